@@ -1,0 +1,50 @@
+"""Every error this project raises on purpose, in one tree.
+
+    ConductorError
+        WorkflowError        a workflow, or an edit of one, breaks a rule
+        FormatError          a file or document is not in a format we read
+        QueryError           the question itself cannot be planned
+        PlanError            a Conductor gave no valid plan
+        PoolError            the pool, or its file, is wrong
+        WorkerError          a worker could not answer
+        StorageError         the store cannot be read or written
+
+A message names the thing, says what is wrong and what to do; `step` is 0-based and None where
+the error concerns no single step. This module knows no other module of the project.
+"""
+
+
+class ConductorError(Exception):
+    """Base of all errors that are shown to a user as one sentence, without a traceback."""
+
+
+class WorkflowError(ConductorError):
+    """A workflow breaks a rule, or an edit would break one; the workflow is unchanged."""
+
+    def __init__(self, message: str, *, step: int | None = None) -> None:
+        super().__init__(message)
+        self.step = step
+
+
+class FormatError(ConductorError):
+    """A file or document is not JSON, not our format, of another version, or has unknown fields."""
+
+
+class QueryError(ConductorError):
+    """The query is empty or too long."""
+
+
+class PlanError(ConductorError):
+    """A Conductor's completion holds no valid plan."""
+
+
+class PoolError(ConductorError):
+    """A pool file, or a use of the pool, is wrong: unknown key, duplicate name, unknown worker."""
+
+
+class WorkerError(ConductorError):
+    """A worker could not give an answer. Raised by workers; the engine turns it into an event."""
+
+
+class StorageError(ConductorError):
+    """The store cannot be opened, read or written."""

@@ -1,0 +1,30 @@
+"""The content address of a step: equal fingerprints may share an output.
+
+Source: conductor-format, "How a workflow is run". The instructions of the steps it sees are left out
+on purpose: a changed instruction that gives the same output changes nothing further down.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from hashlib import sha256
+
+from conductor.messages import Sampling
+from conductor.workflow import Step
+
+PROMPT_STYLE = "steps-1"
+"""Names the layout of a worker's request; a changed layout changes every fingerprint."""
+
+
+def fingerprint(
+    step: Step, *, identity: str, query: str, seen: Sequence[str], final: bool, style: str = PROMPT_STYLE
+) -> str:
+    """64 hexadecimal digits over everything that decides what `step` answers.
+
+    `identity` is the worker's; `seen` are the outputs the step may read, in step order; `final` steps are
+    told that they give the answer, so being final counts.
+    """
+    sampling = None if step.sampling == Sampling() else step.sampling.model_dump_json()
+    content = json.dumps([style, identity, sampling, step.instruction, query, final, *seen])
+    return sha256(content.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,0 +1,138 @@
+"""What goes to a worker and what comes back: values only.
+
+Knows nothing of workflows, pools or transports. A message is made of parts, so that whoever
+shows a stored request can say which words came from which step.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class Value(BaseModel):
+    """A frozen, validated value; unknown fields are refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Sampling(Value):
+    """A step's or worker's sampling parameters; None leaves the choice to the worker."""
+
+    temperature: float | None = Field(default=None, ge=0, le=2)
+    max_tokens: int | None = Field(default=None, ge=1)
+
+
+class Usage(Value):
+    """Tokens of one call. None means unknown, which is not zero."""
+
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+
+    @property
+    def total(self) -> int | None:
+        """Prompt and completion tokens together, None when either is unknown."""
+        if self.prompt_tokens is None or self.completion_tokens is None:
+            return None
+        return self.prompt_tokens + self.completion_tokens
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            prompt_tokens=_sum(self.prompt_tokens, other.prompt_tokens),
+            completion_tokens=_sum(self.completion_tokens, other.completion_tokens),
+        )
+
+
+def _sum(left: int | None, right: int | None) -> int | None:
+    return None if left is None or right is None else left + right
+
+
+PartKind = Literal["frame", "query", "subtask", "response", "instruction"]
+
+
+class Part(Value):
+    """A stretch of a message and where it came from.
+
+    `frame` is our own wording; `query` the user's question; `subtask` and `response` belong to the
+    visible step `step` (0-based) done by `worker`; `instruction` is the receiving step's own task.
+    """
+
+    kind: PartKind
+    text: str
+    step: int | None = None
+    worker: str | None = None
+
+
+class Message(Value):
+    """One chat message; its content is its parts' texts one after another."""
+
+    role: Literal["system", "user", "assistant"]
+    parts: tuple[Part, ...]
+
+    @property
+    def content(self) -> str:
+        """The text as sent."""
+        return "".join(part.text for part in self.parts)
+
+
+class SeenResponse(Value):
+    """An earlier step's work as the receiving step sees it; `step` is 0-based."""
+
+    step: int
+    worker: str
+    instruction: str
+    response: str
+
+
+class Request(Value):
+    """Exactly what a worker is sent. Stored as it is when it is sent."""
+
+    messages: tuple[Message, ...]
+    sampling: Sampling = Sampling()
+
+    @property
+    def query(self) -> str:
+        """The user's question as it stands in the request ("" when there is none)."""
+        return self._text("query")
+
+    @property
+    def instruction(self) -> str:
+        """The receiving step's own task."""
+        return self._text("instruction")
+
+    @property
+    def seen(self) -> tuple[SeenResponse, ...]:
+        """The visible steps' subtasks and responses, in the order sent."""
+        parts = [part for message in self.messages for part in message.parts]
+        subtasks = {part.step: part for part in parts if part.kind == "subtask"}
+        return tuple(
+            SeenResponse(
+                step=part.step,
+                worker=part.worker or "",
+                instruction=subtasks[part.step].text if part.step in subtasks else "",
+                response=part.text,
+            )
+            for part in parts
+            if part.kind == "response" and part.step is not None
+        )
+
+    def _text(self, kind: PartKind) -> str:
+        return "".join(p.text for message in self.messages for p in message.parts if p.kind == kind)
+
+
+class Delta(Value):
+    """A piece of a streamed answer. Pieces joined give the completion's text."""
+
+    text: str
+
+
+FinishReason = Literal["stop", "length", "other"]
+
+
+class Completion(Value):
+    """The end of a worker's stream: the whole text and what it cost."""
+
+    text: str
+    usage: Usage = Usage()
+    finish_reason: FinishReason = "stop"

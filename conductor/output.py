@@ -1,0 +1,32 @@
+"""A step's output as it is kept: text, cost and where it came from. Values only."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from conductor.messages import FinishReason, Usage, Value
+
+WorkerKind = Literal["model", "offline", "simulated"]
+"""Who answers: a language model, a built-in expert that computes, or the shipped fake."""
+
+
+class Output(Value):
+    """What a worker answered under a fingerprint.
+
+    `seconds` is the time from start to end; `run` and `step` (0-based) say where it was first made.
+    """
+
+    fingerprint: str
+    text: str
+    worker: str
+    worker_kind: WorkerKind
+    usage: Usage = Usage()
+    seconds: float
+    finish_reason: FinishReason = "stop"
+    run: str
+    step: int
+
+    @property
+    def empty(self) -> bool:
+        """Whether the worker answered nothing; an empty output is shown but never passed on."""
+        return not self.text.strip()

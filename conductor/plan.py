@@ -1,0 +1,95 @@
+"""What was understood of a Conductor's completion: values only.
+
+`planner/parse.py` makes them; events carry them, the store keeps them, the app shows them. Spans are
+[start, end) character offsets into the completion's text.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from conductor.messages import Value
+from conductor.workflow import Workflow
+
+Dialect = Literal["any", "binary", "position", "worker"]
+"""How a Conductor writes access lists; a setting of the Conductor, never guessed from a plan."""
+
+Span = tuple[int, int]
+
+
+class Repair(Value):
+    """Something a model wrote loosely that was understood anyway: what kind, what exactly, where."""
+
+    kind: str
+    detail: str
+    span: Span
+
+
+class PlanProblem(Value):
+    """A reason why a plan is not valid, and what to do; `step` is 0-based, None for the whole plan."""
+
+    step: int | None
+    message: str
+
+
+class Candidate(Value):
+    """One complete plan found in the text: a workflow, or the problems that keep it from being one.
+
+    `worker_indices` are the pool numbers as written; `written_access` is each step's entry as the
+    Conductor wrote it. `return_previous` marks three empty lists in a later round.
+    """
+
+    span: Span
+    workflow: Workflow | None = None
+    worker_indices: tuple[int, ...] = ()
+    written_access: tuple[str, ...] = ()
+    return_previous: bool = False
+    repairs: tuple[Repair, ...] = ()
+    problems: tuple[PlanProblem, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether this plan can be used."""
+        return not self.problems
+
+
+class PlanReport(Value):
+    """Everything a completion gave: the raw text, the thinking, the reasoning, the plans.
+
+    `text` is the completion as it came. `thinking` is what stood in `<think>` blocks, `reasoning` the
+    rest of the text outside the chosen plan. `chosen` is the index of the candidate that counts: the
+    last valid one, else the last one, None when no complete plan was found; then `problems` say why.
+    """
+
+    text: str
+    thinking: str = ""
+    reasoning: str = ""
+    dialect: Dialect = "any"
+    candidates: tuple[Candidate, ...] = ()
+    chosen: int | None = None
+    problems: tuple[PlanProblem, ...] = ()
+
+    @property
+    def candidate(self) -> Candidate | None:
+        """The candidate that counts, valid or not."""
+        return None if self.chosen is None else self.candidates[self.chosen]
+
+    @property
+    def ok(self) -> bool:
+        """Whether the completion gave something to act on: a workflow, or "return the previous answer"."""
+        return not self.problems
+
+    @property
+    def workflow(self) -> Workflow | None:
+        """The workflow that counts, None when there is none."""
+        return self.candidate.workflow if self.ok and self.candidate else None
+
+    @property
+    def return_previous(self) -> bool:
+        """Whether the Conductor said to return the previous round's answer as it is."""
+        return self.ok and self.candidate is not None and self.candidate.return_previous
+
+    @property
+    def repairs(self) -> tuple[Repair, ...]:
+        """The repairs of the candidate that counts."""
+        return self.candidate.repairs if self.candidate else ()

@@ -1,0 +1,221 @@
+"""The state of a run as the fold of its events: pure, the same live and in replay.
+
+Knows events only. An event that does not fit (a delta for a step nobody started) is a fault of
+whoever wrote the stream and raises `ValueError`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import Literal, assert_never
+
+from conductor.events import (
+    Event,
+    PlanningDelta,
+    PlanningFailed,
+    PlanningStarted,
+    PlanRejected,
+    RunFinished,
+    RunOutcome,
+    RunStarted,
+    StepBlocked,
+    StepCancelled,
+    StepDelta,
+    StepFailed,
+    StepFinished,
+    StepReused,
+    StepStarted,
+    WorkflowPlanned,
+)
+from conductor.messages import Request, Usage
+from conductor.output import Output, WorkerKind
+from conductor.plan import PlanReport
+from conductor.workflow import Workflow
+
+StepStatus = Literal[
+    "waiting", "running", "finished", "empty", "failed", "blocked", "cancelled", "interrupted"
+]
+RunStatus = Literal["running"] | RunOutcome
+
+
+@dataclass(frozen=True, slots=True)
+class StepState:
+    """One step of a run. `text` grows while it streams; `output` is set when it is done.
+
+    `reused` is True when no call was made because the output was already known. Times are Unix seconds.
+    """
+
+    status: StepStatus = "waiting"
+    text: str = ""
+    output: Output | None = None
+    reused: bool = False
+    worker_kind: WorkerKind | None = None
+    request: Request | None = None
+    message: str | None = None
+    blocked_by: tuple[int, ...] = ()
+    started_at: float | None = None
+    finished_at: float | None = None
+    usage: Usage = Usage()
+
+    @property
+    def seconds(self) -> float | None:
+        """How long the step took in this run; None while it waits or runs, and for a reused one."""
+        if self.started_at is None or self.finished_at is None:
+            return None
+        return self.finished_at - self.started_at
+
+    @property
+    def done(self) -> bool:
+        """Whether nothing more will happen to this step in this run."""
+        return self.status not in ("waiting", "running")
+
+
+@dataclass(frozen=True, slots=True)
+class RunState:
+    """A run so far. `workflow` is None until the run itself started; `report` until a plan was read."""
+
+    run: str = ""
+    query: str = ""
+    parent: str | None = None
+    status: RunStatus = "running"
+    planning_text: str = ""
+    report: PlanReport | None = None
+    planning_failure: str | None = None
+    workflow: Workflow | None = None
+    steps: tuple[StepState, ...] = ()
+    answer: str | None = None
+    answer_step: int | None = None
+    warning: str | None = None
+    started_at: float | None = None
+    finished_at: float | None = None
+    seq: int = -1
+
+    @property
+    def live(self) -> bool:
+        """Whether more events are expected."""
+        return self.status == "running"
+
+    @property
+    def usage(self) -> Usage:
+        """Tokens of the calls this run made; reused steps cost nothing; unknown makes the sum unknown."""
+        called = [step.usage for step in self.steps if step.started_at is not None and not step.reused]
+        return sum(called, Usage(prompt_tokens=0, completion_tokens=0))
+
+    @property
+    def seconds(self) -> float | None:
+        """Wall time of the run, None while it runs."""
+        if self.started_at is None or self.finished_at is None:
+            return None
+        return self.finished_at - self.started_at
+
+
+def fold(events: Iterable[Event], state: RunState | None = None) -> RunState:
+    """The state after these events, starting from `state` (a fresh one when None)."""
+    return reduce(advance, events, state or RunState())
+
+
+def advance(state: RunState, event: Event) -> RunState:
+    """The state after one more event."""
+    state = replace(state, run=event.run, seq=event.seq)
+    match event:
+        case PlanningStarted():
+            return replace(state, query=event.query, started_at=event.at)
+        case PlanningDelta():
+            return replace(state, planning_text=state.planning_text + event.text)
+        case WorkflowPlanned() | PlanRejected():
+            return replace(state, report=event.report)
+        case PlanningFailed():
+            return replace(state, planning_failure=event.message)
+        case RunStarted():
+            return replace(
+                state,
+                query=event.query,
+                parent=event.parent,
+                workflow=event.workflow,
+                steps=tuple(StepState() for _ in event.workflow.steps),
+                started_at=event.at if state.started_at is None else state.started_at,
+            )
+        case RunFinished():
+            return _finished(state, event)
+        case (
+            StepReused()
+            | StepStarted()
+            | StepDelta()
+            | StepFinished()
+            | StepFailed()
+            | StepBlocked()
+            | StepCancelled()
+        ):
+            if not 0 <= event.step < len(state.steps):
+                raise ValueError(
+                    f"event {event.seq} speaks of step {event.step}, which the run does not have"
+                )
+            step = _advance_step(state.steps[event.step], event)
+            return replace(state, steps=(*state.steps[: event.step], step, *state.steps[event.step + 1 :]))
+        case _:
+            assert_never(event)
+
+
+StepEvent = StepReused | StepStarted | StepDelta | StepFinished | StepFailed | StepBlocked | StepCancelled
+
+
+def _advance_step(step: StepState, event: StepEvent) -> StepState:
+    match event:
+        case StepReused():
+            return replace(
+                step,
+                status="empty" if event.output.empty else "finished",
+                text=event.output.text,
+                output=event.output,
+                reused=True,
+                worker_kind=event.output.worker_kind,
+                request=event.request,
+                usage=event.output.usage,
+            )
+        case StepStarted():
+            return replace(
+                step,
+                status="running",
+                worker_kind=event.worker_kind,
+                request=event.request,
+                started_at=event.at,
+            )
+        case StepDelta():
+            return replace(step, text=step.text + event.text)
+        case StepFinished():
+            return replace(
+                step,
+                status="empty" if event.output.empty else "finished",
+                text=event.output.text,
+                output=event.output,
+                finished_at=event.at,
+                usage=event.output.usage,
+            )
+        case StepFailed():
+            return replace(
+                step, status="failed", message=event.message, finished_at=event.at, usage=event.usage
+            )
+        case StepBlocked():
+            return replace(step, status="blocked", blocked_by=event.by)
+        case StepCancelled():
+            return replace(step, status="cancelled", finished_at=event.at, usage=event.usage)
+        case _:
+            assert_never(event)
+
+
+def _finished(state: RunState, event: RunFinished) -> RunState:
+    """The end; a step that was running when its process died reads interrupted, never running."""
+    steps = tuple(
+        replace(step, status="interrupted") if step.status == "running" else step for step in state.steps
+    )
+    return replace(
+        state,
+        status=event.outcome,
+        steps=steps,
+        answer=event.answer,
+        answer_step=event.answer_step,
+        warning=event.warning,
+        finished_at=event.at,
+    )

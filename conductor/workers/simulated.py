@@ -1,0 +1,77 @@
+"""The shipped fake at the worker protocol: a worker with the timing and the faults you ask for.
+
+Used by tests, benchmarks and demos; it knows no network and no model, and its card says simulated.
+The same worker, seed and request always give the same text.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
+from hashlib import sha256
+
+from conductor.errors import WorkerError
+from conductor.messages import Completion, Delta, Request, Usage
+from conductor.workers.protocol import WorkerCard
+
+_WORDS = (
+    "the claim holds when each part is read beside its source and no number stands alone so we "
+    "compare both sides weigh what is known name what is not and keep the shorter way"
+).split()
+
+
+@dataclass
+class SimulatedWorker:
+    """Answers after `latency` seconds with `tokens` words at `tokens_per_second` (None: all at once).
+
+    `answer` replaces the made-up text by a fixed one or by a function of the request. Calls whose number
+    (from 0) is in `fail_calls`, and requests whose instruction contains `fail_on`, raise `WorkerError`
+    after half of the text was streamed. `requests` remembers everything it was sent, in order.
+    """
+
+    name: str
+    strengths: str = "made-up text at a chosen pace"
+    latency: float = 0.0
+    tokens: int = 40
+    tokens_per_second: float | None = None
+    seed: int = 0
+    answer: str | Callable[[Request], str] | None = None
+    fail_calls: frozenset[int] = frozenset()
+    fail_on: str | None = None
+    requests: list[Request] = field(default_factory=list, repr=False)
+    card: WorkerCard = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.card = WorkerCard(
+            name=self.name, kind="simulated", strengths=self.strengths, model=f"simulated-{self.seed}"
+        )
+
+    async def stream(self, request: Request) -> AsyncIterator[Delta | Completion]:
+        """See `Worker.stream`."""
+        call = len(self.requests)
+        self.requests.append(request)
+        await asyncio.sleep(self.latency)
+        text = self._text(request)
+        fails = call in self.fail_calls or (self.fail_on is not None and self.fail_on in request.instruction)
+        words = text.split(" ")
+        for at, word in enumerate(words):
+            if fails and at >= len(words) // 2:
+                raise WorkerError(f"{self.name} was told to fail on this call.")
+            if self.tokens_per_second is not None:
+                await asyncio.sleep(1 / self.tokens_per_second)
+                yield Delta(text=word if at == 0 else f" {word}")
+        if self.tokens_per_second is None:
+            yield Delta(text=text)
+        sent = sum(len(message.content.split()) for message in request.messages)
+        yield Completion(text=text, usage=Usage(prompt_tokens=sent, completion_tokens=len(words)))
+
+    def _text(self, request: Request) -> str:
+        if isinstance(self.answer, str):
+            return self.answer
+        if self.answer is not None:
+            return self.answer(request)
+        key = f"{self.seed}\x1f{self.name}\x1f{request.messages}"
+        words = random.Random(sha256(key.encode()).digest())  # noqa: S311 - made-up text, not a secret
+        return " ".join(words.choice(_WORDS) for _ in range(self.tokens))

@@ -1,0 +1,273 @@
+"""A workflow: steps in order, each with an instruction, a worker and the earlier steps it may read.
+
+Pure values. Positions are 0-based everywhere in data; people see step 1 first, so messages
+count from one. Knows no pool: whether a worker exists is asked of `workflow.check_workers`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from functools import cached_property
+from typing import Annotated, Literal, Self
+
+import networkx as nx
+from pydantic import Field, ValidationError, model_validator
+
+from conductor.errors import WorkflowError
+from conductor.messages import Sampling, Value
+
+MAX_STEPS = 100
+"""The most steps any workflow may have, whoever wrote it; a Conductor's own limit is lower."""
+
+MAX_INSTRUCTION = 100_000
+"""The most characters one instruction may have."""
+
+Topology = Literal["single", "chain", "fan-out", "planner-executor-verifier", "tree", "general"]
+
+Access = Annotated[tuple[int, ...], Field(description="0-based positions of earlier steps, ascending")]
+
+
+class Step(Value):
+    """One piece of work. `access` holds 0-based positions of the earlier steps whose work it sees."""
+
+    instruction: str
+    worker: str
+    access: Access = ()
+    sampling: Sampling = Sampling()
+
+
+class Workflow(Value):
+    """One or more steps; the final step's response is the answer to the query.
+
+    Raises `WorkflowError` (from `Workflow.of` and every edit) where a rule is broken: an empty
+    instruction or worker, more than `MAX_STEPS` steps, access to the step itself or a later one.
+    """
+
+    steps: tuple[Step, ...]
+
+    @model_validator(mode="after")
+    def _obey(self) -> Self:
+        problems = problems_of(self.steps)
+        if problems:
+            raise problems[0]
+        return self
+
+    @classmethod
+    def of(cls, steps: Iterable[Step]) -> Self:
+        """The workflow of these steps; access lists are put in ascending order without repeats."""
+        return cls(steps=tuple(_tidy(step) for step in steps))
+
+    # -- shape ---------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    @property
+    def final(self) -> int:
+        """Position of the step whose response is the answer."""
+        return len(self.steps) - 1
+
+    @cached_property
+    def graph(self) -> nx.DiGraph[int]:
+        """Positions as nodes, an edge from each step to every step that reads it."""
+        graph: nx.DiGraph[int] = nx.DiGraph()
+        graph.add_nodes_from(range(len(self.steps)))
+        graph.add_edges_from((read, i) for i, step in enumerate(self.steps) for read in step.access)
+        return graph
+
+    @cached_property
+    def readers(self) -> tuple[tuple[int, ...], ...]:
+        """For each step, the later steps that read it directly."""
+        readers: list[list[int]] = [[] for _ in self.steps]
+        for i, step in enumerate(self.steps):
+            for read in step.access:
+                readers[read].append(i)
+        return tuple(map(tuple, readers))
+
+    def ancestors(self, step: int) -> frozenset[int]:
+        """Steps whose work reaches `step`, directly or through others."""
+        return frozenset(nx.ancestors(self.graph, step))
+
+    def descendants(self, step: int) -> frozenset[int]:
+        """Steps that `step`'s work reaches, directly or through others."""
+        return frozenset(nx.descendants(self.graph, step))
+
+    @cached_property
+    def topology(self) -> Topology:
+        """The workflow's shape by name, judged by who waits for whom.
+
+        An edge that only repeats a longer way (1 -> 3 beside 1 -> 2 -> 3) makes nobody wait, so a
+        chain whose steps see everything before them is still a chain; three such steps are the
+        planner, executor and verifier of the paper.
+        """
+        return topology_of(self)
+
+    def critical_path(self, seconds: Sequence[float] | None = None) -> tuple[int, ...]:
+        """The longest way through the workflow, as positions; each step lasts `seconds[i]`, else 1."""
+        last = seconds if seconds is not None else [1.0] * len(self.steps)
+        best: list[tuple[float, tuple[int, ...]]] = []
+        for i, step in enumerate(self.steps):
+            before = max((best[read] for read in step.access), default=(0.0, ()), key=lambda way: way[0])
+            best.append((before[0] + last[i], (*before[1], i)))
+        return max(best, key=lambda way: way[0])[1]
+
+    def workers(self) -> tuple[str, ...]:
+        """Names of the workers used, in order of first use."""
+        return tuple(dict.fromkeys(step.worker for step in self.steps))
+
+    def check_workers(self, known: Collection[str]) -> None:
+        """Raise `WorkflowError` for the first step whose worker is not in `known`."""
+        for i, step in enumerate(self.steps):
+            if step.worker not in known:
+                names = ", ".join(known)
+                raise WorkflowError(
+                    f"Step {i + 1} names the worker {step.worker!r}, which the pool does not have; "
+                    f"choose one of: {names}.",
+                    step=i,
+                )
+
+    # -- edits: each returns a new workflow ------------------------------------------------------
+
+    def with_worker(self, step: int, worker: str) -> Workflow:
+        """Give `step` to another worker."""
+        return self._replace(step, worker=worker)
+
+    def with_instruction(self, step: int, instruction: str) -> Workflow:
+        """Give `step` another instruction."""
+        return self._replace(step, instruction=instruction)
+
+    def with_access(self, step: int, access: Iterable[int]) -> Workflow:
+        """Let `step` read exactly the earlier steps in `access`."""
+        return self._replace(step, access=tuple(sorted(set(access))))
+
+    def with_sampling(self, step: int, sampling: Sampling) -> Workflow:
+        """Give `step` its own sampling parameters."""
+        return self._replace(step, sampling=sampling)
+
+    def add_step(self, step: Step, at: int | None = None) -> Workflow:
+        """Insert `step` before position `at` (at the end when None).
+
+        `step.access` counts positions in this workflow, before the insertion.
+        """
+        place = len(self.steps) if at is None else at
+        if not 0 <= place <= len(self.steps):
+            raise WorkflowError(
+                f"A step cannot be inserted at place {place + 1} of a workflow with {len(self.steps)} steps."
+            )
+        order: list[int | None] = [*range(place), None, *range(place, len(self.steps))]
+        return self._reordered(order, new=step)
+
+    def remove_step(self, step: int) -> Workflow:
+        """Remove `step`; whoever read it reads it no longer, later steps are renumbered.
+
+        Raises `WorkflowError` for the only step.
+        """
+        self._known(step)
+        if len(self.steps) == 1:
+            raise WorkflowError("The only step cannot be removed; a workflow needs one step.", step=step)
+        return self._reordered([i for i in range(len(self.steps)) if i != step])
+
+    def move_step(self, step: int, to: int) -> Workflow:
+        """Move `step` to position `to`; access follows the steps that were meant.
+
+        Raises `WorkflowError` where a step would come before one it reads.
+        """
+        self._known(step)
+        self._known(to)
+        order = [i for i in range(len(self.steps)) if i != step]
+        order.insert(to, step)
+        place = {old: new for new, old in enumerate(order)}
+        for reader, seen in enumerate(self.steps):
+            for read in seen.access:
+                if place[read] > place[reader]:
+                    raise WorkflowError(
+                        f"Step {step + 1} cannot move to place {to + 1}: step {reader + 1} reads "
+                        f"step {read + 1} and must stay after it. Remove that access first.",
+                        step=step,
+                    )
+        return self._reordered(list(order))
+
+    def _replace(self, step: int, **fields: object) -> Workflow:
+        self._known(step)
+        changed = self.steps[step].model_copy(update=fields)
+        return Workflow.of((*self.steps[:step], changed, *self.steps[step + 1 :]))
+
+    def _reordered(self, order: Sequence[int | None], new: Step | None = None) -> Workflow:
+        """Steps in the given order of old positions (None stands for `new`), access renumbered."""
+        place = {old: at for at, old in enumerate(order) if old is not None}
+
+        def moved(step: Step) -> Step:
+            for read in step.access:
+                if not 0 <= read < len(self.steps):
+                    raise WorkflowError(f"Access to step {read + 1}, which this workflow does not have.")
+            access = tuple(sorted(place[read] for read in step.access if read in place))
+            return step.model_copy(update={"access": access})
+
+        sources = (new if old is None else self.steps[old] for old in order)
+        return Workflow.of(moved(source) for source in sources if source is not None)
+
+    def _known(self, step: int) -> None:
+        if not 0 <= step < len(self.steps):
+            raise WorkflowError(f"There is no step {step + 1}; this workflow has {len(self.steps)}.")
+
+
+def problems_of(steps: Sequence[Step]) -> tuple[WorkflowError, ...]:
+    """Every rule that these steps break, in the order of the steps."""
+    if not steps:
+        return (WorkflowError("A workflow needs at least one step."),)
+    if len(steps) > MAX_STEPS:
+        return (WorkflowError(f"A workflow may have at most {MAX_STEPS} steps; this one has {len(steps)}."),)
+    return tuple(problem for i, step in enumerate(steps) for problem in _step_problems(i, step))
+
+
+def _step_problems(i: int, step: Step) -> Iterable[WorkflowError]:
+    name = f"Step {i + 1}"
+    if not step.instruction.strip():
+        yield WorkflowError(f"{name} has an empty instruction; say what its worker shall do.", step=i)
+    if len(step.instruction) > MAX_INSTRUCTION:
+        yield WorkflowError(
+            f"{name} has an instruction of {len(step.instruction):,} characters; "
+            f"the limit is {MAX_INSTRUCTION:,}.",
+            step=i,
+        )
+    if not step.worker:
+        yield WorkflowError(f"{name} names no worker; choose one of the pool.", step=i)
+    for read in step.access:
+        if read < 0:
+            yield WorkflowError(f"{name} reads position {read}; positions start at 0.", step=i)
+        elif read == i:
+            yield WorkflowError(f"{name} reads itself; it may read earlier steps only.", step=i)
+        elif read > i:
+            yield WorkflowError(
+                f"{name} reads step {read + 1}, which is not before it; it may read earlier steps only.",
+                step=i,
+            )
+
+
+def _tidy(step: Step) -> Step:
+    access = tuple(sorted(set(step.access)))
+    return step if access == step.access else step.model_copy(update={"access": access})
+
+
+def topology_of(workflow: Workflow) -> Topology:
+    """See `Workflow.topology`."""
+    count = len(workflow.steps)
+    if count == 1:
+        return "single"
+    if [step.access for step in workflow.steps] == [(), (0,), (0, 1)]:
+        return "planner-executor-verifier"
+    waits = nx.transitive_reduction(workflow.graph)
+    if all(waits.has_edge(i, i + 1) for i in range(count - 1)) and waits.number_of_edges() == count - 1:
+        return "chain"
+    if all(not step.access for step in workflow.steps[:-1]) and len(workflow.steps[-1].access) == count - 1:
+        return "fan-out"
+    if nx.is_arborescence(waits) or nx.is_arborescence(waits.reverse(copy=False)):
+        return "tree"
+    return "general"
+
+
+def first_reason(error: ValidationError) -> str:
+    """The first of a validation error's reasons as a sentence that names the field."""
+    reason = error.errors(include_url=False, include_input=False)[0]
+    where = ".".join(str(part) for part in reason["loc"]) or "the document"
+    return f"{where}: {reason['msg']}"
