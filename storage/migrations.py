@@ -1,0 +1,138 @@
+"""How the tables came to be: numbered steps, append-only, each written once and never edited.
+
+The version in a database is the number of steps it has had. All missing steps run in one
+transaction, so a database is of one version or of another, never between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy import Connection, inspect, select
+
+from conductor.errors import StorageError
+from storage.schema import META
+
+Migration = tuple[str, ...]
+"""Statements in an SQL that SQLite and PostgreSQL share."""
+
+MIGRATIONS: tuple[Migration, ...] = (
+    (
+        "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)",
+        """CREATE TABLE sessions (
+            id TEXT PRIMARY KEY,
+            title TEXT NOT NULL,
+            query TEXT NOT NULL,
+            created_at DOUBLE PRECISION NOT NULL,
+            updated_at DOUBLE PRECISION NOT NULL,
+            pool_label TEXT,
+            head TEXT,
+            state TEXT NOT NULL,
+            deleted_at DOUBLE PRECISION
+        )""",
+        """CREATE TABLE plans (
+            id TEXT PRIMARY KEY,
+            session TEXT NOT NULL REFERENCES sessions (id),
+            number INTEGER NOT NULL,
+            created_at DOUBLE PRECISION NOT NULL,
+            planner TEXT NOT NULL,
+            planner_kind TEXT NOT NULL,
+            report TEXT,
+            failure TEXT,
+            usage TEXT NOT NULL,
+            seconds DOUBLE PRECISION,
+            UNIQUE (session, number)
+        )""",
+        """CREATE TABLE revisions (
+            id TEXT PRIMARY KEY,
+            session TEXT NOT NULL REFERENCES sessions (id),
+            number INTEGER NOT NULL,
+            parent TEXT REFERENCES revisions (id),
+            origin TEXT NOT NULL,
+            note TEXT NOT NULL,
+            plan TEXT REFERENCES plans (id),
+            created_at DOUBLE PRECISION NOT NULL,
+            workflow TEXT NOT NULL,
+            topology TEXT NOT NULL,
+            steps INTEGER NOT NULL,
+            UNIQUE (session, number)
+        )""",
+        """CREATE TABLE runs (
+            id TEXT PRIMARY KEY,
+            session TEXT NOT NULL REFERENCES sessions (id),
+            number INTEGER NOT NULL,
+            revision TEXT NOT NULL REFERENCES revisions (id),
+            parent TEXT REFERENCES runs (id),
+            status TEXT NOT NULL,
+            started_at DOUBLE PRECISION NOT NULL,
+            finished_at DOUBLE PRECISION,
+            answer TEXT,
+            owner TEXT NOT NULL,
+            pool_label TEXT,
+            UNIQUE (session, number)
+        )""",
+        """CREATE TABLE events (
+            run TEXT NOT NULL REFERENCES runs (id),
+            seq INTEGER NOT NULL,
+            event TEXT NOT NULL,
+            PRIMARY KEY (run, seq)
+        )""",
+        """CREATE TABLE outputs (
+            session TEXT NOT NULL REFERENCES sessions (id),
+            fingerprint TEXT NOT NULL,
+            output TEXT NOT NULL,
+            PRIMARY KEY (session, fingerprint)
+        )""",
+        "CREATE INDEX sessions_listed ON sessions (updated_at, id) WHERE deleted_at IS NULL",
+        "CREATE INDEX revisions_by_parent ON revisions (parent)",
+        "CREATE INDEX runs_running ON runs (id) WHERE status = 'running'",
+    ),
+)
+
+_VERSION = "schema_version"
+
+
+def version_of(connection: Connection) -> int:
+    """How many migrations this database has had: 0 for an empty one.
+
+    Raises `StorageError` for another program's database.
+    """
+    tables = set(inspect(connection).get_table_names())
+    if not tables:
+        return 0
+    stored = None
+    if META.name in tables and {"key", "value"} <= _columns(connection):
+        stored = connection.scalar(select(META.c.value).where(META.c.key == _VERSION))
+    if stored is None or not stored.isdecimal():
+        raise StorageError(
+            "The database belongs to another program; it was not changed. "
+            "Name another file or database in CONDUCTOR_DATABASE_URL."
+        )
+    return int(stored)
+
+
+def _columns(connection: Connection) -> set[str]:
+    return {column["name"] for column in inspect(connection).get_columns(META.name)}
+
+
+def check_version(version: int, *, migrations: Sequence[Migration] = MIGRATIONS) -> None:
+    """Raise `StorageError` for a database of a version that is not known here."""
+    if version > len(migrations):
+        raise StorageError(
+            f"The store is of version {version}, this Conductor Studio reads up to version "
+            f"{len(migrations)}; it was not changed. Update Conductor Studio, or name another store in "
+            "CONDUCTOR_DATABASE_URL."
+        )
+
+
+def migrate(connection: Connection, *, migrations: Sequence[Migration] = MIGRATIONS) -> None:
+    """Run the missing migrations inside the caller's transaction."""
+    version = version_of(connection)
+    check_version(version, migrations=migrations)
+    for migration in migrations[version:]:
+        for statement in migration:
+            connection.exec_driver_sql(statement)
+    if version == 0:
+        connection.execute(META.insert().values(key=_VERSION, value=str(len(migrations))))
+    elif version < len(migrations):
+        connection.execute(META.update().where(META.c.key == _VERSION).values(value=str(len(migrations))))

@@ -1,0 +1,53 @@
+"""Which process a run belongs to, and whether that process is gone.
+
+An owner is "host/pid/start": the start time, in the kernel's own ticks, tells a process from a later
+one with the same pid; it is "-" where there is no /proc to ask.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+
+_UNKNOWN = "-"
+
+
+def this_process() -> str:
+    """The owner text of the process that asks."""
+    stat = _stat(os.getpid())
+    return f"{socket.gethostname()}/{os.getpid()}/{_UNKNOWN if stat is None else stat[1]}"
+
+
+def is_gone(owner: str) -> bool:
+    """Whether the owner ran on this host and runs no more; False where that cannot be known."""
+    host, pid, started = owner.rsplit("/", 2)
+    if host != socket.gethostname():
+        return False
+    if started == _UNKNOWN:
+        return not _is_alive(int(pid))
+    stat = _stat(int(pid))
+    return stat is None or stat[0] in "ZX" or stat[1] != started
+
+
+def _stat(pid: int) -> tuple[str, str] | None:
+    """State letter and start time of a process; None when there is none, or no /proc."""
+    try:
+        line = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    # The command's name comes first in parentheses and may itself hold spaces and parentheses.
+    fields = line.rpartition(")")[2].split()
+    return fields[0], fields[19]
+
+
+def _is_alive(pid: int) -> bool:
+    if os.name == "nt":  # there, signal 0 is Ctrl+C
+        return True
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

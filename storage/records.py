@@ -1,0 +1,94 @@
+"""What the store gives back: frozen records of sessions, plans, revisions and runs.
+
+Times are Unix seconds; ids are opaque texts. Knows conductor's values, not how they are stored.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from conductor.messages import Usage, Value
+from conductor.output import WorkerKind
+from conductor.plan import PlanReport
+from conductor.run_state import RunStatus
+from conductor.workflow import Topology, Workflow
+
+Origin = Literal["conductor", "human", "import"]
+"""Who made a revision."""
+
+SessionState = Literal["new", "planned", "rejected"] | RunStatus
+"""What happened last in a session: its newest run's status, or how planning went since. An edit after
+a run leaves the run's status."""
+
+
+class Session(Value):
+    """A question and what became of it. `head` is the current revision's id, None before the first.
+
+    `updated_at` moves with plans, edits and the start and end of runs; not with names or deletion.
+    """
+
+    id: str
+    title: str
+    query: str
+    created_at: float
+    updated_at: float
+    pool_label: str | None
+    head: str | None
+    deleted_at: float | None
+
+
+class SessionSummary(Value):
+    """A session as a list shows it; `topology` and `steps` (a count) are its current workflow's."""
+
+    id: str
+    title: str
+    query: str
+    created_at: float
+    updated_at: float
+    state: SessionState
+    topology: Topology | None
+    steps: int | None
+    pool_label: str | None
+
+
+class Plan(Value):
+    """One answer of a Conductor, valid or not; `failure` says why there is no report."""
+
+    id: str
+    session: str
+    created_at: float
+    planner: str
+    planner_kind: WorkerKind
+    report: PlanReport | None
+    failure: str | None
+    usage: Usage
+    seconds: float | None
+
+
+class Revision(Value):
+    """One state of a session's workflow; `number` counts from 1, `parent` is what was edited."""
+
+    id: str
+    session: str
+    number: int
+    parent: str | None
+    origin: Origin
+    note: str
+    plan: str | None
+    created_at: float
+    workflow: Workflow
+
+
+class RunRecord(Value):
+    """A run's row; its story is in its events. `owner` names the process that runs it."""
+
+    id: str
+    session: str
+    revision: str
+    parent: str | None
+    status: RunStatus
+    started_at: float
+    finished_at: float | None
+    answer: str | None
+    owner: str
+    pool_label: str | None

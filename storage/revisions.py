@@ -1,0 +1,195 @@
+"""Plans and revisions as rows, and the head that moves among a session's revisions.
+
+A session's revisions form a tree: an edit hangs a child under the head and becomes the head. Undo
+moves the head to its parent, redo to its newest child, so nothing that was undone is ever lost.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import Connection, Table, case, func, select
+
+from conductor.errors import StorageError
+from conductor.messages import Usage
+from conductor.output import WorkerKind
+from conductor.plan import PlanReport
+from conductor.workflow import Workflow
+from storage import sessions
+from storage.records import Origin, Plan, Revision
+from storage.schema import PLANS, REVISIONS, SESSIONS
+
+_PLAN = select(*(PLANS.c[name] for name in Plan.model_fields))
+_REVISION = select(*(REVISIONS.c[name] for name in Revision.model_fields))
+
+
+def next_number(connection: Connection, table: Table, session: str) -> int:
+    """The number of the session's next row in `table`, from 1."""
+    highest = connection.scalar(select(func.max(table.c.number)).where(table.c.session == session))
+    return (highest or 0) + 1
+
+
+# -- plans ---------------------------------------------------------------------------------------
+
+
+def add_plan(
+    connection: Connection,
+    session: str,
+    *,
+    planner: str,
+    planner_kind: WorkerKind,
+    report: PlanReport | None,
+    failure: str | None,
+    usage: Usage,
+    seconds: float | None,
+    now: float,
+) -> Plan:
+    """See `SessionStore.add_plan`."""
+    accepted = report is not None and report.ok
+    sessions.change(connection, session, updated_at=now, state="planned" if accepted else "rejected")
+    plan = sessions.new_id()
+    connection.execute(
+        PLANS.insert(),
+        {
+            "id": plan,
+            "session": session,
+            "number": next_number(connection, PLANS, session),
+            "created_at": now,
+            "planner": planner,
+            "planner_kind": planner_kind,
+            "report": report,
+            "failure": failure,
+            "usage": usage,
+            "seconds": seconds,
+        },
+    )
+    return find_plan(connection, plan)
+
+
+def find_plan(connection: Connection, plan: str) -> Plan:
+    """The plan of that id. Raises `StorageError` when there is none."""
+    row = connection.execute(_PLAN.where(PLANS.c.id == plan)).mappings().first()
+    if row is None:
+        raise StorageError(f"There is no plan {plan!r} in this store; choose one of the session's plans.")
+    return Plan(**row)
+
+
+def plans_of(connection: Connection, session: str) -> tuple[Plan, ...]:
+    """The session's plans, oldest first."""
+    sessions.find(connection, session)
+    rows = connection.execute(_PLAN.where(PLANS.c.session == session).order_by(PLANS.c.number))
+    return tuple(Plan(**row) for row in rows.mappings())
+
+
+def latest_plan(connection: Connection, session: str) -> Plan | None:
+    """The session's newest plan, None before the first."""
+    sessions.find(connection, session)
+    newest = _PLAN.where(PLANS.c.session == session).order_by(PLANS.c.number.desc()).limit(1)
+    row = connection.execute(newest).mappings().first()
+    return None if row is None else Plan(**row)
+
+
+# -- revisions -----------------------------------------------------------------------------------
+
+
+def add_revision(
+    connection: Connection,
+    session: str,
+    workflow: Workflow,
+    *,
+    origin: Origin,
+    note: str,
+    parent: str | None,
+    plan: str | None,
+    now: float,
+) -> Revision:
+    """See `SessionStore.add_revision`."""
+    revision = sessions.new_id()
+    under = parent or sessions.find(connection, session).head
+    if under is not None:
+        check_belongs(session, revision=find_revision(connection, under))
+    if plan is not None:
+        check_belongs(session, plan=find_plan(connection, plan))
+    planned = case((SESSIONS.c.state.in_(("new", "rejected")), "planned"), else_=SESSIONS.c.state)
+    sessions.change(connection, session, updated_at=now, head=revision, state=planned)
+    connection.execute(
+        REVISIONS.insert(),
+        {
+            "id": revision,
+            "session": session,
+            "number": next_number(connection, REVISIONS, session),
+            "parent": under,
+            "origin": origin,
+            "note": note,
+            "plan": plan,
+            "created_at": now,
+            "workflow": workflow,
+            "topology": workflow.topology,
+            "steps": len(workflow),
+        },
+    )
+    return find_revision(connection, revision)
+
+
+def check_belongs(session: str, **rows: Plan | Revision) -> None:
+    """Raise `StorageError` for a row that is another session's."""
+    for kind, row in rows.items():
+        if row.session != session:
+            raise StorageError(
+                f"The {kind} {row.id!r} belongs to the session {row.session!r}, not to {session!r}; "
+                f"choose one of the session's own."
+            )
+
+
+def find_revision(connection: Connection, revision: str) -> Revision:
+    """The revision of that id. Raises `StorageError` when there is none."""
+    row = connection.execute(_REVISION.where(REVISIONS.c.id == revision)).mappings().first()
+    if row is None:
+        raise StorageError(
+            f"There is no revision {revision!r} in this store; choose one of the session's revisions."
+        )
+    return Revision(**row)
+
+
+def revisions_of(connection: Connection, session: str) -> tuple[Revision, ...]:
+    """The session's revisions, oldest first."""
+    sessions.find(connection, session)
+    rows = connection.execute(_REVISION.where(REVISIONS.c.session == session).order_by(REVISIONS.c.number))
+    return tuple(Revision(**row) for row in rows.mappings())
+
+
+def head(connection: Connection, session: str) -> Revision | None:
+    """The session's current revision, None before the first."""
+    current = sessions.find(connection, session).head
+    return None if current is None else find_revision(connection, current)
+
+
+def neighbours(connection: Connection, session: str) -> tuple[Revision | None, Revision | None]:
+    """Where undo and redo would lead; None where they lead nowhere."""
+    current = head(connection, session)
+    if current is None:
+        return None, None
+    parent = None if current.parent is None else find_revision(connection, current.parent)
+    return parent, _newest_child(connection, current.id)
+
+
+def _newest_child(connection: Connection, revision: str) -> Revision | None:
+    newest = _REVISION.where(REVISIONS.c.parent == revision).order_by(REVISIONS.c.number.desc()).limit(1)
+    row: Any = connection.execute(newest).mappings().first()
+    return None if row is None else Revision(**row)
+
+
+def undo(connection: Connection, session: str, *, now: float) -> Revision | None:
+    """See `SessionStore.undo`."""
+    return _move_head(connection, session, to=neighbours(connection, session)[0], now=now)
+
+
+def redo(connection: Connection, session: str, *, now: float) -> Revision | None:
+    """See `SessionStore.redo`."""
+    return _move_head(connection, session, to=neighbours(connection, session)[1], now=now)
+
+
+def _move_head(connection: Connection, session: str, *, to: Revision | None, now: float) -> Revision | None:
+    if to is not None:
+        sessions.change(connection, session, head=to.id, updated_at=now)
+    return to

@@ -1,0 +1,157 @@
+"""Runs as rows, their events, and the outputs that their steps left.
+
+What an event means for other rows (a finished step's output, a finished run's status) is written in
+the event's own transaction. The fold of the events stays the truth; these rows are for lists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy import Connection, Text, bindparam, case, exists, func, select
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.exc import IntegrityError
+
+from conductor.errors import StorageError
+from conductor.events import Event, RunFinished, StepFinished
+from conductor.output import Output
+from storage import sessions
+from storage.owner import this_process
+from storage.records import RunRecord
+from storage.revisions import check_belongs, find_revision, next_number
+from storage.schema import EVENTS, OUTPUTS, RUNS, SESSIONS
+
+_RUN = select(*(RUNS.c[name] for name in RunRecord.model_fields))
+_INSERT_EVENTS = EVENTS.insert()
+
+
+def start(
+    connection: Connection,
+    *,
+    run: str,
+    session: str,
+    revision: str,
+    parent: str | None,
+    pool_label: str | None,
+    now: float,
+) -> RunRecord:
+    """See `SessionStore.start_run`."""
+    check_belongs(session, revision=find_revision(connection, revision))
+    if parent is not None:
+        find(connection, parent)
+    if connection.scalar(select(exists().where(RUNS.c.id == run))):
+        raise StorageError(f"The run {run!r} has been started before; give the new run its own id.")
+    sessions.change(connection, session, updated_at=now, state="running")
+    connection.execute(
+        RUNS.insert(),
+        {
+            "id": run,
+            "session": session,
+            "number": next_number(connection, RUNS, session),
+            "revision": revision,
+            "parent": parent,
+            "status": "running",
+            "started_at": now,
+            "owner": this_process(),
+            "pool_label": pool_label,
+        },
+    )
+    return find(connection, run)
+
+
+def find(connection: Connection, run: str) -> RunRecord:
+    """The run of that id. Raises `StorageError` when there is none."""
+    row = connection.execute(_RUN.where(RUNS.c.id == run)).mappings().first()
+    if row is None:
+        raise StorageError(f"There is no run {run!r} in this store; choose one of the session's runs.")
+    return RunRecord(**row)
+
+
+def runs_of(connection: Connection, session: str) -> tuple[RunRecord, ...]:
+    """The session's runs, newest first."""
+    sessions.find(connection, session)
+    rows = connection.execute(_RUN.where(RUNS.c.session == session).order_by(RUNS.c.number.desc()))
+    return tuple(RunRecord(**row) for row in rows.mappings())
+
+
+def latest(connection: Connection, session: str) -> RunRecord | None:
+    """The session's newest run, None before the first."""
+    sessions.find(connection, session)
+    newest = _RUN.where(RUNS.c.session == session).order_by(RUNS.c.number.desc()).limit(1)
+    row = connection.execute(newest).mappings().first()
+    return None if row is None else RunRecord(**row)
+
+
+def running(connection: Connection) -> tuple[RunRecord, ...]:
+    """Every run that has no end yet, in any session."""
+    # The status is written out, so that the partial index over running runs is used.
+    literal = bindparam("status", "running", type_=Text, literal_execute=True)
+    return tuple(
+        RunRecord(**row) for row in connection.execute(_RUN.where(RUNS.c.status == literal)).mappings()
+    )
+
+
+def events_of(connection: Connection, run: str, *, after: int) -> tuple[Event, ...]:
+    """See `SessionStore.events`."""
+    query = select(EVENTS.c.event).where(EVENTS.c.run == run, EVENTS.c.seq > after).order_by(EVENTS.c.seq)
+    events = tuple(connection.scalars(query))
+    if not events:
+        find(connection, run)
+    return events
+
+
+def outputs_of(connection: Connection, session: str) -> dict[str, Output]:
+    """The session's outputs by fingerprint."""
+    sessions.find(connection, session)
+    query = select(OUTPUTS.c.fingerprint, OUTPUTS.c.output).where(OUTPUTS.c.session == session)
+    return {row.fingerprint: row.output for row in connection.execute(query)}
+
+
+def keep_events(connection: Connection, events: Sequence[Event], *, now: float) -> None:
+    """Insert events and write what they mean for other rows. Raises `StorageError` where one is refused."""
+    rows = [{"run": event.run, "seq": event.seq, "event": event} for event in events]
+    try:
+        connection.execute(_INSERT_EVENTS, rows)
+    except IntegrityError as error:
+        # Of several events any may be at fault; the writer then comes back with each one alone.
+        raise StorageError(
+            f"Event {events[0].seq} of the run {events[0].run!r} was not kept: the run was never started, "
+            "or already has an event of that number. Start the run first and number its events from 0."
+        ) from error
+    finished_steps = [event for event in events if isinstance(event, StepFinished)]
+    if finished_steps:
+        _keep_outputs(connection, finished_steps)
+    for event in events:
+        if isinstance(event, RunFinished):
+            _finish(connection, event, now=now)
+
+
+def _keep_outputs(connection: Connection, events: Sequence[StepFinished]) -> None:
+    """Upsert: of two outputs under one fingerprint the later stays."""
+    dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
+    session = select(RUNS.c.session).where(RUNS.c.id == bindparam("run")).scalar_subquery()
+    insert = dialect.insert(OUTPUTS).values(
+        session=session, fingerprint=bindparam("fingerprint"), output=bindparam("output")
+    )
+    upsert = insert.on_conflict_do_update(
+        index_elements=[OUTPUTS.c.session, OUTPUTS.c.fingerprint], set_={"output": insert.excluded.output}
+    )
+    rows = [
+        {"run": event.run, "fingerprint": event.output.fingerprint, "output": event.output}
+        for event in events
+    ]
+    connection.execute(upsert, rows)
+
+
+def _finish(connection: Connection, event: RunFinished, *, now: float) -> None:
+    """End the run's row; the session follows where this is what it was last doing."""
+    run = find(connection, event.run)
+    connection.execute(
+        RUNS.update()
+        .where(RUNS.c.id == run.id)
+        .values(status=event.outcome, finished_at=event.at, answer=event.answer)
+    )
+    newest = select(func.max(RUNS.c.number)).where(RUNS.c.session == run.session).scalar_subquery()
+    is_newest = exists().where(RUNS.c.id == run.id, RUNS.c.number == newest)
+    state = case((is_newest & (SESSIONS.c.state == "running"), event.outcome), else_=SESSIONS.c.state)
+    sessions.change(connection, run.session, updated_at=now, state=state)

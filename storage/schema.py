@@ -1,0 +1,136 @@
+"""The tables as queries see them; how they come to be is told in `migrations`.
+
+Values are JSON text written and read by pydantic. Everything that has a `number` is counted from 1
+within its session, so that "newest" does not depend on a clock.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import TypeAdapter
+from sqlalchemy import Column, Dialect, Double, ForeignKey, Integer, MetaData, Table, Text
+from sqlalchemy.types import TypeDecorator
+
+from conductor.events import EVENT
+from conductor.messages import Usage
+from conductor.output import Output
+from conductor.plan import PlanReport
+from conductor.workflow import Workflow
+from storage.text import from_json, plain, to_json
+
+
+class PlainText(TypeDecorator[str]):
+    """Text that is made storable on its way in, ids included."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:  # noqa: ARG002
+        return None if value is None else plain(value)
+
+
+class Json(TypeDecorator[Any]):
+    """A value as JSON text; a row gives the value back."""
+
+    impl = Text
+    cache_ok = True
+
+    def __init__(self, adapter: TypeAdapter[Any]) -> None:
+        super().__init__()
+        self.adapter = adapter
+
+    def process_bind_param(self, value: Any, dialect: Dialect) -> str | None:  # noqa: ARG002
+        return None if value is None else to_json(self.adapter, value)
+
+    def process_result_value(self, value: str | None, dialect: Dialect) -> Any:  # noqa: ARG002
+        return None if value is None else from_json(self.adapter, value)
+
+
+METADATA = MetaData()
+
+META = Table(
+    "meta",
+    METADATA,
+    Column("key", PlainText, primary_key=True),
+    Column("value", PlainText, nullable=False),
+)
+
+SESSIONS = Table(
+    "sessions",
+    METADATA,
+    Column("id", PlainText, primary_key=True),
+    Column("title", PlainText, nullable=False),
+    Column("query", PlainText, nullable=False),
+    Column("created_at", Double, nullable=False),
+    Column("updated_at", Double, nullable=False),
+    Column("pool_label", PlainText),
+    # No foreign key: revisions already refer to sessions, and a circle cannot be inserted.
+    Column("head", PlainText),
+    Column("state", PlainText, nullable=False),
+    Column("deleted_at", Double),
+)
+
+PLANS = Table(
+    "plans",
+    METADATA,
+    Column("id", PlainText, primary_key=True),
+    Column("session", PlainText, ForeignKey("sessions.id"), nullable=False),
+    Column("number", Integer, nullable=False),
+    Column("created_at", Double, nullable=False),
+    Column("planner", PlainText, nullable=False),
+    Column("planner_kind", PlainText, nullable=False),
+    Column("report", Json(TypeAdapter(PlanReport))),
+    Column("failure", PlainText),
+    Column("usage", Json(TypeAdapter(Usage)), nullable=False),
+    Column("seconds", Double),
+)
+
+REVISIONS = Table(
+    "revisions",
+    METADATA,
+    Column("id", PlainText, primary_key=True),
+    Column("session", PlainText, ForeignKey("sessions.id"), nullable=False),
+    Column("number", Integer, nullable=False),
+    Column("parent", PlainText, ForeignKey("revisions.id")),
+    Column("origin", PlainText, nullable=False),
+    Column("note", PlainText, nullable=False),
+    Column("plan", PlainText, ForeignKey("plans.id")),
+    Column("created_at", Double, nullable=False),
+    Column("workflow", Json(TypeAdapter(Workflow)), nullable=False),
+    # Kept beside the workflow, so that a list of sessions reads no workflow.
+    Column("topology", PlainText, nullable=False),
+    Column("steps", Integer, nullable=False),
+)
+
+RUNS = Table(
+    "runs",
+    METADATA,
+    Column("id", PlainText, primary_key=True),
+    Column("session", PlainText, ForeignKey("sessions.id"), nullable=False),
+    Column("number", Integer, nullable=False),
+    Column("revision", PlainText, ForeignKey("revisions.id"), nullable=False),
+    Column("parent", PlainText, ForeignKey("runs.id")),
+    Column("status", PlainText, nullable=False),
+    Column("started_at", Double, nullable=False),
+    Column("finished_at", Double),
+    Column("answer", PlainText),
+    Column("owner", PlainText, nullable=False),
+    Column("pool_label", PlainText),
+)
+
+EVENTS = Table(
+    "events",
+    METADATA,
+    Column("run", PlainText, ForeignKey("runs.id"), primary_key=True),
+    Column("seq", Integer, primary_key=True, autoincrement=False),
+    Column("event", Json(EVENT), nullable=False),
+)
+
+OUTPUTS = Table(
+    "outputs",
+    METADATA,
+    Column("session", PlainText, ForeignKey("sessions.id"), primary_key=True),
+    Column("fingerprint", PlainText, primary_key=True),
+    Column("output", Json(TypeAdapter(Output)), nullable=False),
+)

@@ -1,0 +1,120 @@
+"""Sessions as rows: made, found, listed, named, deleted. Functions of a connection inside a transaction."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, and_, exists, func, or_, select
+
+from conductor.errors import StorageError
+from storage.records import Session, SessionSummary
+from storage.schema import REVISIONS, RUNS, SESSIONS
+
+_TITLE_LENGTH = 80
+
+_SESSION = select(*(SESSIONS.c[name] for name in Session.model_fields))
+_SUMMARY = select(
+    *(SESSIONS.c[name] for name in SessionSummary.model_fields if name not in ("topology", "steps")),
+    REVISIONS.c.topology,
+    REVISIONS.c.steps,
+).select_from(SESSIONS.outerjoin(REVISIONS, REVISIONS.c.id == SESSIONS.c.head))
+
+
+def new_id() -> str:
+    """A fresh id for any row: 16 hexadecimal digits."""
+    return secrets.token_hex(8)
+
+
+def create(
+    connection: Connection, query: str, *, title: str | None, pool_label: str | None, now: float
+) -> Session:
+    """See `SessionStore.create_session`."""
+    session = new_id()
+    row = {
+        "id": session,
+        "title": _title(title, query=query),
+        "query": query,
+        "created_at": now,
+        "updated_at": now,
+        "pool_label": pool_label,
+        "state": "new",
+    }
+    connection.execute(SESSIONS.insert(), row)
+    return find(connection, session)
+
+
+def find(connection: Connection, session: str) -> Session:
+    """The session of that id, deleted or not. Raises `StorageError` when there is none."""
+    row = connection.execute(_SESSION.where(SESSIONS.c.id == session)).mappings().first()
+    if row is None:
+        raise _unknown(session)
+    return Session(**row)
+
+
+def change(connection: Connection, session: str, **columns: Any) -> None:
+    """Set columns of a session; in PostgreSQL this also locks its row until the transaction ends.
+
+    Raises `StorageError` when there is no such session.
+    """
+    result = connection.execute(SESSIONS.update().where(SESSIONS.c.id == session).values(**columns))
+    if result.rowcount == 0:
+        raise _unknown(session)
+
+
+def rename(connection: Connection, session: str, title: str) -> Session:
+    """See `SessionStore.rename_session`."""
+    change(connection, session, title=_title(title, query=find(connection, session).query))
+    return find(connection, session)
+
+
+def set_deleted(connection: Connection, session: str, *, at: float | None) -> Session:
+    """Delete the session (at that time), or restore it (None)."""
+    change(connection, session, deleted_at=at)
+    return find(connection, session)
+
+
+def listed(connection: Connection, *, search: str, limit: int, offset: int) -> tuple[SessionSummary, ...]:
+    """See `SessionStore.sessions`."""
+    rows = connection.execute(
+        _SUMMARY.where(_matches(search))
+        .order_by(SESSIONS.c.updated_at.desc(), SESSIONS.c.id.desc())
+        .limit(limit)
+        .offset(offset)
+    )
+    return tuple(SessionSummary(**row) for row in rows.mappings())
+
+
+def count(connection: Connection, *, search: str) -> int:
+    """See `SessionStore.count_sessions`."""
+    query = select(func.count()).select_from(SESSIONS).where(_matches(search))
+    return connection.execute(query).scalar_one()
+
+
+def _matches(search: str) -> ColumnElement[bool]:
+    kept = SESSIONS.c.deleted_at.is_(None)
+    if not search:
+        return kept
+    answered = exists().where(
+        RUNS.c.session == SESSIONS.c.id, RUNS.c.answer.icontains(search, autoescape=True)
+    )
+    return and_(
+        kept,
+        or_(
+            SESSIONS.c.title.icontains(search, autoescape=True),
+            SESSIONS.c.query.icontains(search, autoescape=True),
+            answered,
+        ),
+    )
+
+
+def _title(title: str | None, *, query: str) -> str:
+    """The given title in one line; where it is empty, the beginning of the query."""
+    line = " ".join((title or "").split()) or " ".join(query.split()) or "Untitled session"
+    return line if len(line) <= _TITLE_LENGTH else f"{line[: _TITLE_LENGTH - 1]}…"
+
+
+def _unknown(session: str) -> StorageError:
+    return StorageError(
+        f"There is no session {session!r} in this store; choose one from the list of sessions."
+    )

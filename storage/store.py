@@ -1,0 +1,299 @@
+"""The store of sessions: what the application asks, and nothing of how it is kept.
+
+Any thread may use it. Writes go to the one writer thread and are durable when a method returns (or
+its future resolves): they outlive the process; a power cut may take the last moments. Every method
+raises `StorageError`, also for an unknown id and for a closed store, and no other error.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from types import TracebackType
+from typing import Concatenate, ParamSpec, Self, TypeVar
+
+from sqlalchemy import Connection
+
+from conductor.errors import StorageError
+from conductor.events import Event
+from conductor.messages import Usage
+from conductor.output import Output, WorkerKind
+from conductor.plan import PlanReport
+from conductor.workflow import Workflow
+from storage import interruption, revisions, runs, sessions
+from storage.database import Database
+from storage.migrations import MIGRATIONS, check_version, migrate, version_of
+from storage.records import Origin, Plan, Revision, RunRecord, Session, SessionSummary
+from storage.writer import Writer, closed
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+Clock = Callable[[], float]
+
+
+def default_url() -> str:
+    """`CONDUCTOR_DATABASE_URL`, else a SQLite file under `data/` of the current folder."""
+    return os.environ.get("CONDUCTOR_DATABASE_URL") or "sqlite:///data/conductor.db"
+
+
+class SessionStore:
+    """Sessions with their plans, revisions, runs, events and outputs. Made by `SessionStore.open`."""
+
+    def __init__(self, database: Database, *, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+        self._closed = False
+        self._writer = Writer(database, keep_events=self._keep_events)
+
+    @classmethod
+    def open(cls, url: str, *, clock: Clock = time.time) -> Self:
+        """Open or create the store at `url` and end the runs whose process died.
+
+        An older store is copied aside and brought up to date; a newer one is refused unchanged.
+        """
+        database = Database(url)
+        try:
+            prepare(database, now=clock())
+            store = cls(database, clock=clock)
+        except StorageError:
+            database.close()
+            raise
+        store.mark_interrupted()
+        return store
+
+    def close(self) -> None:
+        """Write what is queued and close every connection. May be called twice."""
+        self._closed = True
+        self._writer.close()
+        self._database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @property
+    def size(self) -> int:
+        """Bytes the store takes."""
+        return self._database.size
+
+    # -- sessions --------------------------------------------------------------------------------
+
+    def create_session(
+        self, query: str, *, title: str | None = None, pool_label: str | None = None
+    ) -> Session:
+        """A new session; without a title it is called after its query."""
+        return self._write(sessions.create, query, title=title, pool_label=pool_label, now=self._clock())
+
+    def session(self, session: str) -> Session:
+        """The session of that id, deleted or not."""
+        return self._read(sessions.find, session)
+
+    def sessions(self, *, search: str = "", limit: int = 50, offset: int = 0) -> tuple[SessionSummary, ...]:
+        """Sessions that are not deleted, last updated first.
+
+        `search` keeps those whose title, query or any answer holds the text, whatever its case (of
+        letters beyond ASCII, SQLite tells the cases apart).
+        """
+        return self._read(sessions.listed, search=search, limit=limit, offset=offset)
+
+    def count_sessions(self, *, search: str = "") -> int:
+        """How many sessions `sessions` would list without a limit."""
+        return self._read(sessions.count, search=search)
+
+    def rename_session(self, session: str, title: str) -> Session:
+        """Give the session another title; an empty one calls it after its query."""
+        return self._write(sessions.rename, session, title)
+
+    def delete_session(self, session: str) -> Session:
+        """Take the session out of the list; everything of it is kept and can be restored."""
+        return self._write(sessions.set_deleted, session, at=self._clock())
+
+    def restore_session(self, session: str) -> Session:
+        """Put a deleted session back where it was."""
+        return self._write(sessions.set_deleted, session, at=None)
+
+    # -- plans -----------------------------------------------------------------------------------
+
+    def add_plan(
+        self,
+        session: str,
+        *,
+        planner: str,
+        planner_kind: WorkerKind,
+        report: PlanReport | None,
+        failure: str | None = None,
+        usage: Usage,
+        seconds: float | None = None,
+    ) -> Plan:
+        """Keep what a Conductor answered, valid or not; `failure` says why there is no report."""
+        return self._write(
+            revisions.add_plan,
+            session,
+            planner=planner,
+            planner_kind=planner_kind,
+            report=report,
+            failure=failure,
+            usage=usage,
+            seconds=seconds,
+            now=self._clock(),
+        )
+
+    def plan(self, plan: str) -> Plan:
+        """The plan of that id."""
+        return self._read(revisions.find_plan, plan)
+
+    def plans(self, session: str) -> tuple[Plan, ...]:
+        """The session's plans, oldest first."""
+        return self._read(revisions.plans_of, session)
+
+    def latest_plan(self, session: str) -> Plan | None:
+        """The session's newest plan, None before the first."""
+        return self._read(revisions.latest_plan, session)
+
+    # -- revisions -------------------------------------------------------------------------------
+
+    def add_revision(
+        self,
+        session: str,
+        workflow: Workflow,
+        *,
+        origin: Origin,
+        note: str = "",
+        parent: str | None = None,
+        plan: str | None = None,
+    ) -> Revision:
+        """Keep a workflow as the session's new head, under `parent` (the current head when None)."""
+        return self._write(
+            revisions.add_revision,
+            session,
+            workflow,
+            origin=origin,
+            note=note,
+            parent=parent,
+            plan=plan,
+            now=self._clock(),
+        )
+
+    def revision(self, revision: str) -> Revision:
+        """The revision of that id."""
+        return self._read(revisions.find_revision, revision)
+
+    def revisions(self, session: str) -> tuple[Revision, ...]:
+        """The session's revisions, oldest first."""
+        return self._read(revisions.revisions_of, session)
+
+    def head(self, session: str) -> Revision | None:
+        """The session's current revision, None before the first."""
+        return self._read(revisions.head, session)
+
+    def neighbours(self, session: str) -> tuple[Revision | None, Revision | None]:
+        """Where `undo` and `redo` would lead; None where they lead nowhere."""
+        return self._read(revisions.neighbours, session)
+
+    def undo(self, session: str) -> Revision | None:
+        """Move the head to its parent; None, and no change, where it has none."""
+        return self._write(revisions.undo, session, now=self._clock())
+
+    def redo(self, session: str) -> Revision | None:
+        """Move the head to its newest child; None, and no change, where it has none."""
+        return self._write(revisions.redo, session, now=self._clock())
+
+    # -- runs ------------------------------------------------------------------------------------
+
+    def start_run(
+        self,
+        *,
+        run: str,
+        session: str,
+        revision: str,
+        parent: str | None = None,
+        pool_label: str | None = None,
+    ) -> RunRecord:
+        """Say that this process now runs `revision` under the id `run`; `append` its events next."""
+        return self._write(
+            runs.start,
+            run=run,
+            session=session,
+            revision=revision,
+            parent=parent,
+            pool_label=pool_label,
+            now=self._clock(),
+        )
+
+    def append(self, event: Event) -> Future[None]:
+        """Queue an event of a started run and return at once; the future resolves when it is durable.
+
+        A `StepFinished` also keeps its output for the session, a `RunFinished` ends the run's record, in
+        the event's own transaction. An event whose future fails is not in the store. Callbacks of the
+        future run in the writer thread: they must be quick and must not call the store.
+        """
+        return self._writer.append(event)
+
+    def events(self, run: str, *, after: int = -1) -> tuple[Event, ...]:
+        """The run's durable events whose `seq` is greater than `after`, in order."""
+        return self._read(runs.events_of, run, after=after)
+
+    def run(self, run: str) -> RunRecord:
+        """The run of that id."""
+        return self._read(runs.find, run)
+
+    def runs(self, session: str) -> tuple[RunRecord, ...]:
+        """The session's runs, newest first."""
+        return self._read(runs.runs_of, session)
+
+    def latest_run(self, session: str) -> RunRecord | None:
+        """The session's newest run, None before the first."""
+        return self._read(runs.latest, session)
+
+    def outputs(self, session: str) -> dict[str, Output]:
+        """The outputs of the session's finished steps by fingerprint; of equal ones the latest."""
+        return self._read(runs.outputs_of, session)
+
+    def mark_interrupted(self) -> tuple[str, ...]:
+        """End, as interrupted, the runs of this host whose process died; their ids.
+
+        Costs one indexed query where no run is open.
+        """
+        now = self._clock()
+        gone = self._read(interruption.abandoned)
+        return tuple(run.id for run in gone if self._write(interruption.interrupt, run.id, now=now))
+
+    # -- how -------------------------------------------------------------------------------------
+
+    def _read(self, query: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        if self._closed:
+            raise closed(self._database)
+        with self._database.transaction(to="read") as connection:
+            return query(connection, *args, **kwargs)
+
+    def _write(self, job: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        def run(connection: Connection) -> T:
+            return job(connection, *args, **kwargs)
+
+        return self._writer.submit(run).result()
+
+    def _keep_events(self, connection: Connection, events: Sequence[Event]) -> None:
+        runs.keep_events(connection, events, now=self._clock())
+
+
+def prepare(database: Database, *, now: float) -> None:
+    """Bring the tables up to date. Raises `StorageError`, and then has changed nothing."""
+    database.create_folder()
+    with database.transaction(to="read") as connection:
+        version = version_of(connection)
+    check_version(version)
+    if database.path and 0 < version < len(MIGRATIONS):
+        stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime(now))
+        database.copy_to(database.path.with_name(f"{database.path.name}.version-{version}.{stamp}"))
+    with database.transaction(to="write") as connection:
+        migrate(connection)

@@ -1,0 +1,47 @@
+"""Text as a database can keep it, and values as JSON text.
+
+This is the one place that changes what it is given: a lone surrogate, which UTF-8 cannot hold,
+becomes U+FFFD everywhere; NUL becomes U+FFFD in plain columns (PostgreSQL refuses it, SQLite's
+functions stop at it) and stays, escaped, in JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import PydanticSerializationError
+
+from conductor.errors import StorageError, WorkflowError
+
+T = TypeVar("T")
+
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+
+
+def plain(text: str) -> str:
+    """`text` with what no column can hold replaced; surrogates that form a pair are joined."""
+    if not _UNSTORABLE.search(text):
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").replace("\x00", "\ufffd")
+
+
+def to_json(adapter: TypeAdapter[T], value: T) -> str:
+    """The value as JSON text that `from_json` reads."""
+    try:
+        return adapter.dump_json(value).decode()
+    except PydanticSerializationError:
+        return plain(json.dumps(adapter.dump_python(value), ensure_ascii=False))
+
+
+def from_json(adapter: TypeAdapter[T], text: str) -> T:
+    """The value this JSON text holds. Raises `StorageError` where it is not of the expected form."""
+    try:
+        return adapter.validate_json(text)
+    except (ValidationError, WorkflowError) as error:
+        raise StorageError(
+            f"The store holds an entry that this version cannot read ({text[:80]!r}): {error}. "
+            "The rest is kept; update Conductor Studio or restore a copy of the store."
+        ) from error

@@ -1,0 +1,142 @@
+"""The one thread that writes: whatever waits is committed together, in the order it came.
+
+Knows jobs and events, not what they do to tables. Callers get futures that resolve once their write
+is committed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from itertools import groupby
+from threading import Condition, Thread
+from typing import Any, TypeVar
+
+from sqlalchemy import Connection
+from sqlalchemy.exc import OperationalError, SQLAlchemyError
+
+from conductor.errors import StorageError
+from conductor.events import Event
+from storage.database import Database
+
+T = TypeVar("T")
+
+Job = Callable[[Connection], T]
+KeepEvents = Callable[[Connection, Sequence[Event]], None]
+
+
+def _uncancellable() -> Future[Any]:
+    """A future that cannot be cancelled: what is queued will be written, whoever stopped waiting."""
+    future: Future[Any] = Future()
+    future.set_running_or_notify_cancel()
+    return future
+
+
+@dataclass(frozen=True, slots=True)
+class _Write:
+    """A job, or an event to keep."""
+
+    job: Job[Any] | None = None
+    event: Event | None = None
+    done: Future[Any] = field(default_factory=_uncancellable)
+
+
+class Writer:
+    """Group commit: all that queued up during one transaction makes the next.
+
+    A write that is refused fails its own future alone; trouble with the store itself (locked, full)
+    fails every write of that transaction, and the next transaction is tried as if nothing had been.
+    """
+
+    def __init__(self, database: Database, *, keep_events: KeepEvents) -> None:
+        self._database = database
+        self._keep_events = keep_events
+        self._queue: list[_Write] = []
+        self._closed = False
+        self._changed = Condition()
+        self._thread = Thread(target=self._work, name="store-writer", daemon=True)
+        self._thread.start()
+
+    def submit(self, job: Job[T]) -> Future[T]:
+        """Run `job` in a transaction; the future holds what it returned. Raises `StorageError` if closed."""
+        return self._put(_Write(job=job))
+
+    def append(self, event: Event) -> Future[None]:
+        """Keep `event`. Raises `StorageError` if closed."""
+        return self._put(_Write(event=event))
+
+    def close(self) -> None:
+        """Write what waits, then stop. May be called twice."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify()
+        self._thread.join()
+
+    def _put(self, write: _Write) -> Future[Any]:
+        with self._changed:
+            if self._closed:
+                raise closed(self._database)
+            self._queue.append(write)
+            self._changed.notify()
+        return write.done
+
+    def _work(self) -> None:
+        writes: Sequence[_Write] = ()
+        try:
+            while writes := self._next():
+                self._commit(writes)
+        finally:
+            self._abandon(writes)
+
+    def _next(self) -> list[_Write]:
+        """Everything that waits, as soon as something does; empty once closed and done."""
+        with self._changed:
+            while not self._queue and not self._closed:
+                self._changed.wait()
+            writes, self._queue = self._queue, []
+            return writes
+
+    def _commit(self, writes: Sequence[_Write]) -> None:
+        try:
+            with self._database.writer.begin() as connection:
+                results = list(self._perform(connection, writes))
+        # The last two are what a driver raises, unwrapped, for values that fit no column.
+        except (SQLAlchemyError, StorageError, ValueError, OverflowError) as error:
+            if len(writes) > 1 and not isinstance(error, OperationalError):
+                for write in writes:
+                    self._commit([write])
+            else:
+                self._fail(writes, error)
+        else:
+            for write, result in zip(writes, results, strict=True):
+                write.done.set_result(result)
+
+    def _perform(self, connection: Connection, writes: Sequence[_Write]) -> Iterable[Any]:
+        """The writes' results, in order; neighbouring events go to the database in one statement."""
+        for job, group in groupby(writes, key=lambda write: write.job):
+            if job is not None:
+                yield from (job(connection) for _ in group)
+            else:
+                events = [write.event for write in group if write.event is not None]
+                self._keep_events(connection, events)
+                yield from (None for _ in events)
+
+    def _fail(self, writes: Sequence[_Write], error: Exception) -> None:
+        for write in writes:
+            own = error if isinstance(error, StorageError) else self._database.explain(error)
+            write.done.set_exception(own)
+
+    def _abandon(self, writes: Sequence[_Write]) -> None:
+        """Whatever ended the thread, nobody waits for it in vain."""
+        with self._changed:
+            self._closed = True
+            waiting, self._queue = self._queue, []
+        for write in (*writes, *waiting):
+            if not write.done.done():
+                write.done.set_exception(closed(self._database))
+
+
+def closed(database: Database) -> StorageError:
+    """The error of whoever uses a closed store."""
+    return StorageError(f"The store {database.place} is closed. What was saved is kept; open it again.")
