@@ -1,0 +1,124 @@
+"""A workflow's picture as a pyvis network: what stands on each card, where it lies, how each edge runs.
+
+Knows workflows, layouts and pyvis; knows no Streamlit and no run. Whoever draws tells the state of each
+card as a `CardFace`. Texts are cut here, so that a text of any length costs the page little; they go to a
+canvas or into text nodes only.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Literal
+
+from pyvis.network import Network
+
+from conductor.layout import Layout
+from conductor.run_state import StepStatus
+from conductor.workflow import Workflow
+
+CardStatus = StepStatus | Literal["stale"]
+"""A step's state on its card; `stale` has an output and will run again all the same."""
+
+_READ = 2_000
+"""Characters of an instruction that are looked at; no card shows more."""
+
+_TITLE_WORDS = 6
+_TITLE_LENGTH = 48
+_REST_LENGTH = 160
+_WORKER_LENGTH = 60
+
+_CLAUSE_END = re.compile(r"[.!?;:](?=\s|$)|[。！？；：]|,(?=\s)|\s[-–—](?=\s)")
+_LOOSE_ENDS = frozenset(
+    "a an and as at by each every for from in into is its of on or per so "
+    "that the then this to using which with".split()
+)
+"""Words a title does not end with when it had to be cut inside a clause."""
+
+
+@dataclass(frozen=True, slots=True)
+class CardFace:
+    """What a card shows. `note` is the short text at its foot, such as "1.9 s"; badges are single words."""
+
+    title: str
+    body: str
+    worker: str
+    status: CardStatus = "waiting"
+    note: str = ""
+    badges: tuple[str, ...] = ()
+
+
+def title_of(instruction: str) -> tuple[str, str]:
+    """A title of at most six words and the text that follows it.
+
+    The title ends where the first clause does, else between words; white space is collapsed. Both may be
+    cut; the rest is "" when the title says everything.
+    """
+    text = " ".join(instruction[:_READ].split())
+    end, resume = _clause(text)
+    words = text[:end].split(" ")
+    if len(words) > _TITLE_WORDS or end > _TITLE_LENGTH:
+        end = resume = _cut_between_words(words)
+    return text[:end], text[resume:].strip()[:_REST_LENGTH]
+
+
+def _clause(text: str) -> tuple[int, int]:
+    """Where the first clause of at least two words ends and where the text goes on after its mark."""
+    for mark in _CLAUSE_END.finditer(text):
+        least = 2 if mark.group() == "," else 1
+        if text.count(" ", 0, mark.start()) >= least or mark.group() in "。！？；：":
+            return mark.start(), mark.end()
+    return len(text), len(text)
+
+
+def _cut_between_words(words: Sequence[str]) -> int:
+    """The length of as many whole words as a title holds; of one that is too long, as much as fits."""
+    kept = list(words[:_TITLE_WORDS])
+    while len(kept) > 1 and len(" ".join(kept)) > _TITLE_LENGTH:
+        kept.pop()
+    while len(kept) > 2 and kept[-1].lower() in _LOOSE_ENDS:
+        kept.pop()
+    return min(len(" ".join(kept)), _TITLE_LENGTH)
+
+
+def draw(workflow: Workflow, faces: Sequence[CardFace], layout: Layout) -> Network:
+    """The network of `workflow`: a custom-shaped node a step (id = position), an edge "from-to" an access.
+
+    Nodes lie at their cards' centres and carry the face and the card's size; edges carry their route. Raises
+    `ValueError` when faces or layout belong to another number of steps.
+    """
+    if not len(workflow) == len(faces) == len(layout.cards):
+        raise ValueError(
+            f"{len(workflow)} steps cannot be drawn with {len(faces)} faces and {len(layout.cards)} cards."
+        )
+    network = Network(directed=True, cdn_resources="in_line")
+    network.options = {"physics": {"enabled": False}, "layout": {"improvedLayout": False}}
+    for step, (face, card) in enumerate(zip(faces, layout.cards, strict=True)):
+        network.add_node(
+            step,
+            label=f"{step + 1}. {face.title}",
+            shape="custom",
+            x=card.x,
+            y=card.y,
+            card={"width": card.width, "height": card.height, "compact": layout.density == "compact"},
+            face=_trimmed(face),
+        )
+    for (read, reader), route in layout.routes.items():
+        network.add_edge(read, reader, id=f"{read}-{reader}", route=[list(point) for point in route])
+    return network
+
+
+def _trimmed(face: CardFace) -> dict[str, object]:
+    """A face as JSON with every text short and on one line."""
+    return asdict(face) | {
+        "title": _line(face.title, _TITLE_LENGTH * 2),
+        "body": _line(face.body, _REST_LENGTH),
+        "worker": _line(face.worker, _WORKER_LENGTH),
+        "note": _line(face.note, _WORKER_LENGTH),
+        "badges": [_line(badge, _WORKER_LENGTH) for badge in face.badges],
+    }
+
+
+def _line(text: str, length: int) -> str:
+    return " ".join(text[:_READ].split())[:length]

@@ -1,0 +1,98 @@
+"""The workflow graph as a Streamlit component: a pyvis network in, selections and wished edits out.
+
+Knows Streamlit and the files beside it; knows no workflow and no run. The page's JavaScript runs with the
+page's own rights, so data reaches it as JSON and ends on a canvas or in text nodes only. vis-network comes
+from pyvis's own wheel; nothing is asked of the network.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+from pyvis.network import Network
+
+from conductor.layout import Direction
+from conductor.workflow import MAX_STEPS
+
+_HERE = Path(__file__).parent
+
+_VIS = "templates/lib/vis-9.1.2/vis-network.min.js"
+_PARTS = "theme routes icons card view pointer keyboard outline graph".split()
+"""The JavaScript files in the order in which they use one another; together they are one module."""
+
+
+def _read(name: str) -> str:
+    return (_HERE / name).read_text(encoding="utf-8")
+
+
+def _library() -> str:
+    """vis-network and our parts as one ES module, without vis's hint to a source map it does not carry."""
+    vis = files("pyvis").joinpath(_VIS).read_text(encoding="utf-8")
+    return "\n".join([vis.partition("//# sourceMappingURL")[0], *(_read(f"{part}.js") for part in _PARTS)])
+
+
+_loader = st.components.v2.component("conductor_graph_library", js=_library(), isolate_styles=False)
+_graph = st.components.v2.component(
+    "conductor_graph", html=_read("graph.html"), css=_read("graph.css"), js=_read("mount.js")
+)
+
+
+def _nothing() -> None:
+    """A component's state exists for Python only where a callback is named."""
+
+
+def load_library() -> None:
+    """Bring the library onto the page: once a page, outside fragments, however many graphs it shows.
+
+    Half a megabyte that never changes: sent once a browser session, then by its hash.
+    """
+    _loader(key="conductor-graph-library", height=1)
+
+
+def workflow_graph(
+    network: Network,
+    *,
+    key: str,
+    direction: Direction,
+    selected: int | None,
+    selection_revision: int,
+    locked: bool,
+    height: int,
+    on_select: Callable[[], None] = _nothing,
+    on_edit: Callable[[], None] = _nothing,
+    on_open: Callable[[], None] = _nothing,
+) -> Any:
+    """Show `network` (of `conductor.drawing.draw`) in `height` pixels; steps are 0-based positions.
+
+    `selected` counts only when `selection_revision` is another than before: the browser selects on its own
+    and reports it, and an answer that is under way must not undo a newer click. `locked` takes away all
+    editing. The result, also under `st.session_state[key]`, has
+
+    - `selected`: the selected step or None (state; then `on_select`);
+    - `edit`: {"op": "add_access" | "remove_access", "from", "to"}, {"op": "remove_step", "step"} or
+      {"op": "add_step", "step"} - after that step, at the end when None (trigger; then `on_edit`). It is a
+      wish: check it with the workflow's own edits;
+    - `open`: the selected step, when Enter asks to work on it (trigger; then `on_open`).
+    """
+    nodes, edges, *_ = network.get_network_data()
+    data = {
+        "nodes": [{name: node[name] for name in ("id", "x", "y", "card", "face")} for node in nodes],
+        "edges": [{name: edge[name] for name in ("id", "from", "to", "route")} for edge in edges],
+        "direction": direction,
+        "selected": selected,
+        "selection_revision": selection_revision,
+        "locked": locked,
+        "height": height,
+        "most_steps": MAX_STEPS,
+    }
+    return _graph(
+        key=key,
+        data=data,
+        on_selected_change=on_select,
+        on_edit_change=on_edit,
+        on_open_change=on_open,
+    )

@@ -1,0 +1,312 @@
+// One workflow graph on the page: what it shows, what is selected, what it asks Python for.
+//
+// Streamlit calls `mount` when the component appears and again on each change of its data; the element stays,
+// so a graph is made once per element and then told the new data. Selecting shows at once and is reported;
+// editing is only ever asked for: the picture changes when Python sends another workflow.
+
+const stillness = window.matchMedia("(prefers-reduced-motion: reduce)");
+const graphs = new WeakMap();
+
+class WorkflowGraph {
+  constructor(root) {
+    this.root = root;
+    this.stage = root.querySelector(".stage");
+    this.hint = root.querySelector(".hint");
+    this.cards = [];
+    this.edges = [];
+    this.selected = this.selectedEdge = this.hoverCard = this.hoverEdge = this.link = null;
+    this.stats = { updates: 0, layouts: 0, edits: 0 };
+    this.listeners = new AbortController();
+    const { signal } = this.listeners;
+    this.view = new View(root.querySelector(".canvas"), [...root.querySelectorAll(".tools")], {
+      drawCard: ({ ctx, id }) => this.cardRenderer(ctx, id),
+      drawBelow: (ctx) => drawEdges(ctx, this.edges, this, this.theme, this.down, this.view.scale),
+      drawAbove: (ctx) => this.drawAffordances(ctx),
+    });
+    this.outline = new Outline(this.stage, root.querySelector(".outline"));
+    this.pointer = new Pointer(this, signal);
+    this.stage.addEventListener("keydown", (event) => handleKey(this, event), { signal });
+    root.querySelectorAll("[data-tool]").forEach((button) =>
+      button.addEventListener("click", () => this.use(button.dataset.tool), { signal }));
+    root.__fg = this;
+  }
+
+  // -- what Python says --------------------------------------------------------------------------
+
+  update(component) {
+    const { data } = this.component = component;
+    this.stats.updates++;
+    this.locked = data.locked;
+    this.down = data.direction === "down";
+    this.readTheme();
+    this.readCards(data);
+    if (data.selection_revision !== this.revision) {
+      this.revision = data.selection_revision;
+      this.selected = data.selected;
+      this.selectedEdge = null;
+    }
+    this.dropVanished();
+    this.changed();
+    this.animate();
+  }
+
+  readTheme() {
+    this.theme = readTheme(this.root);
+    this.root.style.setProperty("--ground", this.theme.ground);
+    this.root.style.setProperty("--face", this.theme.face);
+    if (this.font === this.theme.font) return;
+    this.font = this.theme.font;
+    // Before the font has arrived, texts would be cut to the widths of another one.
+    Promise.all([400, 500, 600].map((weight) => document.fonts.load(`${weight} 13px ${this.font}`))).then(() => {
+      cuts.clear();
+      this.view.paint();
+    });
+  }
+
+  readCards({ nodes, edges }) {
+    this.cards = nodes.map(({ id, x, y, card: { width, height, compact }, face }) =>
+      ({ step: id, x, y, width, height, compact, face, left: x - width / 2, top: y - height / 2 }));
+    const geometry = JSON.stringify([this.down, this.cards.map(({ x, y, width, height }) => [x, y, width, height]), edges]);
+    if (geometry === this.geometry) return;
+    this.geometry = geometry;
+    this.stats.layouts++;
+    this.edges = edges.map(({ id, from, to, route }) => ({ id, from, to, route, line: sampled(route, this.down) }));
+    this.view.place(this.cards, this.bounds());
+  }
+
+  bounds() {
+    const points = [
+      ...this.cards.flatMap(({ left, top, width, height }) => [[left, top], [left + width, top + height]]),
+      ...this.edges.flatMap((edge) => edge.route),
+    ];
+    const xs = points.map(([x]) => x), ys = points.map(([, y]) => y);
+    return { left: Math.min(...xs), right: Math.max(...xs), top: Math.min(...ys), bottom: Math.max(...ys) };
+  }
+
+  dropVanished() {
+    const edge = (id) => (this.edges.some((known) => known.id === id) ? id : null);
+    this.selectedEdge = edge(this.selectedEdge);
+    this.hoverEdge = edge(this.hoverEdge);
+    if (this.hoverCard >= this.cards.length) this.hoverCard = null;
+    if (this.selected >= this.cards.length) this.select(null);
+    if (this.link && (this.locked || this.link.from >= this.cards.length)) this.endLink();
+  }
+
+  // -- what the user does --------------------------------------------------------------------------
+
+  select(step) {
+    const known = step === this.selected;
+    this.selected = step;
+    this.selectedEdge = null;
+    this.changed();
+    if (!known) this.component.setStateValue("selected", step);
+  }
+
+  // An edge is selected beside the selected step; empty canvas deselects both.
+  selectEdge(id) {
+    if (id === null) return this.select(null);
+    this.selectedEdge = id;
+    this.changed();
+  }
+
+  escape() {
+    if (this.link) this.endLink();
+    else if (this.selectedEdge) { this.selectedEdge = null; this.changed(); }
+    else this.select(null);
+  }
+
+  open() { this.component.setTriggerValue("open", this.selected); }
+
+  hover(card, edge) {
+    if (card === this.hoverCard && edge === this.hoverEdge) return;
+    this.hoverCard = card;
+    this.hoverEdge = edge;
+    this.view.paint();
+  }
+
+  remove() {
+    if (this.locked) return;
+    const edge = this.edges.find(({ id }) => id === this.selectedEdge);
+    if (edge) this.edit({ op: "remove_access", from: edge.from, to: edge.to });
+    else if (this.selected !== null && this.cards.length > 1) this.edit({ op: "remove_step", step: this.selected });
+  }
+
+  use(tool) {
+    switch (tool) {
+      case "add": return this.edit({ op: "add_step", step: this.selected });
+      case "remove":
+      case "detach": return this.remove();
+      case "in": return this.view.zoom(1.25);
+      case "out": return this.view.zoom(0.8);
+      case "fit": return this.view.fit({ animated: true });
+    }
+  }
+
+  edit(request) {
+    if (this.locked) return;
+    this.stats.edits++;
+    this.component.setTriggerValue("edit", request);
+  }
+
+  // Why `to` cannot be made to read `from`; null when it can.
+  refusal(from, to) {
+    if (to < from) return `Step ${to + 1} comes before step ${from + 1} and cannot read it`;
+    if (this.edges.some((edge) => edge.from === from && edge.to === to)) return `Step ${to + 1} reads step ${from + 1} already`;
+    return null;
+  }
+
+  endLink() {
+    this.link = null;
+    this.hideHint();
+    this.view.paint();
+  }
+
+  // -- the hint beside the pointer ------------------------------------------------------------------
+
+  showHint(text, clientX, clientY) {
+    clearTimeout(this.hintTimer);
+    this.hint.textContent = text;
+    this.hint.hidden = false;
+    const { left, top, width, height } = this.root.getBoundingClientRect();
+    const x = Math.min(clientX - left + 16, width - this.hint.offsetWidth - 8);
+    const y = Math.min(clientY - top + 18, height - this.hint.offsetHeight - 8);
+    this.hint.style.transform = `translate(${Math.max(8, x)}px, ${Math.max(8, y)}px)`;
+    this.hinted = { text, clientX, clientY };
+  }
+
+  hideHint() {
+    clearTimeout(this.hintTimer);
+    this.hint.hidden = true;
+  }
+
+  keepHint(milliseconds) {
+    this.showHint(this.hinted.text, this.hinted.clientX, this.hinted.clientY);
+    this.hintTimer = setTimeout(() => this.hideHint(), milliseconds);
+  }
+
+  // -- what is where ---------------------------------------------------------------------------------
+
+  cardAt({ x, y }) {
+    return this.cards.find((card) => Math.abs(x - card.x) <= card.width / 2 && Math.abs(y - card.y) <= card.height / 2) ?? null;
+  }
+
+  edgeAt(p) { return edgeAt(this.edges, p, 7 / this.view.scale); }
+
+  portPoint(step) {
+    const { x, y, width, height } = this.cards[step];
+    return this.down ? [x, y + height / 2] : [x + width / 2, y];
+  }
+
+  portRadius() { return Math.min(Math.max(8, 7.5 / this.view.scale), 30); }
+
+  // Ports show on the hovered and the selected card; the last step has none, as nobody comes after it.
+  visiblePorts() {
+    if (this.locked) return [];
+    const steps = this.link ? [this.link.from] : [...new Set([this.hoverCard, this.selected])];
+    return steps.filter((step) => step !== null && step < this.cards.length - 1);
+  }
+
+  portAt({ x, y }) {
+    const reach = this.portRadius() * 1.35;
+    return this.visiblePorts().find((step) => {
+      const [px, py] = this.portPoint(step);
+      return Math.hypot(x - px, y - py) <= reach;
+    }) ?? null;
+  }
+
+  // -- drawing -----------------------------------------------------------------------------------------
+
+  cardRenderer(ctx, step) {
+    const card = this.cards[step];
+    return { nodeDimensions: { width: card.width, height: card.height }, drawNode: () => drawCard(ctx, card, this.lookOf(card)) };
+  }
+
+  lookOf({ step }) {
+    const { link } = this;
+    const refused = link && step !== link.from && this.refusal(link.from, step);
+    return {
+      theme: this.theme, scale: this.view.scale, selected: step === this.selected,
+      target: Boolean(link && link.over === step && step !== link.from && !refused), dimmed: Boolean(refused),
+      turn: stillness.matches ? -1.2 : performance.now() / 260,
+    };
+  }
+
+  drawAffordances(ctx) {
+    if (this.link) this.drawLink(ctx);
+    for (const step of this.visiblePorts()) drawPort(ctx, this.portPoint(step), this.portRadius(), this.theme);
+  }
+
+  drawLink(ctx) {
+    const { from, at, over } = this.link, start = this.portPoint(from);
+    const accepted = over !== null && over !== from && !this.refusal(from, over);
+    const [near, far] = controls(start, [at.x, at.y], this.down);
+    ctx.strokeStyle = this.theme.primary;
+    ctx.lineWidth = Math.max(2, 1.6 / this.view.scale);
+    ctx.setLineDash(accepted ? [] : [6, 5]);
+    ctx.beginPath();
+    ctx.moveTo(...start);
+    ctx.bezierCurveTo(...near, ...far, at.x, at.y);
+    ctx.stroke();
+    ctx.setLineDash([]);
+  }
+
+  changed() {
+    const tool = (name) => this.root.querySelector(`[data-tool=${name}]`);
+    this.root.classList.toggle("locked", this.locked);
+    tool("add").hidden = this.cards.length >= this.component.data.most_steps;
+    tool("detach").hidden = this.selectedEdge === null;
+    tool("remove").hidden = this.selected === null || this.selectedEdge !== null || this.cards.length === 1;
+    this.outline.show(this.cards, this.edges, this.selected);
+    this.view.paint();
+  }
+
+  // Turns the spinner while something runs and someone looks.
+  animate() {
+    if (this.timer || stillness.matches) return;
+    const turn = () => {
+      const runs = this.cards.some((card) => card.face.status === "running");
+      this.timer = runs ? setTimeout(turn, 60) : null;
+      if (runs && !document.hidden) this.view.paint();
+    };
+    turn();
+  }
+
+  destroy() {
+    this.listeners.abort();
+    this.pointer.press?.abort();
+    clearTimeout(this.timer);
+    clearTimeout(this.hintTimer);
+    this.view.destroy();
+  }
+
+  // -- for tests, through root.__fg: client coordinates of what the canvas shows --------------------------
+
+  get selection() { return { step: this.selected, edge: this.selectedEdge }; }
+
+  positions() {
+    return this.cards.map(({ left, top, width, height }) => {
+      const [x0, y0] = this.view.outside([left, top]), [x1, y1] = this.view.outside([left + width, top + height]);
+      return { left: x0, top: y0, right: x1, bottom: y1, x: (x0 + x1) / 2, y: (y0 + y1) / 2 };
+    });
+  }
+
+  ports() { return this.cards.map(({ step }) => this.view.outside(this.portPoint(step))); }
+
+  edgePositions() {
+    return Object.fromEntries(this.edges.map(({ id, line }) => [id, line.map((point) => this.view.outside(point))]));
+  }
+}
+
+function mount(root, component) {
+  if (!graphs.has(root)) graphs.set(root, new WorkflowGraph(root));
+  graphs.get(root).update(component);
+  return () => {
+    graphs.get(root)?.destroy();
+    graphs.delete(root);
+  };
+}
+
+globalThis.conductorGraph = { mount };
+window.dispatchEvent(new Event("conductor-graph-ready"));
+
+export default () => {};

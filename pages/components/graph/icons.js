@@ -1,0 +1,45 @@
+// A step's state as a shape of its own (never by colour alone) in a box of about 14 x 14 around (x, y).
+
+const STATUS_WORDS = {
+  waiting: "not run yet", running: "running", finished: "finished", empty: "finished with an empty answer",
+  failed: "failed", blocked: "blocked by a failed step", cancelled: "cancelled", interrupted: "interrupted",
+  stale: "will run again",
+};
+
+const line = (ctx, ...points) => {
+  ctx.beginPath();
+  points.forEach(([x, y], i) => (i ? ctx.lineTo(x, y) : ctx.moveTo(x, y)));
+  ctx.stroke();
+};
+
+const ring = (ctx, x, y, radius, from = 0, to = 2 * Math.PI) => {
+  ctx.beginPath();
+  ctx.arc(x, y, radius, from, to);
+  ctx.stroke();
+};
+
+const STATUS_SHAPES = {
+  waiting: (ctx, x, y) => ring(ctx, x, y, 4.5),
+  running: (ctx, x, y, turn) => ring(ctx, x, y, 6, turn, turn + 4.5),
+  finished: (ctx, x, y) => line(ctx, [x - 5.5, y + 0.5], [x - 1.5, y + 4.5], [x + 6, y - 4.5]),
+  empty: (ctx, x, y) => { ring(ctx, x, y, 5); line(ctx, [x - 5, y + 5], [x + 5, y - 5]); },
+  failed: (ctx, x, y) => { line(ctx, [x - 4.5, y - 4.5], [x + 4.5, y + 4.5]); line(ctx, [x + 4.5, y - 4.5], [x - 4.5, y + 4.5]); },
+  blocked: (ctx, x, y) => { ring(ctx, x, y, 6); line(ctx, [x - 3, y], [x + 3, y]); },
+  cancelled: (ctx, x, y) => ctx.strokeRect(x - 4.5, y - 4.5, 9, 9),
+  interrupted: (ctx, x, y) => line(ctx, [x + 2, y - 6], [x - 3, y + 1], [x + 3, y - 1], [x - 2, y + 6]),
+  stale: (ctx, x, y) => {
+    ring(ctx, x, y, 5.5, 0.4, 5.4);
+    line(ctx, [x + 0.6, y - 6.4], [x + 4.4, y - 3.8], [x + 5.2, y - 8]);
+  },
+};
+
+function drawStatus(ctx, status, x, y, size, theme, turn) {
+  ctx.save();
+  ctx.translate(x, y);
+  ctx.scale(size / 14, size / 14);
+  ctx.lineWidth = 2;
+  ctx.lineCap = ctx.lineJoin = "round";
+  ctx.strokeStyle = theme.status[status];
+  STATUS_SHAPES[status](ctx, 0, 0, turn);
+  ctx.restore();
+}

@@ -1,0 +1,46 @@
+// Keys on the graph. Arrows move along the picture as it lies, so "down" is down in both directions.
+
+const ARROWS = { ArrowUp: [0, -1], ArrowDown: [0, 1], ArrowLeft: [-1, 0], ArrowRight: [1, 0] };
+
+function handleKey(graph, event) {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  const action = keyAction(graph, event.key);
+  if (!action) return;
+  event.preventDefault();
+  event.stopPropagation();
+  action();
+}
+
+function keyAction(graph, key) {
+  const { selected, cards } = graph;
+  const go = (step) => () => {
+    graph.select(step);
+    graph.view.reveal(cards[step]);
+  };
+  if (ARROWS[key]) return go(selected === null ? 0 : neighbour(cards, selected, ARROWS[key]));
+  switch (key) {
+    case "Home": return go(0);
+    case "End": return go(cards.length - 1);
+    case "Enter": return selected === null ? null : () => graph.open();
+    case "Escape": return () => graph.escape();
+    case "Delete":
+    case "Backspace": return () => graph.remove();
+    case "+": case "=": return () => graph.view.zoom(1.25);
+    case "-": return () => graph.view.zoom(0.8);
+    case "f": case "F": return () => graph.view.fit({ animated: true });
+    default: return null;
+  }
+}
+
+// The next card that way: one beside it in the same row, else the nearest row, and there the nearest card.
+function neighbour(cards, from, [dx, dy]) {
+  const here = cards[from];
+  const ahead = (card) => (card.x - here.x) * dx + (card.y - here.y) * dy;
+  const aside = (card) => Math.abs((card.x - here.x) * dy) + Math.abs((card.y - here.y) * dx);
+  const onward = cards.filter((card) => ahead(card) > 1).sort((a, b) => ahead(a) - ahead(b));
+  const level = onward.find((card) => aside(card) < 1);
+  const depth = dx ? here.width : here.height;
+  const nearest = onward.filter((card) => ahead(card) - ahead(onward[0]) < depth / 2).sort((a, b) => aside(a) - aside(b));
+  const rowIsAcross = cards.some((card) => card !== here && (dx ? card.y === here.y : card.x === here.x));
+  return (rowIsAcross && level ? level : nearest[0] ?? here).step;
+}

@@ -1,0 +1,38 @@
+// What the canvas shows, as a list that is read aloud: one option a card, text nodes only.
+
+let outlines = 0;
+
+class Outline {
+  constructor(stage, list) {
+    this.stage = stage;
+    this.list = list;
+    this.prefix = `graph-${++outlines}-step-`;
+  }
+
+  show(cards, edges, selected) {
+    while (this.list.children.length > cards.length) this.list.lastChild.remove();
+    cards.forEach((card) => {
+      const option = this.list.children[card.step] ?? this.append(card.step);
+      const name = nameOf(card, cards.length, edges);
+      if (option.textContent !== name) option.textContent = name;
+      option.setAttribute("aria-selected", String(card.step === selected));
+    });
+    if (selected === null) this.stage.removeAttribute("aria-activedescendant");
+    else this.stage.setAttribute("aria-activedescendant", this.prefix + selected);
+  }
+
+  append(step) {
+    const option = document.createElement("div");
+    option.id = this.prefix + step;
+    option.setAttribute("role", "option");
+    this.list.append(option);
+    return option;
+  }
+}
+
+function nameOf({ step, face }, count, edges) {
+  const reads = edges.filter((edge) => edge.to === step).map((edge) => edge.from + 1).sort((a, b) => a - b);
+  const access = reads.length ? `reads step${reads.length > 1 ? "s" : ""} ${reads.join(", ")}` : "reads no step";
+  const parts = [face.title, `worker ${face.worker}`, ...face.badges, STATUS_WORDS[face.status], face.note, access];
+  return `Step ${step + 1} of ${count}: ${parts.filter(Boolean).join(", ")}`;
+}

@@ -1,0 +1,92 @@
+// The mouse on the canvas: hover, click, drawing an access from a card's port, zooming. vis pans.
+
+const CLICK_TRAVEL = 5;
+const HINT_STAYS = 2000;
+
+class Pointer {
+  constructor(graph, signal) {
+    this.graph = graph;
+    const { stage } = graph;
+    // In the capture phase, before vis: a drag that begins on a port must not pan.
+    stage.addEventListener("pointerdown", (event) => this.pressed(event), { capture: true, signal });
+    stage.addEventListener("pointermove", (event) => { if (!event.buttons) this.hover(event); }, { signal });
+    stage.addEventListener("pointerleave", () => graph.hover(null, null), { signal });
+    stage.addEventListener("wheel", (event) => this.wheel(event), { capture: true, passive: false, signal });
+  }
+
+  pressed(event) {
+    const { graph } = this;
+    graph.stage.focus({ preventScroll: true });
+    if (event.button !== 0) return;
+    const step = graph.portAt(graph.view.inside(event.clientX, event.clientY));
+    if (step !== null) {
+      event.stopImmediatePropagation();
+      event.preventDefault();
+      this.link(step, event);
+    } else {
+      this.follow({ up: (end) => {
+        const travel = Math.hypot(end.clientX - event.clientX, end.clientY - event.clientY);
+        if (travel < CLICK_TRAVEL) this.click(end);
+      } });
+    }
+  }
+
+  // Events of one press, wherever on the page it ends. What is still under way ends with the component.
+  follow({ move = () => {}, up, cancelled = () => {} }) {
+    this.press?.abort();
+    const press = this.press = new AbortController();
+    const { signal } = press;
+    window.addEventListener("pointermove", move, { capture: true, signal });
+    window.addEventListener("pointerup", (event) => { press.abort(); up(event); }, { capture: true, signal });
+    window.addEventListener("pointercancel", () => { press.abort(); cancelled(); }, { capture: true, signal });
+  }
+
+  click(event) {
+    const { graph } = this, p = graph.view.inside(event.clientX, event.clientY);
+    const card = graph.cardAt(p);
+    if (card) graph.select(card.step);
+    else graph.selectEdge(graph.edgeAt(p)?.id ?? null);
+  }
+
+  hover(event) {
+    const { graph } = this, p = graph.view.inside(event.clientX, event.clientY);
+    const port = graph.portAt(p), card = port === null ? graph.cardAt(p)?.step ?? null : port;
+    const edge = card === null ? graph.edgeAt(p)?.id ?? null : null;
+    graph.stage.style.cursor = port !== null ? "crosshair" : card !== null || edge !== null ? "pointer" : "";
+    graph.hover(card, edge);
+  }
+
+  link(from, event) {
+    const { graph } = this;
+    const moved = ({ clientX, clientY }) => {
+      if (!graph.link) return;
+      graph.link = { from, at: graph.view.inside(clientX, clientY), over: graph.cardAt(graph.view.inside(clientX, clientY))?.step ?? null };
+      const { over } = graph.link;
+      if (over === null || over === from) graph.hideHint();
+      else graph.showHint(graph.refusal(from, over) ?? `Step ${over + 1} will read step ${from + 1}`, clientX, clientY);
+      graph.view.paint();
+    };
+    graph.link = { from, at: graph.view.inside(event.clientX, event.clientY), over: null };
+    this.follow({ move: moved, cancelled: () => graph.endLink(), up: (end) => { moved(end); this.drop(); } });
+  }
+
+  drop() {
+    const { graph } = this;
+    if (!graph.link) return;
+    const { from, over } = graph.link;
+    graph.endLink();
+    if (over === null || over === from) return;
+    if (graph.refusal(from, over)) return graph.keepHint(HINT_STAYS);
+    graph.hideHint();
+    graph.edit({ op: "add_access", from, to: over });
+  }
+
+  // A plain wheel scrolls the page, as anywhere on it; with Ctrl or Cmd (and so by pinching a touch pad) it zooms.
+  wheel(event) {
+    event.stopPropagation();
+    if (!event.ctrlKey && !event.metaKey) return;
+    event.preventDefault();
+    const { left, top } = this.graph.view.canvas.getBoundingClientRect();
+    this.graph.view.zoom(Math.exp(-event.deltaY * 0.003), { x: event.clientX - left, y: event.clientY - top });
+  }
+}

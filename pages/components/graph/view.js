@@ -1,0 +1,116 @@
+// The window onto the picture: vis.Network holds the canvas, pans and zooms; this decides what is shown.
+
+const MARGIN = 24;
+const LEAST_ZOOM = 0.05, MOST_ZOOM = 2.5, MOST_FITTED = 1.15;
+
+class View {
+  constructor(canvas, tools, { drawCard, drawBelow, drawAbove }) {
+    this.canvas = canvas;
+    this.tools = tools;
+    this.drawCard = drawCard;
+    this.touched = false;
+    this.box = { left: 0, top: 0, right: 1, bottom: 1 };
+    this.nodes = new vis.DataSet();
+    this.network = new vis.Network(canvas, { nodes: this.nodes, edges: new vis.DataSet() }, {
+      autoResize: false, physics: false, layout: { improvedLayout: false },
+      interaction: { selectable: false, dragNodes: false, hover: false, keyboard: false },
+    });
+    // The stage takes the focus and the keys; two stops of the Tab key for one thing would be one too many.
+    this.network.canvas.frame.removeAttribute("tabindex");
+    this.network.on("beforeDrawing", drawBelow);
+    this.network.on("afterDrawing", drawAbove);
+    for (const event of ["dragStart", "zoom"]) this.network.on(event, () => { this.touched = true; });
+    this.observer = new ResizeObserver(() => requestAnimationFrame(() => this.resized()));
+    this.observer.observe(canvas);
+  }
+
+  get scale() { return this.network.getScale(); }
+
+  place(cards, box) {
+    this.box = box;
+    const known = new Set(cards.map((card) => card.step));
+    this.nodes.remove(this.nodes.getIds().filter((id) => !known.has(id)));
+    this.nodes.update(cards.map(({ step, x, y }) => ({ id: step, x, y, shape: "custom", ctxRenderer: this.drawCard })));
+    if (!this.touched) this.fit();
+  }
+
+  // All cards and edges, with a margin, and clear of the tools unless they fit beside them anyway.
+  fit({ animated = false } = {}) {
+    const { clientWidth: width, clientHeight: height } = this.canvas;
+    if (!this.network || !width || !height) return;
+    this.touched = false;
+    let shown = this.framed(width, height, MARGIN);
+    if (this.meetsTools(shown, width, height)) shown = this.framed(width, height, this.toolsHeight() + MARGIN * 0.75);
+    const animation = animated && !stillness.matches ? { duration: 180, easingFunction: "easeOutQuad" } : false;
+    this.network.moveTo({ ...shown, animation });
+  }
+
+  framed(width, height, below) {
+    const { left, top, right, bottom } = this.box;
+    const scale = Math.min(MOST_FITTED, (width - 2 * MARGIN) / (right - left), (height - MARGIN - below) / (bottom - top));
+    return { scale, position: { x: (left + right) / 2, y: (top + bottom) / 2 + (below - MARGIN) / 2 / scale } };
+  }
+
+  toolsHeight() {
+    return Math.max(0, ...this.tools.map((tool) => this.canvas.clientHeight - tool.offsetTop));
+  }
+
+  meetsTools({ scale, position }, width, height) {
+    const left = width / 2 + (this.box.left - position.x) * scale, right = width / 2 + (this.box.right - position.x) * scale;
+    const bottom = height / 2 + (this.box.bottom - position.y) * scale;
+    return this.tools.some((tool) => tool.offsetWidth && bottom > tool.offsetTop - 8
+      && left < tool.offsetLeft + tool.offsetWidth + 8 && right > tool.offsetLeft - 8);
+  }
+
+  resized() {
+    if (!this.network || !this.canvas.clientWidth) return;
+    const before = { position: this.network.getViewPosition(), scale: this.scale };
+    this.network.setSize("100%", "100%");
+    // vis changes the zoom with the size; whoever chose a view keeps its middle and its zoom.
+    if (this.touched) this.network.moveTo({ ...before, animation: false });
+    else this.fit();
+    this.paint();
+  }
+
+  zoom(factor, at = { x: this.canvas.clientWidth / 2, y: this.canvas.clientHeight / 2 }) {
+    this.touched = true;
+    const scale = Math.min(MOST_ZOOM, Math.max(LEAST_ZOOM, this.scale * factor));
+    const fixed = this.network.DOMtoCanvas(at), middle = this.network.getViewPosition(), ratio = this.scale / scale;
+    const position = { x: fixed.x + (middle.x - fixed.x) * ratio, y: fixed.y + (middle.y - fixed.y) * ratio };
+    this.network.moveTo({ scale, position, animation: false });
+  }
+
+  // Moves only as far as needed for a card to be wholly visible.
+  reveal(card) {
+    const middle = this.network.getViewPosition();
+    const halfWidth = (this.canvas.clientWidth / 2 - 12) / this.scale, halfHeight = (this.canvas.clientHeight / 2 - 12) / this.scale;
+    const shift = (low, high, at, half) => Math.min(0, low - (at - half)) || Math.max(0, high - (at + half));
+    const dx = shift(card.left, card.left + card.width, middle.x, halfWidth);
+    const dy = shift(card.top, card.top + card.height, middle.y, halfHeight);
+    if (dx || dy) this.network.moveTo({ position: { x: middle.x + dx, y: middle.y + dy }, animation: false });
+  }
+
+  // From client coordinates to the picture's and back.
+  inside(clientX, clientY) {
+    const { left, top } = this.canvas.getBoundingClientRect();
+    return this.network.DOMtoCanvas({ x: clientX - left, y: clientY - top });
+  }
+
+  outside([x, y]) {
+    const { left, top } = this.canvas.getBoundingClientRect(), p = this.network.canvasToDOM({ x, y });
+    return [left + p.x, top + p.y];
+  }
+
+  paint() {
+    this.frame ??= requestAnimationFrame(() => {
+      this.frame = null;
+      this.network?.redraw();
+    });
+  }
+
+  destroy() {
+    this.observer.disconnect();
+    this.network.destroy();
+    this.network = null;
+  }
+}

@@ -1,0 +1,137 @@
+"""A page with nothing but graphs, for looking and for the browser tests; run with `streamlit run`.
+
+Query parameters: `shape` (review, chain, fan-out, dense, mixed, hostile), `n` steps, `direction`, `width` hint,
+`state` (planned, running, finished), `graphs` on the page, `poll` seconds between updates.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+
+import streamlit as st
+
+from conductor.drawing import CardFace, draw, title_of
+from conductor.errors import WorkflowError
+from conductor.layout import graph_height, layout
+from conductor.workflow import Step, Workflow
+from pages.components.graph import load_library, workflow_graph
+
+REVIEW = [
+    ("Break the question into parts and say what each of them needs.", "planner-7b", ()),
+    ("Collect the five most relevant facts on battery recycling, with sources.", "researcher-8b", (0,)),
+    ("Estimate cost per kWh for each route, show the arithmetic.", "math-7b", (0,)),
+    ("Write a Python script that reproduces the numbers of the cost model.", "coder-14b", (0, 2)),
+    ("Check every number against the sources; list conflicts.", "critic-7b", (1, 2, 3)),
+    ("Write a one-page answer with a table and caveats.", "writer-8b", (1, 4)),
+]
+HOSTILE = [
+    '<img src=x onerror="document.title=1"> & <b>bold</b>',
+    "line one\n\nline two\r\n\tthen a tab",
+    "\u202bמרחבים של מילים בעברית\u202c وكلمات عربية كثيرة هنا",
+    "x" * 100_000,
+    "word " * 20_000,
+    "\"quoted\" 'single' `code` ${1+1} </script>",
+]
+STATES = [
+    "finished",
+    "finished",
+    "finished",
+    "stale",
+    "running",
+    "waiting",
+    "failed",
+    "blocked",
+    "empty",
+    "cancelled",
+]
+
+
+def steps_of(shape: str, n: int) -> list[tuple[str, str, tuple[int, ...]]]:
+    chance = random.Random(n)
+    match shape:
+        case "review":
+            return REVIEW
+        case "hostile":
+            return [(text, f"<i>{text[:90]}</i>", (i - 1,) if i else ()) for i, text in enumerate(HOSTILE)]
+        case "chain":
+            access = [(i - 1,) if i else () for i in range(n)]
+        case "fan-out":
+            access = [()] * (n - 1) + [tuple(range(n - 1))]
+        case "dense":
+            access = [tuple(range(i)) for i in range(n)]
+        case _:
+            access = [
+                tuple(chance.sample(range(max(0, i - 6), i), min(i, chance.choice([1, 1, 2, 2, 3]))))
+                for i in range(n)
+            ]
+    return [(REVIEW[i % 6][0], REVIEW[i % 6][1], reads) for i, reads in enumerate(access)]
+
+
+def face_of(step: int, workflow: Workflow, state: str) -> CardFace:
+    title, body = title_of(workflow.steps[step].instruction)
+    status = {"planned": "waiting", "finished": "finished"}.get(state, STATES[step % len(STATES)])
+    note = {"finished": f"{1.9 + step / 10:.1f} s", "running": f"{int(time.time() * 20) % 1000} tok"}.get(
+        status, ""
+    )
+    badges = ("offline",) if step % 3 == 2 else ()
+    return CardFace(title, body, workflow.steps[step].worker, status, note, badges)
+
+
+def edit() -> None:
+    wish, workflow = st.session_state["graph0"].edit, st.session_state["workflow"]
+    st.session_state.setdefault("wishes", []).append(wish)
+    try:
+        match wish:
+            case {"op": "add_access", "from": read, "to": to}:
+                workflow = workflow.with_access(to, (*workflow.steps[to].access, read))
+            case {"op": "remove_access", "from": read, "to": to}:
+                workflow = workflow.with_access(to, set(workflow.steps[to].access) - {read})
+            case {"op": "add_step", "step": after}:
+                at = None if after is None else after + 1
+                workflow = workflow.add_step(Step(instruction="Say what to do.", worker="math-7b"), at)
+            case {"op": "remove_step", "step": step}:
+                workflow = workflow.remove_step(step)
+    except WorkflowError as error:
+        st.session_state["refused"] = str(error)
+    st.session_state["workflow"] = workflow
+
+
+def opened() -> None:
+    st.session_state["opened"] = st.session_state["graph0"].open
+
+
+query = st.query_params
+st.set_page_config(layout="wide")
+st.html("<style>.stMainBlockContainer{padding:1.5rem 2rem}</style>")
+if "workflow" not in st.session_state:
+    rows = steps_of(query.get("shape", "review"), int(query.get("n", "6")))
+    st.session_state["workflow"] = Workflow.of(
+        Step(instruction=text, worker=worker, access=reads) for text, worker, reads in rows
+    )
+load_library()
+
+
+@st.fragment(run_every=float(query["poll"]) if "poll" in query else None)
+def show() -> None:
+    workflow = st.session_state["workflow"]
+    picture = layout(workflow, direction=query.get("direction", "down"))
+    faces = [face_of(step, workflow, query.get("state", "planned")) for step in range(len(workflow))]
+    for i in range(int(query.get("graphs", "1"))):
+        result = workflow_graph(
+            draw(workflow, faces, picture),
+            key=f"graph{i}",
+            direction=picture.direction,
+            selected=int(query["selected"]) if "selected" in query else None,
+            selection_revision=0,
+            locked=query.get("locked") == "1",
+            height=graph_height(picture, int(query.get("width", "1100"))),
+            on_edit=edit if i == 0 else lambda: None,
+            on_open=opened if i == 0 else lambda: None,
+        )
+        st.text(f"graph {i} selected {result.selected}")
+    st.text(f"wishes {st.session_state.get('wishes', [])}")
+    st.text(f"opened {st.session_state.get('opened')} refused {st.session_state.get('refused')}")
+
+
+show()
