@@ -6,6 +6,7 @@ shows a stored request can say which words came from which step.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -51,11 +52,13 @@ def _sum(left: int | None, right: int | None) -> int | None:
 PartKind = Literal["frame", "query", "subtask", "response", "instruction"]
 
 
-class Part(Value):
+@dataclass(frozen=True, slots=True)
+class Part:
     """A stretch of a message and where it came from.
 
     `frame` is our own wording; `query` the user's question; `subtask` and `response` belong to the
     visible step `step` (0-based) done by `worker`; `instruction` is the receiving step's own task.
+    A dataclass, because a request has a dozen of them and each step makes a request.
     """
 
     kind: PartKind

@@ -1,0 +1,41 @@
+# The project's commands. `make run` starts the app, `make test` passes the tests, `make check` equals CI.
+
+PYTHON ?= $(shell for v in python3.13 python3.12 python3.11 python3; do \
+	$$v -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))' 2>/dev/null && echo $$v && break; done)
+BIN := .venv/bin
+INSTALLED := .venv/.installed
+
+.PHONY: setup run test check lint types bench lock
+
+setup: $(INSTALLED)
+
+$(INSTALLED): requirements.lock
+	@test -n "$(PYTHON)" || { echo "Conductor Studio needs Python 3.11, 3.12 or 3.13; install one of them."; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv || { rm -rf .venv; \
+		echo "Python cannot make environments here; install its venv package (on Debian: python3-venv)."; exit 1; }
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	@touch $@
+
+run: setup
+	$(BIN)/python -m streamlit run app.py
+
+test: setup
+	$(BIN)/python -m pytest
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports
+
+types: setup
+	$(BIN)/mypy
+
+check: lint types test
+
+bench: setup
+	$(BIN)/python benchmarks/engine.py
+
+# Needs uv (pip install uv): the versions of every platform and every supported Python in one file.
+lock:
+	uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes \
+		--no-header --quiet --upgrade -o requirements.lock

@@ -1,0 +1,61 @@
+"""The app: imported once by the server, then executed for each browser session.
+
+`streamlit run app.py` or `uvicorn app:app`. Knows the pages and how the server starts, no work.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+from streamlit import runtime
+
+ROOT = Path(__file__).resolve().parent
+ICON = str(ROOT / "static" / "icon.svg")
+
+
+def navigation() -> Any:
+    """The pages, by name."""
+    return st.navigation(
+        [
+            st.Page("pages/workbench.py", title="Workbench", icon=":material/account_tree:", default=True),
+            st.Page("pages/sessions.py", title="Sessions", icon=":material/history:"),
+        ]
+    )
+
+
+def main() -> None:
+    """One run of the script for one browser session."""
+    st.set_page_config(page_title="Conductor Studio", page_icon=ICON, layout="wide")
+    st.logo(ICON, size="large")
+    st.html(ROOT / "pages" / "components" / "page.css")
+    navigation().run()
+
+
+@asynccontextmanager
+async def lifespan(_: st.App) -> AsyncIterator[None]:
+    """Open the workbench before the first visitor, close it after the last."""
+    import pandas  # noqa: F401, PLC0415 - Streamlit imports it lazily, on the first visitor's time
+    import pyarrow  # noqa: F401, PLC0415 - the same
+
+    from pages.components import graph, services  # noqa: F401, PLC0415 - registers its components once
+
+    # Streamlit collects all generations after every fragment run; frozen objects are left out of that.
+    gc.collect()
+    gc.freeze()
+    try:
+        yield None
+    finally:
+        services.close()
+
+
+if runtime.exists():
+    main()
+else:
+    # Before the first session: switches off the automatic pages, which would flash and bypass this file.
+    navigation()
+    app = st.App(__file__, lifespan=lifespan)

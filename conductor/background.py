@@ -1,0 +1,110 @@
+"""Runs that outlive whoever started them: one asyncio loop in one daemon thread a process.
+
+Other threads only read snapshots. Knows the engine and a journal to write events to; knows neither
+the store behind the journal nor any page.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Future
+from typing import Any, Protocol, TypeVar
+
+from conductor.engine.run import WorkflowRun
+from conductor.events import Event
+from conductor.run_state import RunState, advance
+
+T = TypeVar("T")
+
+
+class Journal(Protocol):
+    """Where events are kept."""
+
+    def append(self, event: Event) -> Future[None]:
+        """Queue an event and return at once; the future resolves when it is durable."""
+        ...
+
+
+class LiveRun:
+    """A run under way, read from any thread. `state` is the newest snapshot.
+
+    `unsaved` says why events could not be kept; the run itself goes on and its state stays readable.
+    """
+
+    def __init__(self, run: WorkflowRun, listen: Callable[[Event], None] | None = None) -> None:
+        self.state = RunState(run=run.run)
+        self.unsaved: str | None = None
+        self.done = threading.Event()
+        self._run = run
+        self._listen = listen
+
+    async def follow(self, journal: Journal) -> None:
+        """Fold and keep the run's events to the end; the end waits until they are durable."""
+        kept: list[Future[None]] = []
+        async for event in self._run.events():
+            kept.append(journal.append(event))
+            self.state = advance(self.state, event)
+            if self._listen is not None:
+                self._listen(event)
+        pending = [asyncio.wrap_future(future) for future in kept if not future.done()]
+        if pending:
+            await asyncio.wait(pending)
+        failures = (future.exception() for future in kept)
+        self.unsaved = next((str(error) for error in failures if error is not None), None)
+
+    def cancel(self) -> None:
+        """Stop the run; called in the loop's thread."""
+        self._run.cancel()
+
+
+class Background:
+    """The loop, its thread, and the live runs by id."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        self._live: dict[str, LiveRun] = {}
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="conductor-runs", daemon=True)
+        self._thread.start()
+
+    def start(self, run: WorkflowRun, listen: Callable[[Event], None] | None = None) -> LiveRun:
+        """Begin a run; returns at once. `listen` hears each event in the loop's thread, and must be quick."""
+        live = LiveRun(run, listen)
+        self._live[run.run] = live
+        asyncio.run_coroutine_threadsafe(self._follow(run.run, live), self._loop)
+        return live
+
+    def live(self, run: str) -> LiveRun | None:
+        """The run under way of that id, or one whose events could not all be kept; else None."""
+        return self._live.get(run)
+
+    def cancel(self, run: str) -> None:
+        """Stop a run; returns at once, the run is over within a second. Nothing happens to a finished one."""
+        live = self._live.get(run)
+        if live is not None:
+            self._loop.call_soon_threadsafe(live.cancel)
+
+    def wait(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        """Run a coroutine in the loop and wait for its result."""
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
+
+    def close(self) -> None:
+        """Stop every run, keep what they said, and end the thread."""
+        for run in list(self._live):
+            self.cancel(run)
+        for live in list(self._live.values()):
+            live.done.wait(timeout=2)
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(timeout=2)
+        self._loop.close()
+
+    async def _follow(self, run: str, live: LiveRun) -> None:
+        try:
+            await live.follow(self._journal)
+        finally:
+            live.done.set()
+            if live.unsaved is None:
+                # From here on the store tells the same story.
+                del self._live[run]

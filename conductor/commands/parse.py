@@ -1,0 +1,66 @@
+"""`parse [FILE|-]`: what a completion says, with every repair and every reason. No store, no pool."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any, get_args
+
+from conductor.commands.plan import described, positive, print_problems
+from conductor.commands.shapes import report_shape
+from conductor.errors import FormatError
+from conductor.plan import Dialect
+from conductor.planner.conductor import MAX_PLANNED_STEPS
+from conductor.planner.parse import parse
+
+
+def add_to(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
+    """Register the command."""
+    parser = commands.add_parser("parse", parents=parents, help="read a Conductor's completion")
+    parser.add_argument("file", nargs="?", default="-", metavar="FILE", help="a file, or - for stdin")
+    parser.add_argument("--workers", required=True, type=_names, metavar="A,B,C", help="the numbered pool")
+    parser.add_argument("--dialect", choices=get_args(Dialect), default="any")
+    parser.add_argument("--max-steps", type=positive, default=MAX_PLANNED_STEPS, metavar="N")
+    parser.add_argument("--round", type=positive, default=1, metavar="N")
+    parser.set_defaults(command=_parse)
+
+
+def _parse(options: argparse.Namespace) -> int:
+    report = parse(
+        _text(options.file),
+        workers=options.workers,
+        dialect=options.dialect,
+        max_steps=options.max_steps,
+        round=options.round,
+    )
+    if options.json:
+        print(json.dumps(report_shape(report)))
+        return 0 if report.ok else 1
+    if report.return_previous:
+        print("The Conductor returns the previous answer as it is.")
+    if report.workflow is not None:
+        print(described(report.workflow))
+    for repair in report.repairs:
+        print(f"repaired, {repair.kind}: {repair.detail}")
+    print_problems(report)
+    return 0 if report.ok else 1
+
+
+def _text(name: str) -> str:
+    try:
+        content = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+    except OSError as error:
+        raise FormatError(f"{name} cannot be read: {error.strerror}.") from error
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise FormatError(f"{name} is not text in UTF-8.") from error
+
+
+def _names(text: str) -> list[str]:
+    names = [name.strip() for name in text.split(",")]
+    if not all(names):
+        raise argparse.ArgumentTypeError("give worker names separated by commas, none of them empty")
+    return names

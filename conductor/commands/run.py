@@ -1,0 +1,151 @@
+"""`run QUERY`, `run --workflow FILE`: plan if needed, run, print the answer."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from conductor.background import LiveRun
+from conductor.commands.opening import opened
+from conductor.commands.plan import print_problems, report_of
+from conductor.commands.shapes import run_shape
+from conductor.errors import FormatError
+from conductor.events import (
+    EVENT,
+    Event,
+    RunStarted,
+    StepBlocked,
+    StepCancelled,
+    StepFailed,
+    StepFinished,
+    StepReused,
+    StepStarted,
+)
+from conductor.run_state import RunState
+from storage import Session
+from storage.workbench import Workbench
+
+
+def add_to(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
+    """Register the command."""
+    parser = commands.add_parser("run", parents=parents, help="answer a query, or run a workflow file")
+    parser.add_argument("query", nargs="?", help="the question; with --workflow, in place of the file's own")
+    parser.add_argument("--workflow", type=Path, metavar="FILE", help="run this exported workflow")
+    parser.add_argument("--events", action="store_true", help="print events as JSON lines as they happen")
+    parser.set_defaults(command=_run, usage=parser.error)
+
+
+def _run(options: argparse.Namespace) -> int:
+    if options.query is None and options.workflow is None:
+        options.usage("give a query, or --workflow FILE")
+    if options.json and options.events:
+        options.usage("choose one of --json and --events")
+    with opened(options) as workbench:
+        session = _planned(options, workbench)
+        if session is None:
+            return 1
+        live = workbench.start(session.id, listen=_listener(options))
+        _wait(workbench, live)
+        state = live.state
+        if live.unsaved:
+            print(f"conductor: not everything was kept: {live.unsaved}", file=sys.stderr)
+        _report(options, workbench, session=session, state=state)
+    return 0 if state.status == "finished" else 1
+
+
+def _planned(options: argparse.Namespace, workbench: Workbench) -> Session | None:
+    """A session with a workflow, None after saying why there is none."""
+    if options.workflow is not None:
+        return workbench.import_plan(_content(options.workflow), query=options.query)
+    session = workbench.ask(options.query)
+    report = report_of(workbench.plan(session.id, listen=_print_event if options.events else None))
+    print_problems(report)
+    return session if report.ok else None
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise FormatError(f"{path} cannot be read: {error.strerror}.") from error
+
+
+def _wait(workbench: Workbench, live: LiveRun) -> None:
+    """Wait for the end; the first interrupt stops the run and keeps what is done."""
+
+    def stop(*_: object) -> None:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        print("stopping", file=sys.stderr)
+        workbench.background.cancel(live.state.run)
+
+    previous = signal.signal(signal.SIGINT, stop)
+    try:
+        live.done.wait()
+    finally:
+        signal.signal(signal.SIGINT, previous)
+
+
+def _listener(options: argparse.Namespace) -> Callable[[Event], None] | None:
+    if options.events:
+        return _print_event
+    return None if options.json and not sys.stderr.isatty() else _Progress()
+
+
+def _print_event(event: Event) -> None:
+    print(EVENT.dump_json(event).decode(), flush=True)
+
+
+class _Progress:
+    """One line on stderr for whatever happens to a step."""
+
+    def __init__(self) -> None:
+        self._steps = 0
+
+    def __call__(self, event: Event) -> None:
+        if isinstance(event, RunStarted):
+            self._steps = len(event.workflow)
+            return
+        said = _progress(event)
+        if said is not None:
+            step, words = said
+            print(f"[{step + 1}/{self._steps}] {words}", file=sys.stderr, flush=True)
+
+
+def _progress(event: Event) -> tuple[int, str] | None:
+    match event:
+        case StepStarted():
+            return event.step, f"{event.worker} works"
+        case StepFinished():
+            return event.step, f"{event.output.worker} is done, {event.output.seconds:.1f} s"
+        case StepReused():
+            return event.step, f"{event.output.worker}'s output is reused"
+        case StepFailed():
+            return event.step, f"failed: {event.message}"
+        case StepBlocked():
+            return event.step, "does not run, because a step it reads failed"
+        case StepCancelled():
+            return event.step, "was stopped"
+        case _:
+            return None
+
+
+def _report(options: argparse.Namespace, workbench: Workbench, *, session: Session, state: RunState) -> None:
+    label = workbench.pool.label
+    if options.events:
+        return
+    if options.json:
+        print(json.dumps(run_shape(state, session=session.id, label=label, names=workbench.pool.names)))
+        return
+    if state.answer is not None:
+        print(state.answer)
+    else:
+        print(f"conductor: the run was {state.status}; there is no answer.", file=sys.stderr)
+    if state.warning:
+        print(f"conductor: {state.warning}", file=sys.stderr)
+    if label:
+        print(f"({label})", file=sys.stderr)

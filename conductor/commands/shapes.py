@@ -1,0 +1,84 @@
+"""How workflows, reports and runs look as JSON on the command line. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from conductor.messages import Usage
+from conductor.plan import PlanReport
+from conductor.run_state import RunState
+from conductor.workflow import Workflow
+
+Shape = dict[str, Any]
+
+
+def workflow_shape(workflow: Workflow, worker_indices: Sequence[int | None]) -> Shape:
+    """`{"steps": [{"instruction", "worker", "worker_index", "access"}]}`; positions count from 0."""
+    return {
+        "steps": [
+            {
+                "instruction": step.instruction,
+                "worker": step.worker,
+                "worker_index": index,
+                "access": list(step.access),
+            }
+            for step, index in zip(workflow.steps, worker_indices, strict=True)
+        ]
+    }
+
+
+def pool_workflow_shape(workflow: Workflow, names: Sequence[str]) -> Shape:
+    """`workflow_shape` with each worker's number in the pool."""
+    return workflow_shape(workflow, [names.index(step.worker) for step in workflow.steps])
+
+
+def report_shape(report: PlanReport) -> Shape:
+    """What `parse --json` prints; see the README."""
+    candidate = report.candidate
+    return {
+        "ok": report.ok,
+        "workflow": workflow_shape(report.workflow, candidate.worker_indices)
+        if report.workflow is not None and candidate is not None
+        else None,
+        "return_previous": report.return_previous,
+        "repairs": [repair.model_dump(mode="json") for repair in report.repairs],
+        "errors": [problem.model_dump(mode="json") for problem in report.problems],
+        "candidates": len(report.candidates),
+    }
+
+
+def usage_shape(usage: Usage) -> Shape:
+    """Tokens; null where unknown."""
+    return {**usage.model_dump(mode="json"), "total_tokens": usage.total}
+
+
+def run_shape(state: RunState, *, session: str, label: str | None, names: Sequence[str]) -> Shape:
+    """What `run --json` prints: the answer first, then where to find the rest."""
+    assert state.workflow is not None, "a run that started has a workflow"
+    steps = [
+        {
+            "index": index,
+            "worker": step.worker,
+            "worker_kind": done.worker_kind,
+            "status": "reused" if done.reused else done.status,
+            "output": done.output.text if done.output else None,
+            "error": done.message,
+            "usage": usage_shape(done.usage),
+            "seconds": done.seconds,
+        }
+        for index, (step, done) in enumerate(zip(state.workflow.steps, state.steps, strict=True))
+    ]
+    return {
+        "answer": state.answer,
+        "answer_step": state.answer_step,
+        "warning": state.warning,
+        "label": label,
+        "session": session,
+        "run": state.run,
+        "status": state.status,
+        "workflow": pool_workflow_shape(state.workflow, names),
+        "steps": steps,
+        "usage": usage_shape(state.usage),
+        "seconds": state.seconds,
+    }

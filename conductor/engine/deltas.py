@@ -1,0 +1,43 @@
+"""Streamed text in batches: whoever redraws or stores it need not follow every token.
+
+Knows asyncio's timers, nothing of steps or events.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+BATCH_SECONDS = 0.03
+"""Batches are at least this far apart; a page redraws no faster."""
+
+
+class DeltaBatch:
+    """Hands text to `emit`: the first piece at once, later ones gathered over `BATCH_SECONDS`."""
+
+    def __init__(self, emit: Callable[[str], None]) -> None:
+        self._emit = emit
+        self._pieces: list[str] = []
+        self._timer: asyncio.TimerHandle | None = None
+        self._first = True
+
+    def add(self, text: str) -> None:
+        """Take another piece."""
+        if not text:
+            return
+        self._pieces.append(text)
+        if self._first:
+            self._first = False
+            self.flush()
+        elif self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(BATCH_SECONDS, self.flush)
+
+    def flush(self) -> None:
+        """Hand on what is gathered."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._pieces:
+            text = "".join(self._pieces)
+            self._pieces.clear()
+            self._emit(text)

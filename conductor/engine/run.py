@@ -1,0 +1,281 @@
+"""One run of a workflow on a pool, as an async stream of events.
+
+Knows asyncio and the worker protocol; knows no store, no page and no planner. Steps start the moment
+the last step they read is done, never in waves.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Mapping
+from contextlib import aclosing
+from typing import TypedDict
+
+from conductor.engine.assignment import Assignment
+from conductor.engine.deltas import DeltaBatch
+from conductor.engine.schedule import Schedule
+from conductor.errors import WorkerError
+from conductor.events import (
+    Event,
+    RunFinished,
+    RunOutcome,
+    RunStarted,
+    StepBlocked,
+    StepCancelled,
+    StepDelta,
+    StepFailed,
+    StepFinished,
+    StepReused,
+    StepStarted,
+)
+from conductor.messages import Completion, Request, Usage
+from conductor.output import Output
+from conductor.workers.pool import Pool
+from conductor.workers.protocol import Worker
+
+GRACE_SECONDS = 0.5
+"""How long a cancelled worker may take to let go before the run ends without it."""
+
+_log = logging.getLogger(__name__)
+
+
+class _Stamp(TypedDict):
+    run: str
+    seq: int
+    at: float
+
+
+class WorkflowRun:
+    """A run that has not started. `events()` starts it and may be iterated once.
+
+    `outputs` are known outputs by fingerprint: a step whose fingerprint is there is reused. `seq` numbers
+    continue from `first_seq`, for a stream that planning began. All methods belong to one event loop.
+    """
+
+    def __init__(
+        self,
+        assignment: Assignment,
+        pool: Pool,
+        *,
+        run: str,
+        outputs: Mapping[str, Output] | None = None,
+        parent: str | None = None,
+        first_seq: int = 0,
+    ) -> None:
+        self.run = run
+        self.parent = parent
+        self._assignment = assignment
+        self._workflow = assignment.workflow
+        self._pool = pool
+        self._known = outputs or {}
+        self._schedule = Schedule(assignment.workflow)
+        self._outputs: dict[int, Output] = {}
+        self._lost: dict[int, str] = {}
+        self._tasks: dict[int, asyncio.Task[None]] = {}
+        self._started_at: dict[int, float] = {}
+        self._queue: deque[Event] = deque()
+        self._wake = asyncio.Event()
+        self._seq = first_seq - 1
+        self._cancelled = False
+        self._over = False
+        # Monotonic between events, and still Unix time.
+        self._epoch = time.time() - time.perf_counter()
+
+    async def events(self) -> AsyncIterator[Event]:
+        """Run; yield what happens. Closing the iterator stops the run without further events."""
+        self._emit(
+            RunStarted(
+                **self._stamp(), query=self._assignment.query, workflow=self._workflow, parent=self.parent
+            )
+        )
+        self._launch(self._schedule.initial())
+        try:
+            while True:
+                while self._queue:
+                    yield self._queue.popleft()
+                if self._over:
+                    return
+                self._wake.clear()
+                await self._wake.wait()
+        finally:
+            self._over = True
+            for task in self._tasks.values():
+                task.cancel()
+
+    def cancel(self) -> None:
+        """Stop: running steps are cancelled, finished ones kept; the run is over within a second."""
+        if self._cancelled or self._over:
+            return
+        self._cancelled = True
+        for task in self._tasks.values():
+            task.cancel()
+        asyncio.get_running_loop().call_later(GRACE_SECONDS, self._abandon)
+
+    # -- steps ---------------------------------------------------------------------------------
+
+    def _launch(self, ready: list[int]) -> None:
+        """Start the ready steps, or settle them at once where their output is known."""
+        waiting = deque(ready)
+        while waiting and not self._cancelled:
+            step = waiting.popleft()
+            address = self._assignment.fingerprint(step, self._outputs)
+            worker = self._pool[self._workflow.steps[step].worker]
+            request = self._assignment.request(
+                step, self._outputs, address=address, defaults=worker.card.sampling
+            )
+            known = self._known.get(address)
+            if known is None:
+                self._start(step, worker, address=address, request=request)
+            else:
+                self._emit(StepReused(**self._stamp(), step=step, output=known, request=request))
+                self._outputs[step] = known
+                waiting.extend(self._schedule.done(step))
+        self._finish_if_idle()
+
+    def _start(self, step: int, worker: Worker, *, address: str, request: Request) -> None:
+        event = StepStarted(
+            **self._stamp(),
+            step=step,
+            worker=worker.card.name,
+            worker_kind=worker.card.kind,
+            fingerprint=address,
+            request=request,
+        )
+        self._started_at[step] = event.at
+        self._emit(event)
+        self._tasks[step] = asyncio.create_task(self._ask(step, worker, address=address, request=request))
+
+    async def _ask(self, step: int, worker: Worker, *, address: str, request: Request) -> None:
+        try:
+            completion = await self._completion(step, worker, request)
+        except asyncio.CancelledError:
+            self._step_cancelled(step)
+        except WorkerError as error:
+            self._step_failed(step, str(error))
+        except Exception as error:  # noqa: BLE001 - a worker is foreign code; its fault is its step's only
+            _log.exception("worker %s broke in run %s", worker.card.name, self.run)
+            self._step_failed(
+                step,
+                f"{worker.card.name} broke with {type(error).__name__}, a fault of its program and not of "
+                "the plan; give the step another worker or try again.",
+            )
+        else:
+            self._step_finished(step, worker, address=address, completion=completion)
+
+    async def _completion(self, step: int, worker: Worker, request: Request) -> Completion:
+        deltas = DeltaBatch(lambda text: self._emit_delta(step, text))
+        try:
+            # A plain async iterator has no aclose; every worker of ours is a generator and must be closed.
+            async with aclosing(worker.stream(request)) as stream:  # type: ignore[type-var]
+                async for item in stream:
+                    if isinstance(item, Completion):
+                        return item
+                    deltas.add(item.text)
+        finally:
+            deltas.flush()
+        raise WorkerError(f"{worker.card.name} stopped without ending its answer; run the step again.")
+
+    def _step_finished(self, step: int, worker: Worker, *, address: str, completion: Completion) -> None:
+        if self._over:
+            return
+        stamp = self._stamp()
+        output = Output(
+            fingerprint=address,
+            text=completion.text,
+            worker=worker.card.name,
+            worker_kind=worker.card.kind,
+            usage=completion.usage,
+            seconds=stamp["at"] - self._started_at[step],
+            finish_reason=completion.finish_reason,
+            run=self.run,
+            step=step,
+        )
+        self._emit(StepFinished(**stamp, step=step, output=output))
+        self._outputs[step] = output
+        del self._tasks[step]
+        self._launch(self._schedule.done(step))
+
+    def _step_failed(self, step: int, message: str) -> None:
+        if self._over:
+            return
+        stamp = self._stamp()
+        seconds = stamp["at"] - self._started_at[step]
+        self._emit(StepFailed(**stamp, step=step, message=message, usage=Usage(), seconds=seconds))
+        self._lost[step] = message
+        del self._tasks[step]
+        self._block_readers(step)
+        self._finish_if_idle()
+
+    def _step_cancelled(self, step: int) -> None:
+        if self._over:
+            return
+        stamp = self._stamp()
+        seconds = stamp["at"] - self._started_at[step]
+        self._emit(StepCancelled(**stamp, step=step, usage=Usage(), seconds=seconds))
+        del self._tasks[step]
+        self._finish_if_idle()
+
+    def _block_readers(self, failed: int) -> None:
+        for step in sorted(self._workflow.descendants(failed)):
+            if step not in self._lost:
+                by = tuple(read for read in self._workflow.steps[step].access if read in self._lost)
+                self._lost[step] = "blocked"
+                self._emit(StepBlocked(**self._stamp(), step=step, by=by))
+
+    def _abandon(self) -> None:
+        """End without the workers that ignored their cancellation."""
+        for step in list(self._tasks):
+            self._step_cancelled(step)
+
+    # -- the end ---------------------------------------------------------------------------------
+
+    def _finish_if_idle(self) -> None:
+        if self._tasks or self._over:
+            return
+        final = self._workflow.final
+        outcome: RunOutcome = "finished" if final in self._outputs else "failed"
+        if self._cancelled and final not in self._outputs:
+            outcome = "cancelled"
+        answer_step, warning = self._answer_step()
+        self._emit(
+            RunFinished(
+                **self._stamp(),
+                outcome=outcome,
+                answer=None if answer_step is None else self._outputs[answer_step].text,
+                answer_step=answer_step,
+                warning=warning,
+            )
+        )
+        self._over = True
+
+    def _answer_step(self) -> tuple[int | None, str | None]:
+        """The step whose response is the answer, and what must be said about it."""
+        final = self._workflow.final
+        if final not in self._outputs:
+            return None, None
+        failed = ", ".join(str(step + 1) for step in sorted(self._lost))
+        warning = f"Failed or blocked, and not read by the answer: step {failed}." if failed else None
+        if not self._outputs[final].empty:
+            return final, warning
+        spoken = [step for step, output in self._outputs.items() if not output.empty]
+        if not spoken:
+            return None, "Every step's response is empty."
+        step = max(spoken)
+        return step, f"The final step's response is empty; this is the response of step {step + 1}."
+
+    # -- events ----------------------------------------------------------------------------------
+
+    def _stamp(self) -> _Stamp:
+        self._seq += 1
+        return {"run": self.run, "seq": self._seq, "at": self._epoch + time.perf_counter()}
+
+    def _emit(self, event: Event) -> None:
+        self._queue.append(event)
+        self._wake.set()
+
+    def _emit_delta(self, step: int, text: str) -> None:
+        if not self._over:
+            self._emit(StepDelta(**self._stamp(), step=step, text=text))

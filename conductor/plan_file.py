@@ -1,0 +1,148 @@
+"""A workflow as a JSON file: format "conductor-workflow", version 1, with a published schema.
+
+Knows the document only; whether a worker exists is asked of the pool by whoever imports.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Literal
+
+from pydantic import ConfigDict, Field, ValidationError
+
+from conductor.errors import FormatError, WorkflowError
+from conductor.messages import Sampling, Value
+from conductor.workflow import MAX_STEPS, Step, Workflow
+
+FORMAT = "conductor-workflow"
+VERSION = 1
+MAX_BYTES = 5_000_000
+"""Larger files are refused before they are read as JSON."""
+
+Origin = Literal["conductor", "human", "import"]
+"""Who wrote a workflow: a Conductor, a person who edited it, or a file."""
+
+
+class PlanStep(Value):
+    """One step of the file."""
+
+    instruction: str = Field(description="what the worker shall do")
+    worker: str = Field(description="name of a worker of the pool")
+    access: tuple[int, ...] = Field(
+        default=(), description="0-based positions of earlier steps whose work this step sees"
+    )
+    sampling: Sampling = Field(default=Sampling(), description="sampling parameters, where set by hand")
+
+
+class PlanPool(Value):
+    """The pool the workflow was written for."""
+
+    label: str | None = Field(default=None, description="set where no model answers")
+    workers: tuple[str, ...] = Field(default=(), description="names in the Conductor's order, from 0")
+
+
+class PlanFile(Value):
+    """The document."""
+
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        title="Conductor workflow",
+        json_schema_extra={"$schema": "https://json-schema.org/draft/2020-12/schema"},
+    )
+
+    format: Literal["conductor-workflow"]
+    version: Literal[1]
+    query: str | None = Field(default=None, description="the question the workflow was written for")
+    origin: Origin = Field(default="human", description="who wrote the workflow last")
+    pool: PlanPool = PlanPool()
+    steps: tuple[PlanStep, ...] = Field(min_length=1, max_length=MAX_STEPS)
+
+    @property
+    def workflow(self) -> Workflow:
+        """The workflow. Raises `WorkflowError` where a step breaks a rule."""
+        return Workflow.of(
+            Step(instruction=s.instruction, worker=s.worker, access=s.access, sampling=s.sampling)
+            for s in self.steps
+        )
+
+
+def write_plan(
+    workflow: Workflow, *, query: str | None, origin: Origin, workers: tuple[str, ...], label: str | None
+) -> str:
+    """The file's text for a workflow; `workers` and `label` are the pool's names and label."""
+    document = PlanFile(
+        format=FORMAT,
+        version=VERSION,
+        query=query,
+        origin=origin,
+        pool=PlanPool(label=label, workers=workers),
+        steps=tuple(
+            PlanStep(instruction=s.instruction, worker=s.worker, access=s.access, sampling=s.sampling)
+            for s in workflow.steps
+        ),
+    )
+    return json.dumps(document.model_dump(mode="json"), indent=2, ensure_ascii=True) + "\n"
+
+
+def read_plan(text: str | bytes) -> PlanFile:
+    """The document, whose `workflow` is valid. Raises `FormatError` with one sentence."""
+    if len(text) > MAX_BYTES:
+        raise FormatError(
+            f"The file has {len(text):,} bytes; a workflow file has at most {MAX_BYTES:,}. "
+            "Choose a file exported as a workflow."
+        )
+    document = _document(text)
+    _check_header(document)
+    steps = document.get("steps")
+    if isinstance(steps, list) and len(steps) > MAX_STEPS:
+        raise FormatError(f"The file has {len(steps):,} steps; a workflow may have at most {MAX_STEPS}.")
+    try:
+        plan = PlanFile.model_validate_json(json.dumps(document))
+        _ = plan.workflow
+    except ValidationError as error:
+        raise FormatError(_sentence(error)) from error
+    except WorkflowError as error:
+        raise FormatError(f"The file's workflow is not valid: {error}") from error
+    return plan
+
+
+def plan_schema() -> dict[str, Any]:
+    """The published JSON Schema of the document."""
+    return PlanFile.model_json_schema()
+
+
+def _document(text: str | bytes) -> dict[str, Any]:
+    try:
+        document = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise FormatError(
+            f"The file is not JSON: {error.msg} at line {error.lineno}, column {error.colno}."
+        ) from error
+    except UnicodeDecodeError as error:
+        raise FormatError("The file is not text in UTF-8; choose a JSON file.") from error
+    except RecursionError as error:
+        raise FormatError("The file is nested too deeply to be a workflow.") from error
+    if not isinstance(document, dict):
+        raise FormatError('The file holds no JSON object; a workflow file starts with {"format": ...}.')
+    return document
+
+
+def _check_header(document: dict[str, Any]) -> None:
+    if document.get("format") != FORMAT:
+        raise FormatError(f'The file is no workflow: its "format" must be "{FORMAT}".')
+    version = document.get("version")
+    if version != VERSION or isinstance(version, bool):
+        raise FormatError(
+            f"The file has version {json.dumps(version)}; this program reads version {VERSION}. "
+            "Open it with the program that wrote it, or export it again."
+        )
+
+
+def _sentence(error: ValidationError) -> str:
+    """The first reason of a validation error, naming the field."""
+    reason = error.errors(include_url=False, include_input=False)[0]
+    where = ".".join(str(part) for part in reason["loc"])
+    if reason["type"] == "extra_forbidden":
+        return f"The file has an unknown field {where!r}; remove it."
+    return f"The file's field {where!r} is wrong: {reason['msg']}."

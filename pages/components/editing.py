@@ -1,0 +1,110 @@
+"""Edits of the open session's workflow: what the graph, the inspector and the buttons ask for.
+
+Every edit is one new revision with a note. Knows the workbench and the tab, draws nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from conductor.errors import ConductorError
+from conductor.workflow import Step, Workflow
+from pages.components.state import TabState
+from storage import Revision
+from storage.workbench import Workbench
+
+NEW_INSTRUCTION = "Check the answer that you can see and improve it."
+
+
+@dataclass(frozen=True, slots=True)
+class Editor:
+    """Edits one revision of one session."""
+
+    bench: Workbench
+    tab: TabState
+    session: str
+    head: Revision
+
+    @property
+    def workflow(self) -> Workflow:
+        """What is edited."""
+        return self.head.workflow
+
+    def commit(self, edit: Callable[[], Workflow], note: str, *, select: int | None = None) -> None:
+        """Keep the edited workflow; an edit that breaks a rule changes nothing and says why."""
+        try:
+            edited = edit()
+            if edited == self.workflow:
+                return
+            self.bench.edit(self.session, edited, note=note)
+        except ConductorError as error:
+            self.tab.notify("error", str(error), place="edit")
+            return
+        if select is not None:
+            self.tab.select(select)
+
+    def worker(self, step: int, worker: str) -> None:
+        """Give a step to another worker."""
+        before = self.workflow.steps[step].worker
+        self.commit(lambda: self.workflow.with_worker(step, worker), f"Step {step + 1}: {before} to {worker}")
+
+    def instruction(self, step: int, text: str) -> None:
+        """Give a step another instruction."""
+        self.commit(lambda: self.workflow.with_instruction(step, text), f"Step {step + 1}: instruction")
+
+    def access(self, step: int, reads: list[int]) -> None:
+        """Let a step read exactly these."""
+        self.commit(lambda: self.workflow.with_access(step, reads), f"Step {step + 1}: access")
+
+    def add(self, after: int | None) -> None:
+        """Insert a step after `after` that reads it (at the end, reading the final step, when None)."""
+        at = len(self.workflow) if after is None else after + 1
+        neighbour = self.workflow.steps[at - 1]
+        step = Step(instruction=NEW_INSTRUCTION, worker=neighbour.worker, access=(at - 1,))
+        self.commit(lambda: self.workflow.add_step(step, at), f"Step {at + 1} added", select=at)
+
+    def remove(self, step: int) -> None:
+        """Remove a step."""
+        last = len(self.workflow) - 2
+        self.commit(
+            lambda: self.workflow.remove_step(step),
+            f"Step {step + 1} removed",
+            select=max(0, min(step, last)),
+        )
+
+    def move(self, step: int, to: int) -> None:
+        """Move a step to another place."""
+        self.commit(
+            lambda: self.workflow.move_step(step, to), f"Step {step + 1} moved to {to + 1}", select=to
+        )
+
+    def from_graph(self, asked: Mapping[str, Any]) -> None:
+        """Carry out what the graph asks; it comes from the browser, so everything is checked again."""
+        match asked:
+            case {"op": "add_access", "from": int(read), "to": int(step)} if self._known(step):
+                self.access(step, [*self.workflow.steps[step].access, read])
+            case {"op": "remove_access", "from": int(read), "to": int(step)} if self._known(step):
+                self.access(step, [kept for kept in self.workflow.steps[step].access if kept != read])
+            case {"op": "remove_step", "step": int(step)}:
+                self.remove(step)
+            case {"op": "add_step", "step": int(step)} if self._known(step):
+                self.add(step)
+            case {"op": "add_step"}:
+                self.add(None)
+
+    def _known(self, step: int) -> bool:
+        return 0 <= step < len(self.workflow)
+
+
+def undo(bench: Workbench, tab: TabState, session: str) -> None:
+    """Go back one edit."""
+    bench.store.undo(session)
+    tab.select(None)
+
+
+def redo(bench: Workbench, tab: TabState, session: str) -> None:
+    """Go forward one edit."""
+    bench.store.redo(session)
+    tab.select(None)

@@ -1,0 +1,56 @@
+// Untrusted text on the page: every character goes through textContent, never through HTML.
+
+const shown = new WeakMap();
+
+export default function (component) {
+  const { data, parentElement } = component;
+  const root = parentElement.querySelector(".passage");
+  const body = root.querySelector(".passage-body");
+  root.classList.toggle("framed", data.framed);
+  root.classList.toggle("copyable", data.copy);
+  body.style.maxHeight = data.height ? `${data.height}px` : "";
+  body.setAttribute("aria-label", data.label);
+  body.setAttribute("aria-live", data.live ? "polite" : "off");
+  write(body, data.parts, data.live);
+  const button = root.querySelector(".passage-copy");
+  button.hidden = !data.copy;
+  button.setAttribute("aria-label", `Copy ${data.label.toLowerCase()}`);
+  button.onclick = () => copy(body.textContent, button);
+}
+
+function write(body, parts, live) {
+  const signature = JSON.stringify(parts);
+  if (shown.get(body) === signature) return;               // a poll without news must not lose a selection
+  shown.set(body, signature);
+  const atEnd = body.scrollHeight - body.scrollTop - body.clientHeight < 24;
+  body.replaceChildren(...parts.map(([text, tone, title]) => {
+    const part = document.createElement("span");
+    part.className = "passage-part";
+    part.textContent = text;
+    if (tone) part.dataset.tone = tone;
+    if (title) part.title = title;
+    return part;
+  }));
+  if (live && atEnd) body.scrollTop = body.scrollHeight;    // follow the stream unless the reader scrolled up
+}
+
+async function copy(text, button) {
+  const said = (await copied(text)) ? "Copied" : "Not copied";
+  button.textContent = said;
+  setTimeout(() => (button.textContent = "Copy"), 1500);
+}
+
+async function copied(text) {
+  if (navigator.clipboard && window.isSecureContext) {
+    try { await navigator.clipboard.writeText(text); return true; } catch { return false; }
+  }
+  const area = document.createElement("textarea");           // plain http on another host has no clipboard API
+  area.value = text;
+  area.style.position = "fixed";
+  area.style.opacity = "0";
+  document.body.append(area);
+  area.select();
+  const done = document.execCommand("copy");
+  area.remove();
+  return done;
+}

@@ -1,0 +1,74 @@
+"""The plan panel: the Conductor's reasoning, every repair, or the reasons why there is no plan."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from conductor.errors import ConductorError
+from conductor.plan import PlanReport
+from conductor.workflow import Step, Workflow
+from pages.components.passage import passage
+from pages.components.state import TabState, plain
+from storage import Plan, Session
+from storage.workbench import Workbench
+
+
+def plan_panel(plan: Plan) -> None:
+    """What the Conductor said for the plan that is shown."""
+    report = plan.report
+    if report is None or not report.ok:
+        return
+    repairs = len(report.repairs)
+    said = f"Plan by {plain(plan.planner)}" + (f" · {repairs} repaired" if repairs else "")
+    with st.expander(said, icon=":material/psychology_alt:", expanded=True, key="plan-panel"):
+        _reasoning(plan, report)
+        for repair in report.repairs:
+            st.caption(f":material/build: {plain(repair.kind)}: {plain(repair.detail)}")
+        with st.popover("Completion as written", type="tertiary"):
+            passage(report.text, key=f"completion-{plan.id}", label="Completion", height=300)
+
+
+def _reasoning(plan: Plan, report: PlanReport) -> None:
+    text = "\n\n".join(part for part in (report.thinking, report.reasoning) if part)
+    if text:
+        passage(text, key=f"reasoning-{plan.id}", label="Reasoning", framed=False, copy=False, height=140)
+    else:
+        st.caption("The Conductor gave no reasoning.")
+
+
+def rejected_plan(bench: Workbench, tab: TabState, session: Session, plan: Plan) -> None:
+    """A plan that cannot be used: every reason, the raw text, and the ways on."""
+    st.error("The Conductor gave no valid plan. Nothing has run.", icon=":material/rule:")
+    if plan.report is None:
+        st.markdown(plain(plan.failure or "It gave no completion at all."))
+    else:
+        for problem in plan.report.problems:
+            st.markdown(f"- {plain(problem.message)}")
+        passage(plan.report.text, key=f"rejected-{plan.id}", label="Completion as written", height=320)
+    with st.container(horizontal=True):
+        st.button(
+            "Ask again",
+            icon=":material/refresh:",
+            type="primary",
+            on_click=_ask_again,
+            args=(bench, tab, session),
+        )
+        st.button(
+            "Start from one step", icon=":material/edit:", on_click=_one_step, args=(bench, tab, session)
+        )
+    tab.show_notice("plan")
+
+
+def _ask_again(bench: Workbench, tab: TabState, session: Session) -> None:
+    try:
+        bench.plan(session.id)
+    except ConductorError as error:
+        tab.notify("error", str(error), place="plan")
+
+
+def _one_step(bench: Workbench, tab: TabState, session: Session) -> None:
+    step = Step(instruction="Answer the question.", worker=bench.pool.names[0])
+    try:
+        bench.edit(session.id, Workflow.of([step]), note="Started by hand")
+    except ConductorError as error:
+        tab.notify("error", str(error), place="plan")

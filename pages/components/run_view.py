@@ -1,0 +1,142 @@
+"""The centre of the workbench under the header: graph, progress, streaming text, answer. Draws only."""
+
+from __future__ import annotations
+
+import time
+
+import streamlit as st
+
+from conductor.drawing import draw
+from conductor.layout import graph_height, layout
+from conductor.run_state import RunState
+from conductor.workflow import Workflow
+from pages.components.editing import Editor
+from pages.components.faces import duration, faces, step_name
+from pages.components.graph import workflow_graph
+from pages.components.passage import passage
+from pages.components.session_view import SessionView
+from pages.components.state import TabState, plain
+from storage.workbench import Workbench
+
+_WIDTH_HINT = 900
+"""About how wide the centre is, in pixels; the browser fits the picture to the true width."""
+
+
+def graph(bench: Workbench, tab: TabState, view: SessionView) -> None:
+    """The workflow's graph; selecting redraws the inspector only, editing the whole page."""
+    if view.head is None:
+        return
+    workflow = view.head.workflow
+    key = f"graph-{view.session.id}"
+    editor = Editor(bench=bench, tab=tab, session=view.session.id, head=view.head)
+
+    def selected() -> None:
+        tab.note_selection(st.session_state[key].selected)
+        st.rerun("inspector")
+
+    def edited() -> None:
+        asked = st.session_state[key].edit
+        if asked and not view.live:
+            editor.from_graph(asked)
+        st.rerun()
+
+    drawn = layout(workflow, direction=tab.direction)
+    shown = faces(workflow, run=view.state, radius=view.radius, cards=bench.pool.cards, now=time.time())
+    workflow_graph(
+        draw(workflow, shown, drawn),
+        key=key,
+        direction=tab.direction,
+        selected=tab.selected,
+        selection_revision=tab.selection_revision,
+        locked=view.live,
+        height=graph_height(drawn, _WIDTH_HINT),
+        on_select=selected,
+        on_edit=edited,
+    )
+
+
+def progress(state: RunState) -> None:
+    """How far the run is, in steps, seconds and tokens."""
+    done = sum(step.done for step in state.steps)
+    seconds = state.seconds
+    if seconds is None and state.started_at is not None:
+        seconds = time.time() - state.started_at
+    parts = [f"{done} of {len(state.steps)} steps"]
+    if seconds is not None:
+        parts.append(duration(max(0.0, seconds)))
+    tokens = state.usage.total
+    parts.append("tokens -" if tokens is None else f"{tokens:,} tokens")
+    st.progress(done / max(1, len(state.steps)), text=" · ".join(parts))
+
+
+def streaming(state: RunState) -> None:
+    """What running steps are writing just now."""
+    if state.workflow is None:
+        return
+    for at, step in enumerate(state.steps):
+        if step.status == "running":
+            st.caption(plain(f"{step_name(state.workflow, at)} · {state.workflow.steps[at].worker}"))
+            passage(
+                step.text or "Waiting for the first words…",
+                key=f"stream-{state.run}-{at}",
+                label=f"Step {at + 1} so far",
+                copy=False,
+                live=True,
+                height=130,
+            )
+
+
+def outcome(view: SessionView, *, label: str | None) -> None:
+    """The end of a run: the answer, or what failed, what was kept and what to do."""
+    state = view.state
+    if state is None or state.live or state.workflow is None:
+        return
+    _what_happened(state, state.workflow)
+    if state.answer is None:
+        return
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown("**Answer**")
+        if not view.as_run:
+            st.badge("of the run before your edits", icon=":material/history:", color="orange")
+        if label:
+            st.badge(label, icon=":material/cloud_off:", color="gray")
+    passage(state.answer, key=f"answer-{state.run}", label="Answer")
+    if state.warning:
+        st.caption(plain(state.warning))
+
+
+def _what_happened(state: RunState, workflow: Workflow) -> None:
+    kept = sum(step.output is not None for step in state.steps)
+    reused = sum(step.reused for step in state.steps)
+    steps = len(state.steps)
+    match state.status:
+        case "finished":
+            parts = [_count(steps - reused, "step") + " ran"] if reused else [_count(steps, "step") + " ran"]
+            if reused:
+                parts.append(f"{reused} reused")
+            if state.seconds is not None:
+                parts.append(duration(state.seconds))
+            st.caption(" · ".join(parts))
+        case "failed":
+            for at, step in enumerate(state.steps):
+                if step.status == "failed":
+                    st.error(
+                        f"{plain(step_name(workflow, at))} failed: {plain(step.message or '')} "
+                        f"{_count(kept, 'output')} kept; a rerun calls only what failed and what reads it.",
+                        icon=":material/error:",
+                    )
+        case "cancelled":
+            st.info(
+                f"Stopped. {_count(kept, 'finished output')} kept; a rerun goes on from there.",
+                icon=":material/stop_circle:",
+            )
+        case "interrupted":
+            st.warning(
+                "Interrupted: the process that ran this ended before the run did. "
+                f"{_count(kept, 'finished output')} kept; a rerun goes on from there.",
+                icon=":material/power_off:",
+            )
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

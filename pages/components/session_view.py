@@ -1,0 +1,81 @@
+"""All that a page shows of one session, read from the store in one go. Knows no Streamlit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from conductor.engine.schedule import BlastRadius
+from conductor.errors import WorkflowError
+from conductor.run_state import RunState
+from storage import Plan, Revision, RunRecord, Session
+from storage.workbench import Workbench
+
+
+@dataclass(frozen=True, slots=True)
+class SessionView:
+    """A session as it stands.
+
+    `run` is the newest run of the current revision, else the newest of any; `state` is its state now.
+    `radius` says what a rerun would do, None where there is no workflow or `problem` keeps it from running.
+    """
+
+    session: Session
+    head: Revision | None
+    plan: Plan | None
+    run: RunRecord | None
+    state: RunState | None
+    radius: BlastRadius | None
+    problem: str | None
+    undo: Revision | None
+    redo: Revision | None
+
+    @classmethod
+    def load(cls, bench: Workbench, session: str) -> SessionView:
+        """Raises `StorageError` for an unknown session."""
+        store = bench.store
+        found = store.session(session)
+        head = store.head(session)
+        runs = store.runs(session)
+        run = next((r for r in runs if head is not None and r.revision == head.id), None)
+        run = run or (runs[0] if runs else None)
+        undo, redo = store.neighbours(session)
+        radius, problem = _radius(bench, session) if head is not None else (None, None)
+        return cls(
+            session=found,
+            head=head,
+            plan=store.plan(head.plan) if head and head.plan else store.latest_plan(session),
+            run=run,
+            state=bench.state(run) if run is not None else None,
+            radius=radius,
+            problem=problem,
+            undo=undo,
+            redo=redo,
+        )
+
+    @property
+    def live(self) -> bool:
+        """Whether a run of this session is under way."""
+        return self.state is not None and self.state.live
+
+    @property
+    def as_run(self) -> bool:
+        """Whether the current workflow is the one that was last run."""
+        return self.head is not None and self.state is not None and self.state.workflow == self.head.workflow
+
+
+def _radius(bench: Workbench, session: str) -> tuple[BlastRadius | None, str | None]:
+    try:
+        return bench.radius(session), None
+    except WorkflowError as error:
+        return None, str(error)
+
+
+def radius_sentence(radius: BlastRadius, steps: int) -> str:
+    """What a rerun will do, in one sentence."""
+    runs = len(radius.runs)
+    if not runs:
+        return "Nothing to run: every step's output is known."
+    if not radius.reused:
+        return f"All {steps} steps will run." if steps > 1 else "The step will run."
+    said = f"{runs} of {steps} steps will run, {len(radius.reused)} reused"
+    return f"{said}; fewer if an output stays the same." if radius.spared else f"{said}."

@@ -1,0 +1,143 @@
+"""The workbench's left side: the query, its buttons, import, and recent sessions."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from conductor.errors import ConductorError
+from pages.components.state import TabState, plain
+from storage import SessionState
+from storage.workbench import Workbench
+
+STATE_ICONS: dict[SessionState, str] = {
+    "new": ":material/edit_note:",
+    "planned": ":material/account_tree:",
+    "rejected": ":material/rule:",
+    "running": ":material/progress_activity:",
+    "finished": ":material/check_circle:",
+    "failed": ":material/error:",
+    "cancelled": ":material/stop_circle:",
+    "interrupted": ":material/power_off:",
+}
+"""An icon for each state of a session; shown with the state's word."""
+
+_RECENT = 8
+
+
+def sidebar(bench: Workbench, tab: TabState) -> None:
+    """Draw it; buttons act through callbacks, before the page is drawn."""
+    with st.sidebar:
+        st.text_area(
+            "Query", key="query", height=120, placeholder="Ask something that takes more than one step"
+        )
+        tab.show_notice("query")
+        st.button(
+            "Plan workflow",
+            key="plan",
+            icon=":material/account_tree:",
+            type="primary",
+            width="stretch",
+            shortcut="Mod+Enter",
+            on_click=plan_query,
+            args=(bench, tab),
+        )
+        with st.container(horizontal=True, gap="small"):
+            st.button(
+                "Plan and run",
+                key="plan-and-run",
+                icon=":material/play_arrow:",
+                width="stretch",
+                on_click=plan_query,
+                args=(bench, tab),
+                kwargs={"run": True},
+            )
+            if tab.session is not None:
+                st.button(
+                    "New",
+                    key="new",
+                    icon=":material/add:",
+                    help="Start with an empty query",
+                    on_click=_new,
+                    args=(tab,),
+                )
+        _importer(bench, tab)
+        _recent(bench, tab)
+
+
+def plan_query(bench: Workbench, tab: TabState, *, query: str | None = None, run: bool = False) -> None:
+    """Plan the query in a new session and open it; run it too when `run`. Errors stand at the query."""
+    if query is not None:
+        st.session_state["query"] = query
+    try:
+        session = bench.ask(st.session_state.get("query") or "")
+        tab.open(session.id)
+        plan = bench.plan(session.id)
+        if run and plan.report is not None and plan.report.ok:
+            bench.start(session.id)
+    except ConductorError as error:
+        tab.notify("error", str(error), place="query")
+
+
+def open_session(bench: Workbench, tab: TabState, session: str) -> None:
+    """Show a session and its query."""
+    tab.open(session)
+    try:
+        st.session_state["query"] = bench.store.session(session).query
+    except ConductorError as error:
+        tab.notify("error", str(error), place="query")
+
+
+def _new(tab: TabState) -> None:
+    tab.open(None)
+    st.session_state["query"] = ""
+
+
+def _importer(bench: Workbench, tab: TabState) -> None:
+    uploads = st.session_state.setdefault("uploads", 0)
+    with st.popover("Import JSON", icon=":material/upload:", width="stretch"):
+        st.caption("A workflow file that was exported here or by the command line.")
+        key = f"upload-{uploads}"
+        st.file_uploader(
+            "Workflow file",
+            type="json",
+            key=key,
+            label_visibility="collapsed",
+            on_change=_import,
+            args=(bench, tab, key),
+        )
+    tab.show_notice("import")
+
+
+def _import(bench: Workbench, tab: TabState, key: str) -> None:
+    upload = st.session_state.get(key)
+    if upload is None:
+        return
+    try:
+        session = bench.import_plan(upload.getvalue(), query=None)
+    except ConductorError as error:
+        tab.notify("error", f"{upload.name} was not imported: {error}", place="import")
+    else:
+        open_session(bench, tab, session.id)
+    # A fresh uploader: the same file can be chosen again after it was mended.
+    st.session_state["uploads"] += 1
+
+
+def _recent(bench: Workbench, tab: TabState) -> None:
+    bench.store.mark_interrupted()
+    sessions = bench.store.sessions(limit=_RECENT)
+    if not sessions:
+        return
+    st.caption("Recent sessions")
+    with st.container(key="recent", gap=None):
+        for session in sessions:
+            st.button(
+                plain(session.title, limit=60),
+                key=f"recent-{session.id}",
+                icon=STATE_ICONS[session.state],
+                type="secondary" if session.id == tab.session else "tertiary",
+                width="stretch",
+                wrap=False,
+                help=f"{session.state}: {plain(session.query, limit=200)}",
+                on_click=open_session,
+                args=(bench, tab, session.id),
+            )

@@ -1,0 +1,98 @@
+"""What one browser tab remembers besides the store: a typed view of `st.session_state` and the URL.
+
+Nothing here is the only copy of anything a person made; workflows live in the store.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, cast
+
+import streamlit as st
+
+from conductor.layout import Direction
+
+NoticeKind = Literal["error", "info"]
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """A sentence to show where it happened (`place`) on the next run of the page."""
+
+    kind: NoticeKind
+    text: str
+    place: str
+
+
+class TabState:
+    """One tab's state. `selected` is a step's position; `selection_revision` grows when Python moves it."""
+
+    @property
+    def session(self) -> str | None:
+        """The open session's id; the URL counts, a page switch loses it, so it is remembered too."""
+        named = st.query_params.get("session")
+        if named:
+            st.session_state["session"] = named
+            return named
+        remembered = cast("str | None", st.session_state.get("session"))
+        if remembered:
+            st.query_params["session"] = remembered
+        return remembered
+
+    def open(self, session: str | None) -> None:
+        """Show another session, or none."""
+        st.session_state["session"] = session
+        if session is None:
+            st.query_params.pop("session", None)
+        else:
+            st.query_params["session"] = session
+        self.select(None)
+
+    @property
+    def selected(self) -> int | None:
+        return cast("int | None", st.session_state.get("selected"))
+
+    def note_selection(self, step: int | None) -> None:
+        """Take over what the graph selected."""
+        st.session_state["selected"] = step
+
+    def select(self, step: int | None) -> None:
+        """Select from Python; the graph follows."""
+        st.session_state["selected"] = step
+        st.session_state["selection_revision"] = self.selection_revision + 1
+
+    @property
+    def selection_revision(self) -> int:
+        return cast("int", st.session_state.get("selection_revision", 0))
+
+    @property
+    def direction(self) -> Direction:
+        return cast("Direction", st.session_state.get("direction", "down"))
+
+    def turn(self, direction: Direction) -> None:
+        """Draw the graph in another direction."""
+        st.session_state["direction"] = direction
+
+    def notify(self, kind: NoticeKind, text: str, *, place: str) -> None:
+        """Leave a notice for the next run of the page."""
+        st.session_state["notice"] = Notice(kind=kind, text=text, place=place)
+
+    def show_notice(self, place: str) -> None:
+        """Show the notice left for `place`, once."""
+        notice = cast("Notice | None", st.session_state.get("notice"))
+        if notice is None or notice.place != place:
+            return
+        del st.session_state["notice"]
+        show = st.error if notice.kind == "error" else st.info
+        show(plain(notice.text), icon=":material/error:" if notice.kind == "error" else ":material/info:")
+
+
+_MARKED = str.maketrans({mark: f"\\{mark}" for mark in "\\`*_{}[]()<>#+-.!|~$:"})
+
+
+def plain(text: str, limit: int = 500) -> str:
+    """Text as Markdown that shows it letter for letter, on one line, cut to `limit` characters."""
+    line = " ".join(text[: limit + 1].split())
+    if len(line) > limit:
+        line = line[:limit] + "…"
+    return line.translate(_MARKED)

@@ -1,0 +1,141 @@
+"""The workbench's header: title, what a rerun will do, undo and redo, direction, run and stop, export."""
+
+from __future__ import annotations
+
+import re
+
+import streamlit as st
+
+from conductor.errors import ConductorError
+from conductor.layout import Direction
+from pages.components import editing
+from pages.components.session_view import SessionView, radius_sentence
+from pages.components.state import TabState, plain
+from storage.workbench import Workbench
+
+_ARROWS: dict[Direction, str] = {"down": ":material/south:", "right": ":material/east:"}
+
+
+def toolbar(bench: Workbench, tab: TabState, view: SessionView) -> None:
+    """Draw it for a session that has a workflow."""
+    if view.head is None:
+        return
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="toolbar"):
+        with st.container(width="stretch", gap=None):
+            st.subheader(plain(view.session.title, limit=70), anchor=False)
+            st.caption(_summary(view))
+        _history(bench, tab, view)
+        _direction(tab)
+        _menu(bench, tab, view)
+        _run_button(bench, tab, view)
+    tab.show_notice("run")
+    if view.problem:
+        st.error(plain(view.problem), icon=":material/error:")
+
+
+def _summary(view: SessionView) -> str:
+    if view.head is None:
+        return ""
+    parts = [view.head.workflow.topology]
+    if view.head.origin != "conductor":
+        parts.append("edited" if view.head.origin == "human" else "imported")
+    if view.live:
+        parts.append("running")
+    elif view.as_run and view.state is not None:
+        parts.append(view.state.status)
+    elif view.radius is not None:
+        parts.append(radius_sentence(view.radius, len(view.head.workflow)))
+    if view.session.pool_label:
+        parts.append(view.session.pool_label)
+    return plain(" · ".join(parts))
+
+
+def _history(bench: Workbench, tab: TabState, view: SessionView) -> None:
+    for name, key, target, act in (
+        ("Undo", "Mod+Z", view.undo, editing.undo),
+        ("Redo", "Mod+Shift+Z", view.redo, editing.redo),
+    ):
+        of = view.head if name == "Undo" else target
+        st.button(
+            "",
+            key=name.lower(),
+            icon=f":material/{name.lower()}:",
+            help=f"{name}: {plain(of.note)}"
+            if target is not None and of is not None
+            else f"Nothing to {name.lower()}",
+            shortcut=key,
+            disabled=view.live or target is None,
+            on_click=act,
+            args=(bench, tab, view.session.id),
+        )
+
+
+def _direction(tab: TabState) -> None:
+    def turned() -> None:
+        tab.turn(st.session_state["direction-choice"])
+
+    st.segmented_control(
+        "Direction",
+        list(_ARROWS),
+        default=tab.direction,
+        required=True,
+        key="direction-choice",
+        label_visibility="collapsed",
+        format_func=_ARROWS.__getitem__,
+        on_change=turned,
+    )
+
+
+def _menu(bench: Workbench, tab: TabState, view: SessionView) -> None:
+    st.download_button(
+        "Export JSON",
+        key="export",
+        data=lambda: bench.export(view.session.id),
+        file_name=f"{_file_name(view.session.title)}.json",
+        mime="application/json",
+        icon=":material/download:",
+        on_click="ignore",
+    )
+    if view.state is not None:
+        st.button(
+            "Run anew",
+            key="run-anew",
+            icon=":material/restart_alt:",
+            help="Call every step again, reusing nothing",
+            disabled=view.live or view.problem is not None,
+            on_click=_start,
+            args=(bench, tab, view.session.id),
+            kwargs={"anew": True},
+        )
+
+
+def _file_name(title: str) -> str:
+    return re.sub(r"[^\w]+", "-", title, flags=re.ASCII).strip("-").lower()[:40] or "workflow"
+
+
+def _run_button(bench: Workbench, tab: TabState, view: SessionView) -> None:
+    if view.live and view.run is not None:
+        st.button(
+            "Stop",
+            key="stop",
+            icon=":material/stop:",
+            on_click=bench.background.cancel,
+            args=(view.run.id,),
+        )
+        return
+    st.button(
+        "Run" if view.state is None else "Rerun",
+        key="run",
+        icon=":material/play_arrow:",
+        type="primary",
+        disabled=view.problem is not None,
+        on_click=_start,
+        args=(bench, tab, view.session.id),
+    )
+
+
+def _start(bench: Workbench, tab: TabState, session: str, *, anew: bool = False) -> None:
+    try:
+        bench.start(session, anew=anew)
+    except ConductorError as error:
+        tab.notify("error", str(error), place="run")

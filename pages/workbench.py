@@ -1,0 +1,85 @@
+"""The main page: ask, see the plan, edit it, run it, read the answer."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from conductor.errors import ConductorError, StorageError
+from pages.components import run_view
+from pages.components.graph import load_library
+from pages.components.inspector import inspector
+from pages.components.plan_panel import plan_panel, rejected_plan
+from pages.components.services import workbench
+from pages.components.session_view import SessionView
+from pages.components.sidebar import open_session, sidebar
+from pages.components.state import TabState, plain
+from pages.components.toolbar import toolbar
+from pages.components.welcome import welcome
+from storage.workbench import Workbench
+
+POLL_SECONDS = 0.25
+
+
+def page() -> None:
+    """Draw the page for this tab."""
+    tab = TabState()
+    try:
+        bench = workbench()
+    except ConductorError as error:
+        st.error(plain(str(error)), icon=":material/error:")
+        st.button("Try again", icon=":material/refresh:")
+        return
+    load_library()
+    if tab.session is not None and "query" not in st.session_state:
+        open_session(bench, tab, tab.session)
+    sidebar(bench, tab)
+    view = _view(bench, tab)
+    if view is None:
+        welcome(bench, tab)
+    elif view.head is None:
+        if view.plan is not None:
+            rejected_plan(bench, tab, view.session, view.plan)
+    else:
+        _session(bench, tab, view)
+
+
+def _view(bench: Workbench, tab: TabState) -> SessionView | None:
+    if tab.session is None:
+        return None
+    try:
+        return SessionView.load(bench, tab.session)
+    except StorageError as error:
+        st.error(plain(str(error)), icon=":material/error:")
+        return None
+
+
+def _session(bench: Workbench, tab: TabState, view: SessionView) -> None:
+    every = POLL_SECONDS if view.live else None
+    session = view.session.id
+
+    @st.fragment(key="canvas", run_every=every)
+    def canvas() -> None:
+        now = SessionView.load(bench, session)
+        run_view.graph(bench, tab, now)
+        if now.state is not None and now.state.live:
+            run_view.progress(now.state)
+            run_view.streaming(now.state)
+        if view.live and not now.live:
+            st.rerun()
+
+    @st.fragment(key="inspector", run_every=every)
+    def side() -> None:
+        inspector(bench, tab, SessionView.load(bench, session))
+
+    centre, right = st.columns([2.4, 1], gap="medium")
+    with centre:
+        toolbar(bench, tab, view)
+        if view.plan is not None:
+            plan_panel(view.plan)
+        canvas()
+        run_view.outcome(view, label=bench.pool.label)
+    with right:
+        side()
+
+
+page()

@@ -1,0 +1,182 @@
+"""What a person does with a session: ask, plan, edit, run, stop, export. The app and the command line
+both stand on this.
+
+Knows the store and the core; knows no page and prints nothing. Every change is durable before a
+method returns; a run's events are written behind it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from uuid import uuid4
+
+from conductor.background import Background, LiveRun
+from conductor.engine.assignment import Assignment
+from conductor.engine.run import WorkflowRun
+from conductor.engine.schedule import BlastRadius, blast_radius
+from conductor.errors import FormatError, PlanError, WorkflowError
+from conductor.events import Event, PlanningFailed, PlanRejected, WorkflowPlanned
+from conductor.messages import Usage
+from conductor.plan_file import read_plan, write_plan
+from conductor.planner.conductor import MAX_PLANNED_STEPS, Conductor, PlanRequest
+from conductor.planner.planner import check_query, plan
+from conductor.run_state import RunState, fold
+from conductor.workers.pool import Pool
+from conductor.workflow import Workflow
+from storage.records import Plan, Revision, RunRecord, Session
+from storage.store import SessionStore
+
+Listener = Callable[[Event], None]
+
+
+@dataclass(frozen=True)
+class Workbench:
+    """One pool, one Conductor, one store, and the runs under way."""
+
+    store: SessionStore
+    background: Background
+    pool: Pool
+    conductor: Conductor
+
+    @classmethod
+    def over(cls, store: SessionStore, *, pool: Pool, conductor: Conductor) -> Workbench:
+        """A workbench with its own background loop."""
+        return cls(store=store, background=Background(store), pool=pool, conductor=conductor)
+
+    def close(self) -> None:
+        """Stop what runs and close the store."""
+        self.background.close()
+        self.store.close()
+
+    # -- plans -----------------------------------------------------------------------------------
+
+    def ask(self, query: str) -> Session:
+        """A new session for a query. Raises `QueryError` when it is empty or too long."""
+        return self.store.create_session(check_query(query), pool_label=self.pool.label)
+
+    def plan(
+        self, session: str, *, max_steps: int = MAX_PLANNED_STEPS, listen: Listener | None = None
+    ) -> Plan:
+        """Ask the Conductor for a workflow; a valid one becomes the session's newest revision."""
+        request = PlanRequest(
+            query=self.store.session(session).query,
+            workers=tuple(self.pool.cards.values()),
+            max_steps=max_steps,
+        )
+        end = self.background.wait(self._planning(request, listen))
+        card = self.conductor.card
+        failed = isinstance(end, PlanningFailed)
+        kept = self.store.add_plan(
+            session,
+            planner=card.name,
+            planner_kind=card.kind,
+            report=None if failed else end.report,
+            failure=end.message if failed else None,
+            usage=Usage() if failed else end.usage,
+            seconds=None if failed else end.seconds,
+        )
+        if kept.report is not None and kept.report.workflow is not None:
+            self.store.add_revision(
+                session, kept.report.workflow, origin="conductor", note="Planned", plan=kept.id
+            )
+        return kept
+
+    async def _planning(
+        self, request: PlanRequest, listen: Listener | None
+    ) -> WorkflowPlanned | PlanRejected | PlanningFailed:
+        async for event in plan(request, conductor=self.conductor, run=new_id()):
+            if listen is not None:
+                listen(event)
+            if isinstance(event, WorkflowPlanned | PlanRejected | PlanningFailed):
+                return event
+        raise PlanError(f"{self.conductor.card.name} ended without a plan or a reason; ask again.")
+
+    # -- revisions -------------------------------------------------------------------------------
+
+    def head(self, session: str) -> Revision | None:
+        """The session's current workflow, None before there is one."""
+        return self.store.head(session)
+
+    def edit(self, session: str, workflow: Workflow, *, note: str) -> Revision:
+        """Keep an edited workflow as the newest revision. Raises `WorkflowError` for an unknown worker."""
+        workflow.check_workers(self.pool.names)
+        return self.store.add_revision(session, workflow, origin="human", note=note)
+
+    def import_plan(self, text: str | bytes, *, query: str | None = None) -> Session:
+        """A new session from a workflow file; `query` counts over the file's own.
+
+        Raises `FormatError`, `WorkflowError` or `QueryError`; nothing is kept then.
+        """
+        document = read_plan(text)
+        workflow = document.workflow
+        workflow.check_workers(self.pool.names)
+        asked = query or document.query
+        if asked is None:
+            raise FormatError("The file names no query; give one beside it.")
+        session = self.ask(asked)
+        self.store.add_revision(session.id, workflow, origin="import", note="Imported")
+        return session
+
+    def export(self, session: str) -> str:
+        """The current workflow as a file's text. Raises `WorkflowError` before there is one."""
+        head = self._required_head(session)
+        return write_plan(
+            head.workflow,
+            query=self.store.session(session).query,
+            origin=head.origin,
+            workers=self.pool.names,
+            label=self.pool.label,
+        )
+
+    # -- runs ------------------------------------------------------------------------------------
+
+    def radius(self, session: str) -> BlastRadius:
+        """What running the current workflow will do."""
+        head = self._required_head(session)
+        last = self.store.latest_run(session)
+        return blast_radius(
+            self.store.revision(last.revision).workflow if last else None,
+            head.workflow,
+            self.store.outputs(session),
+            query=self.store.session(session).query,
+            pool=self.pool,
+        )
+
+    def start(self, session: str, *, anew: bool = False, listen: Listener | None = None) -> LiveRun:
+        """Run the current workflow, reusing known outputs unless `anew`; returns at once.
+
+        Raises `WorkflowError` when a step's worker is not in the pool or the session runs already.
+        """
+        head = self._required_head(session)
+        last = self.store.latest_run(session)
+        if last is not None and self.background.live(last.id) is not None and self.state(last).live:
+            raise WorkflowError("This session is running already; stop that run first.")
+        assignment = Assignment.of(head.workflow, query=self.store.session(session).query, pool=self.pool)
+        run = WorkflowRun(
+            assignment,
+            self.pool,
+            run=new_id(),
+            outputs={} if anew else self.store.outputs(session),
+            parent=last.id if last else None,
+        )
+        self.store.start_run(
+            run=run.run, session=session, revision=head.id, parent=run.parent, pool_label=self.pool.label
+        )
+        return self.background.start(run, listen)
+
+    def state(self, run: RunRecord) -> RunState:
+        """A run's state, live or from the store: the same fold."""
+        live = self.background.live(run.id)
+        return live.state if live is not None else fold(self.store.events(run.id))
+
+    def _required_head(self, session: str) -> Revision:
+        head = self.store.head(session)
+        if head is None:
+            raise WorkflowError("This session has no workflow yet; plan one first.")
+        return head
+
+
+def new_id() -> str:
+    """A fresh id for a run or a planning attempt."""
+    return uuid4().hex[:16]
