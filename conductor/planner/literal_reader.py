@@ -1,0 +1,209 @@
+"""Reads one list or object literal, Python's or JSON's or somewhere between, with spans.
+
+Knows brackets, commas, numbers and words; knows nothing of plans, and never evaluates anything. A
+reader goes forward only and keeps its own stack, so no text makes it slow or deep.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from conductor.plan import Repair, Span
+from conductor.planner.literals import Listing, Literal, Number, Table, Text, Word
+from conductor.planner.quotes import QUOTES, QuoteReader
+from conductor.planner.repairs import repair
+
+MAX_DEPTH = 32
+"""Brackets inside brackets; a plan needs four."""
+
+_VALUE = rf"[{QUOTES}\[\]{{}}\#0-9-]|(?:none|null|true|false)\b|[\s`]*+\Z"
+_LIST_ENDS = r"\](?=[ \t]*+(?:[,;\])}#*`\r\n]|\Z|model|sub|access))"
+_AFTER_ITEM = re.compile(rf"\s*+(?:{_LIST_ENDS}|\#|[\s`]*+\Z|,\s*+(?:{_VALUE}))", re.IGNORECASE)
+_AFTER_FIELD = re.compile(rf"\s*+(?:[}}:\#]|[\s`]*+\Z|,\s*+(?:{_VALUE}))", re.IGNORECASE)
+_GAP = re.compile(r"(?:\s++|#[^\n]*+)*+")
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,17})(?![^\s,\]}#:`])")
+_WORD = re.compile(
+    rf"[^\s,\[\]{{}}:=\#`{QUOTES}](?:[^,\[\]{{}}:=\#`\r\n{QUOTES}]*[^\s,\[\]{{}}:=\#`{QUOTES}])?"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What was read from one place: a literal, or a fault that says why there is none.
+
+    `span` ends where reading stopped; whoever goes on reading starts there.
+    """
+
+    literal: Literal | None
+    span: Span
+    fault: str = ""
+
+
+class _FaultError(Exception):
+    """Reading cannot go on; `at` is where whoever comes next may start."""
+
+    def __init__(self, message: str, at: int) -> None:
+        super().__init__(message)
+        self.at = at
+
+
+@dataclass(slots=True)
+class _Frame:
+    """A bracket that is still open."""
+
+    start: int
+    bracket: str
+    items: list[Literal] = field(default_factory=list)
+    keys: list[str] = field(default_factory=list)
+    repairs: list[Repair] = field(default_factory=list)
+    ready: bool = True
+    """Whether a value may come now: at the start and after a comma."""
+
+    @property
+    def closer(self) -> str:
+        return "]" if self.bracket == "[" else "}"
+
+    @property
+    def wants_key(self) -> bool:
+        return self.bracket == "{" and not self.wants_value
+
+    @property
+    def wants_value(self) -> bool:
+        return len(self.keys) > len(self.items)
+
+    def closed(self, end: int) -> Listing | Table:
+        span, repairs = (self.start, end), tuple(self.repairs)
+        if self.bracket == "[":
+            return Listing(tuple(self.items), span, repairs)
+        return Table(tuple(zip(self.keys, self.items, strict=True)), span, repairs)
+
+
+class LiteralReader:
+    """Reads literals of one text.
+
+    `walls` are ascending places that no quoted text with a line break runs over, `gaps` those that no
+    literal may contain.
+    """
+
+    def __init__(self, text: str, *, walls: Sequence[int] = (), gaps: Sequence[int] = ()) -> None:
+        self._text = text
+        self._walls = walls
+        self._gaps = gaps
+        self._quotes = QuoteReader(text)
+        self._end = len(text.rstrip("` \t\r\n"))
+
+    def read(self, start: int) -> Reading:
+        """The list or object that opens at `start`."""
+        try:
+            literal = self._read(start)
+        except _FaultError as fault:
+            return Reading(None, (start, fault.at), str(fault))
+        gap = bisect_left(self._gaps, start)
+        if gap < len(self._gaps) and self._gaps[gap] < literal.span[1]:
+            return Reading(None, literal.span, "a <think> block stands inside it")
+        return Reading(literal, literal.span)
+
+    def _read(self, start: int) -> Literal:
+        stack = [_Frame(start, self._text[start])]
+        at = start + 1
+        while True:
+            at = self._after_gap(at, stack[-1])
+            if at >= self._end:
+                return self._cut(stack)
+            mark = self._text[at]
+            frame = stack[-1]
+            if mark in "]}":
+                literal = self._close(frame, at)
+                stack.pop()
+                at += 1
+                if not stack:
+                    return literal
+                stack[-1].items.append(literal)
+            elif mark == ",":
+                self._comma(frame, at)
+                at += 1
+            elif not frame.ready:
+                raise _FaultError(f"a comma is missing before {self._shown(at)}", at)
+            elif frame.wants_key:
+                at = self._key(frame, at)
+            elif mark in "[{":
+                if len(stack) == MAX_DEPTH:
+                    raise _FaultError(f"more than {MAX_DEPTH} brackets stand inside each other", at)
+                frame.ready = False
+                stack.append(_Frame(at, mark))
+                at += 1
+            else:
+                literal = self._plain(frame, at)
+                frame.items.append(literal)
+                frame.ready = False
+                at = literal.span[1]
+
+    def _after_gap(self, at: int, frame: _Frame) -> int:
+        gap = _GAP.match(self._text, at)
+        end = gap.end() if gap else at
+        comment = self._text.find("#", at, end)
+        if comment >= 0:
+            frame.repairs.append(repair("comment", "a comment was passed over", (comment, end)))
+        return end
+
+    def _cut(self, stack: list[_Frame]) -> Literal:
+        """The literal whose last closing bracket the text's end took; more than one is a fault."""
+        frame = stack[0]
+        if len(stack) > 1 or frame.ready:
+            raise _FaultError(f"the text ends before its closing {frame.closer}", len(self._text))
+        detail = f"a closing {frame.closer} was added at the end of the text"
+        frame.repairs.append(repair("missing-bracket", detail, (self._end, self._end)))
+        return frame.closed(self._end)
+
+    def _close(self, frame: _Frame, at: int) -> Literal:
+        if self._text[at] != frame.closer:
+            raise _FaultError(f"{self._text[at]} stands where a {frame.closer} should close it", at + 1)
+        if frame.wants_value:
+            raise _FaultError(f"the key {frame.keys[-1]!r:.60} has no value", at + 1)
+        if frame.ready and frame.items:
+            comma = self._text.rfind(",", frame.items[-1].span[1], at)
+            frame.repairs.append(
+                repair("trailing-comma", "a comma after the last entry was ignored", (comma, comma + 1))
+            )
+        return frame.closed(at + 1)
+
+    def _comma(self, frame: _Frame, at: int) -> None:
+        if frame.ready:
+            raise _FaultError("an entry is missing before a comma", at + 1)
+        frame.ready = True
+
+    def _key(self, frame: _Frame, at: int) -> int:
+        key = self._plain(frame, at)
+        colon = self._after_gap(key.span[1], frame)
+        if not isinstance(key, Text | Word) or self._text[colon : colon + 1] != ":":
+            raise _FaultError(f"a key and a colon are missing at {self._shown(at)}", key.span[1])
+        frame.keys.append(key.value)
+        frame.repairs += key.repairs
+        return colon + 1
+
+    def _plain(self, frame: _Frame, at: int) -> Text | Number | Word:
+        if self._text[at] in QUOTES:
+            return self._quoted(frame, at)
+        number = _NUMBER.match(self._text, at)
+        if number:
+            return Number(int(number[0]), number.span())
+        word = _WORD.match(self._text, at)
+        if not word:
+            raise _FaultError(f"{self._shown(at)} stands where a value should be", at + 1)
+        return Word(word[0], word.span())
+
+    def _quoted(self, frame: _Frame, at: int) -> Text:
+        wall = bisect_right(self._walls, at)
+        limit = self._walls[wall] if wall < len(self._walls) else len(self._text)
+        after = _AFTER_ITEM if frame.bracket == "[" else _AFTER_FIELD
+        quoted = self._quotes.read(at, limit=limit, after=after)
+        if quoted is None:
+            raise _FaultError(f"the quote that opens {self._shown(at)} is not closed", at + 1)
+        return Text(quoted.value, (at, quoted.end), quoted.repairs)
+
+    def _shown(self, at: int) -> str:
+        """The next few characters, for a message."""
+        return repr(self._text[at : at + 20])

@@ -1,0 +1,188 @@
+"""Finds the complete plans that stand in a completion, as columns of literals.
+
+Knows how models label and wrap the three lists; knows neither workers nor dialects nor what makes a
+plan valid. Reads forward only: each stretch of the text is read at most twice.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+from conductor.plan import Repair, Span
+from conductor.planner.labels import LIST_NAMES, MARK, ListName, label_repairs, name_of
+from conductor.planner.literal_reader import LiteralReader
+from conductor.planner.literals import Literal, Table, inner, repairs_of
+from conductor.planner.plan_objects import Column, object_plan
+from conductor.planner.repairs import repair
+
+_FENCE = re.compile(r"`{3,}+(?:\w++(?=\s))?")
+_TICK = re.compile(r"[ \t]*+`{1,2}(?!`)")
+_STEPS_OPEN = re.compile(r"\{\s*+[\"']?steps[\"']?\s*+:\s*+\[", re.IGNORECASE)
+_FENCE_DISTANCE = 200
+"""How far a fence may stand from the plan it wraps and still belong to its span."""
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """One complete plan as it is written. `by_step`: as one object a step, not as three lists."""
+
+    span: Span
+    columns: Mapping[ListName, Column]
+    repairs: tuple[Repair, ...]
+    by_step: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PlanText:
+    """The complete plans in the order of the text, and which labelled lists it has at all.
+
+    `unlisted` are labels that no list follows.
+    """
+
+    drafts: tuple[Draft, ...]
+    listed: frozenset[ListName]
+    unlisted: frozenset[ListName]
+
+
+@dataclass(frozen=True, slots=True)
+class _Labelled:
+    """A labelled list and where its label starts."""
+
+    name: ListName
+    span: Span
+    column: Column
+    repairs: tuple[Repair, ...]
+
+
+def find_plans(body: str, *, gaps: Sequence[int] = ()) -> PlanText:
+    """The plans in `body`. `gaps` are ascending places that no list may contain."""
+    return _Search(body, gaps).run()
+
+
+class _Search:
+    """One pass over a text."""
+
+    def __init__(self, body: str, gaps: Sequence[int]) -> None:
+        self._body = body
+        self._marks = list(MARK.finditer(body))
+        walls = [mark.start() for mark in self._marks if mark["list"] and mark["line"] is not None]
+        self._reader = LiteralReader(body, walls=walls, gaps=gaps)
+        self._fences = [fence.span() for fence in _FENCE.finditer(body)]
+        self._drafts: list[Draft] = []
+        self._lists: list[_Labelled] = []
+        self._found: set[ListName] = set()
+
+    def run(self) -> PlanText:
+        at = objects_from = 0
+        for mark in self._marks:
+            if mark.start() < at:
+                continue
+            if mark["list"]:
+                at = self._take_list(mark)
+            elif mark[0] == "{" and mark.start() >= objects_from:
+                objects_from, taken = self._take_object(mark.start())
+                at = objects_from if taken else at
+        self._group()
+        unlisted = {name_of(mark) for mark in self._marks if mark["name"] and not mark["list"]}
+        return PlanText(tuple(self._drafts), frozenset(self._found), frozenset(unlisted - self._found))
+
+    def _take_list(self, mark: re.Match[str]) -> int:
+        """Read the list after a label; the place where reading stopped."""
+        name = name_of(mark)
+        reading = self._reader.read(mark.start("list"))
+        entries = inner(reading.literal) if reading.literal else ()
+        inside = repairs_of(reading.literal) if reading.literal else ()
+        repairs = (*self._fence_repairs(mark.start("list")), *label_repairs(mark), *inside)
+        self._lists.append(
+            _Labelled(name, (mark.start(), reading.span[1]), Column(entries, reading.fault), repairs)
+        )
+        self._found.add(name)
+        return reading.span[1]
+
+    def _take_object(self, start: int) -> tuple[int, bool]:
+        """Read an object; where reading stopped, and whether plans were found in it."""
+        reading = self._reader.read(start)
+        drafts = list(self._object_drafts(reading.literal)) if reading.literal else []
+        if not drafts and reading.fault and _STEPS_OPEN.match(self._body, start):
+            columns = dict.fromkeys(LIST_NAMES, Column((), reading.fault))
+            drafts = [Draft(reading.span, columns, (), by_step=True)]
+        if drafts:
+            self._group()
+            self._drafts += drafts
+        return reading.span[1], bool(drafts)
+
+    def _object_drafts(self, literal: Literal) -> Iterator[Draft]:
+        """The plans among an object and the objects inside it."""
+        pending = [literal]
+        while pending:
+            top = pending.pop()
+            plan = object_plan(top) if isinstance(top, Table) else None
+            if plan is None:
+                pending.extend(reversed(inner(top)))
+                continue
+            repairs = (*self._fence_repairs(top.span[0]), *plan.repairs, *repairs_of(top))
+            yield Draft(self._with_fences(top.span), plan.columns, repairs, by_step=plan.by_step)
+
+    def _group(self) -> None:
+        """Make plans of the labelled lists found since the last plan."""
+        for three in _triples(self._lists):
+            span = self._with_fences((min(x.span[0] for x in three), max(x.span[1] for x in three)))
+            repairs = dict.fromkeys(chain.from_iterable(part.repairs for part in three))
+            self._drafts.append(Draft(span, {part.name: part.column for part in three}, tuple(repairs)))
+        self._lists = []
+
+    def _fence_repairs(self, at: int) -> tuple[Repair, ...]:
+        """The repair that names the code fence in which `at` stands."""
+        before = bisect_left(self._fences, (at, at))
+        if before % 2 == 0:
+            return ()
+        return (repair("code-fence", "the code fence around the plan was ignored", self._fences[before - 1]),)
+
+    def _with_fences(self, span: Span) -> Span:
+        """The span with the fence or backtick that wraps it, so that neither is read as reasoning."""
+        start, end = span
+        tick = _TICK.match(self._body, end)
+        if tick:
+            end = tick.end()
+        before = bisect_left(self._fences, (start, start))
+        if before % 2 and self._blank(self._fences[before - 1][1], start):
+            start = self._fences[before - 1][0]
+        after = bisect_right(self._fences, (end, end))
+        if after % 2 and after < len(self._fences) and self._blank(end, self._fences[after][0]):
+            end = self._fences[after][1]
+        return start, end
+
+    def _blank(self, start: int, end: int) -> bool:
+        return end - start <= _FENCE_DISTANCE and not self._body[start:end].strip()
+
+
+def _triples(lists: Sequence[_Labelled]) -> Iterator[tuple[_Labelled, ...]]:
+    """The labelled lists in threes, one of each name, in the order of the text.
+
+    Neighbours belong together: as many threes as possible, and among those the ones whose lists stand
+    closest, so that a list quoted in the reasoning does not tear a plan apart. Where no neighbours
+    make a plan, the last list of each name do.
+    """
+    count = len(lists)
+    best = [(0, 0)] * (count + 3)
+    taken = [False] * count
+    for i in range(count - 1, -1, -1):
+        best[i] = best[i + 1]
+        if i + 2 < count and len({part.name for part in lists[i : i + 3]}) == 3:
+            space = sum(lists[j + 1].span[0] - lists[j].span[1] for j in (i, i + 1))
+            here = (best[i + 3][0] + 1, best[i + 3][1] - space)
+            taken[i] = here >= best[i]
+            best[i] = max(here, best[i])
+    if not any(taken):
+        last = {part.name: part for part in lists}
+        if len(last) == len(LIST_NAMES):
+            yield tuple(last.values())
+    i = 0
+    while i < count:
+        if taken[i]:
+            yield tuple(lists[i : i + 3])
+        i += 3 if taken[i] else 1

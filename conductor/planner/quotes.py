@@ -1,0 +1,122 @@
+"""Reads one quoted text as Python, JSON or a careless model writes it.
+
+Knows quotes and escapes, not lists: what may follow a closing quote is told by the caller. Every search
+that fails is remembered, so reading stays linear however many quotes a hostile text opens.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from conductor.plan import Repair
+from conductor.planner.repairs import repair
+
+DOUBLE = '"“”„‟'
+SINGLE = "'‘’‚‛"
+QUOTES = DOUBLE + SINGLE
+
+_CLOSERS = {'"': '"', **dict.fromkeys(DOUBLE[1:], '"“”'), "'": "'", **dict.fromkeys(SINGLE[1:], "'‘’")}
+_STOPS = {closers: re.compile(rf"\\.|[{closers}]", re.DOTALL) for closers in set(_CLOSERS.values())}
+_TRIPLES = {quote * 3: re.compile(rf"\\.|{quote * 3}", re.DOTALL) for quote in "\"'"}
+_REPEATED = re.compile(rf"\s*+[{QUOTES}]")
+
+_PAIR = r"\\u(?P<high>[dD][89abAB][0-9a-fA-F]{2})\\u(?P<low>[dD][c-fC-F][0-9a-fA-F]{2})"
+_CODE = r"\\(?:u(?P<u4>[0-9a-fA-F]{4})|U(?P<u8>[0-9a-fA-F]{8})|x(?P<x2>[0-9a-fA-F]{2})|(?P<octal>[0-7]{1,3}))"
+_ESCAPE = re.compile(rf"{_PAIR}|{_CODE}|\\(?P<plain>\r\n|.)", re.DOTALL)
+_PLAIN = {
+    **dict(zip("nrtbfav", "\n\r\t\b\f\a\v", strict=True)),
+    **{quote: quote for quote in QUOTES},
+    "\\": "\\",
+    "/": "/",
+    "\n": "",
+    "\r\n": "",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Quoted:
+    """A quoted text as it is meant, where it ends, and what was loose in it."""
+
+    value: str
+    end: int
+    repairs: tuple[Repair, ...]
+
+
+class QuoteReader:
+    """Reads quoted texts of one completion."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._barren: dict[tuple[str, re.Pattern[str]], tuple[int, int]] = {}
+
+    def read(self, start: int, *, limit: int, after: re.Pattern[str]) -> Quoted | None:
+        """The text that opens at `start`, None when it does not close before `limit`.
+
+        `after` matches what may follow a closing quote: in single and typographic quotes, a quote that it
+        does not follow belongs to the text.
+        """
+        triple = self._text[start : start + 3]
+        quote = triple if triple in _TRIPLES else _CLOSERS[self._text[start]]
+        searched = self._barren.get((quote, after))
+        if searched is not None and searched[0] <= start < searched[1]:
+            return None
+        found = self._triple(start, quote) if quote in _TRIPLES else self._single(start, limit, after)
+        if isinstance(found, Quoted):
+            return found
+        self._barren[quote, after] = (start, found)
+        return None
+
+    def _triple(self, start: int, triple: str) -> Quoted | int:
+        """The text in triple quotes, or the place up to which none closes."""
+        for stop in _TRIPLES[triple].finditer(self._text, start + 3):
+            if stop[0] == triple:
+                span = (start, stop.end())
+                loose = repair("triple-quotes", f"a text in {triple} was read as one instruction", span)
+                return Quoted(decoded(self._text[start + 3 : stop.start()]), stop.end(), (loose,))
+        return len(self._text)
+
+    def _single(self, start: int, limit: int, after: re.Pattern[str]) -> Quoted | int:
+        """The text in single, double or typographic quotes, or the place up to which none closes."""
+        opener = self._text[start]
+        inner = 0
+        for stop in _STOPS[_CLOSERS[opener]].finditer(self._text, start + 1, limit):
+            if len(stop[0]) > 1:
+                continue
+            if opener == '"' or after.match(self._text, stop.end()):
+                return self._quoted(start, stop.start(), inner)
+            # Two quotes with only blanks between are two texts without a comma, not an apostrophe.
+            if opener == "'" and _REPEATED.match(self._text, stop.end()):
+                return stop.start()
+            inner += 1
+        return limit
+
+    def _quoted(self, start: int, stop: int, inner: int) -> Quoted:
+        raw = self._text[start + 1 : stop]
+        span = (start, stop + 1)
+        repairs: list[Repair] = []
+        if self._text[start] not in "\"'":
+            marks = f"{self._text[start]}...{self._text[stop]}"
+            repairs.append(repair("typographic-quotes", f"{marks} was read as a quoted text", span))
+        if inner and self._text[start] in SINGLE:
+            repairs.append(
+                repair("apostrophe", f"{inner} quote(s) inside a single-quoted text belong to it", span)
+            )
+        if "\n" in raw or "\r" in raw:
+            repairs.append(repair("raw-newline", "a quoted text goes on over a line break", span))
+        return Quoted(decoded(raw), stop + 1, tuple(repairs))
+
+
+def decoded(raw: str) -> str:
+    """The text that Python or JSON mean by `raw`; an unknown escape stays as it is written."""
+    return _ESCAPE.sub(_character, raw) if "\\" in raw else raw
+
+
+def _character(escape: re.Match[str]) -> str:
+    if escape["high"]:
+        return bytes.fromhex(escape["high"] + escape["low"]).decode("utf-16-be")
+    if escape["plain"]:
+        return _PLAIN.get(escape["plain"], escape[0])
+    digits = escape["u4"] or escape["u8"] or escape["x2"]
+    code = int(digits, 16) if digits else int(escape["octal"], 8)
+    return chr(code) if code <= 0x10FFFF else escape[0]

@@ -1,0 +1,62 @@
+"""Tells a completion's `<think>` blocks from what the model said aloud.
+
+Knows the two tags and nothing of plans. Reasoning servers often strip the opening tag, and a cut
+completion has no closing one: both are understood.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from conductor.plan import Span
+
+_TAG = re.compile(r"<(/?)think>", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """A completion split in two.
+
+    `body` has the completion's length, with blanks where thinking stood, so offsets agree. `blocks`
+    are the thinking's spans, tags included, in ascending order; `thinking` is their text without tags.
+    """
+
+    body: str
+    blocks: tuple[Span, ...]
+    thinking: str
+
+
+def split(text: str) -> Spoken:
+    """Tell thinking from speech.
+
+    A closing tag without an opening one makes everything before it thinking; an opening tag without
+    a closing one, everything after it.
+    """
+    blocks: list[Span] = []
+    opened: int | None = None
+    for tag in _TAG.finditer(text):
+        if tag[1]:
+            if opened is None:
+                blocks = []
+            blocks.append((opened or 0, tag.end()))
+            opened = None
+        elif opened is None:
+            opened = tag.start()
+    if opened is not None:
+        blocks.append((opened, len(text)))
+    inner = (_TAG.sub("", text[start:end]).strip() for start, end in blocks)
+    return Spoken(
+        body=_blanked(text, blocks),
+        blocks=tuple(blocks),
+        thinking="\n\n".join(part for part in inner if part),
+    )
+
+
+def _blanked(text: str, blocks: list[Span]) -> str:
+    pieces: list[str] = []
+    at = 0
+    for start, end in blocks:
+        pieces += [text[at:start], " " * (end - start)]
+        at = end
+    return "".join([*pieces, text[at:]])
