@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from sqlalchemy import Connection
 
-from conductor.events import Event, RunFinished
+from conductor.errors import StorageError
+from conductor.events import RunFinished
 from conductor.run_state import RunState, fold
 from storage import runs
 from storage.owner import is_gone
@@ -22,28 +21,26 @@ def interrupt(connection: Connection, run: str, *, now: float) -> bool:
     """End the run as interrupted; False where somebody else was quicker."""
     if runs.find(connection, run).status != "running":
         return False
-    end = _end(run, runs.events_of(connection, run, after=-1), now=now)
+    state = _state(connection, run)
+    answered = bool(state.steps) and state.steps[-1].status == "finished"
+    end = RunFinished(
+        run=run,
+        seq=runs.next_seq(connection, run),
+        at=now,
+        outcome="interrupted",
+        answer=state.steps[-1].text if answered else None,
+        answer_step=len(state.steps) - 1 if answered else None,
+    )
     runs.keep_events(connection, [end], now=now)
     return True
 
 
-def _end(run: str, events: Sequence[Event], *, now: float) -> RunFinished:
-    state = _state(events)
-    final = state.steps[-1] if state.steps else None
-    answered = final is not None and final.status == "finished"
-    return RunFinished(
-        run=run,
-        seq=events[-1].seq + 1 if events else 0,
-        at=now,
-        outcome="interrupted",
-        answer=final.text if final is not None and answered else None,
-        answer_step=len(state.steps) - 1 if answered else None,
-    )
+def _state(connection: Connection, run: str) -> RunState:
+    """The run so far; a fresh state where an event is damaged or its beginning met a full disk.
 
-
-def _state(events: Sequence[Event]) -> RunState:
-    """The state so far; a fresh one where the disk was full when the run's beginning was to be kept."""
+    Such a run must still end: one bad run may not keep the whole store from being opened.
+    """
     try:
-        return fold(events)
-    except ValueError:
+        return fold(runs.events_of(connection, run, after=-1))
+    except (StorageError, ValueError):
         return RunState()

@@ -6,11 +6,13 @@ transaction, so a database is of one version or of another, never between.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 
 from sqlalchemy import Connection, inspect, select
 
 from conductor.errors import StorageError
+from storage.database import Database
 from storage.schema import META
 
 Migration = tuple[str, ...]
@@ -92,47 +94,52 @@ MIGRATIONS: tuple[Migration, ...] = (
 _VERSION = "schema_version"
 
 
-def version_of(connection: Connection) -> int:
-    """How many migrations this database has had: 0 for an empty one.
+def bring_up_to_date(database: Database, *, now: float, migrations: Sequence[Migration] = MIGRATIONS) -> None:
+    """Run the missing migrations; a SQLite file is first copied aside, named after `now` (Unix seconds).
 
-    Raises `StorageError` for another program's database.
+    Raises `StorageError`, and then has changed nothing, for a newer store or another program's.
     """
-    tables = set(inspect(connection).get_table_names())
+    with database.transaction(to="read") as connection:
+        version = _version(connection, database, known=len(migrations))
+    if version == len(migrations):
+        return
+    if database.path and version > 0:
+        stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime(now))
+        database.copy_to(database.path.with_name(f"{database.path.name}.version-{version}.{stamp}"))
+    with database.transaction(to="write") as connection:
+        # Asked again: another process may have been quicker.
+        version = _version(connection, database, known=len(migrations))
+        for migration in migrations[version:]:
+            for statement in migration:
+                connection.exec_driver_sql(statement)
+        _set_version(connection, len(migrations))
+
+
+def _version(connection: Connection, database: Database, *, known: int) -> int:
+    """How many migrations this database has had: 0 for an empty one."""
+    inspector = inspect(connection)
+    tables = inspector.get_table_names()
     if not tables:
         return 0
     stored = None
-    if META.name in tables and {"key", "value"} <= _columns(connection):
+    if META.name in tables and {column["name"] for column in inspector.get_columns(META.name)} == set(
+        META.c.keys()
+    ):
         stored = connection.scalar(select(META.c.value).where(META.c.key == _VERSION))
     if stored is None or not stored.isdecimal():
         raise StorageError(
-            "The database belongs to another program; it was not changed. "
+            f"The database {database.place} belongs to another program; it was not changed. "
             "Name another file or database in CONDUCTOR_DATABASE_URL."
+        )
+    if int(stored) > known:
+        raise StorageError(
+            f"The store {database.place} is of version {stored}, this Conductor Studio reads up to version "
+            f"{known}; it was not changed. Update Conductor Studio, or name another store in "
+            "CONDUCTOR_DATABASE_URL."
         )
     return int(stored)
 
 
-def _columns(connection: Connection) -> set[str]:
-    return {column["name"] for column in inspect(connection).get_columns(META.name)}
-
-
-def check_version(version: int, *, migrations: Sequence[Migration] = MIGRATIONS) -> None:
-    """Raise `StorageError` for a database of a version that is not known here."""
-    if version > len(migrations):
-        raise StorageError(
-            f"The store is of version {version}, this Conductor Studio reads up to version "
-            f"{len(migrations)}; it was not changed. Update Conductor Studio, or name another store in "
-            "CONDUCTOR_DATABASE_URL."
-        )
-
-
-def migrate(connection: Connection, *, migrations: Sequence[Migration] = MIGRATIONS) -> None:
-    """Run the missing migrations inside the caller's transaction."""
-    version = version_of(connection)
-    check_version(version, migrations=migrations)
-    for migration in migrations[version:]:
-        for statement in migration:
-            connection.exec_driver_sql(statement)
-    if version == 0:
-        connection.execute(META.insert().values(key=_VERSION, value=str(len(migrations))))
-    elif version < len(migrations):
-        connection.execute(META.update().where(META.c.key == _VERSION).values(value=str(len(migrations))))
+def _set_version(connection: Connection, version: int) -> None:
+    connection.execute(META.delete().where(META.c.key == _VERSION))
+    connection.execute(META.insert().values(key=_VERSION, value=str(version)))

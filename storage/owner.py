@@ -24,14 +24,14 @@ def is_gone(owner: str) -> bool:
     host, pid, started = owner.rsplit("/", 2)
     if host != socket.gethostname():
         return False
-    if started == _UNKNOWN:
-        return not _is_alive(int(pid))
     stat = _stat(int(pid))
-    return stat is None or stat[0] in "ZX" or stat[1] != started
+    if stat is None or started == _UNKNOWN:
+        return not _is_alive(int(pid))
+    return stat[0] in "ZX" or stat[1] != started
 
 
 def _stat(pid: int) -> tuple[str, str] | None:
-    """State letter and start time of a process; None when there is none, or no /proc."""
+    """State letter and start time of a process; None when there is none, or /proc does not show it."""
     try:
         line = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except (FileNotFoundError, ProcessLookupError):

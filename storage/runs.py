@@ -100,6 +100,12 @@ def events_of(connection: Connection, run: str, *, after: int) -> tuple[Event, .
     return events
 
 
+def next_seq(connection: Connection, run: str) -> int:
+    """The number of the run's next event, from 0."""
+    highest = connection.scalar(select(func.max(EVENTS.c.seq)).where(EVENTS.c.run == run))
+    return 0 if highest is None else highest + 1
+
+
 def outputs_of(connection: Connection, session: str) -> dict[str, Output]:
     """The session's outputs by fingerprint."""
     sessions.find(connection, session)

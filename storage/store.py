@@ -24,7 +24,7 @@ from conductor.plan import PlanReport
 from conductor.workflow import Workflow
 from storage import interruption, revisions, runs, sessions
 from storage.database import Database
-from storage.migrations import MIGRATIONS, check_version, migrate, version_of
+from storage.migrations import bring_up_to_date
 from storage.records import Origin, Plan, Revision, RunRecord, Session, SessionSummary
 from storage.writer import Writer, closed
 
@@ -55,13 +55,14 @@ class SessionStore:
         An older store is copied aside and brought up to date; a newer one is refused unchanged.
         """
         database = Database(url)
+        store = cls(database, clock=clock)
         try:
-            prepare(database, now=clock())
-            store = cls(database, clock=clock)
+            database.create_folder()
+            bring_up_to_date(database, now=clock())
+            store.mark_interrupted()
         except StorageError:
-            database.close()
+            store.close()
             raise
-        store.mark_interrupted()
         return store
 
     def close(self) -> None:
@@ -284,16 +285,3 @@ class SessionStore:
 
     def _keep_events(self, connection: Connection, events: Sequence[Event]) -> None:
         runs.keep_events(connection, events, now=self._clock())
-
-
-def prepare(database: Database, *, now: float) -> None:
-    """Bring the tables up to date. Raises `StorageError`, and then has changed nothing."""
-    database.create_folder()
-    with database.transaction(to="read") as connection:
-        version = version_of(connection)
-    check_version(version)
-    if database.path and 0 < version < len(MIGRATIONS):
-        stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime(now))
-        database.copy_to(database.path.with_name(f"{database.path.name}.version-{version}.{stamp}"))
-    with database.transaction(to="write") as connection:
-        migrate(connection)

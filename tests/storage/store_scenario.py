@@ -1,0 +1,93 @@
+"""What the storage tests keep: small workflows and the events of their runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import count
+
+from conductor.events import Event, RunFinished, RunOutcome, RunStarted, StepDelta, StepFinished, StepStarted
+from conductor.messages import Message, Part, Request, Usage
+from conductor.output import Output
+from conductor.plan import PlanProblem, PlanReport
+from conductor.workflow import Step, Workflow
+from storage import RunRecord, SessionStore
+
+REQUEST = Request(messages=(Message(role="user", parts=(Part(kind="query", text="q"),)),))
+VALID = PlanReport(text="a plan")
+INVALID = PlanReport(text="no plan", problems=(PlanProblem(step=None, message="There is no plan."),))
+
+
+def chain(*instructions: str) -> Workflow:
+    """A workflow whose steps each read the one before."""
+    steps = enumerate(instructions)
+    return Workflow.of(Step(instruction=text, worker="w", access=(i - 1,) if i else ()) for i, text in steps)
+
+
+def output(text: str, *, run: str, step: int = 0, fingerprint: str = "f") -> Output:
+    """What a worker answered."""
+    return Output(
+        fingerprint=fingerprint,
+        text=text,
+        worker="w",
+        worker_kind="simulated",
+        usage=Usage(prompt_tokens=3, completion_tokens=None),
+        seconds=0.5,
+        run=run,
+        step=step,
+    )
+
+
+def started(run: str, workflow: Workflow, *, seq: int = 0) -> RunStarted:
+    """The run's first event."""
+    return RunStarted(run=run, seq=seq, at=1.0, query="q", workflow=workflow)
+
+
+def step_started(run: str, *, seq: int, step: int = 0) -> StepStarted:
+    """A step's request went out."""
+    return StepStarted(
+        run=run,
+        seq=seq,
+        at=2.0,
+        step=step,
+        worker="w",
+        worker_kind="simulated",
+        fingerprint="f",
+        request=REQUEST,
+    )
+
+
+def delta(run: str, *, seq: int, text: str = "word ") -> StepDelta:
+    """A step's worker wrote some more."""
+    return StepDelta(run=run, seq=seq, at=3.0, step=0, text=text)
+
+
+def step_finished(run: str, text: str, *, seq: int, step: int = 0, fingerprint: str = "f") -> StepFinished:
+    """A step's worker answered."""
+    made = output(text, run=run, step=step, fingerprint=fingerprint)
+    return StepFinished(run=run, seq=seq, at=4.0, step=step, output=made)
+
+
+def finished(
+    run: str, *, seq: int, outcome: RunOutcome = "finished", answer: str | None = "a"
+) -> RunFinished:
+    """The run's last event."""
+    return RunFinished(
+        run=run, seq=seq, at=5.0, outcome=outcome, answer=answer, answer_step=None if answer is None else 0
+    )
+
+
+def begin(store: SessionStore, session: str, run: str) -> RunRecord:
+    """A started run of the session's head, of one step where it has none."""
+    head = store.head(session) or store.add_revision(session, chain("do"), origin="human")
+    return store.start_run(run=run, session=session, revision=head.id)
+
+
+def keep(store: SessionStore, *events: Event) -> None:
+    """Append events and wait until they are durable."""
+    for done in [store.append(event) for event in events]:
+        done.result(timeout=20)
+
+
+def ticking() -> Iterator[float]:
+    """Seconds that never stand still."""
+    return map(float, count(1000))

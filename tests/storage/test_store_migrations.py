@@ -1,0 +1,82 @@
+"""Migrations: from nothing to the tables that the queries expect, and never half of the way."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+import sqlalchemy
+
+from conductor.errors import StorageError
+from storage import SessionStore
+from storage.database import Database
+from storage.migrations import MIGRATIONS, Migration, bring_up_to_date
+from storage.schema import METADATA
+
+NEXT: Migration = ("CREATE TABLE added (id TEXT)", "ALTER TABLE sessions ADD COLUMN colour TEXT")
+
+
+def _version(file: Path) -> int:
+    with closing(sqlite3.connect(file)) as connection:
+        return int(connection.execute("SELECT value FROM meta WHERE key = 'schema_version'").fetchone()[0])
+
+
+def _tables(engine: sqlalchemy.Engine) -> dict[str, dict[str, tuple[bool, bool]]]:
+    """Of each table's columns: whether it may be empty, whether it is in the primary key."""
+    inspector = sqlalchemy.inspect(engine)
+    return {
+        table: {
+            column["name"]: (column["name"] in keys or column["nullable"], column["name"] in keys)
+            for column in inspector.get_columns(table)
+        }
+        for table in inspector.get_table_names()
+        if (keys := inspector.get_pk_constraint(table)["constrained_columns"])
+    }
+
+
+def test_the_migrations_make_the_tables_that_the_queries_expect(url: str, file: Path) -> None:
+    SessionStore.open(url).close()
+    migrated, expected = sqlalchemy.create_engine(url), sqlalchemy.create_engine("sqlite://")
+    METADATA.create_all(expected)
+    assert _tables(migrated) == _tables(expected)
+    migrated.dispose()
+    expected.dispose()
+    assert _version(file) == len(MIGRATIONS)
+
+
+def test_a_newer_store_is_refused_unchanged(url: str, file: Path) -> None:
+    SessionStore.open(url).close()
+    with closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute("UPDATE meta SET value = '99'")
+    before = file.read_bytes()
+    with pytest.raises(StorageError, match=r"conductor\.db is of version 99, .* Update Conductor Studio"):
+        SessionStore.open(url)
+    assert file.read_bytes() == before
+
+
+def test_an_older_store_is_copied_aside_and_brought_up_to_date(url: str, file: Path) -> None:
+    with SessionStore.open(url) as store:
+        kept = store.create_session("kept")
+    database = Database(url)
+    bring_up_to_date(database, now=0.0, migrations=(*MIGRATIONS, NEXT))
+    bring_up_to_date(database, now=1.0, migrations=(*MIGRATIONS, NEXT))
+    database.close()
+    assert _version(file) == len(MIGRATIONS) + 1
+    (copy,) = (path for path in file.parent.iterdir() if "version" in path.name)
+    assert copy.name == f"conductor.db.version-{len(MIGRATIONS)}.19700101T000000"
+    with SessionStore.open(f"sqlite:///{copy}") as store:
+        assert store.session(kept.id) == kept
+
+
+def test_a_migration_that_fails_changes_nothing(url: str, file: Path) -> None:
+    SessionStore.open(url).close()
+    database = Database(url)
+    broken = (*NEXT, "CREATE TABLE sessions (id TEXT)")
+    with pytest.raises(StorageError, match="table sessions already exists"):
+        bring_up_to_date(database, now=0.0, migrations=(*MIGRATIONS, broken))
+    database.close()
+    assert _version(file) == len(MIGRATIONS)
+    with closing(sqlite3.connect(file)) as connection:
+        assert not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'added'").fetchall()

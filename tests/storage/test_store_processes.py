@@ -1,0 +1,145 @@
+"""Several processes on one store: killed ones, living ones, and two at once."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from store_scenario import begin, chain, delta, keep, started, step_finished, step_started
+
+from conductor.events import Event
+from conductor.run_state import fold
+from storage import SessionStore
+
+ROOT = Path(__file__).parents[2]
+
+
+def run_for_ever(url: str) -> None:
+    """Start a run and append to it until killed, printing each number that is acknowledged."""
+    store = SessionStore.open(url)
+    begin(store, store.create_session("q").id, "r")
+    keep(store, started("r", chain("do")), step_started("r", seq=1))
+    seq = 2
+    while True:
+        store.append(delta("r", seq=seq)).result()
+        print(seq, flush=True)
+        seq += 1
+
+
+def make_sessions(url: str) -> None:
+    """Open the store together with others, and keep a few sessions with a run each."""
+    with SessionStore.open(url) as store:
+        for i in range(10):
+            run = f"{os.getpid()}-{i}"
+            begin(store, store.create_session(run).id, run)
+            keep(store, *(delta(run, seq=seq) for seq in range(20)))
+
+
+def _process(task: str, url: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", f"import sys, test_store_processes as t; t.{task}(sys.argv[1])", url],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(Path(__file__).parent)])},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+def _kill_after(child: subprocess.Popen[str], lines: int) -> list[int]:
+    """Kill the child in the middle of its work; the numbers it acknowledged, without a torn last line."""
+    assert child.stdout is not None
+    first = [child.stdout.readline() for _ in range(lines)]
+    child.send_signal(signal.SIGKILL)
+    rest = child.stdout.read().splitlines(keepends=True)
+    child.wait(timeout=20)
+    return [int(line) for line in (*first, *rest) if line.endswith("\n")]
+
+
+def test_a_killed_run_reads_interrupted_and_keeps_every_acknowledged_event(url: str) -> None:
+    with _process("run_for_ever", url) as child:
+        acknowledged = _kill_after(child, 200)
+    with SessionStore.open(url) as store:
+        run = store.run("r")
+        events = store.events("r")
+        state = fold(events)
+        assert (run.status, run.answer) == ("interrupted", None)
+        assert store.sessions()[0].state == "interrupted"
+    assert [event.seq for event in events] == list(range(len(events)))
+    assert len(acknowledged) >= 200
+    assert set(acknowledged) <= {event.seq for event in events[:-1]}
+    assert (state.status, state.answer, state.steps[0].status) == ("interrupted", None, "interrupted")
+    assert state.steps[0].text == "word " * (len(events) - 3)
+
+
+def test_a_run_of_a_living_process_is_left_alone(store: SessionStore, url: str) -> None:
+    begin(store, store.create_session("q").id, "r")
+    with SessionStore.open(url) as other:
+        assert other.mark_interrupted() == ()
+        assert other.run("r").status == "running"
+
+
+def _orphan(store: SessionStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A started run "r" whose owner is a process of this host that does not exist."""
+    with monkeypatch.context() as patched:
+        patched.setattr("storage.runs.this_process", lambda: f"{socket.gethostname()}/{2**22 + 1}/1")
+        begin(store, store.create_session("q").id, "r")
+
+
+@pytest.mark.parametrize(
+    ("events", "answer", "answer_step"),
+    [
+        ([], None, None),
+        ([started("r", chain("a"))], None, None),
+        ([started("r", chain("a")), step_finished("r", "the end", seq=1)], "the end", 0),
+        ([started("r", chain("a")), step_finished("r", " ", seq=1)], None, None),
+        ([started("r", chain("a", "b")), step_finished("r", "half", seq=1)], None, None),
+        ([started("r", chain("a", "b")), step_finished("r", "whole", seq=1, step=1)], "whole", 1),
+        ([step_finished("r", "the beginning is missing", seq=1)], None, None),
+    ],
+)
+def test_an_interrupted_run_answers_what_its_final_step_answered(
+    store: SessionStore,
+    monkeypatch: pytest.MonkeyPatch,
+    events: Sequence[Event],
+    answer: str | None,
+    answer_step: int | None,
+) -> None:
+    _orphan(store, monkeypatch)
+    keep(store, *events)
+    assert store.mark_interrupted() == ("r",)
+    assert store.mark_interrupted() == ()
+    end = store.events("r")[-1]
+    assert (end.type, end.seq) == ("run_finished", events[-1].seq + 1 if events else 0)
+    assert (end.outcome, end.answer, end.answer_step) == ("interrupted", answer, answer_step)
+    assert (store.run("r").status, store.run("r").answer) == ("interrupted", answer)
+
+
+def test_a_damaged_run_is_interrupted_all_the_same(
+    store: SessionStore, url: str, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _orphan(store, monkeypatch)
+    keep(store, started("r", chain("a")), step_finished("r", "the end", seq=1))
+    with closing(sqlite3.connect(file)) as other, other:
+        other.execute("UPDATE events SET event = 'torn' WHERE seq = 0")
+    with SessionStore.open(url) as reopened:
+        assert (reopened.run("r").status, reopened.run("r").answer) == ("interrupted", None)
+        assert [event.seq for event in reopened.events("r", after=0)] == [1, 2]
+
+
+def test_processes_may_open_and_write_one_new_store_together(url: str) -> None:
+    children = [_process("make_sessions", url) for _ in range(2)]
+    for child in children:
+        child.communicate(timeout=60)
+    assert [child.returncode for child in children] == [0, 0]
+    with SessionStore.open(url) as store:
+        assert store.count_sessions() == 20
+        runs = [store.latest_run(summary.id) for summary in store.sessions()]
+        assert [len(store.events(run.id)) for run in runs if run] == [21] * 20

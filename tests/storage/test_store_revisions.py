@@ -1,0 +1,104 @@
+"""Plans and revisions: numbered, never lost, with a head that undo and redo move."""
+
+from __future__ import annotations
+
+import pytest
+from store_scenario import INVALID, VALID, begin, chain
+
+from conductor.errors import StorageError
+from conductor.messages import Usage
+from storage import SessionStore
+
+
+def test_plans_come_back_as_they_were_kept(store: SessionStore) -> None:
+    session = store.create_session("q").id
+    assert store.latest_plan(session) is None
+    rejected = store.add_plan(
+        session,
+        planner="conductor-7b",
+        planner_kind="model",
+        report=INVALID,
+        usage=Usage(prompt_tokens=5),
+        seconds=1.5,
+    )
+    failed = store.add_plan(
+        session, planner="c", planner_kind="offline", report=None, failure="no answer", usage=Usage()
+    )
+    assert (rejected.report, rejected.usage, rejected.seconds) == (INVALID, Usage(prompt_tokens=5), 1.5)
+    assert (failed.report, failed.failure, failed.seconds) == (None, "no answer", None)
+    assert store.plans(session) == (rejected, failed)
+    assert store.latest_plan(session) == failed
+    assert store.plan(rejected.id) == rejected
+
+
+def test_a_revision_becomes_the_head_under_the_one_before(store: SessionStore) -> None:
+    session = store.create_session("q").id
+    assert store.head(session) is None
+    plan = store.add_plan(session, planner="c", planner_kind="model", report=VALID, usage=Usage())
+    first = store.add_revision(session, chain("a"), origin="conductor", plan=plan.id)
+    second = store.add_revision(session, chain("a", "b"), origin="human", note="added a step")
+    assert (first.number, first.parent, first.plan) == (1, None, plan.id)
+    assert (second.number, second.parent, second.note) == (2, first.id, "added a step")
+    assert store.head(session) == second
+    assert store.revisions(session) == (first, second)
+    assert store.session(session).head == second.id
+
+
+def test_undo_and_redo_walk_and_an_edit_after_undo_opens_a_branch(store: SessionStore) -> None:
+    session = store.create_session("q").id
+    assert store.neighbours(session) == (None, None)
+    assert store.undo(session) is None
+    first, second = (store.add_revision(session, chain(text), origin="human") for text in ("a", "b"))
+    assert store.neighbours(session) == (first, None)
+    assert store.redo(session) is None
+    assert store.undo(session) == first
+    assert store.undo(session) is None
+    assert store.neighbours(session) == (None, second)
+    third = store.add_revision(session, chain("c"), origin="human")
+    assert third.parent == first.id
+    store.undo(session)
+    assert store.redo(session) == third
+    assert store.revisions(session) == (first, second, third)
+
+
+def test_an_edit_may_start_from_any_revision_of_its_session(store: SessionStore) -> None:
+    session = store.create_session("q").id
+    first, _ = (store.add_revision(session, chain(text), origin="human") for text in ("a", "b"))
+    assert store.add_revision(session, chain("c"), origin="import", parent=first.id).parent == first.id
+
+
+def test_another_sessions_rows_are_refused(store: SessionStore) -> None:
+    mine, theirs = store.create_session("mine").id, store.create_session("theirs").id
+    revision = store.add_revision(theirs, chain("a"), origin="human").id
+    plan = store.add_plan(theirs, planner="c", planner_kind="model", report=VALID, usage=Usage()).id
+    with pytest.raises(StorageError, match=r"The revision .* belongs to the session"):
+        store.add_revision(mine, chain("a"), origin="human", parent=revision)
+    with pytest.raises(StorageError, match=r"The plan .* belongs to the session"):
+        store.add_revision(mine, chain("a"), origin="human", plan=plan)
+    with pytest.raises(StorageError, match=r"The revision .* belongs to the session"):
+        store.start_run(run="r", session=mine, revision=revision)
+    assert store.revisions(mine) == ()
+    assert store.session(mine).head is None
+
+
+def test_a_workflow_with_unstorable_text_is_kept_with_it_replaced(store: SessionStore) -> None:
+    session = store.create_session("q").id
+    kept = store.add_revision(session, chain("a \ud800 \x00 \ud83d\ude00"), origin="human", note="\ud800")
+    assert kept.workflow == chain("a \ufffd \x00 😀")
+    assert kept.note == "\ufffd"
+    assert store.revision(kept.id) == kept
+
+
+def test_an_edit_and_a_run_move_the_session_up_the_list(store: SessionStore) -> None:
+    session = store.create_session("q").id
+    times = [store.session(session).updated_at]
+    for change in (
+        lambda: store.add_revision(session, chain("a"), origin="human"),
+        lambda: store.add_revision(session, chain("b"), origin="human"),
+        lambda: store.undo(session),
+        lambda: store.redo(session),
+        lambda: begin(store, session, "r"),
+    ):
+        change()
+        times.append(store.session(session).updated_at)
+    assert times == sorted(set(times))

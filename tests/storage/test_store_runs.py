@@ -1,0 +1,182 @@
+"""Runs in the store: started, told in events, ended; outputs under their fingerprints."""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import Future, wait
+from threading import Thread
+
+import pytest
+from store_scenario import begin, chain, delta, finished, keep, output, started, step_finished, step_started
+
+from conductor.errors import StorageError
+from conductor.run_state import fold
+from storage import SessionStore
+
+
+def test_a_run_is_kept_before_start_run_returns(store: SessionStore, url: str) -> None:
+    session = store.create_session("q").id
+    revision = store.add_revision(session, chain("a"), origin="human")
+    assert store.latest_run(session) is None
+    run = store.start_run(run="r1", session=session, revision=revision.id, pool_label="offline")
+    rerun = store.start_run(run="r2", session=session, revision=revision.id, parent="r1")
+    assert (run.status, run.finished_at, run.answer, run.pool_label) == ("running", None, None, "offline")
+    assert rerun.parent == "r1"
+    assert store.runs(session) == (rerun, run)
+    assert store.latest_run(session) == rerun
+    with SessionStore.open(url) as other:
+        assert other.run("r1") == run
+
+
+def test_a_run_id_is_used_once_and_its_parent_is_known(store: SessionStore) -> None:
+    session = store.create_session("q").id
+    begin(store, session, "r")
+    with pytest.raises(StorageError, match="The run 'r' has been started before"):
+        begin(store, session, "r")
+    revision = store.revisions(session)[0].id
+    with pytest.raises(StorageError, match="There is no run 'gone'"):
+        store.start_run(run="r2", session=session, revision=revision, parent="gone")
+
+
+def test_events_come_back_equal_in_order_and_from_any_place(store: SessionStore) -> None:
+    session = store.create_session("q").id
+    begin(store, session, "r")
+    assert store.events("r") == ()
+    events = (
+        started("r", chain("do")),
+        step_started("r", seq=1),
+        delta("r", seq=2),
+        step_finished("r", "done", seq=3),
+        finished("r", seq=4, answer="done"),
+    )
+    keep(store, *events)
+    assert store.events("r") == events
+    assert store.events("r", after=2) == events[3:]
+    assert store.events("r", after=99) == ()
+    assert fold(store.events("r")).answer == "done"
+
+
+@pytest.mark.parametrize(
+    ("outcome", "answer"), [("finished", "42"), ("failed", None), ("cancelled", None), ("interrupted", "4")]
+)
+def test_the_last_event_ends_the_runs_record(store: SessionStore, outcome: str, answer: str | None) -> None:
+    session = store.create_session("q").id
+    begin(store, session, "r")
+    before = store.session(session).updated_at
+    keep(store, delta("r", seq=0))
+    assert store.session(session).updated_at == before
+    keep(store, finished("r", seq=1, outcome=outcome, answer=answer))
+    run = store.run("r")
+    assert (run.status, run.finished_at, run.answer) == (outcome, 5.0, answer)
+    assert store.session(session).updated_at > before
+    assert store.sessions()[0].state == outcome
+
+
+def test_outputs_are_kept_by_fingerprint_for_their_session_and_the_latest_stays(store: SessionStore) -> None:
+    mine, other = store.create_session("q").id, store.create_session("other").id
+    begin(store, mine, "r")
+    begin(store, other, "o")
+    keep(
+        store,
+        step_finished("r", "first", seq=0),
+        step_finished("r", "else", seq=1, fingerprint="g"),
+        step_finished("r", "second", seq=2),
+        step_finished("o", "theirs", seq=0),
+    )
+    expected = {"f": output("second", run="r"), "g": output("else", run="r", fingerprint="g")}
+    assert store.outputs(mine) == expected
+    assert store.outputs(other) == {"f": output("theirs", run="o")}
+
+
+def test_an_event_that_cannot_be_kept_fails_alone(store: SessionStore) -> None:
+    begin(store, store.create_session("q").id, "r")
+    good = [store.append(delta("r", seq=i)) for i in range(3)]
+    bad = [
+        store.append(delta("r", seq=1)),
+        store.append(delta("never started", seq=0)),
+        store.append(delta("r", seq=2**70)),
+    ]
+    good.append(store.append(delta("r", seq=3)))
+    wait([*good, *bad], timeout=20)
+    assert [future.exception() for future in good] == [None] * 4
+    assert [type(future.exception()) for future in bad] == [StorageError] * 3
+    assert "Event 1 of the run 'r' was not kept" in str(bad[0].exception())
+    assert "Event 0 of the run 'never started' was not kept" in str(bad[1].exception())
+    assert [event.seq for event in store.events("r")] == [0, 1, 2, 3]
+
+
+def test_a_refused_event_writes_nothing_of_what_it_means(store: SessionStore) -> None:
+    session = store.create_session("q").id
+    begin(store, session, "r")
+    keep(store, delta("r", seq=0))
+    for event in (finished("r", seq=0), step_finished("r", "text", seq=0)):
+        assert isinstance(store.append(event).exception(timeout=20), StorageError)
+    assert store.run("r").status == "running"
+    assert store.outputs(session) == {}
+
+
+def test_events_of_concurrent_threads_keep_the_order_of_each_run(store: SessionStore) -> None:
+    session = store.create_session("q").id
+    runs = [f"r{i}" for i in range(8)]
+    for run in runs:
+        begin(store, session, run)
+    futures: list[Future[None]] = []
+
+    def produce(run: str) -> None:
+        for seq in range(100):
+            futures.append(store.append(delta(run, seq=seq, text=f"{run} {seq}")))
+            if seq % 25 == 0:
+                store.rename_session(session, f"{run} {seq}")
+
+    threads = [Thread(target=produce, args=(run,)) for run in runs]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wait(futures, timeout=20).not_done
+    for run in runs:
+        assert store.events(run) == tuple(delta(run, seq=i, text=f"{run} {i}") for i in range(100))
+
+
+def test_what_resolved_can_be_read_at_once(store: SessionStore) -> None:
+    begin(store, store.create_session("q").id, "r")
+    for seq in range(50):
+        store.append(delta("r", seq=seq)).result(timeout=20)
+        assert store.events("r", after=seq - 1) == (delta("r", seq=seq),)
+
+
+async def test_a_cancelled_wait_neither_loses_its_event_nor_stops_the_writer(store: SessionStore) -> None:
+    begin(store, store.create_session("q").id, "r")
+    future = store.append(delta("r", seq=0))
+    waiting = asyncio.wrap_future(future)
+    waiting.cancel()
+    assert not future.cancel()
+    await asyncio.wrap_future(store.append(delta("r", seq=1)))
+    assert [event.seq for event in store.events("r")] == [0, 1]
+
+
+@pytest.mark.parametrize(
+    "text", ["\ud800 and \udfff", "nul \x00", "\ud83d\ude00", "\u2028 <script>", "x" * 100_000]
+)
+def test_whatever_a_model_writes_can_be_kept(store: SessionStore, text: str) -> None:
+    session = store.create_session("q").id
+    begin(store, session, "r")
+    keep(
+        store,
+        delta("r", seq=0, text=text),
+        step_finished("r", text, seq=1),
+        finished("r", seq=2, answer=text),
+    )
+    kept = fold([started("r", chain("do")), *store.events("r")])
+    readable = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    assert kept.steps[0].text == kept.answer == store.outputs(session)["f"].text == readable
+    assert store.run("r").answer == readable.replace("\x00", "\ufffd")
+
+
+def test_closing_writes_what_is_queued(url: str) -> None:
+    with SessionStore.open(url) as store:
+        begin(store, store.create_session("q").id, "r")
+        futures = [store.append(delta("r", seq=i)) for i in range(500)]
+    assert all(future.done() and future.exception() is None for future in futures)
+    with SessionStore.open(url) as reopened:
+        assert len(reopened.events("r")) == 500

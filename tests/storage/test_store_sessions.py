@@ -1,0 +1,172 @@
+"""Sessions in the store: made, named, listed, searched, deleted and restored."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from store_scenario import INVALID, VALID, begin, chain, finished, keep
+
+from conductor.errors import StorageError
+from conductor.messages import Usage
+from conductor.plan import PlanReport
+from storage import SessionStore, default_url
+
+
+def _plan(store: SessionStore, session: str, report: PlanReport | None) -> None:
+    store.add_plan(
+        session, planner="c", planner_kind="model", report=report, failure=None, usage=Usage(), seconds=None
+    )
+
+
+@pytest.mark.parametrize(
+    ("query", "title", "expected"),
+    [
+        ("Why is the sky blue?", None, "Why is the sky blue?"),
+        ("two\n  lines", None, "two lines"),
+        ("q", "  My  title ", "My title"),
+        ("q", "", "q"),
+        (" \n", None, "Untitled session"),
+        ("x" * 81, None, "x" * 79 + "…"),
+        ("x" * 80, None, "x" * 80),
+    ],
+)
+def test_a_session_is_called_by_its_title_or_after_its_query(
+    store: SessionStore, query: str, title: str | None, expected: str
+) -> None:
+    session = store.create_session(query, title=title, pool_label="offline")
+    assert (session.title, session.query, session.pool_label) == (expected, query, "offline")
+    assert store.session(session.id) == session
+
+
+def test_a_renamed_session_keeps_its_place_in_the_list(store: SessionStore) -> None:
+    older, newer = store.create_session("older"), store.create_session("newer")
+    assert store.rename_session(older.id, "Renamed").title == "Renamed"
+    assert store.rename_session(newer.id, " ").title == "newer"
+    assert [summary.title for summary in store.sessions()] == ["newer", "Renamed"]
+
+
+def test_sessions_are_listed_last_updated_first_and_by_pages(store: SessionStore) -> None:
+    ids = [store.create_session(f"q{i}").id for i in range(5)]
+    store.add_revision(ids[1], chain("do"), origin="human")
+    order = [ids[1], ids[4], ids[3], ids[2], ids[0]]
+    assert [summary.id for summary in store.sessions()] == order
+    assert [summary.id for summary in store.sessions(limit=2, offset=2)] == order[2:4]
+    assert store.count_sessions() == 5
+
+
+def test_a_deleted_session_leaves_the_list_and_comes_back_to_its_place(store: SessionStore) -> None:
+    first, second = store.create_session("first"), store.create_session("second")
+    before = store.sessions()
+    deleted = store.delete_session(first.id)
+    assert deleted.deleted_at is not None
+    assert store.session(first.id) == deleted
+    assert [summary.id for summary in store.sessions()] == [second.id]
+    assert store.count_sessions() == 1
+    assert store.restore_session(first.id) == first
+    assert store.sessions() == before
+
+
+@pytest.mark.parametrize(
+    ("search", "found"),
+    [
+        ("", {"sky", "sum"}),
+        ("BLUE", {"sky"}),
+        ("named", {"sum"}),
+        ("forty-two", {"sum"}),
+        ("100%", {"sky"}),
+        ("%", {"sky"}),
+        ("_", set()),
+        ("nowhere", set()),
+        ("\ud800", set()),
+    ],
+)
+def test_search_looks_into_titles_queries_and_answers(
+    store: SessionStore, search: str, found: set[str]
+) -> None:
+    sky = store.create_session("why blue, 100% sure?", title="Sky")
+    total = store.create_session("add", title="Named")
+    begin(store, total.id, "r")
+    keep(store, finished("r", seq=0, answer="It is forty-two."))
+    ids = {"sky": sky.id, "sum": total.id}
+    assert {summary.id for summary in store.sessions(search=search)} == {ids[name] for name in found}
+    assert store.count_sessions(search=search) == len(found)
+
+
+def test_the_state_says_what_happened_last(store: SessionStore) -> None:
+    session = store.create_session("q").id
+    states = [store.sessions()[0].state]
+    _plan(store, session, INVALID)
+    states.append(store.sessions()[0].state)
+    store.add_revision(session, chain("do"), origin="human")
+    states.append(store.sessions()[0].state)
+    begin(store, session, "r1")
+    begin(store, session, "r2")
+    keep(store, finished("r1", seq=0, outcome="failed"))
+    states.append(store.sessions()[0].state)
+    keep(store, finished("r2", seq=0, outcome="cancelled"))
+    store.add_revision(session, chain("do it"), origin="human")
+    states.append(store.sessions()[0].state)
+    _plan(store, session, None)
+    states.append(store.sessions()[0].state)
+    _plan(store, session, VALID)
+    states.append(store.sessions()[0].state)
+    assert states == ["new", "rejected", "planned", "running", "cancelled", "rejected", "planned"]
+
+
+def test_a_summary_tells_the_shape_of_the_current_workflow(store: SessionStore) -> None:
+    session = store.create_session("q").id
+    assert (store.sessions()[0].topology, store.sessions()[0].steps) == (None, None)
+    store.add_revision(session, chain("a"), origin="human")
+    store.add_revision(session, chain("a", "b", "c"), origin="human")
+    assert (store.sessions()[0].topology, store.sessions()[0].steps) == ("chain", 3)
+    store.undo(session)
+    assert (store.sessions()[0].topology, store.sessions()[0].steps) == ("single", 1)
+
+
+@pytest.mark.parametrize("text", ["lone \ud800 surrogate", "a \x00 b", "\ud83d\ude00", "<b>'\"\n\u202e ß"])
+def test_any_text_can_be_kept(store: SessionStore, text: str) -> None:
+    kept = store.create_session(text, title=text, pool_label=text)
+    assert store.session(kept.id) == kept
+    assert kept.query.encode()
+    assert "\x00" not in kept.query
+
+
+@pytest.mark.parametrize("unknown", ["nope", "", "\ud800", "a\x00b", "' OR 1=1 --"])
+def test_an_unknown_id_is_named(store: SessionStore, unknown: str) -> None:
+    store.create_session("q")
+    for ask in (
+        store.session,
+        store.delete_session,
+        store.restore_session,
+        store.plans,
+        store.latest_plan,
+        store.plan,
+        store.head,
+        store.revision,
+        store.revisions,
+        store.neighbours,
+        store.undo,
+        store.redo,
+        store.run,
+        store.runs,
+        store.latest_run,
+        store.events,
+        store.outputs,
+    ):
+        with pytest.raises(StorageError, match=r"There is no \w+ .* in this store; choose"):
+            ask(unknown)
+
+
+def test_the_default_store_is_the_environments_or_in_the_data_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CONDUCTOR_DATABASE_URL", raising=False)
+    assert default_url() == "sqlite:///data/conductor.db"
+    monkeypatch.setenv("CONDUCTOR_DATABASE_URL", "postgresql://host/name")
+    assert default_url() == "postgresql://host/name"
+
+
+def test_the_size_counts_the_file_and_its_log(store: SessionStore, file: Path) -> None:
+    store.create_session("x" * 100_000)
+    log = file.with_name("conductor.db-wal")
+    assert store.size == file.stat().st_size + log.stat().st_size
+    assert store.size > 100_000

@@ -1,0 +1,222 @@
+"""What goes wrong around a store is said in one sentence, and nothing that was saved is lost."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+import sqlalchemy
+from store_scenario import begin, delta, keep
+
+from conductor.errors import ConductorError, StorageError
+from storage import SessionStore
+
+ROOT = Path(__file__).parents[2]
+
+
+def _use(url: str) -> None:
+    """Write one session; say on standard output how it went."""
+    try:
+        with SessionStore.open(url) as store:
+            store.create_session("q")
+    except ConductorError as error:
+        sys.stdout.write(f"{type(error).__name__}: {error}")
+
+
+def _drop_root() -> None:
+    """Take away what lets root write everywhere; has no effect on, and no permission for, anyone else."""
+    ctypes.CDLL(None).prctl(24, 1, 0, 0, 0)  # PR_CAPBSET_DROP, CAP_DAC_OVERRIDE
+
+
+def _used_elsewhere(url: str) -> str:
+    """What `_use` says in a process of its own, to which file permissions apply."""
+    code = "import sys, test_store_trouble; test_store_trouble._use(sys.argv[1])"
+    result = subprocess.run(
+        [sys.executable, "-c", code, url],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(Path(__file__).parent)])},
+        preexec_fn=_drop_root,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    return result.stdout
+
+
+@contextmanager
+def _mode(path: Path, mode: int) -> Iterator[None]:
+    before = path.stat().st_mode
+    path.chmod(mode)
+    try:
+        yield
+    finally:
+        path.chmod(before)
+
+
+def test_a_file_that_is_not_a_database_is_refused_unchanged(tmp_path: Path) -> None:
+    file = tmp_path / "notes.txt"
+    file.write_text("not a database, but long enough to have a header. " * 40)
+    before = file.read_bytes()
+    with pytest.raises(StorageError, match=r"notes\.txt is not a database\. It was not changed"):
+        SessionStore.open(f"sqlite:///{file}")
+    assert file.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "CREATE TABLE recipes (name TEXT)",
+        "CREATE TABLE meta (something TEXT)",
+        "CREATE TABLE meta (key TEXT, value TEXT)",
+    ],
+)
+def test_another_programs_database_is_refused_unchanged(tmp_path: Path, statement: str) -> None:
+    file = tmp_path / "other.db"
+    with closing(sqlite3.connect(file)) as other, other:
+        other.execute(statement)
+    before = file.read_bytes()
+    with pytest.raises(StorageError, match=r"other\.db belongs to another program; it was not changed"):
+        SessionStore.open(f"sqlite:///{file}")
+    assert file.read_bytes() == before
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(
+        StorageError, match=r"folder of the store .*x\.db cannot be made: .*CONDUCTOR_DATABASE_URL"
+    ):
+        SessionStore.open(f"sqlite:///{tmp_path}/file/x.db")
+
+
+def test_a_folder_in_place_of_the_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(StorageError, match="cannot be opened"):
+        SessionStore.open(f"sqlite:///{tmp_path}")
+
+
+def test_a_read_only_folder_is_named(tmp_path: Path) -> None:
+    folder = tmp_path / "closed"
+    folder.mkdir()
+    with _mode(folder, 0o555):
+        said = _used_elsewhere(f"sqlite:///{folder}/x.db")
+    assert said.startswith(f"StorageError: The store {folder}/x.db cannot be opened.")
+
+
+def test_a_read_only_file_is_named(url: str, file: Path) -> None:
+    with SessionStore.open(url) as store:
+        kept = store.create_session("kept")
+    with _mode(file, 0o444):
+        said = _used_elsewhere(url)
+    assert said.startswith(f"StorageError: The store {file} cannot be written. What was saved before is kept")
+    with SessionStore.open(url) as store:
+        assert store.session(kept.id) == kept
+
+
+@contextmanager
+def _connections() -> Iterator[list[sqlite3.Connection]]:
+    """Every SQLite connection that is made meanwhile."""
+    made: list[sqlite3.Connection] = []
+
+    def connected(connection: sqlite3.Connection, _record: object) -> None:
+        made.append(connection)
+
+    sqlalchemy.event.listen(sqlalchemy.Engine, "connect", connected)
+    try:
+        yield made
+    finally:
+        sqlalchemy.event.remove(sqlalchemy.Engine, "connect", connected)
+
+
+def _limit(connections: list[sqlite3.Connection], pages: int) -> None:
+    for connection in connections:
+        connection.execute(f"PRAGMA max_page_count={pages}").close()
+
+
+def test_a_full_disk_fails_what_it_must_and_nothing_after_room_was_made(url: str) -> None:
+    with _connections() as connections, SessionStore.open(url) as store:
+        session = store.create_session("q").id
+        begin(store, session, "r")
+        keep(store, delta("r", seq=0))
+        _limit(connections, 1)
+        refused = store.append(delta("r", seq=1, text="x" * 100_000))
+        assert "is full: its disk has no room left. What was saved before is kept" in str(
+            refused.exception(timeout=20)
+        )
+        with pytest.raises(StorageError, match="is full"):
+            store.create_session("x" * 100_000)
+        assert store.events("r") == (delta("r", seq=0),)
+        _limit(connections, 1_000_000)
+        keep(store, delta("r", seq=1, text="x" * 100_000), delta("r", seq=2))
+        assert [event.seq for event in store.events("r")] == [0, 1, 2]
+        assert store.count_sessions() == 1
+
+
+def test_a_locked_store_is_named_and_used_again_when_it_is_free(url: str, file: Path) -> None:
+    with _connections() as connections, SessionStore.open(url) as store:
+        begin(store, store.create_session("q").id, "r")
+        for connection in connections:
+            connection.execute("PRAGMA busy_timeout=50").close()
+        with closing(sqlite3.connect(file, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            refused = store.append(delta("r", seq=0))
+            assert "is locked by another program" in str(refused.exception(timeout=20))
+            assert store.count_sessions() == 1
+            other.execute("ROLLBACK")
+        keep(store, delta("r", seq=0))
+
+
+def test_a_damaged_entry_is_named_and_the_others_can_be_read(url: str, file: Path) -> None:
+    with SessionStore.open(url) as store:
+        session = store.create_session("q").id
+        begin(store, session, "r")
+        keep(store, delta("r", seq=0), delta("r", seq=1))
+        with closing(sqlite3.connect(file)) as other, other:
+            other.execute('UPDATE events SET event = \'{"type": "of_the_future"}\' WHERE seq = 0')
+        with pytest.raises(StorageError, match=r"an entry that this version cannot read .*of_the_future"):
+            store.events("r")
+        assert store.events("r", after=0) == (delta("r", seq=1),)
+
+
+def test_a_closed_store_says_so(url: str) -> None:
+    store = SessionStore.open(url)
+    session = store.create_session("q").id
+    store.close()
+    store.close()
+    for use in (
+        lambda: store.session(session),
+        lambda: store.create_session("q"),
+        lambda: store.append(delta("r", seq=0)),
+        store.mark_interrupted,
+    ):
+        with pytest.raises(StorageError, match=r"is closed\. What was saved is kept; open it again"):
+            use()
+
+
+@pytest.mark.parametrize(
+    ("url", "message"),
+    [
+        (
+            "postgresql://me:secret@host/name",
+            r"me:\*\*\*@host/name needs the Python package 'psycopg\[binary\]'",
+        ),
+        ("postgresql+psycopg2://me:secret@host/name", "pip install 'psycopg2-binary'"),
+        ("postgresql://me:secret@host:port/name", "names no database"),
+        ("mysql://me:secret@host/name", "names no database"),
+        ("unheard-of://me:secret@host/name", "names no database"),
+        ("secret", "names no database"),
+        ("", "names no database"),
+        ("sqlite://", "names no file"),
+        ("sqlite:///:memory:", "names no file"),
+        ("sqlite:///file:x.db?uri=true", "names no file"),
+    ],
+)
+def test_a_url_that_cannot_be_used_is_refused_without_its_password(url: str, message: str) -> None:
+    with pytest.raises(StorageError, match=message) as caught:
+        SessionStore.open(url)
+    assert "secret" not in str(caught.value)
