@@ -1,0 +1,131 @@
+"""Working of calculus: derivatives, integrals, limits, sums, products, series.
+
+Each function yields short lines of working and then the line `Answer: ...`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import sympy as sp
+
+from conductor.errors import QueryError
+from conductor.workers.offline.expression import expression_of
+from conductor.workers.offline.notation import about, written
+from conductor.workers.offline.question import Problem
+
+MAX_ORDER = 20
+MAX_FACTORS = 2_000
+
+
+def _parts(problem: Problem) -> tuple[sp.Expr, sp.Symbol, list[sp.Expr]]:
+    name = problem.variable or "x"
+    expression = expression_of(problem.formulas[0], bound={name})
+    return expression, sp.Symbol(name), [expression_of(bound) for bound in problem.bounds]
+
+
+def derivative(problem: Problem) -> Iterator[str]:
+    """The derivative, term by term where the formula is a sum, and its value at a point if one is asked."""
+    expression, x, at = _parts(problem)
+    if isinstance(expression, sp.Add) and problem.order == 1 and len(expression.args) <= 6:
+        for term in expression.as_ordered_terms():
+            yield f"d/d{x} of {written(term)} = {written(sp.diff(term, x))}"
+    result = expression
+    for order in range(1, min(problem.order, MAX_ORDER) + 1):
+        result = sp.diff(result, x)
+        yield f"Derivative {order}: {written(result)}"
+    if at:
+        result = result.subs(x, at[0])
+        yield f"At {x} = {written(at[0])}: {written(result)}"
+    yield f"Answer: {written(_shorter(result))}"
+
+
+def _shorter(expression: sp.Expr) -> sp.Expr:
+    simple = sp.simplify(expression)
+    return simple if sp.count_ops(simple) < sp.count_ops(expression) else expression
+
+
+def integral(problem: Problem) -> Iterator[str]:
+    """The antiderivative, or between bounds the number. Raises `NotImplementedError` without closed form."""
+    expression, x, bounds = _parts(problem)
+    inner = sp.integrate(expression, x)
+    closed = not inner.has(sp.Integral)
+    if not bounds:
+        if not closed:
+            raise NotImplementedError
+        yield f"Check: the derivative of {written(inner)} is {written(_shorter(sp.diff(inner, x)))}"
+        yield f"Answer: {written(inner)} + C"
+        return
+    low, high = bounds
+    if closed:
+        yield f"Antiderivative: F({x}) = {written(inner)}"
+    result = sp.integrate(expression, (x, low, high))
+    if result.has(sp.Integral):
+        yield "There is no closed form; the integral was computed numerically."
+        result = sp.N(result, 10)
+    elif closed and low.is_finite and high.is_finite:
+        yield f"F({written(high)}) - F({written(low)}) = {written(result)}"
+    yield from _number(sp.simplify(result))
+
+
+def _number(result: sp.Expr) -> Iterator[str]:
+    if not result.is_Float and (decimal := about(result)) is not None:
+        yield f"As a decimal: {decimal}"
+    yield f"Answer: {'diverges, it has no finite value' if result in (sp.zoo, sp.nan) else written(result)}"
+
+
+def limit(problem: Problem) -> Iterator[str]:
+    """A limit, from both sides where they differ."""
+    expression, x, (point,) = _parts(problem)
+    put_in = expression.subs(x, point)
+    yield f"Putting {x} = {written(point)} in gives {written(put_in)}"
+    if point.is_infinite:
+        yield from _number(sp.limit(expression, x, point))
+        return
+    left, right = (sp.limit(expression, x, point, side) for side in ("-", "+"))
+    if sp.simplify(left - right) == 0 or left == right:
+        yield from _number(right)
+        return
+    yield f"From the left: {written(left)}; from the right: {written(right)}"
+    yield "Answer: the limit does not exist"
+
+
+def total(problem: Problem) -> Iterator[str]:
+    """A sum over whole numbers, by its closed form where there is one."""
+    expression, k, (low, high) = _parts(problem)
+    yield f"Terms: {written(expression)} for {k} = {written(low)} to {written(high)}"
+    n = sp.Symbol("n")
+    if high.is_Integer and low.is_Integer:
+        general = sp.summation(expression, (k, low, n))
+        if not general.has(sp.Sum, sp.Piecewise):
+            yield f"Formula up to n: {written(sp.factor(general))}"
+    result = sp.summation(expression, (k, low, high))
+    if result.has(sp.Sum):
+        raise NotImplementedError
+    yield from _number(sp.simplify(result))
+
+
+def product(problem: Problem) -> Iterator[str]:
+    """A product over whole numbers."""
+    expression, k, (low, high) = _parts(problem)
+    if (high - low).is_Integer and high - low > MAX_FACTORS:
+        raise QueryError(f"Products are computed up to {MAX_FACTORS:,} factors. Ask for a shorter one.")
+    yield f"Factors: {written(expression)} for {k} = {written(low)} to {written(high)}"
+    result = sp.product(expression, (k, low, high))
+    if result.has(sp.Product):
+        raise NotImplementedError
+    yield from _number(sp.simplify(result))
+
+
+def series(problem: Problem) -> Iterator[str]:
+    """The power series around a point, up to but without the term of the given order."""
+    expression, x, (point,) = _parts(problem)
+    expansion = sp.series(expression, x, point, problem.order).removeO()
+    yield f"Terms below ({x} - {written(point)})^{problem.order}:"
+    yield f"Answer: {' + '.join(map(written, _rising(expansion, x))).replace('+ -', '- ')} + ..."
+
+
+def _rising(expansion: sp.Expr, x: sp.Symbol) -> list[sp.Expr]:
+    return sorted(
+        sp.Add.make_args(expansion), key=lambda term: sp.degree(term, x) if term.is_polynomial(x) else -1
+    )

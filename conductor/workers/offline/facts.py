@@ -1,0 +1,141 @@
+"""The facts expert: capital, continent, currency and official languages of countries, from the table.
+
+Knows how such facts are asked for and told. What the table does not hold it says by name; it never
+guesses. A told fact is a line `Capital of France: Paris`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from conductor.workers.offline.countries import PROPERTIES, Country, Property, having, key_of, named_countries
+from conductor.workers.offline.task import Task
+
+CANNOT = (
+    "I am the built-in facts expert, not a language model: I know the capital, continent, currency and "
+    "official languages of countries, and found no such question here. Name a country, or give this step "
+    "to a language model."
+)
+MAX_LISTED = 60
+
+_TITLES: dict[Property, str] = {
+    "capital": "Capital", "continent": "Continent", "currency": "Currency", "languages": "Official languages",
+}  # fmt: skip
+_ASKED: dict[Property, re.Pattern[str]] = {
+    "capital": re.compile(r"\bcapitals?\b", re.I),
+    "continent": re.compile(r"\bcontinents?\b|\bpart of the world\b", re.I),
+    "currency": re.compile(r"\bcurrenc(?:y|ies)\b|\bmoney\b|\bpay with\b", re.I),
+    "languages": re.compile(r"\blanguages?\b|\bspoken?\b|\bspeaks?\b", re.I),
+}
+_NOT_HELD = re.compile(
+    r"\b(population|inhabitants|area|president|prime minister|king|queen|leader|flag|anthem|GDP|climate|"
+    r"history|religion|rivers?|mountains?|neighbou?rs?|borders?|time zone|founded|independence|food)\b", re.I
+)  # fmt: skip
+_SHARED = re.compile(r"\b(share|same|both|common|differ|different)\b", re.I)
+_REVERSE = re.compile(
+    r"\b(?:which|what|name|list|where|all)\b.*\b(?:countr(?:y|ies)|nations?|states?)\b|\bcapital of which\b",
+    re.I | re.S,
+)
+_USES: dict[Property, re.Pattern[str]] = {
+    **_ASKED,
+    "currency": re.compile(r"\bcurrenc|\buse[sd]?\b|\bpay|\bmoney\b", re.I),
+    "continent": re.compile(r"\bin\b|\bcontinent", re.I),
+}
+
+
+def facts(task: Task) -> list[str]:
+    """The answer's lines; the instruction's country and properties count before the query's."""
+    found = named_countries(task.instruction) or named_countries(task.query)
+    properties = asked_properties(task.instruction) or asked_properties(task.query)
+    reverse = _reverse_lines(task.instruction) or _reverse_lines(task.query)
+    if reverse and (not found or not _about_country(task)):
+        return reverse
+    if not found:
+        return [CANNOT]
+    if not properties and (missing := _NOT_HELD.findall(f"{task.instruction}\n{task.query}")):
+        return [_not_held(missing), *_told(found, PROPERTIES)]
+    lines = _told(found, properties or PROPERTIES)
+    if len(found) > 1 and _SHARED.search(task.query):
+        lines[-1:] = _compared(found, properties or PROPERTIES)
+    if missing := _NOT_HELD.findall(task.query):
+        lines.insert(0, _not_held(missing))
+    return lines
+
+
+def asked_properties(text: str) -> tuple[Property, ...]:
+    """The properties a text asks for by name."""
+    return tuple(each for each in PROPERTIES if _ASKED[each].search(text))
+
+
+def fact_line(country: Country, of: Property) -> str:
+    """One fact as a line."""
+    return f"{_TITLES[of]} of {country.name}: {country.told(of)}"
+
+
+def _about_country(task: Task) -> bool:
+    """Whether a named country is what is asked about, not part of a question which country it is."""
+    return not _REVERSE.search(task.query) or bool(named_countries(task.instruction))
+
+
+def _not_held(missing: Sequence[str]) -> str:
+    names = ", ".join(dict.fromkeys(word.lower() for word in missing))
+    return f"My table does not hold: {names}. It holds capital, continent, currency and official languages."
+
+
+def _told(found: Sequence[Country], properties: Sequence[Property]) -> list[str]:
+    lines = [fact_line(country, each) for country in found for each in properties]
+    if len(lines) == 1:
+        return [*lines, f"Answer: {found[0].told(properties[0])}"]
+    if len(properties) == 1:
+        return [*lines, "Answer: " + "; ".join(f"{each.name}: {each.told(properties[0])}" for each in found)]
+    return [*lines, "Answer: " + "; ".join(f"{line[0].lower()}{line[1:]}" for line in lines)]
+
+
+def _compared(found: Sequence[Country], properties: Sequence[Property]) -> list[str]:
+    said = []
+    for each in properties:
+        shared = set(found[0].values(each)).intersection(*(country.values(each) for country in found[1:]))
+        title = _TITLES[each].lower()
+        said.append(f"same {title} ({', '.join(sorted(shared))})" if shared else f"different {title}")
+    yes = {True: "yes, ", False: "no, "}.get(said[0].startswith("same"), "") if len(said) == 1 else ""
+    return ["Answer: " + yes + "; ".join(said)]
+
+
+def _reverse_lines(text: str) -> list[str]:
+    """Which countries have a capital, currency, language or continent that the text names."""
+    if not _REVERSE.search(text):
+        return []
+    for of in PROPERTIES:
+        if _USES[of].search(text) and (groups := having(text, of)):
+            value, found = groups[0]
+            names = [country.name for country in found]
+            more = "" if len(names) <= MAX_LISTED else f" and {len(names) - MAX_LISTED} more"
+            return [
+                f"Countries with {_TITLES[of].lower().removesuffix('s')} {value}: {len(names)}",
+                f"Answer: {', '.join(names[:MAX_LISTED])}{more}",
+            ]
+    return []
+
+
+def fact_check(task: Task) -> list[str] | None:
+    """Each visible answer held against the table; None when the question is not about its facts."""
+    expected = facts(Task(query=task.query, instruction=""))
+    if expected == [CANNOT] or not task.answers:
+        return None
+    right = next(line for line in expected if line.startswith("Answer: ")).removeprefix("Answer: ")
+    told = [line for line in expected if not line.startswith("Answer: ")]
+    lines = [f"In the table: {line}" for line in told]
+    answer = None
+    for each in task.answers:
+        if all(key_of(value) in key_of(each.seen.response) for value in _key_values(told, right)):
+            lines.append(f"Verified: {each.source} says the same.")
+            answer = each.text
+        else:
+            lines.append(f"Correction: {each.source} says {each.text}. The right answer is {right}.")
+    return [*lines, f"Answer: {answer if answer is not None else right}"]
+
+
+def _key_values(told: Sequence[str], right: str) -> list[str]:
+    values = [part for line in told if " of " in line for part in line.split(": ", 1)[1].split(", ")]
+    return values or right.split(", ")

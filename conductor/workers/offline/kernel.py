@@ -1,0 +1,72 @@
+"""The child process that computes: a task as a JSON line in, the answer's lines as JSON lines out.
+
+Started by `process.py`. It runs nothing it is sent: a task is data, read by our own parser. Memory
+is limited where the platform can, and a computation whose parent died ends by itself.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+from collections.abc import Iterator
+
+from conductor.workers.offline.checker import check
+from conductor.workers.offline.mathematics import mathematics
+from conductor.workers.offline.task import Task
+
+MAX_MEMORY = 2 * 1024**3
+"""Bytes of address space; SymPy itself takes about a tenth."""
+
+MAX_LINE = 20_000
+"""Characters of one line of an answer; longer lines are cut and say so."""
+
+
+def answered(expert: str, task: Task) -> Iterator[str]:
+    """The lines of an expert's answer."""
+    lines = check(task) if expert == "checker" or task.asks_check else mathematics(task)
+    for line in lines:
+        yield line if len(line) <= MAX_LINE else f"{line[:MAX_LINE]}... ({len(line):,} characters, cut)"
+
+
+def _limit_memory() -> None:
+    try:
+        import resource  # noqa: PLC0415 - not on every platform
+    except ImportError:
+        return
+    _, most = resource.getrlimit(resource.RLIMIT_AS)
+    allowed = MAX_MEMORY if most == resource.RLIM_INFINITY else min(MAX_MEMORY, most)
+    resource.setrlimit(resource.RLIMIT_AS, (allowed, most))
+
+
+def _serve() -> None:
+    """Answer one line after the other until the parent closes the pipe."""
+    sys.set_int_max_str_digits(0)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _limit_memory()
+    _say({"done": True})
+    for sent in sys.stdin:
+        call = json.loads(sent)
+        _end_after(call["seconds"])
+        task = Task.model_validate(call["task"])
+        try:
+            for line in answered(call["expert"], task):
+                _say({"line": line})
+            _say({"done": True})
+        except MemoryError:
+            _say({"error": f"needed more than {MAX_MEMORY // 1024**3} GiB of memory"})
+        _end_after(0)
+
+
+def _end_after(seconds: float) -> None:
+    """Let the system end this process should the parent not be there to do it; 0 takes that back."""
+    if hasattr(signal, "setitimer"):
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+
+
+def _say(message: dict[str, object]) -> None:
+    print(json.dumps(message), flush=True)
+
+
+if __name__ == "__main__":
+    _serve()

@@ -1,0 +1,155 @@
+"""Several visible responses merged into one: what they say, where they disagree, what they agree on.
+
+Only repeats and compares; every line is a source's own or says which step said it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from fractions import Fraction
+
+from conductor.messages import SeenResponse
+from conductor.workers.offline.summary import sentences_of
+from conductor.workers.offline.task import SeenAnswer, Task
+
+MAX_LINES = 12
+"""Lines repeated of one response; what is left out is said."""
+
+_FACT = re.compile(
+    r"^(?P<property>Capital|Continent|Currency|Official languages) of (?P<of>[^:]+): (?P<value>.+)$"
+)
+_NUMBER = re.compile(r"(?<![\w.])-?\d+(?:[.,]\d+)*")
+_ANSWER_LINE = re.compile(r"^\W*(?:final )?answer\W*:", re.IGNORECASE)
+
+
+def merged(task: Task) -> list[str]:
+    """The merged text as lines; a comparison of facts becomes one line a property."""
+    disagreements = _disagreements(task.seen)
+    if (table := _comparison(task.seen)) and not disagreements:
+        return table
+    return [*_repeated(task.seen), *disagreements, *_conclusion(task.answers)]
+
+
+# -- facts side by side ---------------------------------------------------------------------------
+
+
+def _facts_in(response: SeenResponse) -> list[tuple[str, str, str]]:
+    """(property, of what, value) of each fact line."""
+    matches = (_FACT.match(line.strip()) for line in response.response.splitlines())
+    return [(match["property"], match["of"], match["value"]) for match in matches if match]
+
+
+def _comparison(seen: Sequence[SeenResponse]) -> list[str]:
+    """One line a property with everybody's value; empty unless two things are told of."""
+    values: dict[str, dict[str, str]] = defaultdict(dict)
+    for response in seen:
+        for title, of, value in _facts_in(response):
+            values[title][of] = value
+    if max(map(len, values.values()), default=0) < 2:
+        return []
+    lines = [
+        f"{title}: {'; '.join(f'{of} - {told}' for of, told in each.items())}"
+        for title, each in values.items()
+    ]
+    same = [title.lower() for title, each in values.items() if len(each) > 1 and len(set(each.values())) == 1]
+    different = [title.lower() for title, each in values.items() if len(set(each.values())) > 1]
+    said = [f"same {', '.join(same)}"] if same else []
+    said += [f"different {', '.join(different)}"] if different else []
+    return [*lines, f"Answer: {'; '.join(said)}"]
+
+
+# -- what each step adds ------------------------------------------------------------------------------
+
+
+def _repeated(seen: Sequence[SeenResponse]) -> list[str]:
+    """Each step's lines that no earlier step had, under its name."""
+    known: set[str] = set()
+    lines: list[str] = []
+    for response in seen:
+        own = []
+        for line in _statements(response.response):
+            if (key := _plain(line)) not in known:
+                known.add(key)
+                own.append(line)
+        heading = f"Step {response.step + 1} ({response.worker})"
+        lines.append(f"{heading}:" if own else f"{heading} adds nothing new.")
+        lines += own[:MAX_LINES]
+        if len(own) > MAX_LINES:
+            lines.append(f"({len(own) - MAX_LINES} more lines of this step are left out.)")
+    return lines
+
+
+def _statements(response: str) -> list[str]:
+    lines = (sentence for line in response.splitlines() for sentence in sentences_of(line))
+    return [line for line in lines if not _ANSWER_LINE.match(line)]
+
+
+def _plain(text: str) -> str:
+    return " ".join(re.findall(r"[^\W_]+|[-+*/^=<>]", text.lower()))
+
+
+# -- where they disagree ------------------------------------------------------------------------------
+
+
+def _disagreements(seen: Sequence[SeenResponse]) -> list[str]:
+    """Statements alike but for their values, made by different steps."""
+    said: dict[str, dict[int, tuple[str, str]]] = defaultdict(dict)
+    for response in seen:
+        for line in _statements(response.response):
+            for subject, value in _claims(line):
+                said[subject].setdefault(response.step, (value, line))
+    return [
+        "Disagreement: " + "; ".join(f'step {step + 1} says "{line}"' for step, (_, line) in claims.items())
+        for claims in said.values()
+        if len({value for value, _ in claims.values()}) > 1
+    ]
+
+
+def _claims(line: str) -> list[tuple[str, str]]:
+    """What a line states of what: a fact, or numbers in a sentence of at least four words."""
+    if fact := _FACT.match(line):
+        return [(f"{fact['property']} of {fact['of']}", _plain(fact["value"]))]
+    numbers = _NUMBER.findall(line)
+    subject = _plain(_NUMBER.sub(" number ", line))
+    if numbers and ":" not in line and "=" not in line and len(subject.split()) >= 4:
+        return [(subject, " ".join(numbers))]
+    return []
+
+
+# -- what follows -----------------------------------------------------------------------------------------
+
+
+def _conclusion(answers: Sequence[SeenAnswer]) -> list[str]:
+    """The common answer; else the disagreement, and the answer that was checked or that most give."""
+    if not answers:
+        return ["None of the visible steps ends with an answer."]
+    if len({comparable(answer.text) for answer in answers}) == 1:
+        agree = [f"All {len(answers)} answers agree."] if len(answers) > 1 else []
+        return [*agree, f"Answer: {answers[-1].text}"]
+    said = "; ".join(f"{answer.source} answers {answer.text}" for answer in answers)
+    return [f"Disagreement: {said}.", *_decided(answers)]
+
+
+def _decided(answers: Sequence[SeenAnswer]) -> list[str]:
+    checks = [
+        each for each in answers if re.search(r"^(?:Verified|Correction):", each.seen.response, re.MULTILINE)
+    ]
+    if checks:
+        return [f"The check in {checks[-1].source} decides.", f"Answer: {checks[-1].text}"]
+    votes = Counter(comparable(answer.text) for answer in answers)
+    winner, count = votes.most_common(1)[0]
+    if 2 * count > len(answers):
+        text = next(answer.text for answer in answers if comparable(answer.text) == winner)
+        return [f"{count} of {len(answers)} answers agree.", f"Answer: {text}"]
+    return ["Answer: no common answer; nothing visible decides between them"]
+
+
+def comparable(answer: str) -> str:
+    """An answer for comparing: numbers by value, text without case, marks and spacing."""
+    bare = answer.strip().strip("*$ .").replace(",", "")
+    try:
+        return str(Fraction(bare))
+    except (ValueError, ZeroDivisionError):
+        return re.sub(r"\s+", "", bare.lower())

@@ -1,0 +1,157 @@
+"""The kernel as seen from the app: a child process per event loop, started when first needed.
+
+Knows pipes, time limits and ends; nothing of mathematics. Calls wait for one another. A call that
+takes too long, or is cancelled, ends the child; the next call starts another.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from asyncio.subprocess import PIPE, Process
+from collections.abc import AsyncGenerator
+from contextlib import suppress
+from pathlib import Path
+
+from conductor.errors import WorkerError
+from conductor.workers.offline.task import Task
+
+TIME_LIMIT = 10.0
+"""Seconds one computation may take."""
+
+START_LIMIT = 60.0
+"""Seconds the child may take to start, which imports SymPy."""
+
+_ROOT = Path(__file__).resolve().parents[3]
+_MAX_MESSAGE = 16 * 1024**2
+
+
+class Kernel:
+    """One child process and whoever waits for it, all in one event loop."""
+
+    def __init__(self) -> None:
+        self._turn = asyncio.Lock()
+        self._child: AsyncGenerator[Process, None] | None = None
+        self._process: Process | None = None
+
+    async def lines(
+        self, expert: str, task: Task, *, seconds: float = TIME_LIMIT
+    ) -> AsyncGenerator[str, None]:
+        """The answer's lines as they are computed.
+
+        Raises `WorkerError` when that takes more than `seconds`, or the child ends unexpectedly.
+        """
+        async with self._turn:
+            finished = False
+            try:
+                process = await self._started()
+                deadline = asyncio.get_running_loop().time() + seconds
+                await _send(process, {"expert": expert, "task": task.model_dump(), "seconds": seconds + 1})
+                while (line := await _received(process, deadline)) is not None:
+                    yield line
+                finished = True
+            except TimeoutError:
+                raise WorkerError(
+                    f"The computation took more than {seconds:g} s and was stopped. Make the numbers or the "
+                    "formula smaller, or split the question."
+                ) from None
+            finally:
+                if not finished:
+                    await self._ended()
+
+    async def warm_up(self) -> None:
+        """Start the child, so that the first question does not wait for it. Raises `WorkerError`."""
+        async with self._turn:
+            await self._started()
+
+    async def close(self) -> None:
+        """End the child; a computation that runs then fails. A later call starts another."""
+        if self._process is not None and self._process.returncode is None:
+            self._process.kill()
+        async with self._turn:
+            await self._ended()
+
+    async def _started(self) -> Process:
+        if self._process is None or self._process.returncode is not None:
+            await self._ended()
+            self._child = _child()
+            self._process = await anext(self._child)
+        return self._process
+
+    async def _ended(self) -> None:
+        child, self._child, self._process = self._child, None, None
+        if child is not None:
+            await child.aclose()
+
+
+async def _child() -> AsyncGenerator[Process, None]:
+    """The child, ready; ended when this generator is closed, which asyncio does at the latest with its loop."""
+    paths = (str(_ROOT), os.environ.get("PYTHONPATH"))
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        "conductor.workers.offline.kernel",
+        stdin=PIPE,
+        stdout=PIPE,
+        cwd=_ROOT,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in paths if path)},
+        limit=_MAX_MESSAGE,
+    )
+    try:
+        await _received(process, asyncio.get_running_loop().time() + START_LIMIT)
+        yield process
+    except TimeoutError:
+        raise WorkerError(
+            f"The computing process did not start within {START_LIMIT:g} s. Try again."
+        ) from None
+    finally:
+        with suppress(ProcessLookupError):
+            process.kill()
+        await process.communicate()
+
+
+async def _send(process: Process, message: dict[str, object]) -> None:
+    assert process.stdin is not None
+    process.stdin.write(json.dumps(message).encode() + b"\n")
+    with suppress(ConnectionError):  # A child that died is noticed, with its reason, by `_received`.
+        await process.stdin.drain()
+
+
+async def _received(process: Process, deadline: float) -> str | None:
+    """The next line of the answer, None at its end. Raises `TimeoutError`, or `WorkerError` if the child died."""
+    assert process.stdout is not None
+    async with asyncio.timeout_at(deadline):
+        raw = await process.stdout.readline()
+        if not raw:
+            code = await process.wait()
+            raise WorkerError(f"The computing process ended unexpectedly (exit code {code}). Try again.")
+    message = json.loads(raw)
+    if "error" in message:
+        raise WorkerError(f"The computation {message['error']} and was stopped. Make the question smaller.")
+    line: str | None = message.get("line")
+    return line
+
+
+_KERNELS: dict[asyncio.AbstractEventLoop, Kernel] = {}
+
+
+def kernel() -> Kernel:
+    """The kernel of the running event loop."""
+    loop = asyncio.get_running_loop()
+    if loop not in _KERNELS:
+        for closed in [each for each in _KERNELS if each.is_closed()]:
+            del _KERNELS[closed]
+        _KERNELS[loop] = Kernel()
+    return _KERNELS[loop]
+
+
+async def warm_up() -> None:
+    """Start this loop's computing process ahead of the first question. Raises `WorkerError`."""
+    await kernel().warm_up()
+
+
+async def close() -> None:
+    """End this loop's computing process; the next question starts another."""
+    await kernel().close()

@@ -1,0 +1,110 @@
+"""The mathematics expert's answers to everyday questions, computed in this process."""
+
+import re
+
+import pytest
+
+from conductor.messages import SeenResponse
+from conductor.workers.offline.mathematics import CANNOT, UNSOLVED, mathematics
+from conductor.workers.offline.task import Task
+
+SOLVE = "Solve the question and show the working."
+
+
+def lines(query: str, instruction: str = SOLVE, seen: tuple[SeenResponse, ...] = ()) -> list[str]:
+    return list(mathematics(Task(query=query, instruction=instruction, seen=seen)))
+
+
+def answer(query: str, instruction: str = SOLVE, seen: tuple[SeenResponse, ...] = ()) -> str:
+    return lines(query, instruction, seen)[-1]
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("What is 17 * 23?", "391"),
+        ("17*23", "391"),
+        ("Calculate 2 + 3 × 4 − 1", "13"),
+        ("What is two plus three times four?", "14"),
+        ("What is 7 divided by 2?", "7/2"),
+        ("0.1 + 0.2", "0.3"),
+        ("What is 15% of 240?", "36"),
+        ("What percent of 80 is 20?", "25"),
+        ("20 is what percent of 80?", "25"),
+        ("Increase 80 by 15%", "92"),
+        ("What is half of 30?", "15"),
+        ("What is 3/4 of 80?", "60"),
+        ("What is 2^10?", "1024"),
+        ("2**100", "1267650600228229401496703205376"),
+        ("What is 12 squared?", "144"),
+        ("2 to the power of 8", "256"),
+        ("What is the square root of 144?", "12"),
+        ("sqrt(50)", "5*sqrt(2)"),
+        ("What is the cube root of 27?", "3"),
+        ("What is 10!?", "3628800"),
+        ("What is 5 factorial?", "120"),
+        ("What is 1,234 + 1?", "1235"),
+        ("-2^2", "-4"),
+        ("2^3^2", "512"),
+        ("17 mod 5", "2"),
+        ("What is 7^100 mod 13?", "9"),
+        ("3^1000000000 mod 7", "4"),
+        ("What is the remainder when 100 is divided by 7?", "2"),
+        ("What is twenty-five plus seventeen?", "42"),
+        ("What is the average of 3, 5 and 10?", "6"),
+        ("10 choose 3", "120"),
+        ("How many ways to choose 2 people from 5?", "10"),
+        ("Is 17 * 23 = 391?", "yes, the sides are equal"),
+        ("Is 2^10 > 1025?", "no, the sides are not greater"),
+        ("x^2 + 1 at x = 3", "10"),
+        (r"\frac{1}{2} + \frac{1}{3}", "5/6"),
+        ("Solve x^2 - 5x + 6 = 0", "x = 2 or x = 3"),
+        ("Solve for x: 2x + 3 = 11", "x = 4"),
+        ("3(x + 1) = 12", "x = 3"),
+        ("x^2 = 2", "x = -sqrt(2) or x = sqrt(2)"),
+        ("Solve x^2 + 1 = 0", "x = -i or x = i"),
+        ("x + 1 = x", "no solution"),
+        ("2(x + 1) = 2x + 2", "every x"),
+        ("Solve 1/x = 4", "x = 1/4"),
+        ("Solve (x^2 - 1)/(x - 1) = 0", "x = -1"),
+        ("Solve e^x = 5", "x = ln(5)"),
+        ("What are the roots of x^2 - 9?", "x = -3 or x = 3"),
+        ("If 3x + 2y = 12 and x - y = 1, what are x and y?", "x = 14/5, y = 9/5"),
+        ("x + y = 1, x + y = 2", "no solution"),
+        ("2x + 3 > 7", "x > 2"),
+        ("x^2 < 4", "-2 < x < 2"),
+        ("1 < x + 1 <= 5", "0 < x <= 4"),
+        ("What is the derivative of x^3 sin(x)?", "x^2*(x*cos(x) + 3*sin(x))"),
+        ("Differentiate x^2 + 3x", "2*x + 3"),
+        ("second derivative of x^4", "12*x^2"),
+        ("d/dx of ln(x)", "1/x"),
+        ("derivative of x^2 at x = 3", "6"),
+        ("Integrate 2x from 0 to 3", "9"),
+        ("integral of x^2 dx", "x^3/3 + C"),
+        ("integrate e^(-x^2) from -infinity to infinity", "sqrt(pi)"),
+        ("What is the limit of sin(x)/x as x approaches 0?", "1"),
+        ("limit of 1/x as x approaches 0", "the limit does not exist"),
+        ("limit of (1 + 1/n)^n as n approaches infinity", "e"),
+        ("sum of the first 100 integers", "5050"),
+        ("sum of the first 10 odd numbers", "100"),
+        ("What is the sum of 1/k^2 from k = 1 to infinity?", "pi^2/6"),
+        ("sum of i^2 for i = 1 to 10", "385"),
+        ("Is 97 prime?", "yes, 97 is prime"),
+        ("Is 91 a prime number?", "no, 91 is not prime"),
+        ("Factor 360", "2^3 * 3^2 * 5"),
+        ("Find the greatest common divisor of 84 and 126", "42"),
+        ("gcd(84, 126)", "42"),
+        ("What is the least common multiple of 4, 6 and 10?", "60"),
+        ("What is the 10th prime?", "29"),
+        ("next prime after 100", "101"),
+        ("What are the divisors of 28?", "1, 2, 4, 7, 14, 28"),
+        ("modular inverse of 3 mod 7", "5"),
+        ("Expand (x + 1)^3", "x^3 + 3*x^2 + 3*x + 1"),
+        ("Factor x^2 - 5x + 6", "(x - 3)*(x - 2)"),
+        ("Simplify (x^2 - 1)/(x - 1)", "x + 1"),
+        ("sin(pi/6)", "1/2"),
+        ("log(8, 2)", "3"),
+    ],
+)
+def test_a_question_gets_its_answer(query: str, expected: str) -> None:
+    assert answer(query) == f"Answer: {expected}"
