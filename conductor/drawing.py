@@ -25,7 +25,7 @@ _READ = 2_000
 """Characters of an instruction that are looked at; no card shows more."""
 
 _TITLE_WORDS = 6
-_TITLE_LENGTH = 48
+_TITLE_LENGTH = 30
 _REST_LENGTH = 160
 _WORKER_LENGTH = 60
 
@@ -67,7 +67,8 @@ def _clause(text: str) -> tuple[int, int]:
     """Where the first clause of at least two words ends and where the text goes on after its mark."""
     for mark in _CLAUSE_END.finditer(text):
         least = 2 if mark.group() == "," else 1
-        if text.count(" ", 0, mark.start()) >= least or mark.group() in "。！？；：":
+        words_before = text.count(" ", 0, mark.start())
+        if words_before >= least or mark.group() in "。！？；：" or mark.end() == len(text):
             return mark.start(), mark.end()
     return len(text), len(text)
 
@@ -95,14 +96,15 @@ def draw(workflow: Workflow, faces: Sequence[CardFace], layout: Layout) -> Netwo
     network = Network(directed=True, cdn_resources="in_line")
     network.options = {"physics": {"enabled": False}, "layout": {"improvedLayout": False}}
     for step, (face, card) in enumerate(zip(faces, layout.cards, strict=True)):
+        trimmed = _trimmed(face)
         network.add_node(
             step,
-            label=f"{step + 1}. {face.title}",
+            label=f"{step + 1}. {trimmed['title']}",
             shape="custom",
             x=card.x,
             y=card.y,
             card={"width": card.width, "height": card.height, "compact": layout.density == "compact"},
-            face=_trimmed(face),
+            face=trimmed,
         )
     for (read, reader), route in layout.routes.items():
         network.add_edge(read, reader, id=f"{read}-{reader}", route=[list(point) for point in route])

@@ -12,7 +12,7 @@ can pass behind a card.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
 from types import MappingProxyType
@@ -80,7 +80,10 @@ class Layout:
 
 @dataclass(frozen=True, slots=True)
 class _Scale:
-    """Sizes of one density in one direction: of a card, the spaces around it, the most cards in a row."""
+    """Sizes of one density in one direction: a card's, the spaces around it, the most cards in a row.
+
+    Rows are `gap` apart, and up to `steep_gap` more where edges reach far.
+    """
 
     width: int
     height: int
@@ -88,14 +91,15 @@ class _Scale:
     beside_lane: int
     between_lanes: int
     gap: int
+    steep_gap: int
     widest_row: int
 
 
 _SCALES: Mapping[tuple[Density, Direction], _Scale] = {
-    ("full", "down"): _Scale(236, 84, 32, 22, 14, 46, 5),
-    ("full", "right"): _Scale(236, 84, 26, 22, 14, 64, 6),
-    ("compact", "down"): _Scale(300, 34, 24, 18, 10, 22, 5),
-    ("compact", "right"): _Scale(176, 48, 18, 14, 10, 40, 12),
+    ("full", "down"): _Scale(236, 84, 32, 22, 14, 46, 40, 5),
+    ("full", "right"): _Scale(236, 84, 26, 22, 14, 60, 30, 6),
+    ("compact", "down"): _Scale(300, 34, 24, 18, 10, 20, 8, 5),
+    ("compact", "right"): _Scale(176, 48, 18, 14, 10, 36, 20, 12),
 }
 
 _PORT_GAP = 20
@@ -125,13 +129,21 @@ def _layout(access: tuple[tuple[int, ...], ...], direction: Direction, density: 
     graph.add_edges_from((read, reader) for reader, reads in enumerate(access) for read in reads)
     generations = [sorted(generation) for generation in nx.topological_generations(graph)]
     density = density or _density(len(access), len(generations))
-    scale = _SCALES[density, direction]
+    scale = _scale(density, direction, widest=max(map(len, generations)))
     rows = [part for generation in generations for part in _split(generation, scale.widest_row)]
     strands = ordered(Strands.of(rows, access))
     across = straightened(
         strands, separations=[_separations(row, strands, scale, direction) for row in strands.rows]
     )
     return _Picture(strands, across, scale, direction, density).layout()
+
+
+def _scale(density: Density, direction: Direction, *, widest: int) -> _Scale:
+    """Flat cards of a narrow plan are wider: width is what it has left over, and titles need it."""
+    scale = _SCALES[density, direction]
+    if (density, direction) != ("compact", "down"):
+        return scale
+    return replace(scale, width={1: 460, 2: 380}.get(widest, scale.width))
 
 
 def _density(steps: int, rows: int) -> Density:
@@ -200,7 +212,7 @@ class _Picture:
                 ),
                 default=0,
             )
-            gap = self.scale.gap + min(self.scale.gap, round(reach * 0.06))
+            gap = self.scale.gap + min(self.scale.steep_gap, round(reach * 0.06))
             starts.append(starts[-1] + self.depth + gap)
         return starts
 

@@ -44,12 +44,9 @@ class Strands:
             for read in reads:
                 last[read] = max(last[read], row_of[reader] - 1)
                 edges.append(((read, row_of[reader] - 1), (reader, row_of[reader])))
-        nodes = [[(step, i) for step in row] for i, row in enumerate(rows)]
         for step, end in last.items():
-            leftward = _stands_left(step, rows[row_of[step]])
-            for row in range(row_of[step] + 1, end + 1):
-                nodes[row].insert(0 if leftward else len(nodes[row]), (step, row))
-                edges.append(((step, row - 1), (step, row)))
+            edges.extend(((step, row - 1), (step, row)) for row in range(row_of[step] + 1, end + 1))
+        nodes = [_first_order(i, rows, last) for i in range(len(rows))]
         above: dict[Node, list[Node]] = {node: [] for row in nodes for node in row}
         below: dict[Node, list[Node]] = {node: [] for row in nodes for node in row}
         for upper, lower in edges:
@@ -68,8 +65,19 @@ class Strands:
         return self.row_of[node[0]] != node[1]
 
 
+def _first_order(row: int, rows: Sequence[Sequence[int]], last: Mapping[int, int]) -> list[Node]:
+    """A row's cards with the lanes that pass it on both sides, those from further above further out."""
+    left: list[int] = []
+    right: list[int] = []
+    for above in rows[:row]:
+        passing = [step for step in above if last[step] >= row]
+        left += [step for step in passing if _stands_left(step, above)]
+        right = [step for step in passing if not _stands_left(step, above)] + right
+    return [(step, row) for step in (*left, *rows[row], *right)]
+
+
 def _stands_left(step: int, row: Sequence[int]) -> bool:
-    """Whether a step's lanes begin left of the cards: outward from its place, in turns from the middle."""
+    """Whether a step stands left of its row's middle; in the middle, steps take turns."""
     side = 2 * row.index(step) + 1 - len(row)
     return side < 0 or (side == 0 and step % 2 == 0)
 

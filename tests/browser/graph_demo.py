@@ -1,7 +1,8 @@
 """A page with nothing but graphs, for looking and for the browser tests; run with `streamlit run`.
 
-Query parameters: `shape` (review, chain, fan-out, dense, mixed, hostile), `n` steps, `direction`, `width` hint,
-`state` (planned, running, finished), `graphs` on the page, `poll` seconds between updates.
+Query parameters: `shape` (review, chain, fan-out, dense, mixed, hostile), `n` steps, `direction`, `width`
+hint, `state` (planned, running, finished), `graphs` on the page, `poll` seconds between updates, `selected`
+step at first, `locked` (1).
 """
 
 from __future__ import annotations

@@ -84,19 +84,24 @@ function drawFull(ctx, card, { theme, turn }) {
   drawStatus(ctx, face.status, right - 6, top + 21, 14, theme, turn);
   ctx.fillStyle = theme.text;
   ctx.font = `600 13.5px ${theme.font}`;
-  drawNumbered(ctx, card, x, top + 21, right - 20);
+  const leftOver = drawNumbered(ctx, card, x, top + 21, right - 20);
   ctx.font = `400 12.5px ${theme.font}`;
   ctx.fillStyle = theme.muted;
-  ctx.fillText(fitText(ctx, face.body, right - x), x, top + 42);
+  ctx.fillText(fitText(ctx, `${leftOver} ${face.body}`.trim(), right - x), x, top + 42);
   drawFoot(ctx, face, theme, x - 2, right, top + 64);
 }
 
 // The number is drawn apart from the title: in one string a right-to-left title would move it to its end.
+// Gives the words of the title for which there was no room: the next line goes on with them.
 function drawNumbered(ctx, card, x, y, right) {
   const number = `${card.step + 1}.`;
   const start = x + ctx.measureText(`${number} `).width;
+  const words = card.face.title.split(" ");
+  let count = words.length;
+  while (count > 1 && ctx.measureText(words.slice(0, count).join(" ")).width > right - start) count--;
   ctx.fillText(number, x, y);
-  ctx.fillText(fitText(ctx, card.face.title, right - start), start, y);
+  ctx.fillText(fitText(ctx, words.slice(0, count).join(" "), right - start), start, y);
+  return words.slice(count).join(" ");
 }
 
 function drawFoot(ctx, face, theme, left, right, y) {
@@ -136,31 +141,26 @@ function drawTitle(ctx, card, { theme, turn, scale }) {
   drawStatus(ctx, face.status, right - icon / 2, lines > 1 ? top + size * 0.95 : card.y, icon, theme, turn);
   ctx.font = `600 ${size}px ${theme.font}`;
   ctx.fillStyle = theme.text;
-  let end = right - icon - 8;
-  if (lines === 1) {
-    end = drawNote(ctx, card, theme, size, x, end);
-    ctx.font = `600 ${size}px ${theme.font}`;
-    ctx.fillStyle = theme.text;
-    drawNumbered(ctx, card, x, card.y, end);
-    return;
-  }
   const number = `${card.step + 1}.`;
   const start = x + ctx.measureText(`${number} `).width;
+  const end = right - icon - 8;
   const wrapped = wrapText(ctx, face.title, end - start, lines);
   const first = card.y - ((wrapped.length - 1) * size * 1.22) / 2;
   ctx.fillText(number, x, first);
   wrapped.forEach((text, i) => ctx.fillText(text, start, first + i * size * 1.22));
+  const used = start + ctx.measureText(face.title).width + size * 0.45;
+  if (lines === 1 && used < end) drawRest(ctx, card, theme, size, used, end);
 }
 
-// A flat card's note, where the title leaves room for it; gives where the title has to end.
-function drawNote(ctx, card, theme, size, x, end) {
-  const title = x + ctx.measureText(`${card.step + 1}. ${card.face.title}`).width + size;
-  ctx.font = `400 ${size * 0.82}px ${theme.font}`;
-  const width = ctx.measureText(card.face.note).width;
-  if (!card.face.note || title + width > end) return end;
+// What a flat card has room for after its title: the note, then the instruction as far as it goes.
+function drawRest(ctx, { face, y }, theme, size, left, right) {
+  ctx.font = `400 ${size * 0.88}px ${theme.font}`;
   ctx.fillStyle = theme.muted;
-  ctx.fillText(card.face.note, end - width, card.y);
-  return end - width - size * 0.5;
+  const note = ctx.measureText(face.note).width;
+  const noted = face.note && left + note <= right;
+  if (noted) ctx.fillText(face.note, right - note, y);
+  const room = right - left - (noted ? note + size : 0);
+  if (room > size * 4) ctx.fillText(fitText(ctx, face.body, room), left, y);
 }
 
 function drawNumber(ctx, card, { theme, scale }) {

@@ -192,12 +192,19 @@ class WorkflowGraph {
 
   edgeAt(p) { return edgeAt(this.edges, p, 7 / this.view.scale); }
 
-  portPoint(step) {
+  edgePoint(step, outward = 0) {
     const { x, y, width, height } = this.cards[step];
-    return this.down ? [x, y + height / 2] : [x + width / 2, y];
+    return this.down ? [x, y + height / 2 + outward] : [x + width / 2 + outward, y];
   }
 
-  portRadius() { return Math.min(Math.max(8, 7.5 / this.view.scale), 30); }
+  // On the card's edge, a little outward, so that the title of a flat card stays readable.
+  portPoint(step) { return this.edgePoint(step, this.portRadius() * 0.45); }
+
+  // Large enough to press at any zoom, yet not larger than a flat card at a small one.
+  portRadius() {
+    const pixel = 1 / this.view.scale;
+    return Math.min(Math.max(8, 7.5 * pixel), Math.max(5 * pixel, this.cards[0].height * 0.36));
+  }
 
   // Ports show on the hovered and the selected card; the last step has none, as nobody comes after it.
   visiblePorts() {
@@ -237,7 +244,7 @@ class WorkflowGraph {
   }
 
   drawLink(ctx) {
-    const { from, at, over } = this.link, start = this.portPoint(from);
+    const { from, at, over } = this.link, start = this.edgePoint(from);
     const accepted = over !== null && over !== from && !this.refusal(from, over);
     const [near, far] = controls(start, [at.x, at.y], this.down);
     ctx.strokeStyle = this.theme.primary;

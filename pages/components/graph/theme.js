@@ -26,7 +26,7 @@ function readTheme(element) {
   const text = read("text-color", "#222");
   const backgrounds = [read("background-color", "#fff"), read("secondary-background-color", "#f5f5f7")];
   const [ground, face] = backgrounds.sort((a, b) => luminance(a) - luminance(b));
-  const state = (name) => read(`${name}-text-color`, read(`${name}-color`, text));
+  const state = (name) => read(`${name}-color`, text);
   const quiet = mix(text, face, 0.45);
   return {
     text, ground, face,

@@ -1,0 +1,354 @@
+"""The graph in a real browser: what a click, a drag, a key and a new size do, and what never happens."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
+
+ROOT = Path(__file__).parents[2]
+CHROMIUM = next(filter(None, map(shutil.which, ("/usr/bin/chromium", "chromium", "google-chrome"))), None)
+QUIET = """--no-sandbox --disable-gpu --disable-background-networking --disable-component-update --disable-sync
+    --no-first-run""".split()
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(
+        CHROMIUM is None, reason="Chromium is not installed: no chromium or google-chrome on PATH"
+    ),
+]
+
+
+class Graph:
+    """One graph on a page, reached through its test hook."""
+
+    def __init__(self, page: Page, index: int = 0) -> None:
+        self.page, self.root = page, page.locator(".graph").nth(index)
+        self.root.wait_for()
+        page.wait_for_function("([root]) => root.__fg?.view.box.right > 1", arg=[self.root.element_handle()])
+        page.wait_for_timeout(100)
+
+    def ask(self, expression: str) -> Any:
+        return self.root.evaluate(f"root => root.__fg.{expression}")
+
+    def center(self, step: int) -> tuple[float, float]:
+        card = self.ask("positions()")[step]
+        return card["x"], card["y"]
+
+    def click(self, step: int) -> None:
+        self.page.mouse.click(*self.center(step))
+
+    def click_edge(self, edge: str) -> None:
+        points = self.ask("edgePositions()")[edge]
+        self.page.mouse.click(*points[-4])
+
+    def start_drag(self, step: int) -> None:
+        self.page.mouse.move(*self.center(step))
+        self.page.mouse.move(*self.ask("ports()")[step])
+        self.page.mouse.down()
+
+    def drag(self, read: int, reader: int) -> None:
+        self.start_drag(read)
+        self.page.mouse.move(*self.center(reader), steps=4)
+        self.page.mouse.up()
+
+    def edges(self) -> list[str]:
+        return self.ask("edges.map(edge => edge.id).sort()")
+
+    @property
+    def hint(self) -> Locator:
+        return self.root.locator(".hint")
+
+    @property
+    def stage(self) -> Locator:
+        return self.root.get_by_role("listbox")
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    flags = {"server.port": port, "server.address": "127.0.0.1", "server.headless": "true"}
+    flags |= {"server.fileWatcherType": "none", "browser.gatherUsageStats": "false"}
+    arguments = [item for name, value in flags.items() for item in (f"--{name}", str(value))]
+    command = [
+        sys.executable,
+        "-m",
+        "streamlit",
+        "run",
+        str(Path(__file__).with_name("graph_demo.py")),
+        *arguments,
+    ]
+    log = tmp_path_factory.mktemp("server") / "log.txt"
+    with (
+        log.open("w") as output,
+        subprocess.Popen(
+            command,
+            cwd=log.parent,
+            env=os.environ | {"PYTHONPATH": str(ROOT)},
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        ) as process,
+    ):
+        try:
+            _wait_for(f"http://127.0.0.1:{port}/_stcore/health", process, log)
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            process.terminate()
+    assert "Traceback" not in log.read_text()
+
+
+def _wait_for(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
+    until = time.monotonic() + 60
+    while time.monotonic() < until and process.poll() is None:
+        try:
+            with urllib.request.urlopen(url, timeout=1):
+                return
+        except urllib.error.URLError:
+            time.sleep(0.1)
+    raise AssertionError(log.read_text())
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def open_page(server: str, browser: Browser) -> Iterator[Callable[..., Page]]:
+    """Opens the demo; afterwards nothing may have been asked of another host or said to the console."""
+    complaints: list[str] = []
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    context.set_default_timeout(15_000)
+
+    def opened(query: str = "") -> Page:
+        page = context.new_page()
+        page.on("console", lambda message: complaints.append(message.text) if message.type != "log" else None)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on(
+            "request",
+            lambda request: complaints.append(request.url) if _foreign(request.url, server) else None,
+        )
+        page.goto(f"{server}/?{query}")
+        return page
+
+    yield opened
+    context.close()
+    assert complaints == []
+
+
+def _foreign(url: str, server: str) -> bool:
+    return not url.startswith((server, server.replace("http", "ws"), "data:", "blob:"))
+
+
+def test_a_click_selects_at_once_and_python_hears_of_it(open_page):
+    page = open_page()
+    graph = Graph(page)
+    graph.click(4)
+    assert graph.ask("selection") == {"step": 4, "edge": None}
+    expect(page.get_by_text("graph 0 selected 4")).to_be_visible()
+    page.mouse.click(
+        *(edge + 12 for edge in (graph.root.bounding_box()["x"], graph.root.bounding_box()["y"]))
+    )
+    expect(page.get_by_text("graph 0 selected None")).to_be_visible()
+
+
+def test_a_drag_from_a_port_to_a_later_card_adds_access(open_page):
+    page = open_page()
+    graph = Graph(page)
+    graph.drag(3, 5)
+    expect(page.get_by_text("'op': 'add_access', 'from': 3, 'to': 5")).to_be_visible()
+    page.wait_for_function(
+        "([root]) => root.__fg.edges.some(edge => edge.id === '3-5')", arg=[graph.root.element_handle()]
+    )
+
+
+@pytest.mark.parametrize(
+    ("read", "reader", "reason"),
+    [
+        (3, 1, "Step 2 comes before step 4 and cannot read it"),
+        (1, 4, "Step 5 reads step 2 already"),
+    ],
+)
+def test_an_illegal_drag_says_why_and_asks_for_nothing(open_page, read, reader, reason):
+    page = open_page()
+    graph = Graph(page)
+    graph.drag(read, reader)
+    expect(graph.hint).to_have_text(reason)
+    expect(graph.hint).to_be_visible()
+    expect(graph.hint).to_be_hidden(timeout=4000)
+    assert graph.ask("stats.edits") == 0
+    expect(page.get_by_text("wishes []")).to_be_visible()
+
+
+def test_a_drag_survives_updates_that_arrive_in_its_middle(open_page):
+    graph = Graph(page := open_page("poll=0.2&state=running"))
+    before = graph.ask("stats.updates")
+    graph.start_drag(0)
+    page.mouse.move(*graph.center(4), steps=3)
+    page.wait_for_function(
+        "([root, n]) => root.__fg.stats.updates > n + 2", arg=[graph.root.element_handle(), before]
+    )
+    assert graph.ask("link.over") == 4
+    page.mouse.up()
+    expect(page.get_by_text("'op': 'add_access', 'from': 0, 'to': 4").first).to_be_visible()
+
+
+@pytest.mark.parametrize("means", ["Delete", "Backspace", "button"])
+def test_a_selected_edge_is_removed_by_key_and_by_button(open_page, means):
+    page = open_page()
+    graph = Graph(page)
+    graph.click_edge("4-5")
+    assert graph.ask("selection.edge") == "4-5"
+    if means == "button":
+        graph.root.get_by_role("button", name="Remove access").click()
+    else:
+        page.keyboard.press(means)
+    expect(page.get_by_text("'op': 'remove_access', 'from': 4, 'to': 5")).to_be_visible()
+    page.wait_for_function("([root]) => root.__fg.edges.length === 7", arg=[graph.root.element_handle()])
+    assert graph.ask("selection.edge") is None
+
+
+def test_steps_are_added_and_removed(open_page):
+    page = open_page()
+    graph = Graph(page)
+    graph.click(2)
+    graph.root.get_by_role("button", name="Add step").click()
+    expect(graph.stage.get_by_role("option")).to_have_count(7)
+    expect(page.get_by_text("'op': 'add_step', 'step': 2")).to_be_visible()
+    graph.click(3)
+    page.keyboard.press("Delete")
+    expect(graph.stage.get_by_role("option")).to_have_count(6)
+
+
+def test_the_keyboard_moves_opens_and_leaves(open_page):
+    page = open_page()
+    graph = Graph(page)
+    graph.stage.focus()
+    walked = []
+    for key in ("ArrowDown", "ArrowDown", "ArrowRight", "ArrowDown", "End", "ArrowUp", "Home"):
+        page.keyboard.press(key)
+        walked.append(graph.ask("selected"))
+    assert walked == [0, 1, 2, 3, 5, 4, 0]
+    page.keyboard.press("End")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("opened 5")).to_be_visible()
+    page.keyboard.press("Escape")
+    assert graph.ask("selected") is None
+    scale = graph.ask("view.scale")
+    page.keyboard.press("+")
+    assert graph.ask("view.scale") > scale
+    page.keyboard.press("f")
+    page.wait_for_function(
+        "([root, scale]) => Math.abs(root.__fg.view.scale - scale) < 1e-6",
+        arg=[graph.root.element_handle(), scale],
+    )
+
+
+def test_the_cards_are_read_aloud(open_page):
+    graph = Graph(open_page("state=running&selected=4"))
+    option = graph.stage.get_by_role("option", selected=True)
+    expect(option).to_have_text(
+        "Step 5 of 6: Check every number against, worker critic-7b, running, "
+        + (option.text_content() or "").split("running, ")[1]
+    )
+    expect(option).to_contain_text("tok, reads steps 2, 3, 4")
+    assert graph.stage.get_attribute("aria-activedescendant") == option.get_attribute("id")
+
+
+def test_a_locked_graph_selects_but_does_not_edit(open_page):
+    page = open_page("locked=1")
+    graph = Graph(page)
+    graph.drag(3, 5)
+    graph.click(4)
+    page.keyboard.press("Delete")
+    assert graph.ask("selected") == 4
+    assert graph.ask("stats.edits") == 0
+    expect(graph.root.get_by_role("button", name="Add step")).to_be_hidden()
+    expect(graph.root.get_by_role("button", name="Fit")).to_be_visible()
+
+
+@pytest.mark.parametrize(
+    "query", ["shape=chain&n=30", "shape=fan-out&n=30", "shape=mixed&n=30", "shape=dense&n=30"]
+)
+def test_thirty_steps_are_wholly_visible(open_page, query):
+    graph = Graph(open_page(query))
+    assert_inside(graph)
+
+
+def test_a_new_size_fits_again_unless_the_user_chose_a_view(open_page):
+    page = open_page("shape=mixed&n=14")
+    graph = Graph(page)
+    assert_inside(graph)
+    wide = graph.ask("view.scale")
+    page.set_viewport_size({"width": 700, "height": 900})
+    page.wait_for_function(
+        "([root, scale]) => root.__fg.view.scale < scale", arg=[graph.root.element_handle(), wide]
+    )
+    assert_inside(graph)
+    graph.root.get_by_role("button", name="Zoom in").click()
+    page.wait_for_timeout(50)
+    chosen = graph.ask("view.scale")
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.wait_for_timeout(300)
+    assert graph.ask("view.scale") == pytest.approx(chosen)
+
+
+def test_the_wheel_scrolls_the_page_and_zooms_only_with_control(open_page):
+    page = open_page("shape=chain&n=30")
+    graph = Graph(page)
+    scale = graph.ask("view.scale")
+    page.mouse.move(*graph.center(15))
+    page.mouse.wheel(0, 120)
+    page.wait_for_timeout(150)
+    assert graph.ask("view.scale") == scale
+    page.keyboard.down("Control")
+    page.mouse.wheel(0, -120)
+    page.keyboard.up("Control")
+    page.wait_for_timeout(150)
+    assert graph.ask("view.scale") > scale
+
+
+def test_two_graphs_on_a_page_do_not_mix(open_page):
+    page = open_page("graphs=2&shape=chain&n=3&width=500")
+    first, second = Graph(page, 0), Graph(page, 1)
+    second.root.scroll_into_view_if_needed()
+    second.click(1)
+    expect(page.get_by_text("graph 1 selected 1")).to_be_visible()
+    expect(page.get_by_text("graph 0 selected None")).to_be_visible()
+    assert first.ask("selected") is None
+
+
+def test_hostile_texts_are_shown_as_text(open_page):
+    page = open_page("shape=hostile&state=finished")
+    graph = Graph(page)
+    options = graph.stage.get_by_role("option")
+    expect(options.first).to_contain_text("Step 1 of 6: <img src=x")
+    assert graph.root.locator("img, b, i, script").count() == 0
+    assert page.title() != "1"
+    assert all(len(text) < 400 for text in options.all_text_contents())
+
+
+def assert_inside(graph: Graph) -> None:
+    frame = graph.root.bounding_box()
+    assert frame is not None
+    for card in graph.ask("positions()"):
+        assert card["left"] >= frame["x"] + 8
+        assert card["top"] >= frame["y"] + 8
+        assert card["right"] <= frame["x"] + frame["width"] - 8
+        assert card["bottom"] <= frame["y"] + frame["height"] - 8
