@@ -18,7 +18,7 @@ LIST_NAMES: tuple[ListName, ...] = ("model_id", "subtasks", "access_list")
 
 MARK = re.compile(
     r"""
-    \{ (?=\s*+[\w"'“‘])
+    \{ (?=\s*+(?:["'“‘]|\w++\s*+:))
     | (?P<line>^[ \t]*+ (?P<bullet>(?:[-*+•‣◦–]|[0-9]{1,3}[.)])[ \t]++)?+ )?+
       (?<!\w) (?P<open>[*_`"'“‘]{0,3}+)
       (?P<name>(?P<model_id>model[ _-]?ids?) | (?P<subtasks>sub[ _-]?tasks?)
@@ -28,7 +28,7 @@ MARK = re.compile(
     """,
     re.IGNORECASE | re.MULTILINE | re.VERBOSE,
 )
-"""A brace that may open an object, or a label; its group `list` is the bracket of the list that follows, if one does."""
+"""A brace that may open an object, or a label; `list` is the bracket of the list after it, if any."""
 
 
 def name_of(mark: re.Match[str]) -> ListName:

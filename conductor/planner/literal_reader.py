@@ -20,7 +20,11 @@ MAX_DEPTH = 32
 """Brackets inside brackets; a plan needs four."""
 
 _VALUE = rf"[{QUOTES}\[\]{{}}\#0-9-]|(?:none|null|true|false)\b|[\s`]*+\Z"
-_LIST_ENDS = r"\](?=[ \t]*+(?:[,;\])}#*`\r\n]|\Z|model|sub|access))"
+# A bracket ends a list only where no sentence goes on after it, as in 'see table['x'] for more'.
+_LIST_ENDS = (
+    r"\](?=[ \t\]}*`;.)]*+"
+    rf"(?:[\r\n#]|\Z|model|sub|access|,\s*+(?:[{QUOTES}\[{{0-9-]|\Z|model|sub|access)))"
+)
 _AFTER_ITEM = re.compile(rf"\s*+(?:{_LIST_ENDS}|\#|[\s`]*+\Z|,\s*+(?:{_VALUE}))", re.IGNORECASE)
 _AFTER_FIELD = re.compile(rf"\s*+(?:[}}:\#]|[\s`]*+\Z|,\s*+(?:{_VALUE}))", re.IGNORECASE)
 _GAP = re.compile(r"(?:\s++|#[^\n]*+)*+")
@@ -179,7 +183,7 @@ class LiteralReader:
         key = self._plain(frame, at)
         colon = self._after_gap(key.span[1], frame)
         if not isinstance(key, Text | Word) or self._text[colon : colon + 1] != ":":
-            raise _FaultError(f"a key and a colon are missing at {self._shown(at)}", key.span[1])
+            raise _FaultError(f"a key and a colon are missing at {self._shown(at)}", colon)
         frame.keys.append(key.value)
         frame.repairs += key.repairs
         return colon + 1

@@ -1,0 +1,92 @@
+"""Any text at all: it never crashes, never runs code, and takes time in proportion to its length."""
+
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from conductor.plan import Dialect
+from conductor.planner.parse import parse
+
+PIECES = [
+    *"[]{}\"'`,:=#\\\n \t\0“”‘’",
+    *(
+        '"""',
+        "'''",
+        "```",
+        "<think>",
+        "</think>",
+        "None",
+        "all",
+        "0",
+        "-1",
+        "1.5",
+        "\ud800",
+        "\\ud800",
+        "\\u12",
+    ),
+    *(
+        "model_id",
+        "model_id = [",
+        "subtasks: [",
+        "access_list = [[",
+        '{"steps": [{',
+        '"agent": ',
+        "- access =",
+    ),
+    'model_id = [0]\nsubtasks = ["a"]\naccess_list = [[]]\n',
+]
+TEXTS = st.lists(st.sampled_from(PIECES) | st.text(max_size=5), max_size=40).map("".join)
+DIALECTS: st.SearchStrategy[Dialect] = st.sampled_from(("any", "binary", "position", "worker"))
+
+
+@settings(max_examples=400, deadline=None)
+@given(text=TEXTS, dialect=DIALECTS, round=st.integers(1, 2))
+def test_no_text_crashes_the_parser(text: str, dialect: Dialect, round: int) -> None:
+    report = parse(text, workers=("a", "b"), dialect=dialect, round=round)
+    assert report.text == text
+    assert report.ok == (report.workflow is not None or report.return_previous)
+    for candidate in report.candidates:
+        spans = [candidate.span, *(repair.span for repair in candidate.repairs)]
+        assert all(0 <= start <= end <= len(text) for start, end in spans)
+        assert candidate.ok == (candidate.workflow is not None or candidate.return_previous)
+
+
+@pytest.mark.parametrize("place", ["models", "subtasks", "access"])
+def test_code_in_a_plan_is_never_run(place: str, tmp_path: Path) -> None:
+    sentinel = tmp_path / "ran"
+    code = f"__import__('pathlib').Path({str(sentinel)!r}).touch()"
+    entries = {"models": "0", "subtasks": "'a'", "access": "[]"} | {place: code}
+    text = "model_id = [{models}]\nsubtasks = [{subtasks}]\naccess_list = [{access}]".format(**entries)
+    assert not parse(text, workers=("a",)).ok
+    assert not sentinel.exists()
+
+
+def seconds(text: str) -> float:
+    started = time.process_time()
+    parse(text, workers=("a",))
+    return time.process_time() - started
+
+
+@pytest.mark.parametrize(
+    ("start", "repeated"),
+    [
+        ("", "model_id = ["),
+        ("", "subtasks = ['a "),
+        ("", "model_id = ['model_id = ['' "),
+        ("subtasks = ['", "' "),
+        ("", '{"steps": [{a #'),
+    ],
+)
+def test_time_grows_with_the_length_of_a_hostile_text(start: str, repeated: str) -> None:
+    def text(length: int) -> str:
+        return (start + repeated * (length // len(repeated) + 1))[:length]
+
+    assert seconds(text(1_000_000)) < 12 * max(seconds(text(250_000)), 0.01)
+
+
+@pytest.mark.parametrize("repeated", ["[", "{", '"', "'", "`", "<think>", "access_list = [[", '{"steps":[{"'])
+def test_a_long_text_of_one_mark_is_read_at_once(repeated: str) -> None:
+    assert not parse(repeated * (100_000 // len(repeated)), workers=("a",)).ok
