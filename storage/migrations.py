@@ -117,15 +117,9 @@ def bring_up_to_date(database: Database, *, now: float, migrations: Sequence[Mig
 
 def _version(connection: Connection, database: Database, *, known: int) -> int:
     """How many migrations this database has had: 0 for an empty one."""
-    inspector = inspect(connection)
-    tables = inspector.get_table_names()
-    if not tables:
+    if not inspect(connection).get_table_names():
         return 0
-    stored = None
-    if META.name in tables and {column["name"] for column in inspector.get_columns(META.name)} == set(
-        META.c.keys()
-    ):
-        stored = connection.scalar(select(META.c.value).where(META.c.key == _VERSION))
+    stored = _stored_version(connection)
     if stored is None or not stored.isdecimal():
         raise StorageError(
             f"The database {database.place} belongs to another program; it was not changed. "
@@ -138,6 +132,16 @@ def _version(connection: Connection, database: Database, *, known: int) -> int:
             "CONDUCTOR_DATABASE_URL."
         )
     return int(stored)
+
+
+def _stored_version(connection: Connection) -> str | None:
+    """What the database says; None where it has no table like our `meta`."""
+    inspector = inspect(connection)
+    if META.name not in inspector.get_table_names():
+        return None
+    if {column["name"] for column in inspector.get_columns(META.name)} != set(META.c.keys()):
+        return None
+    return connection.scalar(select(META.c.value).where(META.c.key == _VERSION))
 
 
 def _set_version(connection: Connection, version: int) -> None:

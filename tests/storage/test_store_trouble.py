@@ -17,6 +17,7 @@ from store_scenario import begin, delta, keep
 
 from conductor.errors import ConductorError, StorageError
 from storage import SessionStore
+from storage.database import Database
 
 ROOT = Path(__file__).parents[2]
 
@@ -30,18 +31,23 @@ def _use(url: str) -> None:
         sys.stdout.write(f"{type(error).__name__}: {error}")
 
 
-def _drop_root() -> None:
-    """Take away what lets root write everywhere; has no effect on, and no permission for, anyone else."""
-    ctypes.CDLL(None).prctl(24, 1, 0, 0, 0)  # PR_CAPBSET_DROP, CAP_DAC_OVERRIDE
+def _use_without_privileges(url: str) -> None:
+    """Become a process to which file permissions apply, also where root runs the tests; then `_use`."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(24, 1, 0, 0, 0)  # PR_CAPBSET_DROP, CAP_DAC_OVERRIDE: from the next exec on
+    os.execv(sys.executable, _command("_use", url))
+
+
+def _command(function: str, url: str) -> list[str]:
+    code = f"import sys, test_store_trouble; test_store_trouble.{function}(sys.argv[1])"
+    return [sys.executable, "-c", code, url]
 
 
 def _used_elsewhere(url: str) -> str:
-    """What `_use` says in a process of its own, to which file permissions apply."""
-    code = "import sys, test_store_trouble; test_store_trouble._use(sys.argv[1])"
+    """What `_use` says in a process of its own, without privileges."""
     result = subprocess.run(
-        [sys.executable, "-c", code, url],
+        _command("_use_without_privileges", url),
         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(Path(__file__).parent)])},
-        preexec_fn=_drop_root,
         capture_output=True,
         text=True,
         timeout=60,
@@ -169,6 +175,14 @@ def test_a_locked_store_is_named_and_used_again_when_it_is_free(url: str, file: 
             assert store.count_sessions() == 1
             other.execute("ROLLBACK")
         keep(store, delta("r", seq=0))
+
+
+def test_whoever_reads_cannot_write(url: str) -> None:
+    SessionStore.open(url).close()
+    database = Database(url)
+    with pytest.raises(StorageError, match="cannot be written"), database.transaction(to="read") as reading:
+        reading.execute(sqlalchemy.text("DELETE FROM meta"))
+    database.close()
 
 
 def test_a_damaged_entry_is_named_and_the_others_can_be_read(url: str, file: Path) -> None:
