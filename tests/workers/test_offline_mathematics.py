@@ -1,7 +1,5 @@
 """The mathematics expert's answers to everyday questions, computed in this process."""
 
-import re
-
 import pytest
 
 from conductor.messages import SeenResponse
@@ -108,3 +106,73 @@ def answer(query: str, instruction: str = SOLVE, seen: tuple[SeenResponse, ...] 
 )
 def test_a_question_gets_its_answer(query: str, expected: str) -> None:
     assert answer(query) == f"Answer: {expected}"
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "Prove that the sum of two even numbers is even",
+        "Write a poem about rain",
+        "",
+        "   ",
+        "A train leaves with 30 passengers, 12 get off at every stop; how many remain after two stops?",
+        "word " * 20_000,
+        "1+" * 50_000,
+    ],
+)
+def test_what_it_cannot_do_it_says(query: str) -> None:
+    assert lines(query) == [CANNOT]
+
+
+@pytest.mark.parametrize("query", ["10^100000!", "9^9^9^9", "1/0", "Integrate x^x", "What is 7 mod 0?"])
+def test_what_has_no_value_or_is_too_large_gets_a_reason_and_no_answer(query: str) -> None:
+    said = lines(query)
+    assert said[0].startswith("Read as: ")
+    assert not said[-1].startswith("Answer:")
+    assert len(said[-1]) > 20
+
+
+@pytest.mark.parametrize(
+    ("query", "instruction", "expected"),
+    [
+        ("What is 17 * 23?", "Compute 20 * 23", "460"),
+        ("What is 17 * 23?", "Solve the problem and show the working.", "391"),
+        ("x^2 - 5x + 6", "Factor the expression.", "(x - 3)*(x - 2)"),
+        ("x^2 - 5x + 6", "Differentiate it", "2*x - 5"),
+        ("Solve x^2 = 4", "Use the substitution u = x + 1 if it helps.", "x = -2 or x = 2"),
+        ("Solve x^2 = 4", "Solve 2x = 10 instead", "x = 5"),
+    ],
+)
+def test_a_concrete_instruction_counts_before_the_query(query: str, instruction: str, expected: str) -> None:
+    assert answer(query, instruction) == f"Answer: {expected}"
+
+
+def test_the_previous_result_can_be_worked_on() -> None:
+    seen = (SeenResponse(step=0, worker="mathematics", instruction="Compute", response="Answer: 391"),)
+    assert answer("What is 17 * 23?", "Multiply the previous result by 2", seen) == "Answer: 782"
+
+
+def test_the_working_of_a_quadratic_is_shown() -> None:
+    assert lines("Solve x^2 - 5x + 6 = 0") == [
+        "Read as: solve x^2 - 5*x + 6 = 0",
+        "Equation: x^2 - 5*x + 6 = 0",
+        "All on one side: x^2 - 5*x + 6 = 0",
+        "Discriminant: b^2 - 4*a*c = 1",
+        "Factored: (x - 3)*(x - 2) = 0",
+        "Answer: x = 2 or x = 3",
+    ]
+
+
+def test_a_plan_names_kind_unknowns_and_method_and_solves_nothing() -> None:
+    said = lines("If 3x + 2y = 12 and x - y = 1, what are x and y?", "Plan: name the unknowns, do not solve.")
+    assert said[:3] == [
+        "Kind of problem: system of equations",
+        "Unknowns: x, y",
+        "Given: solve 3*x + 2*y = 12 and x - y = 1",
+    ]
+    assert said[3].startswith("Method: ")
+    assert len(said) == 4
+
+
+def test_an_equation_without_a_method_is_said_to_be_unsolved() -> None:
+    assert lines("Integrate x^x")[-1] == UNSOLVED

@@ -66,6 +66,8 @@ def _parts(node: Node) -> list[Node]:
     """Operands that are themselves computations, left to right, at most four."""
     if isinstance(node, Negative):
         return _parts(node.operand)
+    if isinstance(node, Binary) and node.sign == "mod":
+        return []  # A power below a remainder may be far too long to show.
     operands = (node.left, node.right) if isinstance(node, Binary) else ()
     found: list[Node] = []
     for operand in operands:

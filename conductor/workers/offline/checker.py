@@ -264,12 +264,31 @@ def _tested(problem: Problem, said: str, _: str | None) -> Verdict:
     number = evaluate(problem.formulas[0])
     if not isinstance(number, Fraction):
         raise FormatError("Only whole numbers are prime or not.")
-    prime = is_prime(number.numerator)
-    claimed = not re.search(r"\bno\b|\bnot\b|\bcomposite\b", said, re.IGNORECASE)
-    return Verdict(prime == claimed, "Tried every divisor up to the square root.")
+    right = is_prime(number.numerator) == _affirms(said)
+    return Verdict(right, "Tried every divisor up to the square root.")
+
+
+def _compared(problem: Problem, said: str, _: str | None) -> Verdict:
+    sides = [(evaluate(each.left), each.sign, evaluate(each.right)) for each in problem.relations]
+    holds = all(_holds(left, sign, right) for left, sign, right in sides)
+    left, _sign, right = sides[0]
+    return Verdict(holds == _affirms(said), f"Evaluated again: {_sides(left, right)}.")
+
+
+def _holds(left: Numeric, sign: str, right: Numeric) -> bool:
+    if close(left, right):
+        return sign in ("=", "<=", ">=")
+    if sign in ("=", "!="):
+        return sign == "!="
+    return (complex(left).real < complex(right).real) == (sign in ("<", "<="))
+
+
+def _affirms(said: str) -> bool:
+    return not re.search(r"\b(?:no|not|false|composite|wrong)\b", said, re.IGNORECASE)
 
 
 _SECOND_WAYS: dict[str, Callable[[Problem, str, str | None], Verdict]] = {
     "value": _value, "solve": _solved, "derivative": _derived, "integral": _integrated,
     "factor": _rewritten, "expand": _rewritten, "simplify": _rewritten, "sum": _added, "is prime": _tested,
+    "claim": _compared,
 }  # fmt: skip

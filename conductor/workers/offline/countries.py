@@ -95,11 +95,16 @@ def _names_in(text: str, *, index: Mapping[str, object] | None = None) -> list[s
     """Longest known names (of countries and capitals, or of `index`) from left to right."""
     known = index if index is not None else _known_names()
     raw = re.sub(r"\bU\.\s?S\.(?:\s?A\.)?", "US", text)
-    written = [word for word in re.findall(r"[^\W_]+", _joined(raw)) if key_of(word)]
-    words = [key_of(word) for word in written]
+    written = re.findall(r"[^\W_]+", _joined(raw))
+    keys = {word: key_of(word) for word in set(written)}
+    words = [keys[word] for word in written]
+    begins = {name.split(" ")[0] for name in known}
     names: list[str] = []
     at = 0
     while at < len(words):
+        if words[at].split(" ")[0] not in begins:
+            at += 1
+            continue
         for length in range(min(_LONGEST_NAME, len(words) - at), 0, -1):
             name = " ".join(words[at : at + length])
             if name in known and (name not in _CASED or _cased(name, written[at])):
@@ -122,8 +127,8 @@ def _cased(name: str, written: str) -> bool:
 
 @cache
 def _by_name() -> Mapping[str, Country]:
-    named = {key_of(name): country for country in countries() for name in (country.name, *country.aliases)}
-    return {**{key_of(_joined(name)): country for name, country in named.items()}, **named}
+    named = [(name, country) for country in countries() for name in (country.name, *country.aliases)]
+    return {key_of(spelled): country for name, country in named for spelled in (name, _joined(name))}
 
 
 @cache

@@ -194,8 +194,7 @@ class _Parser:
 
     def _starts_factor(self) -> bool:
         """Whether the next token multiplies without a sign; two numbers side by side do not."""
-        token = self.next
-        return token == "(" or (token[:1].isalpha() and token != "mod")
+        return self.next == "(" or (self.next[:1].isalpha() and self.next != "mod")
 
     def signed(self) -> Node:
         self.depth += 1
@@ -233,19 +232,19 @@ class _Parser:
         return not after or not (after[0] == "(" or after[0][0].isalnum() or after[0][0] == ".")
 
     def atom(self) -> Node:
-        token = self.next
-        if token[:1].isdigit() or (token[:1] == "." and token[1:]):
+        first = self.next
+        if first[:1].isdigit() or (first[:1] == "." and first[1:]):
             return Number(self.take())
-        if token in FUNCTIONS:
+        if first in FUNCTIONS:
             return self.call()
-        if token[:1].isalpha() and token != "mod":
+        if first[:1].isalpha() and first != "mod":
             return Name(self.take())
-        if token == "(":
+        if first == "(":
             self.take()
             node = self.sum()
             self.expect(")")
             return node
-        if token == "|":
+        if first == "|":
             self.take()
             node = self.sum()
             self.expect("|")

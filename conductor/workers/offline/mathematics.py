@@ -79,7 +79,7 @@ def problem_of(task: Task) -> Problem | None:
 
 
 def _meant(problem: Problem) -> bool:
-    """Whether an instruction's formula is a task: numbers, or a verb beside it; not a hint such as u = x + 1."""
+    """Whether an instruction's formula is a task: numbers, or a verb beside it; no hint like u = x + 1."""
     return problem.explicit or not problem.variables
 
 
@@ -154,7 +154,8 @@ def _about(problem: Problem) -> str:
 def plan(problem: Problem) -> Iterator[str]:
     """The kind of problem, the unknowns and the method; nothing is solved."""
     yield f"Kind of problem: {_kind(problem)}"
-    yield f"Unknowns: {', '.join(problem.variables) if problem.operation == 'solve' else 'the value asked for'}"
+    unknowns = ", ".join(problem.variables) if problem.operation == "solve" else "the value asked for"
+    yield f"Unknowns: {unknowns}"
     yield f"Given: {stated(problem)}"
     yield f"Method: {_METHODS[problem.operation]}"
 

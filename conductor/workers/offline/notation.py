@@ -29,7 +29,7 @@ def written(value: sp.Basic) -> str:
         return shortened(str(value))
     text = sstr(value, order="lex" if value.is_number else None).replace("**", "^")
     text = re.sub(r"\b(?:I|E|oo|zoo|nan|log|Abs)\b", lambda name: _NAMES[name[0]], text)
-    return re.sub(r"\d{%d,}" % (MAX_SHOWN_DIGITS + 1), lambda digits: shortened(digits[0]), text)
+    return re.sub(rf"\d{{{MAX_SHOWN_DIGITS + 1},}}", lambda digits: shortened(digits[0]), text)
 
 
 def shortened(digits: str) -> str:
@@ -74,7 +74,7 @@ def roots_written(name: str, roots: Iterable[sp.Expr]) -> str:
 def set_written(name: str, values: sp.Set) -> str:
     """A set of real numbers as bounds on `name`."""
     match values:
-        case sp.EmptySet():
+        case _ if values == sp.S.EmptySet:
             return "no real solution"
         case sp.Union():
             return " or ".join(set_written(name, part) for part in sorted(values.args, key=_lowest))

@@ -149,7 +149,7 @@ def _belongs(match: re.Match[str], text: str) -> bool:
         return word != "I"
     before, after = text[: match.start()].rstrip()[-1:], text[match.end() :].lstrip()[:1]
     if word in ("a", "A", "I"):
-        return bool(before and before in "+-*/^=(<>0123456789" or after and after in "+*/^=)<>")
+        return bool(before and before in "+-*/^=(<>0123456789") or bool(after and after in "+*/^=)<>")
     try:
         name_parts(word)
     except FormatError:
@@ -176,8 +176,8 @@ def _longest(run: list[_Piece]) -> Passage | None:
 
 _ASKING = frozenset(
     "a an and answer any are as at be by calculate can compute could determine do does equation equations "
-    "evaluate exact exactly expression find for formula from get give given how i if in is it its let me much "
-    "number of or out please problem question real result roots show simplify solution solutions solve "
+    "evaluate exact exactly expression find for formula from get give given how i if in is it its let me "
+    "much number of or out please problem question real result roots show simplify solution solutions solve "
     "solving step steps such sum system tell that the their then this to unknown unknowns value values "
     "variable want we what when where which whose with work working you your all complex check whether true "
     "integer integers holds hold satisfy satisfies satisfying following below using carefully just only "

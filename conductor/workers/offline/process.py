@@ -87,7 +87,7 @@ class Kernel:
 
 
 async def _child() -> AsyncGenerator[Process, None]:
-    """The child, ready; ended when this generator is closed, which asyncio does at the latest with its loop."""
+    """The child, ready; ended when this generator is closed, by asyncio at the latest, with its loop."""
     paths = (str(_ROOT), os.environ.get("PYTHONPATH"))
     process = await asyncio.create_subprocess_exec(
         sys.executable,
@@ -120,7 +120,10 @@ async def _send(process: Process, message: dict[str, object]) -> None:
 
 
 async def _received(process: Process, deadline: float) -> str | None:
-    """The next line of the answer, None at its end. Raises `TimeoutError`, or `WorkerError` if the child died."""
+    """The next line of the answer, None at its end.
+
+    Raises `TimeoutError` after `deadline` (loop time), `WorkerError` if the child died.
+    """
     assert process.stdout is not None
     async with asyncio.timeout_at(deadline):
         raw = await process.stdout.readline()

@@ -73,21 +73,18 @@ def read_problem(text: str) -> Problem | None:
 def named_operation(text: str) -> Operation | None:
     """The operation an instruction without a formula names ("differentiate it"), else None."""
     for pattern, operation in _NAMED:
-        if pattern.search(text):
+        if re.search(pattern, text, re.IGNORECASE):
             return operation
     return None
 
 
 _REASONING = re.compile(r"\b(?:prove|proof|explain why|show that|disprove)\b", re.IGNORECASE)
-_NAMED: tuple[tuple[re.Pattern[str], Operation], ...] = tuple(
-    (re.compile(pattern, re.IGNORECASE), operation)
-    for pattern, operation in (
-        (r"\bdifferentiate\b|\bderivative\b", "derivative"),
-        (r"\bintegrate\b|\bantiderivative\b|\bintegral\b", "integral"),
-        (r"\bexpand\b", "expand"),
-        (r"\bfactori[sz]e\b|^factor\b|\bprime factors\b", "factor"),
-        (r"\bsimplify\b", "simplify"),
-    )
+_NAMED: tuple[tuple[str, Operation], ...] = (
+    (r"\bdifferentiate\b|\bderivative\b", "derivative"),
+    (r"\bintegrate\b|\bantiderivative\b|\bintegral\b", "integral"),
+    (r"\bexpand\b", "expand"),
+    (r"\bfactori[sz]e\b|^factor\b|\bprime factors\b", "factor"),
+    (r"\bsimplify\b", "simplify"),
 )
 
 
@@ -336,27 +333,31 @@ _TWO = r"(?P<left>.+?)"
 _READERS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Problem | None]], ...] = tuple(
     (re.compile(pattern, re.IGNORECASE | re.DOTALL), read)
     for pattern, read in (
-        (r"(?:(?P<order>first|second|third|fourth|fifth) )?(?:\bderivative\b|\bdifferentiate\b|\bd/d(?P<over>[a-z])\b)"
+        (r"(?:(?P<order>first|second|third|fourth|fifth) )?"
+         r"(?:\bderivative\b|\bdifferentiate\b|\bd/d(?P<over>[a-z])\b)"
          + _REST, _derivative),
         (r"(?:\bintegral\b|\bintegrate\b|\bantiderivative\b|∫)" + _REST, _integral),
         (r"\blim(?:it)?\b(?: of)?(?P<body>.+?)\bas (?P<name>[a-z])\b\s*(?:approaches|tends to|goes to|->)"
          r"(?P<point>.+)", _limit),
         (r"\blim(?:it)?_?\s*\(?(?P<name>[a-z])\s*->\s*(?P<point>-?[\w.]+)\)?(?: of)?(?P<body>.+)", _limit),
-        (r"\b(?P<what>sum|product)\b(?: of)?(?P<body>.+?)\b(?:for|from|as|over)\s+(?P<name>[a-z])\s*(?:=|from)\s*"
-         r"(?P<low>.+?)\s+to\s+(?P<high>.+)", _summation),
-        (r"\bsum of (?:all )?(?:the )?first (?P<count>\d+) (?P<which>(?:positive |natural |whole |odd |even )*"
+        (r"\b(?P<what>sum|product)\b(?: of)?(?P<body>.+?)\b(?:for|from|as|over)\s+(?P<name>[a-z])"
+         r"\s*(?:=|from)\s*(?P<low>.+?)\s+to\s+(?P<high>.+)", _summation),
+        (r"\bsum of (?:all )?(?:the )?first (?P<count>\d+) "
+         r"(?P<which>(?:positive |natural |whole |odd |even )*"
          r"(?:integers|numbers|squares|cubes|square numbers|cube numbers))", _first_numbers),
-        (r"\bsum of (?:all )?(?:the )?(?:integers|numbers|whole numbers|natural numbers) (?:from|between) (?P<low>\d+)"
-         r" (?:to|and) (?P<high>\d+)", _number_range),
+        (r"\bsum of (?:all )?(?:the )?(?:integers|numbers|whole numbers|natural numbers) "
+         r"(?:from|between) (?P<low>\d+) (?:to|and) (?P<high>\d+)", _number_range),
         (r"\b(?:taylor|maclaurin|power) (?:series|expansion)\b" + _REST, _series),
-        (r"\b(?:greatest common (?:divisor|factor)|highest common factor|gcd|gcf|hcf)\b" + _REST, _on_list("gcd")),
+        (r"\b(?:greatest common (?:divisor|factor)|highest common factor|gcd|gcf|hcf)\b" + _REST,
+         _on_list("gcd")),
         (r"\b(?:least|lowest) common multiple\b" + _REST, _on_list("lcm")),
         (r"\blcm\b" + _REST, _on_list("lcm")),
         (r"\b(?:mean|average)\b" + _REST, _on_list("mean")),
         (r"\bmedian\b" + _REST, _on_list("median")),
         (r"\b(?:maximum|largest|max) of\b(?P<rest>.+)", _on_list("max")),
         (r"\b(?:minimum|smallest|min) of\b(?P<rest>.+)", _on_list("min")),
-        (r"\b(?:is|whether|if|check|test)\s+(?:the number\s+)?(?P<rest>\d[^a-z,;?]*?)\s+(?:is\s+)?(?:an?\s+)?prime\b",
+        (r"\b(?:is|whether|if|check|test)\s+(?:the number\s+)?(?P<rest>\d[^a-z,;?]*?)\s+"
+         r"(?:is\s+)?(?:an?\s+)?prime\b",
          _on_formula("is prime")),
         (r"(?P<rest>\b\d+)(?:st|nd|rd|th) prime\b", _on_one("prime")),
         (r"\b(?:next|smallest|first) prime (?:number )?(?:after|above|greater than|larger than)(?P<rest>.+)",
@@ -373,12 +374,13 @@ _READERS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Problem | None]
         (r"\bmodular inverse of " + _TWO + r" mod(?P<right>.+)", _inverse),
         (r"\bremainder (?:when|of|if) " + _TWO + r"(?: is)?\s*(?:/| by |when divided by)\s*(?P<right>[^?]+)",
          _on_two(_signed("mod"))),
-        (r"\bwhat (?:percent|percentage|%)\s*(?:of|\*) (?P<right>.+?) is (?P<left>.+)",
+        (r"\bwhat\s*(?:percentage|%)\s*(?:of|\*) (?P<right>.+?) is (?P<left>.+)",
          _on_two(lambda part, whole: _signed("*")(Number("100"), _divided(part, whole)))),
-        (r"(?P<left>[\d.]+) is what\s*(?:percent|percentage|%)\s*(?:of|\*) (?P<right>.+)",
+        (r"(?P<left>[\d.]+) is what\s*(?:percentage|%)\s*(?:of|\*) (?P<right>.+)",
          _on_two(lambda part, whole: _signed("*")(Number("100"), _divided(part, whole)))),
         (r"\bincrease[sd]? " + _TWO + r" by (?P<right>[\d.]+)\s*%", _on_two(_changed("+"))),
-        (r"\b(?:decrease|reduce|discount)[sd]? " + _TWO + r" by (?P<right>[\d.]+)\s*%", _on_two(_changed("-"))),
+        (r"\b(?:decrease|reduce|discount)[sd]? " + _TWO + r" by (?P<right>[\d.]+)\s*%",
+         _on_two(_changed("-"))),
         (r"\b(?P<left>\d+) choose (?P<right>\d+)", _on_two(lambda n, k: Call("binomial", (n, k)))),
         (r"\bchoose (?P<right>\d+) [a-z ]*?(?:from|out of|of) (?P<left>\d+)",
          _on_two(lambda n, k: Call("binomial", (n, k)))),

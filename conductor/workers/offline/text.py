@@ -25,7 +25,8 @@ _SUMMARY = re.compile(
     re.IGNORECASE,
 )
 _COUNT = re.compile(
-    r"\b(\d+|one|two|three|four|five|six|seven|eight|nine|ten|a|single)\s+(?:short |key |main )?(?:sentences?|points)\b",
+    r"\b(\d+|one|two|three|four|five|six|seven|eight|nine|ten|a|single)\s+"
+    r"(?:short |key |main )?(?:sentences?|points)\b",
     re.I,
 )
 _WORDS = "one two three four five six seven eight nine ten".split()

@@ -1,0 +1,87 @@
+"""The checker's mathematics: right answers verified, wrong ones corrected, the rest passed on as such."""
+
+import pytest
+
+from conductor.messages import SeenResponse
+from conductor.workers.offline.checker import NOTHING_VISIBLE, check
+from conductor.workers.offline.mathematics import mathematics
+from conductor.workers.offline.task import Task
+
+
+def checked(
+    query: str, *responses: str, instruction: str = "Check the result by an independent way."
+) -> list[str]:
+    seen = tuple(
+        SeenResponse(step=at, worker="m", instruction="Solve.", response=response)
+        for at, response in enumerate(responses)
+    )
+    return list(check(Task(query=query, instruction=instruction, seen=seen)))
+
+
+QUESTIONS = [
+    ("What is 17 * 23?", "390"),
+    ("What is 15% of 240?", "37"),
+    ("sqrt(50)", "7"),
+    ("2^100", "2"),
+    ("Solve x^2 - 5x + 6 = 0", "x = 2 or x = 4"),
+    ("Solve x^2 + 1 = 0", "x = 1"),
+    ("If 3x + 2y = 12 and x - y = 1, what are x and y?", "x = 1, y = 0"),
+    ("What is the derivative of x^3 sin(x)?", "3*x^2*cos(x)"),
+    ("integral of x^2 dx", "x^3 + C"),
+    ("Integrate 2x from 0 to 3", "8"),
+    ("Factor 360", "2^3 * 3 * 5"),
+    ("Factor x^2 - 5x + 6", "(x - 1)*(x - 6)"),
+    ("Expand (x + 1)^3", "x^3 + 1"),
+    ("sum of the first 100 integers", "5000"),
+    ("Is 97 prime?", "no, 97 is not prime"),
+    ("gcd(84, 126)", "21"),
+    ("What is the 10th prime?", "31"),
+    ("What are the divisors of 28?", "1, 2, 7, 14, 28"),
+    ("limit of sin(x)/x as x approaches 0", "0"),
+    ("2x + 3 > 7", "x < 2"),
+]
+
+
+@pytest.mark.parametrize(("query", "wrong"), QUESTIONS)
+def test_the_mathematics_experts_answer_is_verified_and_a_wrong_one_corrected(query: str, wrong: str) -> None:
+    response = "\n".join(mathematics(Task(query=query, instruction="Solve.")))
+    right = response.splitlines()[-1]
+    verified = checked(query, response)
+    assert verified[1].startswith("Verified: step 1 (m) says ")
+    assert verified[-1] == right
+    corrected = checked(query, f"Answer: {wrong}")
+    assert corrected[1].startswith(f"Correction: step 1 (m) says {wrong}.")
+    assert corrected[-1] == right
+
+
+def test_a_missing_root_is_named() -> None:
+    assert checked("Solve x^2 - 5x + 6 = 0", "Answer: x = 2") == [
+        "Question: solve x^2 - 5*x + 6 = 0",
+        "Correction: step 1 (m) says x = 2. It leaves out x = 3. The right answer is x = 2 or x = 3.",
+        "Answer: x = 2 or x = 3",
+    ]
+
+
+def test_the_right_one_of_two_answers_is_passed_on() -> None:
+    assert checked("17 * 23", "Answer: 391", "Answer: 401")[-1] == "Answer: 391"
+
+
+@pytest.mark.parametrize("said", ["The answer is 391.", "**Answer:** 391", "17 * 23 = 391"])
+def test_an_answer_in_prose_is_understood(said: str) -> None:
+    assert checked("What is 17 * 23?", said)[1].startswith("Verified")
+
+
+def test_without_an_answer_to_see_it_says_so() -> None:
+    assert checked("What is 17 * 23?") == [NOTHING_VISIBLE]
+
+
+def test_what_it_cannot_check_is_passed_on_and_marked() -> None:
+    lines = checked("Write a poem about rain", "Answer: drip drop")
+    assert lines[0].startswith("I am the built-in checker, not a language model")
+    assert lines[1] == "Answer: drip drop (not checked)"
+
+
+def test_a_claim_in_the_instruction_is_what_is_checked() -> None:
+    lines = checked("anything", "Answer: yes", instruction="Check that 17 * 23 = 391")
+    assert lines[0] == "Question: is it true that 17*23 = 391"
+    assert lines[1].startswith("Verified")

@@ -1,0 +1,129 @@
+"""The facts expert: the table, questions both ways, and what it does not hold."""
+
+import pytest
+
+from conductor.messages import SeenResponse
+from conductor.workers.offline.countries import PROPERTIES, countries, key_of, named_countries
+from conductor.workers.offline.facts import CANNOT, fact_check, facts
+from conductor.workers.offline.task import Task
+
+LOOK_UP = "Look up the fact that the question asks for and state it."
+
+
+def answer(query: str, instruction: str = LOOK_UP) -> str:
+    return facts(Task(query=query, instruction=instruction))[-1].removeprefix("Answer: ")
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("What is the capital of France?", "Paris"),
+        ("capital of australia", "Canberra"),
+        ("What's Japan's capital?", "Tokyo"),
+        ("What is the capital of the UK?", "London"),
+        ("What is the capital of the U.S.?", "Washington, D.C."),
+        ("What is the capital of Holland?", "Amsterdam"),
+        ("What is the capital of the Ivory Coast?", "Yamoussoukro"),
+        ("What is the capital of Guinea-Bissau?", "Bissau"),
+        ("What is the capital of Papua New Guinea?", "Port Moresby"),
+        ("What is the capital of Kazakhstan?", "Astana"),
+        ("What is the capital of Türkiye?", "Ankara"),
+        ("What is the capital of Cote d'Ivoire?", "Yamoussoukro"),
+        ("What is the currency of Switzerland?", "Swiss franc"),
+        ("What money do people use in Denmark?", "Danish krone"),
+        ("What is the currency of Croatia?", "Euro"),
+        ("Which language is spoken in Brazil?", "Portuguese"),
+        ("What are the official languages of Canada?", "English, French"),
+        ("On which continent is Chad?", "Africa"),
+        ("What is the capital of Japan and France?", "Japan: Tokyo; France: Paris"),
+        ("Which country has the capital Canberra?", "Australia"),
+        ("Ouagadougou is the capital of which country?", "Burkina Faso"),
+        ("Which country has the capital Mexico City?", "Mexico"),
+        ("Which countries use the yen?", "Japan"),
+        ("Which countries speak Catalan?", "Andorra"),
+        ("Which countries have the Swiss franc as currency?", "Liechtenstein, Switzerland"),
+        ("Do Austria and Germany share a currency?", "yes, same currency (Euro)"),
+        ("Do Austria and Hungary share a currency?", "no, different currency"),
+        ("Do France and Belgium have a language in common?", "yes, same official languages (French)"),
+    ],
+)
+def test_a_question_gets_its_answer(query: str, expected: str) -> None:
+    assert answer(query) == expected
+
+
+@pytest.mark.parametrize(
+    ("query", "instruction", "lines"),
+    [
+        (
+            "Compare France and Japan",
+            "State the capital and currency of France.",
+            [
+                "Capital of France: Paris",
+                "Currency of France: Euro",
+                "Answer: capital of France: Paris; currency of France: Euro",
+            ],
+        ),
+        (
+            "What is the capital of France?",
+            "Answer the question for Japan.",
+            ["Capital of Japan: Tokyo", "Answer: Tokyo"],
+        ),
+    ],
+)
+def test_the_instructions_country_counts_before_the_querys(
+    query: str, instruction: str, lines: list[str]
+) -> None:
+    assert facts(Task(query=query, instruction=instruction)) == lines
+
+
+def test_without_a_property_all_four_are_told() -> None:
+    said = facts(Task(query="Compare Peru and Chile", instruction="State what is known of Peru."))
+    assert [line.split(" of ")[0] for line in said[:-1]] == [
+        "Capital", "Continent", "Currency", "Official languages",
+    ]  # fmt: skip
+
+
+def test_what_the_table_does_not_hold_is_named() -> None:
+    said = facts(Task(query="What is the population of France?", instruction=LOOK_UP))
+    assert said[0].startswith("My table does not hold: population.")
+
+
+@pytest.mark.parametrize(
+    "query", ["Write a poem about rain", "", "Tell us about us", "x " * 50_000, "17 * 23"]
+)
+def test_what_it_cannot_do_it_says(query: str) -> None:
+    assert facts(Task(query=query, instruction=LOOK_UP)) == [CANNOT]
+
+
+def test_the_table_is_complete_and_tidy() -> None:
+    assert len(countries()) == 195
+    assert len({country.name for country in countries()}) == 195
+    continents = {"Africa", "Asia", "Europe", "North America", "South America", "Oceania"}
+    assert {country.continent for country in countries()} == continents
+    for country in countries():
+        assert all(country.told(of).strip() and all(country.values(of)) for of in PROPERTIES)
+
+
+def test_every_name_and_alias_finds_its_country_and_no_two_share_one() -> None:
+    names = [(name, country) for country in countries() for name in (country.name, *country.aliases)]
+    assert len({key_of(name) for name, _ in names}) == len(names)
+    for name, country in names:
+        assert named_countries(f"the capital of {name} is") == (country,), name
+
+
+def seen(response: str) -> tuple[SeenResponse, ...]:
+    return (SeenResponse(step=0, worker="facts", instruction=LOOK_UP, response=response),)
+
+
+@pytest.mark.parametrize(
+    ("response", "verdict", "last"),
+    [
+        ("Capital of France: Paris\nAnswer: Paris", "Verified: step 1 (facts) says the same.", "Paris"),
+        ("Answer: Lyon", "Correction: step 1 (facts) says Lyon. The right answer is Paris.", "Paris"),
+    ],
+)
+def test_a_visible_fact_is_checked(response: str, verdict: str, last: str) -> None:
+    lines = fact_check(
+        Task(query="What is the capital of France?", instruction="Check.", seen=seen(response))
+    )
+    assert lines == ["In the table: Capital of France: Paris", verdict, f"Answer: {last}"]

@@ -1,0 +1,141 @@
+"""The formula grammar: what it reads, what it refuses, and that it agrees with Python."""
+
+from contextlib import suppress
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from conductor.errors import FormatError, QueryError
+from conductor.workers.offline.expression import expression_of
+from conductor.workers.offline.formula import formula_text, parse_formula, parse_statement
+from conductor.workers.offline.numeric import evaluate
+from conductor.workers.offline.phrasing import passages_of, plain_formulas
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("2x+3(x-1)^2", "2*x + 3*(x - 1)^2"),
+        ("sin^2 x cos x", "sin(x)^2*cos(x)"),
+        ("sin 2x cos x", "sin(2*x)*cos(x)"),
+        ("-2^2", "-2^2"),
+        ("(-2)^2", "(-2)^2"),
+        ("2^-3", "2^-3"),
+        ("2^3^2", "2^3^2"),
+        ("(2^3)^2", "(2^3)^2"),
+        ("1/2x", "1/2*x"),
+        ("8/(4/2)", "8/(4/2)"),
+        ("5!/3!", "5!/3!"),
+        ("17 % 5", "17 mod 5"),
+        ("15% + 1", "15% + 1"),
+        ("|x-2|", "abs(x - 2)"),
+        ("xy", "x*y"),
+        ("xsin(x)", "x*sin(x)"),
+        ("log(8, 2)", "log(8, 2)"),
+    ],
+)
+def test_a_formula_is_read_with_its_precedence(text: str, read: str) -> None:
+    assert formula_text(parse_formula(text)) == read
+
+
+@pytest.mark.parametrize(
+    "text", ["", "2 +", "(1", "1)", "3 4", "2 ** ", "foo(1)", "x.y", "1 = 2", "$", "sin", ","]
+)
+def test_what_is_no_formula_is_refused(text: str) -> None:
+    with pytest.raises(FormatError):
+        parse_formula(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "__import__('os').system('touch pwned')",
+        "().__class__",
+        "().__class__.__bases__[0].__subclasses__()",
+        "open('pwned', 'w')",
+        "exec('1')",
+        "lambda: 0",
+        "[x for x in (1,)]",
+        "eval(input())",
+        "os.remove('x')",
+    ],
+)
+def test_code_is_no_formula(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(FormatError):
+        parse_statement(text)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "9**9**9**9",
+        "10^100000!",
+        "10^1000000",
+        "(1/3)^99999999",
+        "99999!",
+        "sqrt(2)^1000000000",
+        "x^1000000",
+        "prime(10^9)",
+        "binomial(10^9, 5*10^8)",
+    ],
+)
+def test_absurd_sizes_are_refused_before_anything_is_computed(text: str) -> None:
+    with pytest.raises(QueryError):
+        expression_of(parse_formula(text))
+
+
+@pytest.mark.parametrize(
+    "text", ["(" * 300 + "1" + ")" * 300, "-" * 300 + "1", "2^" * 150 + "2", "1+" * 900 + "1"]
+)
+def test_a_formula_nested_or_long_without_end_is_refused(text: str) -> None:
+    with pytest.raises(FormatError):
+        parse_formula(text)
+
+
+def expressions() -> st.SearchStrategy[str]:
+    numbers = st.integers(0, 999).map(str)
+    signs = st.sampled_from([" + ", " - ", "*"])
+    return st.recursive(
+        numbers,
+        lambda inner: st.one_of(
+            st.tuples(inner, signs, inner).map(lambda parts: f"({''.join(parts)})"),
+            st.tuples(inner, signs, inner).map("".join),
+            inner.map(lambda text: f"-({text})"),
+            st.tuples(st.integers(0, 20), st.integers(0, 5)).map(lambda two: f"{two[0]}**{two[1]}"),
+        ),
+        max_leaves=12,
+    )
+
+
+@given(expressions())
+@settings(max_examples=80, deadline=None)
+def test_integer_arithmetic_equals_pythons(text: str) -> None:
+    expected = eval(text)
+    node = parse_formula(text)
+    assert int(expression_of(node)) == expected
+    assert evaluate(node) == Fraction(expected)
+    assert evaluate(parse_formula(formula_text(node))) == Fraction(expected)
+
+
+@given(st.text(alphabet="0123456789xyzabin+-*/^!%(),|=<> .sincoeq_'\"[]", max_size=60))
+@settings(max_examples=200, deadline=None)
+def test_the_parser_reads_or_refuses_and_nothing_else(text: str) -> None:
+    with suppress(FormatError):
+        content = parse_statement(text)
+        node = content[0].left if isinstance(content, tuple) else content
+        assert formula_text(parse_formula(formula_text(node))) == formula_text(node)
+
+
+@given(st.text(max_size=200))
+@settings(max_examples=100, deadline=None)
+def test_formulas_in_any_prose_lie_in_order_inside_it(text: str) -> None:
+    plain = plain_formulas(text)
+    at = 0
+    for passage in passages_of(plain):
+        assert at <= passage.start < passage.end <= len(plain)
+        at = passage.end

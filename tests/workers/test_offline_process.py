@@ -1,0 +1,125 @@
+"""The computing child: started lazily, reused, ended on time, on cancel and with its loop."""
+
+import asyncio
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from conductor.errors import WorkerError
+from conductor.messages import Completion, Delta, Message, Part, Request
+from conductor.workers.offline import EXPERTS, OfflineExpert, close, offline_workers, warm_up
+from conductor.workers.offline.process import kernel
+from conductor.workers.offline.task import Task
+
+HARD = f"Factor {2**523 - 3**250}"
+
+
+def request(query: str, instruction: str = "Solve it.") -> Request:
+    parts = (Part(kind="query", text=query), Part(kind="instruction", text=instruction))
+    return Request(messages=(Message(role="user", parts=parts),))
+
+
+async def answered(query: str) -> list[str]:
+    return [line async for line in kernel().lines("mathematics", Task(query=query, instruction=""))]
+
+
+def pid() -> int:
+    process = kernel()._process
+    assert process is not None
+    return process.pid
+
+
+def alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+async def test_questions_share_one_child_and_come_as_deltas_then_a_completion() -> None:
+    await warm_up()
+    first = pid()
+    mathematics = OfflineExpert("mathematics", name="m")
+    parts = [part async for part in mathematics.stream(request("What is 17 * 23?"))]
+    assert [part.text for part in parts[:-1]] == ["Read as: 17*23", "\n17*23 = 391", "\nAnswer: 391"]
+    assert parts[-1] == Completion(text="Read as: 17*23\n17*23 = 391\nAnswer: 391")
+    assert parts[-1].usage.total is None
+    together = await asyncio.gather(*(answered(f"{number} + 1") for number in range(5)))
+    assert [lines[-1] for lines in together] == [f"Answer: {number + 1}" for number in range(5)]
+    long = (await answered("10^5000 + 7"))[-1]
+    assert re.fullmatch(r"Answer: \d{40}\.\.\.\d{40} \(5,001 digits, shortened\)", long)
+    assert pid() == first
+    await close()
+    assert not alive(first)
+
+
+async def test_a_computation_that_takes_too_long_is_stopped_and_the_next_one_works() -> None:
+    await warm_up()
+    first = pid()
+    with pytest.raises(WorkerError, match=r"took more than 0\.2 s"):
+        async for _ in OfflineExpert("mathematics", name="m", seconds=0.2).stream(request(HARD)):
+            pass
+    assert not alive(first)
+    assert (await answered("1 + 1"))[-1] == "Answer: 2"
+    stream = OfflineExpert("mathematics", name="m").stream(request(HARD))
+    assert isinstance(await anext(stream), Delta)
+    second = pid()
+    await stream.aclose()  # type: ignore[attr-defined]
+    assert second != first
+    assert not alive(second)
+
+
+async def test_cancelling_ends_the_child_within_milliseconds() -> None:
+    await warm_up()
+    first = pid()
+    task = asyncio.create_task(answered(HARD))
+    await asyncio.sleep(0.1)
+    began = time.perf_counter()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert time.perf_counter() - began < 0.2
+    assert not alive(first)
+
+
+async def test_a_child_that_dies_is_a_worker_error() -> None:
+    await warm_up()
+    task = asyncio.create_task(answered(HARD))
+    await asyncio.sleep(0.1)
+    os.kill(pid(), 9)
+    with pytest.raises(WorkerError, match="ended unexpectedly"):
+        await task
+
+
+def test_the_package_is_imported_without_sympy_and_its_child_starts_anywhere_and_ends_with_its_loop(
+    tmp_path: Path,
+) -> None:
+    root = Path(__file__).resolve().parents[2]
+    script = (
+        f"import sys, asyncio; sys.path.insert(0, {str(root)!r})\n"
+        "from conductor.workers.offline import warm_up\n"
+        "assert 'sympy' not in sys.modules\n"
+        "asyncio.run(warm_up())\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", script],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_cards_say_that_no_model_answers() -> None:
+    cards = [worker.card for worker in offline_workers()]
+    assert [card.name for card in cards] == list(EXPERTS)
+    assert {card.kind for card in cards} == {"offline"}
+    assert [card.model for card in cards] == [f"expert/{name}" for name in EXPERTS]
+    assert not any(card.takes_sampling for card in cards)

@@ -1,0 +1,126 @@
+"""The text expert: summaries that only quote, merges that name every disagreement."""
+
+import time
+
+import pytest
+
+from conductor.messages import SeenResponse
+from conductor.workers.offline.facts import facts
+from conductor.workers.offline.merge import comparable, merged
+from conductor.workers.offline.summary import sentences_of, summarised
+from conductor.workers.offline.task import Task
+from conductor.workers.offline.text import CANNOT, text
+
+ARTICLE = (
+    "The river Rhine rises in the Swiss Alps. It flows through Germany to the North Sea. "
+    "My neighbour likes cake. Ships on the river Rhine carry coal and grain through Germany. "
+    "The Rhine is the busiest river of Germany for ships. A bird sang, e.g. Monday at noon."
+)
+
+
+def seen(*responses: str) -> tuple[SeenResponse, ...]:
+    return tuple(
+        SeenResponse(step=at, worker=f"w{at}", instruction="Answer.", response=response)
+        for at, response in enumerate(responses)
+    )
+
+
+def merge_of(*responses: str) -> list[str]:
+    return merged(Task(query="q", instruction="Merge the answers.", seen=seen(*responses)))
+
+
+@pytest.mark.parametrize(
+    ("query", "instruction", "count"),
+    [
+        (f"Summarise: {ARTICLE}", "Summarise the text of the question in two sentences.", 2),
+        (f"Summarise this text in one sentence.\n\n{ARTICLE}", "Summarise the text of the question.", 1),
+        (ARTICLE, "Summarise the text of the question in its most important sentences.", 3),
+        (f"Give me a summary in 2 sentences. {ARTICLE}", "Do it.", 2),
+    ],
+)
+def test_a_summary_quotes_the_asked_number_of_sentences_in_order(
+    query: str, instruction: str, count: int
+) -> None:
+    said = text(Task(query=query, instruction=instruction))
+    assert len(said) == count
+    places = [ARTICLE.find(sentence) for sentence in said]
+    assert places == sorted(places)
+    assert -1 not in places
+    assert "My neighbour likes cake." not in said
+
+
+def test_abbreviations_end_no_sentence() -> None:
+    assert sentences_of("Dr. A. Smith came. He ate, e.g. Cake. Then left.") == [
+        "Dr. A. Smith came.", "He ate, e.g. Cake.", "Then left.",
+    ]  # fmt: skip
+
+
+def test_a_text_of_a_hundred_thousand_characters_is_summarised_quickly() -> None:
+    long = " ".join(f"Sentence {at} speaks of rivers and topic {at % 37}." for at in range(2_300))
+    began = time.perf_counter()
+    assert len(summarised(long, 3)) == 3
+    assert time.perf_counter() - began < 2
+
+
+@pytest.mark.parametrize("query", ["Write a poem about rain", "", "Summarise"])
+def test_what_it_cannot_do_it_says(query: str) -> None:
+    assert text(Task(query=query, instruction="Answer the question from the text it holds.")) == [CANNOT]
+
+
+def test_answers_that_agree_are_given_once() -> None:
+    assert merge_of("We add.\nAnswer: 1/2", "We divide.\nAnswer: 0.5") == [
+        "Step 1 (w0):", "We add.", "Step 2 (w1):", "We divide.", "All 2 answers agree.", "Answer: 0.5",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("responses", "last"),
+    [
+        (
+            ("Answer: 3", "Answer: 4"),
+            [
+                "Disagreement: step 1 (w0) answers 3; step 2 (w1) answers 4.",
+                "Answer: no common answer; nothing visible decides between them",
+            ],
+        ),
+        (("Answer: 3", "Answer: 4", "Answer: 3"), ["2 of 3 answers agree.", "Answer: 3"]),
+        (
+            ("Answer: 3", "Correction: step 1 says 3.\nAnswer: 4"),
+            ["The check in step 2 (w1) decides.", "Answer: 4"],
+        ),
+        (("A plan.\nStill a plan.",), ["None of the visible steps ends with an answer."]),
+    ],
+)
+def test_what_follows_from_the_answers_is_said(responses: tuple[str, ...], last: list[str]) -> None:
+    assert merge_of(*responses)[-len(last) :] == last
+
+
+def test_numbers_that_differ_for_the_same_thing_are_named() -> None:
+    lines = merge_of(
+        "The tower is 300 metres high.\nAnswer: high", "The tower is 330 metres high.\nAnswer: high"
+    )
+    assert (
+        'Disagreement: step 1 says "The tower is 300 metres high."; step 2 says '
+        '"The tower is 330 metres high."'
+    ) in lines
+
+
+def test_facts_of_two_countries_stand_side_by_side() -> None:
+    told = [
+        "\n".join(facts(Task(query="", instruction=f"State what is known of {name}.")))
+        for name in ("France", "Japan")
+    ]
+    assert merge_of(*told) == [
+        "Capital: France - Paris; Japan - Tokyo",
+        "Continent: France - Europe; Japan - Asia",
+        "Currency: France - Euro; Japan - Japanese yen",
+        "Official languages: France - French; Japan - Japanese",
+        "Answer: different capital, continent, currency, official languages",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("left", "right"), [("0.5", "1/2"), ("1,000", "1000"), ("Paris.", "paris"), ("x = 2", "x=2")]
+)
+def test_equal_answers_compare_equal(left: str, right: str) -> None:
+    assert comparable(left) == comparable(right)
