@@ -60,7 +60,7 @@ Literal = Text | Number | Word | Listing | Table
 
 
 def repairs_of(literal: Literal) -> Iterator[Repair]:
-    """The repairs in a literal and everything inside it, in the order of the text but for brackets' own."""
+    """The repairs in a literal and everything inside it, a bracket's own before its entries'."""
     pending = [literal]
     while pending:
         top = pending.pop()

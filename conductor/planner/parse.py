@@ -82,28 +82,17 @@ def _reasoning(body: str, candidate: Candidate | None) -> str:
 
 def _missing(found: PlanText, spoken: Spoken) -> Iterator[PlanProblem]:
     """Why a text holds no complete plan."""
-    if not found.listed:
-        cut = (
-            " The text is thinking only; allow more tokens."
-            if spoken.blocks and not spoken.body.strip()
-            else ""
-        )
-        yield PlanProblem(
-            step=None,
-            message="There is no plan in the text; end it with the lists model_id, subtasks and access_list, "
-            f"one entry a step.{cut}",
-        )
+    if not found.listed and not found.unlisted:
+        message = "There is no plan in the text; end it with the lists model_id, subtasks and access_list."
+        if spoken.blocks and not spoken.body.strip():
+            message += " The text is thinking only; allow more tokens."
+        yield PlanProblem(step=None, message=message)
         return
     for name in LIST_NAMES:
         if name not in found.listed:
-            why = (
-                f"{name} has a label, but no list follows it"
-                if name in found.unlisted
-                else f"{name} is missing"
-            )
-            yield PlanProblem(
-                step=None, message=f"The list {why}; write {name} = [...] with one entry a step."
-            )
+            fault = "has a label, but no list follows it" if name in found.unlisted else "is missing"
+            message = f"The list {name} {fault}; write {name} = [...] with one entry a step."
+            yield PlanProblem(step=None, message=message)
 
 
 def _candidate(draft: Draft, text: str, rules: _Rules) -> Candidate:

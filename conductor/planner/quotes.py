@@ -19,7 +19,7 @@ QUOTES = DOUBLE + SINGLE
 _CLOSERS = {'"': '"', **dict.fromkeys(DOUBLE[1:], '"“”'), "'": "'", **dict.fromkeys(SINGLE[1:], "'‘’")}
 _STOPS = {closers: re.compile(rf"\\.|[{closers}]", re.DOTALL) for closers in set(_CLOSERS.values())}
 _TRIPLES = {quote * 3: re.compile(rf"\\.|{quote * 3}", re.DOTALL) for quote in "\"'"}
-_REPEATED = re.compile(rf"\s*+[{QUOTES}]")
+_QUOTE = re.compile(rf"\s*+[{QUOTES}]")
 
 _PAIR = r"\\u(?P<high>[dD][89abAB][0-9a-fA-F]{2})\\u(?P<low>[dD][c-fC-F][0-9a-fA-F]{2})"
 _CODE = r"\\(?:u(?P<u4>[0-9a-fA-F]{4})|U(?P<u8>[0-9a-fA-F]{8})|x(?P<x2>[0-9a-fA-F]{2})|(?P<octal>[0-7]{1,3}))"
@@ -85,11 +85,20 @@ class QuoteReader:
                 continue
             if opener == '"' or after.match(self._text, stop.end()):
                 return self._quoted(start, stop.start(), inner)
-            # Two quotes with only blanks between are two texts without a comma, not an apostrophe.
-            if opener == "'" and _REPEATED.match(self._text, stop.end()):
+            if self._next_opens(stop.end(), after):
                 return stop.start()
             inner += 1
         return limit
+
+    def _next_opens(self, at: int, after: re.Pattern[str]) -> bool:
+        """Whether a quote ends at `at` and another text begins, without the comma between them.
+
+        Two quotes in a row before a comma or bracket are a quotation that ends with its text: 'say 'no''.
+        """
+        following = _QUOTE.match(self._text, at)
+        if following is None:
+            return False
+        return following.end() > at + 1 or not after.match(self._text, following.end())
 
     def _quoted(self, start: int, stop: int, inner: int) -> Quoted:
         raw = self._text[start + 1 : stop]

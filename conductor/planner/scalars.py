@@ -58,16 +58,16 @@ def worker_index(
         repairs += _named(literal, same[0])
         return same[0], None
     if len(same) > 1:
-        return (
-            None,
-            f"names the worker {shown(literal)}, which is any of the numbers {_listed(same)}; write one",
-        )
+        numbers = ", ".join(map(str, same))
+        return None, f"names the worker {shown(literal)}, which is any of the numbers {numbers}; write one"
     number = whole_number(literal, repairs)
     if number is not None and 0 <= number < len(workers):
         return number, None
     choices = ", ".join(f"{i} ({worker})" for i, worker in enumerate(workers)) or "none, the pool is empty"
     if number is not None:
         return number, f"asks for worker {number}, which the pool does not have; choose one of: {choices}"
+    if name is None:
+        return None, f"has {shown(literal)} for its worker; choose one of: {choices}"
     return None, f"names the worker {shown(literal)}, which the pool does not have; choose one of: {choices}"
 
 
@@ -87,7 +87,3 @@ def _named(literal: Literal, index: int) -> list[Repair]:
     if isinstance(literal, Word):
         return [repair("bare-word", f"{shown(literal)} was read as a name", literal.span), named]
     return [named]
-
-
-def _listed(numbers: Sequence[int]) -> str:
-    return ", ".join(map(str, numbers))

@@ -75,7 +75,6 @@ def seconds(text: str) -> float:
     [
         ("", "model_id = ["),
         ("", "subtasks = ['a "),
-        ("", "model_id = ['model_id = ['' "),
         ("subtasks = ['", "' "),
         ("", '{"steps": [{a #'),
     ],
