@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -15,12 +16,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
+from playwright.sync_api import BrowserContext, Locator, Page, expect, sync_playwright
 
 ROOT = Path(__file__).parents[2]
 CHROMIUM = next(filter(None, map(shutil.which, ("/usr/bin/chromium", "chromium", "google-chrome"))), None)
-QUIET = """--no-sandbox --disable-gpu --disable-background-networking --disable-component-update --disable-sync
-    --no-first-run""".split()
+QUIET = """--no-sandbox --disable-gpu --no-first-run
+    --disable-background-networking --disable-component-update --disable-sync""".split()
 
 pytestmark = [
     pytest.mark.browser,
@@ -122,33 +123,33 @@ def _wait_for(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
+def context() -> Iterator[BrowserContext]:
+    """One for all tests, as its cache spares every page the loading of the app's own scripts."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
-        yield browser
+        context = browser.new_context(viewport={"width": 1280, "height": 900})
+        context.set_default_timeout(15_000)
+        yield context
         browser.close()
 
 
 @pytest.fixture
-def open_page(server: str, browser: Browser) -> Iterator[Callable[..., Page]]:
+def open_page(server: str, context: BrowserContext) -> Iterator[Callable[..., Page]]:
     """Opens the demo; afterwards nothing may have been asked of another host or said to the console."""
     complaints: list[str] = []
-    context = browser.new_context(viewport={"width": 1280, "height": 900})
-    context.set_default_timeout(15_000)
+    page = context.new_page()
+    page.on("console", lambda message: complaints.append(message.text) if message.type != "log" else None)
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on(
+        "request", lambda request: complaints.append(request.url) if _foreign(request.url, server) else None
+    )
 
     def opened(query: str = "") -> Page:
-        page = context.new_page()
-        page.on("console", lambda message: complaints.append(message.text) if message.type != "log" else None)
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on(
-            "request",
-            lambda request: complaints.append(request.url) if _foreign(request.url, server) else None,
-        )
         page.goto(f"{server}/?{query}")
         return page
 
     yield opened
-    context.close()
+    page.close()
     assert complaints == []
 
 
@@ -162,9 +163,8 @@ def test_a_click_selects_at_once_and_python_hears_of_it(open_page):
     graph.click(4)
     assert graph.ask("selection") == {"step": 4, "edge": None}
     expect(page.get_by_text("graph 0 selected 4")).to_be_visible()
-    page.mouse.click(
-        *(edge + 12 for edge in (graph.root.bounding_box()["x"], graph.root.bounding_box()["y"]))
-    )
+    frame = graph.root.bounding_box()
+    page.mouse.click(frame["x"] + 20, frame["y"] + frame["height"] / 2)
     expect(page.get_by_text("graph 0 selected None")).to_be_visible()
 
 
@@ -220,7 +220,7 @@ def test_a_selected_edge_is_removed_by_key_and_by_button(open_page, means):
     else:
         page.keyboard.press(means)
     expect(page.get_by_text("'op': 'remove_access', 'from': 4, 'to': 5")).to_be_visible()
-    page.wait_for_function("([root]) => root.__fg.edges.length === 7", arg=[graph.root.element_handle()])
+    page.wait_for_function("([root]) => root.__fg.edges.length === 8", arg=[graph.root.element_handle()])
     assert graph.ask("selection.edge") is None
 
 
@@ -255,7 +255,7 @@ def test_the_keyboard_moves_opens_and_leaves(open_page):
     assert graph.ask("view.scale") > scale
     page.keyboard.press("f")
     page.wait_for_function(
-        "([root, scale]) => Math.abs(root.__fg.view.scale - scale) < 1e-6",
+        "([root, scale]) => Math.abs(root.__fg.view.scale - scale) < 1e-3",
         arg=[graph.root.element_handle(), scale],
     )
 
@@ -263,21 +263,18 @@ def test_the_keyboard_moves_opens_and_leaves(open_page):
 def test_the_cards_are_read_aloud(open_page):
     graph = Graph(open_page("state=running&selected=4"))
     option = graph.stage.get_by_role("option", selected=True)
-    expect(option).to_have_text(
-        "Step 5 of 6: Check every number against, worker critic-7b, running, "
-        + (option.text_content() or "").split("running, ")[1]
-    )
-    expect(option).to_contain_text("tok, reads steps 2, 3, 4")
+    name = r"Step 5 of 6: Check every number against, worker critic-7b, running, \d+ tok, reads steps 2, 3, 4"
+    expect(option).to_have_text(re.compile(name))
     assert graph.stage.get_attribute("aria-activedescendant") == option.get_attribute("id")
 
 
 def test_a_locked_graph_selects_but_does_not_edit(open_page):
     page = open_page("locked=1")
     graph = Graph(page)
-    graph.drag(3, 5)
-    graph.click(4)
+    graph.click(3)
     page.keyboard.press("Delete")
-    assert graph.ask("selected") == 4
+    graph.drag(3, 5)
+    assert graph.ask("selected") == 3
     assert graph.ask("stats.edits") == 0
     expect(graph.root.get_by_role("button", name="Add step")).to_be_hidden()
     expect(graph.root.get_by_role("button", name="Fit")).to_be_visible()
