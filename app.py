@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import gc
+import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -57,5 +58,9 @@ if runtime.exists():
     main()
 else:
     # Before the first session: switches off the automatic pages, which would flash and bypass this file.
+    # Streamlit warns that nobody is looking yet, which is the point.
+    context = logging.getLogger("streamlit.runtime.scriptrunner_utils.script_run_context")
+    context.disabled = True
     navigation()
+    context.disabled = False
     app = st.App(__file__, lifespan=lifespan)

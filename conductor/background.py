@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future
 from typing import Any, Protocol, TypeVar
 
 from conductor.engine.run import WorkflowRun
-from conductor.events import Event
+from conductor.events import Event, RunFinished
 from conductor.run_state import RunState, advance
 
 T = TypeVar("T")
@@ -41,22 +41,26 @@ class LiveRun:
         self._listen = listen
 
     async def follow(self, journal: Journal) -> None:
-        """Fold and keep the run's events to the end; the end waits until they are durable."""
+        """Fold and keep the run's events; the run reads finished only when all of them are durable."""
         kept: list[Future[None]] = []
         async for event in self._run.events():
             kept.append(journal.append(event))
+            if isinstance(event, RunFinished):
+                self.unsaved = await _first_failure(kept)
             self.state = advance(self.state, event)
             if self._listen is not None:
                 self._listen(event)
-        pending = [asyncio.wrap_future(future) for future in kept if not future.done()]
-        if pending:
-            await asyncio.wait(pending)
-        failures = (future.exception() for future in kept)
-        self.unsaved = next((str(error) for error in failures if error is not None), None)
 
     def cancel(self) -> None:
         """Stop the run; called in the loop's thread."""
         self._run.cancel()
+
+
+async def _first_failure(kept: Sequence[Future[None]]) -> str | None:
+    """Wait until every write has ended; why the first of them failed."""
+    await asyncio.gather(*(asyncio.wrap_future(write) for write in kept), return_exceptions=True)
+    failures = (write.exception() for write in kept)
+    return next((str(error) for error in failures if error is not None), None)
 
 
 class Background:

@@ -99,8 +99,8 @@ class RunState:
 
     @property
     def usage(self) -> Usage:
-        """Tokens of the calls this run made; reused steps cost nothing; unknown makes the sum unknown."""
-        called = [step.usage for step in self.steps if step.started_at is not None and not step.reused]
+        """Tokens of the calls that ended; reused steps cost nothing; unknown makes the sum unknown."""
+        called = [step.usage for step in self.steps if step.started_at is not None and step.done]
         return sum(called, Usage(prompt_tokens=0, completion_tokens=0))
 
     @property

@@ -11,6 +11,7 @@ from pages.components.inspector import inspector
 from pages.components.plan_panel import plan_panel, rejected_plan
 from pages.components.services import workbench
 from pages.components.session_view import SessionView
+from pages.components.shortcuts import shortcuts
 from pages.components.sidebar import open_session, sidebar
 from pages.components.state import TabState, plain
 from pages.components.toolbar import toolbar
@@ -29,7 +30,9 @@ def page() -> None:
         st.error(plain(str(error)), icon=":material/error:")
         st.button("Try again", icon=":material/refresh:")
         return
-    load_library()
+    with st.container(key="machinery"):
+        load_library()
+        shortcuts()
     if tab.session is not None and "query" not in st.session_state:
         open_session(bench, tab, tab.session)
     sidebar(bench, tab)

@@ -65,22 +65,34 @@ class Workbench:
             max_steps=max_steps,
         )
         end = self.background.wait(self._planning(request, listen))
-        card = self.conductor.card
-        failed = isinstance(end, PlanningFailed)
-        kept = self.store.add_plan(
-            session,
-            planner=card.name,
-            planner_kind=card.kind,
-            report=None if failed else end.report,
-            failure=end.message if failed else None,
-            usage=Usage() if failed else end.usage,
-            seconds=None if failed else end.seconds,
-        )
+        kept = self._keep_plan(session, end)
         if kept.report is not None and kept.report.workflow is not None:
             self.store.add_revision(
                 session, kept.report.workflow, origin="conductor", note="Planned", plan=kept.id
             )
         return kept
+
+    def _keep_plan(self, session: str, end: WorkflowPlanned | PlanRejected | PlanningFailed) -> Plan:
+        card = self.conductor.card
+        if isinstance(end, PlanningFailed):
+            return self.store.add_plan(
+                session,
+                planner=card.name,
+                planner_kind=card.kind,
+                report=None,
+                failure=end.message,
+                usage=Usage(),
+                seconds=None,
+            )
+        return self.store.add_plan(
+            session,
+            planner=card.name,
+            planner_kind=card.kind,
+            report=end.report,
+            failure=None,
+            usage=end.usage,
+            seconds=end.seconds,
+        )
 
     async def _planning(
         self, request: PlanRequest, listen: Listener | None

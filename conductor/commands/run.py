@@ -26,9 +26,17 @@ from conductor.events import (
     StepReused,
     StepStarted,
 )
-from conductor.run_state import RunState
+from conductor.run_state import RunState, RunStatus
 from storage import Session
 from storage.workbench import Workbench
+
+_ENDS: dict[RunStatus, str] = {
+    "running": "the run has not ended",
+    "finished": "the run finished",
+    "failed": "the run failed",
+    "cancelled": "the run was stopped",
+    "interrupted": "the run was interrupted",
+}
 
 
 def add_to(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
@@ -144,7 +152,7 @@ def _report(options: argparse.Namespace, workbench: Workbench, *, session: Sessi
     if state.answer is not None:
         print(state.answer)
     else:
-        print(f"conductor: the run was {state.status}; there is no answer.", file=sys.stderr)
+        print(f"conductor: {_ENDS[state.status]}; there is no answer.", file=sys.stderr)
     if state.warning:
         print(f"conductor: {state.warning}", file=sys.stderr)
     if label:

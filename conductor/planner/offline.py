@@ -116,7 +116,7 @@ def _comparison(query: str) -> Ruling | None:
     if len(items) < 2:
         return None
     asked = ", ".join(items[:-1]) + f" and {items[-1]}"
-    drafts = [Draft("facts", f"State what is known of {item} for the comparison.") for item in items]
+    drafts = [Draft("facts", f"{item}: state the facts that the comparison needs.") for item in items]
     everything = tuple(range(len(items)))
     drafts.append(Draft("text", f"Compare {asked}: merge the answers into one, point by point.", everything))
     return Ruling(

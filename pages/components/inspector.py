@@ -155,12 +155,11 @@ def _step_buttons(editor: Editor, step: int, *, locked: bool) -> None:
 
 
 def _output(view: SessionView, step: int, state: StepState | None, *, label: str | None) -> None:
-    st.markdown("**Output**")
-    key = f"output-{view.session.id}-{step}"
     if state is None or (not state.text and state.status in ("waiting", "running")):
-        waits = {"running": "Its worker has been asked; no text yet."}
         said = "Not run yet." if view.state is None else "Will run at the next rerun."
-        st.caption(waits.get(state.status, "Waits for the steps it reads.") if state else said)
+        waits = {"running": "Its worker has been asked; no text yet.", "waiting": "Waits for what it reads."}
+        st.markdown("**Output**")
+        st.caption(waits[state.status] if state is not None and view.live else said)
         return
     if state.message:
         st.error(plain(state.message), icon=":material/error:")
@@ -170,21 +169,28 @@ def _output(view: SessionView, step: int, state: StepState | None, *, label: str
     if state.status == "empty":
         st.caption("The worker answered with nothing; nothing is passed on.")
     if state.text:
-        passage(state.text, key=key, label="Output", live=state.status == "running", height=280)
+        passage(
+            state.text,
+            key=f"output-{view.session.id}-{step}",
+            label="Output",
+            notes=["reused"] if state.reused else [],
+            live=state.status == "running",
+            height=280,
+        )
     st.caption(plain(" · ".join(_facts(state, label))))
 
 
 def _facts(state: StepState, label: str | None) -> list[str]:
     facts = []
     if state.reused and state.output is not None:
-        facts.append(f"reused from run {state.output.run[:8]}")
+        facts.append(f"made in run {state.output.run[:8]}")
     if state.seconds is not None:
         facts.append(duration(state.seconds))
-    tokens = state.usage.total
     if state.output is not None:
+        tokens = state.usage.total
         facts.append("tokens -" if tokens is None else f"{tokens:,} tokens")
     if state.worker_kind is not None and state.worker_kind != "model":
-        facts.append(label or f"{state.worker_kind} worker, no model is called")
+        facts.append(label or f"{state.worker_kind}, no model is called")
     return facts
 
 

@@ -7,7 +7,9 @@ export default function (component) {
   const root = parentElement.querySelector(".passage");
   const body = root.querySelector(".passage-body");
   root.classList.toggle("framed", data.framed);
-  root.classList.toggle("copyable", data.copy);
+  root.querySelector(".passage-head").hidden = !data.heading && !data.copy && !data.notes.length;
+  root.querySelector(".passage-heading").textContent = data.heading ? data.label : "";
+  root.querySelector(".passage-notes").replaceChildren(...data.notes.map(note));
   body.style.maxHeight = data.height ? `${data.height}px` : "";
   body.setAttribute("aria-label", data.label);
   body.setAttribute("aria-live", data.live ? "polite" : "off");
@@ -16,6 +18,13 @@ export default function (component) {
   button.hidden = !data.copy;
   button.setAttribute("aria-label", `Copy ${data.label.toLowerCase()}`);
   button.onclick = () => copy(body.textContent, button);
+}
+
+function note(text) {
+  const chip = document.createElement("span");
+  chip.className = "passage-note";
+  chip.textContent = text;
+  return chip;
 }
 
 function write(body, parts, live) {

@@ -12,10 +12,11 @@ from typing import Literal, NamedTuple
 import streamlit as st
 
 _HERE = Path(__file__).parent
-_HTML = (
-    '<div class="passage"><div class="passage-body" tabindex="0" role="region"></div>'
-    '<button class="passage-copy" type="button">Copy</button></div>'
-)
+_HTML = """<div class="passage">
+<div class="passage-head"><span class="passage-heading"></span><span class="passage-notes"></span>
+<button class="passage-copy" type="button">Copy</button></div>
+<div class="passage-body" tabindex="0" role="region"></div>
+</div>"""
 
 Tone = Literal["", "quiet", "query", "seen", "task"]
 
@@ -41,16 +42,23 @@ def passage(
     *,
     key: str,
     label: str,
+    notes: Sequence[str] = (),
+    heading: bool = True,
     framed: bool = True,
     copy: bool = True,
     live: bool = False,
     height: int | None = None,
 ) -> None:
-    """Show `text`; `label` names it for screen readers, `height` (pixels) makes it scroll inside."""
+    """Show `text` under its `label` and `notes` (what must be said of it, such as "offline").
+
+    Without `heading` the label is for screen readers only. `height` (pixels) makes the text scroll inside.
+    """
     parts = [Stretch(text)] if isinstance(text, str) else text
     data = {
         "parts": [list(part) for part in parts],
         "label": label,
+        "notes": list(notes),
+        "heading": heading,
         "framed": framed,
         "copy": copy,
         "live": live,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import streamlit as st
 
 from conductor.errors import ConductorError
-from conductor.plan import PlanReport
 from conductor.workflow import Step, Workflow
 from pages.components.passage import passage
 from pages.components.state import TabState, plain
@@ -18,22 +17,23 @@ def plan_panel(plan: Plan) -> None:
     report = plan.report
     if report is None or not report.ok:
         return
-    repairs = len(report.repairs)
-    said = f"Plan by {plain(plan.planner)}" + (f" · {repairs} repaired" if repairs else "")
-    with st.expander(said, icon=":material/psychology_alt:", expanded=True, key="plan-panel"):
-        _reasoning(plan, report)
+    with st.container(border=True, key="plan-panel", gap="small"):
+        text = "\n\n".join(part for part in (report.thinking, report.reasoning) if part)
+        with st.container(horizontal=True, vertical_alignment="top"):
+            with st.container(width="stretch"):
+                passage(
+                    text or "The Conductor gave no reasoning.",
+                    key=f"reasoning-{plan.id}",
+                    label="Reasoning",
+                    notes=[plan.planner],
+                    framed=False,
+                    copy=False,
+                    height=140,
+                )
+            with st.popover("As written", type="tertiary", icon=":material/notes:"):
+                passage(report.text, key=f"completion-{plan.id}", label="Completion as written", height=300)
         for repair in report.repairs:
             st.caption(f":material/build: {plain(repair.kind)}: {plain(repair.detail)}")
-        with st.popover("Completion as written", type="tertiary"):
-            passage(report.text, key=f"completion-{plan.id}", label="Completion", height=300)
-
-
-def _reasoning(plan: Plan, report: PlanReport) -> None:
-    text = "\n\n".join(part for part in (report.thinking, report.reasoning) if part)
-    if text:
-        passage(text, key=f"reasoning-{plan.id}", label="Reasoning", framed=False, copy=False, height=140)
-    else:
-        st.caption("The Conductor gave no reasoning.")
 
 
 def rejected_plan(bench: Workbench, tab: TabState, session: Session, plan: Plan) -> None:

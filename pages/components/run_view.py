@@ -75,11 +75,11 @@ def streaming(state: RunState) -> None:
         return
     for at, step in enumerate(state.steps):
         if step.status == "running":
-            st.caption(plain(f"{step_name(state.workflow, at)} · {state.workflow.steps[at].worker}"))
             passage(
                 step.text or "Waiting for the first words…",
                 key=f"stream-{state.run}-{at}",
-                label=f"Step {at + 1} so far",
+                label=step_name(state.workflow, at),
+                notes=[state.workflow.steps[at].worker],
                 copy=False,
                 live=True,
                 height=130,
@@ -94,13 +94,10 @@ def outcome(view: SessionView, *, label: str | None) -> None:
     _what_happened(state, state.workflow)
     if state.answer is None:
         return
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.markdown("**Answer**")
-        if not view.as_run:
-            st.badge("of the run before your edits", icon=":material/history:", color="orange")
-        if label:
-            st.badge(label, icon=":material/cloud_off:", color="gray")
-    passage(state.answer, key=f"answer-{state.run}", label="Answer")
+    notes = [] if view.as_run else ["of the run before your edits"]
+    if label:
+        notes.append(label)
+    passage(state.answer, key=f"answer-{state.run}", label="Answer", notes=notes)
     if state.warning:
         st.caption(plain(state.warning))
 

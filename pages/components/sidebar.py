@@ -37,7 +37,7 @@ def sidebar(bench: Workbench, tab: TabState) -> None:
             icon=":material/account_tree:",
             type="primary",
             width="stretch",
-            shortcut="Mod+Enter",
+            help="Ctrl+Enter",
             on_click=plan_query,
             args=(bench, tab),
         )
@@ -47,6 +47,7 @@ def sidebar(bench: Workbench, tab: TabState) -> None:
                 key="plan-and-run",
                 icon=":material/play_arrow:",
                 width="stretch",
+                help="Ctrl+Shift+Enter",
                 on_click=plan_query,
                 args=(bench, tab),
                 kwargs={"run": True},

@@ -52,18 +52,20 @@ def _summary(view: SessionView) -> str:
 
 def _history(bench: Workbench, tab: TabState, view: SessionView) -> None:
     for name, key, target, act in (
-        ("Undo", "Mod+Z", view.undo, editing.undo),
-        ("Redo", "Mod+Shift+Z", view.redo, editing.redo),
+        ("Undo", "Ctrl+Z", view.undo, editing.undo),
+        ("Redo", "Ctrl+Shift+Z", view.redo, editing.redo),
     ):
         of = view.head if name == "Undo" else target
+        tip = (
+            f"{name} ({key}): {plain(of.note)}"
+            if target is not None and of is not None
+            else f"Nothing to {name.lower()}"
+        )
         st.button(
             "",
             key=name.lower(),
             icon=f":material/{name.lower()}:",
-            help=f"{name}: {plain(of.note)}"
-            if target is not None and of is not None
-            else f"Nothing to {name.lower()}",
-            shortcut=key,
+            help=tip,
             disabled=view.live or target is None,
             on_click=act,
             args=(bench, tab, view.session.id),
@@ -96,13 +98,13 @@ def _menu(bench: Workbench, tab: TabState, view: SessionView) -> None:
         icon=":material/download:",
         on_click="ignore",
     )
-    if view.state is not None:
+    if view.state is not None and not view.live:
         st.button(
-            "Run anew",
+            "",
             key="run-anew",
             icon=":material/restart_alt:",
-            help="Call every step again, reusing nothing",
-            disabled=view.live or view.problem is not None,
+            help="Run every step anew, reusing nothing",
+            disabled=view.problem is not None,
             on_click=_start,
             args=(bench, tab, view.session.id),
             kwargs={"anew": True},

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.components.sidebar import plan_query
-from pages.components.state import TabState
+from pages.components.state import TabState, plain
 from storage.workbench import Workbench
 
 EXAMPLES: tuple[tuple[str, str, str], ...] = (
@@ -24,18 +24,18 @@ def welcome(bench: Workbench, tab: TabState) -> None:
             "Review it, change it, run it; a rerun calls only what your change touched."
         )
         for column, (icon, query, shape) in zip(st.columns(len(EXAMPLES)), EXAMPLES, strict=True):
-            with column, st.container(border=True):
-                st.caption(f"{icon} {shape}")
+            with column.container(gap="small"):
                 st.button(
-                    query.replace("*", "\\*"),
+                    plain(query),
                     key=f"example-{query}",
+                    icon=icon,
                     width="stretch",
                     on_click=plan_query,
                     args=(bench, tab),
                     kwargs={"query": query},
                 )
+                st.caption(shape)
         if bench.pool.label:
             st.caption(
-                f":material/cloud_off: The pool is {bench.pool.label}: built-in experts compute the answers. "
-                "The README says how to add a model."
+                f":material/cloud_off: This pool is {bench.pool.label}. The README says how to add one."
             )

@@ -16,12 +16,10 @@ class Pointer {
 
   pressed(event) {
     const { graph } = this;
-    graph.stage.focus({ preventScroll: true });
     if (event.button !== 0) return;
     const step = graph.portAt(graph.view.inside(event.clientX, event.clientY));
     if (step !== null) {
       event.stopImmediatePropagation();
-      event.preventDefault();
       this.link(step, event);
     } else {
       this.follow({ up: (end) => {
