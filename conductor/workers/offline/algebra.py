@@ -77,6 +77,8 @@ def _answer_roots(x: sp.Symbol, roots: Sequence[sp.Expr]) -> Iterator[str]:
     if not roots:
         yield "Answer: no solution"
         return
+    if any(root.has(sp.Float) for root in roots):
+        yield "No exact form was found; the roots are numeric, to twelve digits."
     for root in roots:
         if root.is_real and not root.is_Rational and not root.is_Float and (decimal := about(root)):
             yield f"{written(root)} is {decimal}"

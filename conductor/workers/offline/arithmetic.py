@@ -5,6 +5,7 @@ Each function yields short lines of working and then the line `Answer: ...`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 
 import sympy as sp
@@ -158,3 +159,15 @@ def divisors(problem: Problem) -> Iterator[str]:
     yield f"{abs(number)} = {_product(powers) or 1}"
     yield f"Number of divisors: {len(found)}"
     yield f"Answer: {', '.join(map(str, found))}"
+
+
+def divisor_count(problem: Problem) -> Iterator[str]:
+    """How many positive divisors a whole number has."""
+    number = abs(whole(expression_of(problem.formulas[0]), "A number of divisors"))
+    if number == 0:
+        yield "Every whole number divides 0."
+        yield "Answer: infinitely many"
+        return
+    powers = sp.factorint(number)
+    yield f"{number} = {_product(powers) or 1}; add one to each exponent and multiply"
+    yield f"Answer: {math.prod(power + 1 for power in powers.values())}"

@@ -81,7 +81,7 @@ TOKEN = re.compile(
     r"|(?P<sign><=|>=|!=|==|\*\*|[-+*/^!%(),|=<>])"
 )
 _GLUED = re.compile(rf"([a-z])({'|'.join(sorted(FUNCTIONS, key=len, reverse=True))})")
-_LETTERS = re.compile(r"[xyz]{2,3}|[abc]{2,3}")
+_LETTERS = re.compile(r"[xyz]{2,3}|[abc]{2,3}|a[xyz]|b[xz]|c[xyz]")
 _RELATIONS: dict[str, Sign] = {
     "=": "=", "==": "=", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="
 }  # fmt: skip

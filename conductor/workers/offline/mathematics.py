@@ -35,7 +35,8 @@ UNSOLVED = (
 
 _WORKING: dict[Operation, Callable[[Problem], Iterator[str]]] = {
     "value": arithmetic.value, "claim": arithmetic.claim, "is prime": arithmetic.is_prime,
-    "divisors": arithmetic.divisors, "solve": algebra.solve, "simplify": algebra.simplify,
+    "divisors": arithmetic.divisors, "divisor count": arithmetic.divisor_count,
+    "solve": algebra.solve, "simplify": algebra.simplify,
     "expand": algebra.expand, "factor": algebra.factor, "derivative": calculus.derivative,
     "integral": calculus.integral, "limit": calculus.limit, "sum": calculus.total,
     "product": calculus.product, "series": calculus.series,
@@ -124,7 +125,8 @@ def stated(problem: Problem) -> str:
 
 
 _VERBS: dict[Operation, str] = {
-    "value": "", "claim": "", "is prime": "is this prime: ", "divisors": "divisors of ", "solve": "solve ",
+    "value": "", "claim": "", "is prime": "is this prime: ", "divisors": "divisors of ",
+    "divisor count": "number of divisors of ", "solve": "solve ",
     "simplify": "simplify ", "expand": "expand ", "factor": "factor ", "derivative": "derivative of ",
     "integral": "integral of ", "limit": "limit of ", "sum": "sum of ", "product": "product of ",
     "series": "power series of ",
@@ -170,7 +172,8 @@ def _kind(problem: Problem) -> str:
 
 _KINDS: dict[Operation, str] = {
     "value": "calculation", "claim": "comparison of two numbers", "is prime": "primality test",
-    "divisors": "divisors of a number", "solve": "equation", "simplify": "simplification",
+    "divisors": "divisors of a number", "divisor count": "number of divisors",
+    "solve": "equation", "simplify": "simplification",
     "expand": "expansion", "factor": "factorisation", "derivative": "derivative", "integral": "integral",
     "limit": "limit", "sum": "sum", "product": "product", "series": "power series",
 }  # fmt: skip
@@ -179,6 +182,7 @@ _METHODS: dict[Operation, str] = {
     "claim": "evaluate both sides and compare them.",
     "is prime": "test divisors up to the square root.",
     "divisors": "factor into primes and combine the powers.",
+    "divisor count": "factor into primes, add one to each exponent and multiply.",
     "solve": "bring everything to one side, eliminate one unknown after the other, put the results back in.",
     "simplify": "combine like terms and cancel common factors.",
     "expand": "multiply out and combine like powers.",

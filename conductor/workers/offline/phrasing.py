@@ -63,6 +63,7 @@ _WORDS: tuple[tuple[str, str], ...] = (
     (r"\bis (?:less|smaller) than\b", "<"),
     (r"\bis (?:greater|more|larger) than\b", ">"),
     (r"\s*\bper ?cent\b", "%"),
+    (r"(\d+(?:\.\d+)?)\s*%\s*off(?: of)?\s*(?=\d)", r"(1 - \1/100) * "),
     (r"%\s*of\b", "% *"),
     (r"\b(\d+\s*/\s*\d+)\s+of\b", r"(\1) *"),
     (r"\bhalf (?:of )?(?=[\d(])", "(1/2)* "),
@@ -172,6 +173,13 @@ def _longest(run: list[_Piece]) -> Passage | None:
             continue
         return Passage(pieces[0].start, pieces[-1].end, content)
     return None
+
+
+def cut_off(text: str, passage: Passage) -> bool:
+    """Whether a sign beside the passage shows that only a part of a formula was understood."""
+    before, after = text[: passage.start].rstrip()[-1:], text[passage.end :].lstrip()[:1]
+    hanging = text[passage.start] == "+" or (text.startswith("- ", passage.start) and before.isalpha())
+    return hanging or bool(before and before in "+*/^=<>") or bool(after and after in "+-*/^=<>")
 
 
 _ASKING = frozenset(

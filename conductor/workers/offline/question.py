@@ -21,14 +21,14 @@ from conductor.workers.offline.formula import (
     parse_formula,
     variables_of,
 )
-from conductor.workers.offline.phrasing import passages_of, plain_formulas, unread_words
+from conductor.workers.offline.phrasing import cut_off, passages_of, plain_formulas, unread_words
 
 MAX_CHARACTERS = 5_000
 """Longer texts are no formula questions and are not read."""
 
 Operation = Literal[
     "value", "claim", "solve", "derivative", "integral", "limit", "sum", "product", "series",
-    "simplify", "expand", "factor", "is prime", "divisors",
+    "simplify", "expand", "factor", "is prime", "divisors", "divisor count",
 ]  # fmt: skip
 
 
@@ -88,12 +88,23 @@ _NAMED: tuple[tuple[str, Operation], ...] = (
 )
 
 
+_DEFINITION = re.compile(r"\b[fgh]\s*\([a-z]\)\s*=(?!=)")
+_FURTHER = re.compile(
+    r"\b(?:divide|multiply|add|subtract|increase|decrease|maxim\w+|minim\w+|optim\w+|double|halve)\b",
+    re.IGNORECASE,
+)
+"""Words that ask for more than the formula beside them."""
+
+
 # -- what formulas say without a word -----------------------------------------------------------
 
 
 def _implied(plain: str) -> Problem | None:
     """A lone formula is evaluated, relations are solved; "y at x = 3" puts the numbers in."""
+    plain = _DEFINITION.sub("", plain)
     passages = passages_of(plain)
+    if _FURTHER.search(plain) or any(cut_off(plain, passage) for passage in passages):
+        return None
     unread = unread_words(plain, passages)
     contents = [passage.content for passage in passages if passage.concrete]
     relations = [relation for content in contents if isinstance(content, tuple) for relation in content]
@@ -303,6 +314,21 @@ def _roots(match: re.Match[str]) -> Problem | None:
     return Problem("solve", relations=(Relation(passages[0].content, "=", Number("0")),))
 
 
+def _divisible(match: re.Match[str]) -> Problem | None:
+    left, right = _formula(match["left"]), _formula(match["right"])
+    if left is None or right is None:
+        return None
+    return Problem("claim", relations=(Relation(Binary("mod", left, right), "=", Number("0")),))
+
+
+def _at_point(match: re.Match[str]) -> Problem | None:
+    """A function defined in words, f(x) = ..., asked for at a number."""
+    body, point = _formula(match["body"]), _formula(match["at"])
+    if body is None or point is None or variables_of(body) != {match["name"]} or variables_of(point):
+        return None
+    return Problem("value", (substituted(body, match["name"], point),))
+
+
 def _inverse(match: re.Match[str]) -> Problem | None:
     value, modulus = _formula(match["left"]), _formula(match["right"])
     return (
@@ -334,7 +360,7 @@ _READERS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Problem | None]
     (re.compile(pattern, re.IGNORECASE | re.DOTALL), read)
     for pattern, read in (
         (r"(?:(?P<order>first|second|third|fourth|fifth) )?"
-         r"(?:\bderivative\b|\bdifferentiate\b|\bd/d(?P<over>[a-z])\b)"
+         r"(?:\bderivative\b|\bdifferentiate\b|\bd[a-z]?/d(?P<over>[a-z])\b)"
          + _REST, _derivative),
         (r"(?:\bintegral\b|\bintegrate\b|\bantiderivative\b|∫)" + _REST, _integral),
         (r"\blim(?:it)?\b(?: of)?(?P<body>.+?)\bas (?P<name>[a-z])\b\s*(?:approaches|tends to|goes to|->)"
@@ -345,6 +371,10 @@ _READERS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Problem | None]
         (r"\bsum of (?:all )?(?:the )?first (?P<count>\d+) "
          r"(?P<which>(?:positive |natural |whole |odd |even )*"
          r"(?:integers|numbers|squares|cubes|square numbers|cube numbers))", _first_numbers),
+        (r"\bsum of (?:the )?(?P<which>squares|cubes) of (?:the )?first (?P<count>\d+)", _first_numbers),
+        (r"\bis (?P<left>.+?) divisible by (?P<right>.+)", _divisible),
+        (r"\b(?P<f>[fgh])\((?P<name>[a-z])\)\s*=(?P<body>.+?)[,;.]?\s+(?:and |then )?"
+         r"(?:what|find|compute|calculate|evaluate)\b.*?\b(?P=f)\((?P<at>[^()]+)\)", _at_point),
         (r"\bsum of (?:all )?(?:the )?(?:integers|numbers|whole numbers|natural numbers) "
          r"(?:from|between) (?P<low>\d+) (?:to|and) (?P<high>\d+)", _number_range),
         (r"\b(?:taylor|maclaurin|power) (?:series|expansion)\b" + _REST, _series),
@@ -367,6 +397,8 @@ _READERS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Problem | None]
         (r"\b(?:prime )?factori[sz]ation\b" + _REST, _on_formula("factor")),
         (r"\bprime factors\b" + _REST, _on_formula("factor")),
         (r"\bfactor(?:i[sz]e)?\b(?!s)" + _REST, _on_formula("factor")),
+        (r"\b(?:how many|number of) (?:positive )?(?:divisors|factors)\b(?P<rest>.+)",
+         _on_formula("divisor count")),
         (r"\b(?:divisors|factors)\b" + _REST, _on_formula("divisors")),
         (r"\bexpand\b" + _REST, _on_formula("expand")),
         (r"\bsimplify\b" + _REST, _on_formula("simplify")),
