@@ -127,3 +127,15 @@ def test_a_visible_fact_is_checked(response: str, verdict: str, last: str) -> No
         Task(query="What is the capital of France?", instruction="Check.", seen=seen(response))
     )
     assert lines == ["In the table: Capital of France: Paris", verdict, f"Answer: {last}"]
+
+
+def test_a_response_that_tells_a_part_of_the_facts_rightly_is_no_mistake() -> None:
+    told = "\n".join(facts(Task(query="", instruction="State what is known of Peru.")))
+    lines = fact_check(Task(query="Compare Peru and Chile", instruction="Check.", seen=seen(told)))
+    assert lines is not None
+    assert "Verified: step 1 (facts) says the same." in lines
+    assert "Santiago" in lines[-1]
+    wrong = told.replace("Lima", "Quito")
+    corrected = fact_check(Task(query="Compare Peru and Chile", instruction="Check.", seen=seen(wrong)))
+    assert corrected is not None
+    assert any(line.startswith("Correction: ") for line in corrected)

@@ -13,7 +13,7 @@ from conductor.workers.offline.arithmetic import factors
 from conductor.workers.offline.expression import difference_of, expression_of
 from conductor.workers.offline.formula import Relation, relation_text
 from conductor.workers.offline.notation import about, roots_written, set_written, written
-from conductor.workers.offline.question import Problem
+from conductor.workers.offline.problem import Problem
 
 MAX_EXPANDED_TERMS = 2_000
 

@@ -21,7 +21,7 @@ from conductor.workers.offline.formula import (
     formula_text,
 )
 from conductor.workers.offline.notation import about, decimal_of, written
-from conductor.workers.offline.question import Problem
+from conductor.workers.offline.problem import Problem
 
 MAX_DIVISORS = 10_000
 

@@ -12,7 +12,7 @@ import sympy as sp
 from conductor.errors import QueryError
 from conductor.workers.offline.expression import expression_of
 from conductor.workers.offline.notation import about, written
-from conductor.workers.offline.question import Problem
+from conductor.workers.offline.problem import Problem
 
 MAX_ORDER = 20
 MAX_FACTORS = 2_000

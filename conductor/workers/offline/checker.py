@@ -18,7 +18,8 @@ from conductor.workers.offline.formula import Name, Node, variables_of
 from conductor.workers.offline.mathematics import MAX_UNREAD_EXPLICIT, attempted, stated
 from conductor.workers.offline.numeric import Numeric, close, evaluate, is_prime
 from conductor.workers.offline.phrasing import passages_of, plain_formulas
-from conductor.workers.offline.question import Problem, read_problem
+from conductor.workers.offline.problem import Problem
+from conductor.workers.offline.question import read_problem
 from conductor.workers.offline.task import SeenAnswer, Task, answer_in
 
 NOTHING_VISIBLE = "I cannot see any answer to check. Let this step read the step whose answer it shall check."

@@ -126,14 +126,23 @@ def fact_check(task: Task) -> list[str] | None:
     right = next(line for line in expected if line.startswith("Answer: ")).removeprefix("Answer: ")
     told = [line for line in expected if not line.startswith("Answer: ")]
     lines = [f"In the table: {line}" for line in told]
-    answer = None
+    values = _key_values(told, right)
+    answer = right
     for each in task.answers:
-        if all(key_of(value) in key_of(each.seen.response) for value in _key_values(told, right)):
+        complete = all(key_of(value) in key_of(each.seen.response) for value in values)
+        if complete or _repeats_table(each.seen.response):
             lines.append(f"Verified: {each.source} says the same.")
-            answer = each.text
+            answer = each.text if complete else answer
         else:
             lines.append(f"Correction: {each.source} says {each.text}. The right answer is {right}.")
-    return [*lines, f"Answer: {answer if answer is not None else right}"]
+    return [*lines, f"Answer: {answer}"]
+
+
+def _repeats_table(response: str) -> bool:
+    """Whether a response consists of told facts, all of which stand in the table."""
+    told = [line for line in response.splitlines() if line.startswith(tuple(_TITLES.values()))]
+    held = {fact_line(country, of) for country in named_countries(response) for of in PROPERTIES}
+    return bool(told) and held.issuperset(told)
 
 
 def _key_values(told: Sequence[str], right: str) -> list[str]:

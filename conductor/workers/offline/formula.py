@@ -7,7 +7,7 @@ gives a tree to SymPy, `numeric.py` evaluates it in plain Python.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, assert_never
 
 from conductor.errors import FormatError
@@ -327,3 +327,18 @@ def variables_of(node: Node | Relation) -> frozenset[str]:
             return frozenset().union(*map(variables_of, arguments))
         case _:
             assert_never(node)
+
+
+def substituted(node: Node, name: str, value: Node) -> Node:
+    """The tree with a name replaced by another tree."""
+    match node:
+        case Name(text) if text == name:
+            return value
+        case Binary(sign, left, right):
+            return Binary(sign, substituted(left, name, value), substituted(right, name, value))
+        case Call(function, arguments):
+            return Call(function, tuple(substituted(each, name, value) for each in arguments))
+        case Number() | Name():
+            return node
+        case _:
+            return replace(node, operand=substituted(node.operand, name, value))

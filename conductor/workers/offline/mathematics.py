@@ -14,7 +14,8 @@ from conductor.errors import FormatError, QueryError
 from conductor.workers.offline import algebra, arithmetic, calculus
 from conductor.workers.offline.formula import formula_text, relation_text, variables_of
 from conductor.workers.offline.phrasing import passages_of, plain_formulas
-from conductor.workers.offline.question import Operation, Problem, named_operation, read_problem
+from conductor.workers.offline.problem import Operation, Problem
+from conductor.workers.offline.question import named_operation, read_problem
 from conductor.workers.offline.task import Task
 
 MAX_UNREAD = 4
