@@ -98,7 +98,7 @@ class _Scale:
 _SCALES: Mapping[tuple[Density, Direction], _Scale] = {
     ("full", "down"): _Scale(236, 84, 32, 22, 14, 46, 40, 5),
     ("full", "right"): _Scale(236, 84, 26, 22, 14, 60, 30, 6),
-    ("compact", "down"): _Scale(300, 34, 24, 18, 10, 20, 8, 5),
+    ("compact", "down"): _Scale(300, 34, 24, 18, 10, 20, 8, 4),
     ("compact", "right"): _Scale(176, 48, 18, 14, 10, 36, 20, 12),
 }
 

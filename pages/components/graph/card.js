@@ -46,7 +46,7 @@ function drawCard(ctx, card, look) {
   const { theme, selected, dimmed, target, scale } = look;
   ctx.save();
   ctx.globalAlpha = dimmed ? 0.38 : 1;
-  drawPlate(ctx, card, theme, selected || target, scale);
+  drawPlate(ctx, card, theme, { accented: selected || target, dimmed, scale });
   ctx.textBaseline = "middle";
   ctx.textAlign = "left";
   ctx.direction = "ltr";
@@ -57,12 +57,13 @@ function drawCard(ctx, card, look) {
   ctx.restore();
 }
 
-function drawPlate(ctx, card, theme, accented, scale) {
+function drawPlate(ctx, card, theme, { accented, dimmed, scale }) {
   const { left, top, width, height } = card;
   const radius = Math.min(10, height / 3.4);
   ctx.beginPath();
   ctx.roundRect(left, top, width, height, radius);
-  ctx.shadowColor = theme.dark ? "rgba(0,0,0,.45)" : "rgba(24,28,50,.13)";
+  // The shadow of a translucent plate would show through it.
+  if (!dimmed) ctx.shadowColor = theme.dark ? "rgba(0,0,0,.45)" : "rgba(24,28,50,.13)";
   ctx.shadowBlur = (accented ? 16 : 7) * scale;
   ctx.shadowOffsetY = 2 * scale;
   ctx.fillStyle = theme.face;

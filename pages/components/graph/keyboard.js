@@ -17,7 +17,7 @@ function keyAction(graph, key) {
     graph.select(step);
     graph.view.reveal(cards[step]);
   };
-  if (ARROWS[key]) return go(selected === null ? 0 : neighbour(cards, selected, ARROWS[key]));
+  if (ARROWS[key]) return go(selected === null ? 0 : neighbour(cards, selected, ARROWS[key], graph.down));
   switch (key) {
     case "Home": return go(0);
     case "End": return go(cards.length - 1);
@@ -32,15 +32,15 @@ function keyAction(graph, key) {
   }
 }
 
-// The next card that way: one beside it in the same row, else the nearest row, and there the nearest card.
-function neighbour(cards, from, [dx, dy]) {
+// The next card that way. Within a row, the neighbour; between rows, the nearest card of the next row.
+function neighbour(cards, from, [dx, dy], down) {
   const here = cards[from];
   const ahead = (card) => (card.x - here.x) * dx + (card.y - here.y) * dy;
   const aside = (card) => Math.abs((card.x - here.x) * dy) + Math.abs((card.y - here.y) * dx);
   const onward = cards.filter((card) => ahead(card) > 1).sort((a, b) => ahead(a) - ahead(b));
-  const level = onward.find((card) => aside(card) < 1);
-  const depth = dx ? here.width : here.height;
-  const nearest = onward.filter((card) => ahead(card) - ahead(onward[0]) < depth / 2).sort((a, b) => aside(a) - aside(b));
-  const rowIsAcross = cards.some((card) => card !== here && (dx ? card.y === here.y : card.x === here.x));
-  return (rowIsAcross && level ? level : nearest[0] ?? here).step;
+  const withinRow = down ? dx !== 0 : dy !== 0;
+  const row = withinRow
+    ? onward.filter((card) => aside(card) < 1).slice(0, 1)
+    : onward.filter((card) => ahead(card) - ahead(onward[0]) < 1).sort((a, b) => aside(a) - aside(b));
+  return (row[0] ?? here).step;
 }
