@@ -1,0 +1,110 @@
+"""Who runs a workflow: the floor, one step after another, the engine, the engine with a store.
+
+Each contender prepares its runs outside of the clock and gives back coroutines, one for each run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass
+from typing import Any
+from uuid import uuid4
+
+from benchmarks.shapes import QUERY, simulated_pool
+from conductor.background import LiveRun
+from conductor.engine.assignment import Assignment
+from conductor.engine.run import WorkflowRun
+from conductor.workers.pool import Pool
+from conductor.workflow import Workflow
+from storage import SessionStore
+
+
+@dataclass(frozen=True)
+class Load:
+    """`runs` runs of `workflow`, each step of which waits `latency` seconds."""
+
+    workflow: Workflow
+    latency: float
+    runs: int
+
+
+Runs = list[Coroutine[Any, Any, None]]
+Contender = Callable[[Load, SessionStore], Runs]
+
+
+def floor(load: Load, _store: SessionStore) -> Runs:
+    """A bare `asyncio.TaskGroup`: the same waiting in the same order, and nothing else."""
+    return [_task_group(load) for _ in range(load.runs)]
+
+
+async def _task_group(load: Load) -> None:
+    tasks: list[asyncio.Task[None]] = []
+    async with asyncio.TaskGroup() as group:
+        for step in load.workflow.steps:
+            reads = [tasks[read] for read in step.access]
+            tasks.append(group.create_task(_wait(reads, load.latency)))
+
+
+async def _wait(reads: list[asyncio.Task[None]], latency: float) -> None:
+    for read in reads:
+        await read
+    await asyncio.sleep(latency)
+
+
+def one_after_another(load: Load, _store: SessionStore) -> Runs:
+    """What a program does that knows no order but the list's: wait for each step in turn."""
+    return [_in_turn(load) for _ in range(load.runs)]
+
+
+async def _in_turn(load: Load) -> None:
+    for _ in load.workflow.steps:
+        await asyncio.sleep(load.latency)
+
+
+def workflow_run(workflow: Workflow, pool: Pool, *, run: str) -> WorkflowRun:
+    """A run of `workflow` that has not started."""
+    return WorkflowRun(Assignment.of(workflow, query=QUERY, pool=pool), pool, run=run)
+
+
+def engine(load: Load, _store: SessionStore) -> Runs:
+    """The engine on simulated workers; its events are read and dropped."""
+    # A pool for each run: the simulated worker remembers its requests as long as it lives.
+    return [_drop(load.workflow, simulated_pool(load.latency)) for _ in range(load.runs)]
+
+
+async def _drop(workflow: Workflow, pool: Pool) -> None:
+    async for _ in workflow_run(workflow, pool, run="measured").events():
+        pass
+
+
+def durable_engine(load: Load, store: SessionStore) -> Runs:
+    """The engine as the app runs it: events folded and appended; the end waits for the last commit.
+
+    The runs are started in the store beforehand; see `start_runs`.
+    """
+    started = start_runs(load, store)
+    return [_keep(load.workflow, simulated_pool(load.latency), run=run, store=store) for run in started]
+
+
+async def _keep(workflow: Workflow, pool: Pool, *, run: str, store: SessionStore) -> None:
+    live = LiveRun(workflow_run(workflow, pool, run=run))
+    await live.follow(store)
+    if live.unsaved is not None:
+        raise RuntimeError(f"The measured run was not kept: {live.unsaved}")
+
+
+def start_runs(load: Load, store: SessionStore) -> list[str]:
+    """Ids of new runs of one new session, each started in the store by its own durable write."""
+    session = store.create_session(QUERY).id
+    revision = store.add_revision(session, load.workflow, origin="human").id
+    return [store.start_run(run=uuid4().hex, session=session, revision=revision).id for _ in range(load.runs)]
+
+
+CONTENDERS: Mapping[str, Contender] = {
+    "task group": floor,
+    "one after another": one_after_another,
+    "engine": engine,
+    "engine, durable": durable_engine,
+}
+FLOOR = "task group"
