@@ -15,8 +15,6 @@ from conductor.workers.offline.formula import Relation, relation_text
 from conductor.workers.offline.notation import about, roots_written, set_written, written
 from conductor.workers.offline.problem import Problem
 
-MAX_EXPANDED_TERMS = 2_000
-
 
 def solve(problem: Problem) -> Iterator[str]:
     """Equations or inequalities, solved for the variable asked for, else for all."""

@@ -62,8 +62,8 @@ def difference_of(relation: Relation) -> sp.Expr:
 def _power(base: sp.Expr, exponent: sp.Expr) -> sp.Expr:
     if exponent.is_Rational and exponent != 0 and base not in (0, 1, -1):
         if base.is_Rational:
-            bits = max(abs(base.p).bit_length(), base.q.bit_length())
-            digits = bits * abs(exponent.p) * 30103 // (exponent.q * 100_000)
+            millionths = int(math.log10(max(abs(base.p), base.q)) * 10**6)
+            digits = millionths * abs(exponent.p) // (exponent.q * 10**6)
             if digits > MAX_DIGITS:
                 raise QueryError(_too_large(f"about {digits:,}" if digits < 10**15 else "more than 10^15"))
         elif abs(exponent) > MAX_EXPONENT:
