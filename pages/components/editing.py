@@ -100,11 +100,19 @@ class Editor:
 
 def undo(bench: Workbench, tab: TabState, session: str) -> None:
     """Go back one edit."""
-    bench.store.undo(session)
-    tab.select(None)
+    _step_through(tab, lambda: bench.store.undo(session))
 
 
 def redo(bench: Workbench, tab: TabState, session: str) -> None:
     """Go forward one edit."""
-    bench.store.redo(session)
-    tab.select(None)
+    _step_through(tab, lambda: bench.store.redo(session))
+
+
+def _step_through(tab: TabState, move: Callable[[], Revision | None]) -> None:
+    try:
+        there = move()
+    except ConductorError as error:
+        tab.notify("error", str(error), place="run")
+        return
+    if there is not None and tab.selected is not None and tab.selected >= len(there.workflow):
+        tab.select(None)

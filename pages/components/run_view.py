@@ -50,6 +50,7 @@ def graph(bench: Workbench, tab: TabState, view: SessionView) -> None:
         selection_revision=tab.selection_revision,
         locked=view.live,
         height=graph_height(drawn, _WIDTH_HINT),
+        inspector="inspector",
         on_select=selected,
         on_edit=edited,
     )

@@ -20,9 +20,9 @@ def toolbar(bench: Workbench, tab: TabState, view: SessionView) -> None:
     """Draw it for a session that has a workflow."""
     if view.head is None:
         return
+    st.subheader(plain(view.session.title, limit=90), anchor=False)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="toolbar"):
-        with st.container(width="stretch", gap=None):
-            st.subheader(plain(view.session.title, limit=70), anchor=False)
+        with st.container(width="stretch"):
             st.caption(_summary(view))
         _history(bench, tab, view)
         _direction(tab)

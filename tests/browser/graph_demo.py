@@ -98,10 +98,6 @@ def edit() -> None:
     st.session_state["workflow"] = workflow
 
 
-def opened() -> None:
-    st.session_state["opened"] = st.session_state["graph0"].open
-
-
 query = st.query_params
 st.set_page_config(layout="wide")
 st.html("<style>.stMainBlockContainer{padding:1.5rem 2rem}</style>")
@@ -127,12 +123,14 @@ def show() -> None:
             selection_revision=0,
             locked=query.get("locked") == "1",
             height=graph_height(picture, int(query.get("width", "1100"))),
+            inspector="fields",
             on_edit=edit if i == 0 else lambda: None,
-            on_open=opened if i == 0 else lambda: None,
         )
         st.text(f"graph {i} selected {result.selected}")
     st.text(f"wishes {st.session_state.get('wishes', [])}")
-    st.text(f"opened {st.session_state.get('opened')} refused {st.session_state.get('refused')}")
+    st.text(f"refused {st.session_state.get('refused')}")
+    with st.container(key="fields"):
+        st.text_input("Worker")
 
 
 show()

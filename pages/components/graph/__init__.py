@@ -62,9 +62,9 @@ def workflow_graph(
     selection_revision: int,
     locked: bool,
     height: int,
+    inspector: str,
     on_select: Callable[[], None] = _nothing,
     on_edit: Callable[[], None] = _nothing,
-    on_open: Callable[[], None] = _nothing,
 ) -> Any:
     """Show `network` (of `conductor.drawing.draw`) in `height` pixels; steps are 0-based positions.
 
@@ -75,8 +75,9 @@ def workflow_graph(
     - `selected`: the selected step or None (state; then `on_select`);
     - `edit`: {"op": "add_access" | "remove_access", "from", "to"}, {"op": "remove_step", "step"} or
       {"op": "add_step", "step"} - after that step, at the end when None (trigger; then `on_edit`). It is a
-      wish: check it with the workflow's own edits;
-    - `open`: the selected step, when Enter asks to work on it (trigger; then `on_open`).
+      wish: check it with the workflow's own edits.
+
+    `inspector` is the key of the container whose first field gets the focus when Enter is pressed.
     """
     nodes, edges, *_ = network.get_network_data()
     data = {
@@ -87,6 +88,7 @@ def workflow_graph(
         "selection_revision": selection_revision,
         "locked": locked,
         "height": height,
+        "inspector": inspector,
         "most_steps": MAX_STEPS,
     }
     return _graph(
@@ -94,5 +96,4 @@ def workflow_graph(
         data=data,
         on_selected_change=on_select,
         on_edit_change=on_edit,
-        on_open_change=on_open,
     )

@@ -115,7 +115,8 @@ class WorkflowGraph {
     else this.select(null);
   }
 
-  open() { this.component.setTriggerValue("open", this.selected); }
+  // Enter goes on to the selected step's fields, wherever on the page they stand.
+  open() { document.querySelector(`.st-key-${this.component.data.inspector} :is(input, textarea)`)?.focus(); }
 
   hover(card, edge) {
     if (card === this.hoverCard && edge === this.hoverEdge) return;
