@@ -66,7 +66,7 @@ def _session(bench: Workbench, tab: TabState, view: SessionView) -> None:
         run_view.graph(bench, tab, now)
         if now.state is not None and now.state.live:
             run_view.progress(now.state)
-            run_view.streaming(now.state)
+            run_view.streaming(now.state, label=bench.pool.label)
         if view.live and not now.live:
             st.rerun()
 

@@ -73,6 +73,8 @@ def _as_run(state: StepState, now: float) -> tuple[CardStatus, str]:
 
 def duration(seconds: float) -> str:
     """Seconds as people read them."""
+    if seconds < 0.001:
+        return "<1 ms"
     if seconds < 0.0995:
         return f"{seconds * 1000:.0f} ms"
     return f"{seconds:.1f} s" if seconds < 100 else f"{seconds / 60:.1f} min"

@@ -150,7 +150,7 @@ def _step_buttons(editor: Editor, step: int, *, locked: bool) -> None:
             lambda: editor.move(step, step + 1),
             disabled=locked or step == last,
         )
-        act("Add after", "add", "Add a step that reads this one", lambda: editor.add(step), disabled=locked)
+        act("Add", "add", "Add a step that reads this one", lambda: editor.add(step), disabled=locked)
         act("Remove", "delete", "Remove the step", lambda: editor.remove(step), disabled=locked or last == 0)
 
 

@@ -70,8 +70,8 @@ def progress(state: RunState) -> None:
     st.progress(done / max(1, len(state.steps)), text=" · ".join(parts))
 
 
-def streaming(state: RunState) -> None:
-    """What running steps are writing just now."""
+def streaming(state: RunState, *, label: str | None) -> None:
+    """What running steps are writing just now; `label` is what must be said of the pool."""
     if state.workflow is None:
         return
     for at, step in enumerate(state.steps):
@@ -80,7 +80,7 @@ def streaming(state: RunState) -> None:
                 step.text or "Waiting for the first words…",
                 key=f"stream-{state.run}-{at}",
                 label=step_name(state.workflow, at),
-                notes=[state.workflow.steps[at].worker],
+                notes=[state.workflow.steps[at].worker, *([label] if label else [])],
                 copy=False,
                 live=True,
                 height=130,

@@ -20,7 +20,10 @@ def toolbar(bench: Workbench, tab: TabState, view: SessionView) -> None:
     """Draw it for a session that has a workflow."""
     if view.head is None:
         return
-    st.subheader(plain(view.session.title, limit=90), anchor=False)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.subheader(plain(view.session.title, limit=90), anchor=False, width="content")
+        if view.session.pool_label:
+            st.badge(view.session.pool_label, icon=":material/cloud_off:", color="gray")
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="toolbar"):
         with st.container(width="stretch"):
             st.caption(_summary(view))
@@ -45,8 +48,6 @@ def _summary(view: SessionView) -> str:
         parts.append(view.state.status)
     elif view.radius is not None:
         parts.append(radius_sentence(view.radius, len(view.head.workflow)))
-    if view.session.pool_label:
-        parts.append(view.session.pool_label)
     return plain(" · ".join(parts))
 
 

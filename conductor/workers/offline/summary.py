@@ -74,7 +74,7 @@ def _ranks(sentences: Sequence[frozenset[str]]) -> list[float]:
 
     The rounds are written out: networkx's own pagerank needs scipy, a large dependency for one loop.
     """
-    graph = nx.Graph()
+    graph: nx.Graph[int] = nx.Graph()
     graph.add_nodes_from(range(len(sentences)))
     graph.add_weighted_edges_from(
         (i, j, shared / (1 + math.log(len(left)) + math.log(len(right))))
