@@ -21,8 +21,8 @@ class Value(BaseModel):
 class Sampling(Value):
     """A step's or worker's sampling parameters; None leaves the choice to the worker."""
 
-    temperature: float | None = Field(default=None, ge=0, le=2)
-    max_tokens: int | None = Field(default=None, ge=1)
+    temperature: float | None = Field(default=None, ge=0, le=2, strict=True)
+    max_tokens: int | None = Field(default=None, ge=1, strict=True)
 
 
 class Usage(Value):

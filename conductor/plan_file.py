@@ -6,7 +6,7 @@ Knows the document only; whether a worker exists is asked of the pool by whoever
 from __future__ import annotations
 
 import json
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, ValidationError
 
@@ -19,6 +19,13 @@ VERSION = 1
 MAX_BYTES = 5_000_000
 """Larger files are refused before they are read as JSON."""
 
+_WANTED = {
+    "tuple_type": "it must be a list",
+    "model_type": "it must be an object",
+    "string_type": "it must be a text",
+    "int_type": "it must be a whole number",
+}
+
 Origin = Literal["conductor", "human", "import"]
 """Who wrote a workflow: a Conductor, a person who edited it, or a file."""
 
@@ -28,7 +35,7 @@ class PlanStep(Value):
 
     instruction: str = Field(description="what the worker shall do")
     worker: str = Field(description="name of a worker of the pool")
-    access: tuple[int, ...] = Field(
+    access: tuple[Annotated[int, Field(strict=True)], ...] = Field(
         default=(), description="0-based positions of earlier steps whose work this step sees"
     )
     sampling: Sampling = Field(default=Sampling(), description="sampling parameters, where set by hand")
@@ -98,7 +105,7 @@ def read_plan(text: str | bytes) -> PlanFile:
     if isinstance(steps, list) and len(steps) > MAX_STEPS:
         raise FormatError(f"The file has {len(steps):,} steps; a workflow may have at most {MAX_STEPS}.")
     try:
-        plan = PlanFile.model_validate_json(json.dumps(document))
+        plan = PlanFile.model_validate(document)
         _ = plan.workflow
     except ValidationError as error:
         raise FormatError(_sentence(error)) from error
@@ -123,6 +130,9 @@ def _document(text: str | bytes) -> dict[str, Any]:
         raise FormatError("The file is not text in UTF-8; choose a JSON file.") from error
     except RecursionError as error:
         raise FormatError("The file is nested too deeply to be a workflow.") from error
+    except ValueError as error:
+        # Python refuses to read whole numbers of thousands of digits.
+        raise FormatError("The file has a number that is too long to be of a workflow.") from error
     if not isinstance(document, dict):
         raise FormatError('The file holds no JSON object; a workflow file starts with {"format": ...}.')
     return document
@@ -134,7 +144,7 @@ def _check_header(document: dict[str, Any]) -> None:
     version = document.get("version")
     if version != VERSION or isinstance(version, bool):
         raise FormatError(
-            f"The file has version {json.dumps(version)}; this program reads version {VERSION}. "
+            f"The file has version {json.dumps(version)[:60]}; this program reads version {VERSION}. "
             "Open it with the program that wrote it, or export it again."
         )
 
@@ -142,7 +152,9 @@ def _check_header(document: dict[str, Any]) -> None:
 def _sentence(error: ValidationError) -> str:
     """The first reason of a validation error, naming the field."""
     reason = error.errors(include_url=False, include_input=False)[0]
-    where = ".".join(str(part) for part in reason["loc"])
+    where = ".".join(str(part)[:60] for part in reason["loc"])
+    if reason["type"] == "too_short":
+        return "The file has no steps; a workflow needs at least one."
     if reason["type"] == "extra_forbidden":
         return f"The file has an unknown field {where!r}; remove it."
-    return f"The file's field {where!r} is wrong: {reason['msg']}."
+    return f"The file's field {where!r} is wrong: {_WANTED.get(reason['type'], reason['msg'])}."

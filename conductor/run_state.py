@@ -1,7 +1,7 @@
 """The state of a run as the fold of its events: pure, the same live and in replay.
 
-Knows events only. An event that does not fit (a delta for a step nobody started) is a fault of
-whoever wrote the stream and raises `ValueError`.
+Knows events only. An event for a step that the run does not have is a fault of whoever wrote the
+stream and raises `ValueError`.
 """
 
 from __future__ import annotations

@@ -105,7 +105,8 @@ def _listener(options: argparse.Namespace) -> Callable[[Event], None] | None:
 
 
 def _print_event(event: Event) -> None:
-    print(EVENT.dump_json(event).decode(), flush=True)
+    # Through json.dumps, which can also write half a surrogate pair, as models do.
+    print(json.dumps(EVENT.dump_python(event, mode="json")), flush=True)
 
 
 class _Progress:

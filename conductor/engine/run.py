@@ -152,7 +152,11 @@ class WorkflowRun:
         try:
             completion = await self._completion(step, worker, request)
         except asyncio.CancelledError:
-            self._step_cancelled(step)
+            if self._cancelled:
+                self._step_cancelled(step)
+            else:
+                # Nobody stopped this run: something inside the worker was cancelled.
+                self._step_failed(step, f"{worker.card.name} broke off its answer; run the step again.")
         except WorkerError as error:
             self._step_failed(step, str(error))
         except Exception as error:  # noqa: BLE001 - a worker is foreign code; its fault is its step's only

@@ -137,6 +137,8 @@ def parse_pool(text: str, *, source: str = "the pool file") -> Pool:
     entries = document.get("worker", [])
     if not isinstance(entries, list):
         raise PoolError(f"{source}: write [[worker]] with two brackets, one table a worker.")
+    if not entries:
+        raise PoolError(f"{source} has no worker; add at least one [[worker]] table.")
     names: set[str] = set()
     workers = []
     for index, entry in enumerate(entries):

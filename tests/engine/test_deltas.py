@@ -1,0 +1,28 @@
+"""Text comes out in batches, whole and in order."""
+
+from __future__ import annotations
+
+import asyncio
+
+from conductor.engine.deltas import BATCH_SECONDS, DeltaBatch
+
+
+async def test_the_first_piece_is_handed_on_at_once_and_the_next_are_gathered() -> None:
+    heard: list[str] = []
+    batch = DeltaBatch(heard.append)
+    for piece in ("a", "", "b", "c"):
+        batch.add(piece)
+    assert heard == ["a"]
+    await asyncio.sleep(BATCH_SECONDS * 2)
+    assert heard == ["a", "bc"]
+
+
+async def test_what_is_gathered_can_be_had_before_its_time_and_comes_once() -> None:
+    heard: list[str] = []
+    batch = DeltaBatch(heard.append)
+    batch.add("a")
+    batch.add("b")
+    batch.flush()
+    batch.flush()
+    await asyncio.sleep(BATCH_SECONDS * 2)
+    assert heard == ["a", "b"]

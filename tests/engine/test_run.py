@@ -1,0 +1,320 @@
+"""A run starts each step when its inputs are there, keeps what it has, and says everything in order."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from itertools import pairwise
+
+import pytest
+from worker_cases import Gated, Raising, Silent, Stubborn, events_of, outputs_of, played, run_of
+from workflow_cases import workflow_of
+
+from conductor.engine.run import GRACE_SECONDS
+from conductor.errors import WorkerError, WorkflowError
+from conductor.events import (
+    EVENT,
+    Event,
+    RunFinished,
+    RunStarted,
+    StepBlocked,
+    StepCancelled,
+    StepDelta,
+    StepFinished,
+    StepReused,
+    StepStarted,
+)
+from conductor.run_state import RunState, advance, fold
+from conductor.workers.pool import Pool
+from conductor.workers.simulated import SimulatedWorker
+
+DIAMOND = workflow_of((), (0,), (0,), (1, 2))
+
+
+def pool_of(**arguments: object) -> Pool:
+    return Pool(workers=(SimulatedWorker(name="alpha", **arguments),))  # type: ignore[arg-type]
+
+
+def statuses(state: RunState) -> list[str]:
+    return [step.status for step in state.steps]
+
+
+async def settled(gated: Gated, *asked: str) -> None:
+    """Let everything happen that can, then see that exactly these were asked."""
+    for _ in range(100):
+        await asyncio.sleep(0)
+    assert sorted(gated.asked) == sorted(asked)
+
+
+async def test_a_step_starts_the_moment_the_last_step_it_reads_is_done() -> None:
+    # Two chains (1, 3) and (2, 4) of opposite rhythm that join in 5: waves would hold 3 back for 2.
+    workflow = workflow_of((), (), (0,), (1,), (2, 3))
+    gated = Gated()
+    running = asyncio.create_task(played(workflow, Pool(workers=(gated,))))
+    await settled(gated, "task 1", "task 2")
+    gated.gates["task 1"].set()
+    await settled(gated, "task 1", "task 2", "task 3")
+    gated.gates["task 3"].set()
+    await settled(gated, "task 1", "task 2", "task 3")
+    gated.gates["task 2"].set()
+    await settled(gated, "task 1", "task 2", "task 3", "task 4")
+    for number in (4, 5):
+        gated.gates[f"task {number}"].set()
+    state = await asyncio.wait_for(running, 2)
+    assert (state.status, state.answer) == ("finished", "done: task 5")
+
+
+async def test_independent_steps_take_the_time_of_one() -> None:
+    workflow = workflow_of((), (), (), (), (0, 1, 2, 3))
+    state = await played(workflow, pool_of(latency=0.1))
+    assert state.seconds is not None
+    assert 0.2 <= state.seconds < 0.4
+
+
+async def test_events_are_numbered_without_gaps_and_never_go_back_in_time() -> None:
+    events = await events_of(run_of(DIAMOND, pool_of(tokens=5, tokens_per_second=2000)))
+    assert [event.seq for event in events] == list(range(len(events)))
+    assert all(a.at <= b.at for a, b in pairwise(events))
+    assert abs(events[0].at - time.time()) < 5
+    assert isinstance(events[0], RunStarted)
+    assert isinstance(events[-1], RunFinished)
+    assert {event.run for event in events} == {"r"}
+
+
+async def test_live_and_replay_are_the_same_fold() -> None:
+    live = RunState()
+    events: list[Event] = []
+    run = run_of(DIAMOND, pool_of(fail_on="task 2", tokens_per_second=2000), parent="before")
+    async for event in run.events():
+        events.append(event)
+        live = advance(live, event)
+    assert fold(events) == live
+    assert fold(EVENT.validate_json(EVENT.dump_json(event)) for event in events) == live
+    assert (live.parent, live.query, live.workflow) == ("before", "why?", DIAMOND)
+
+
+async def test_deltas_joined_are_the_output() -> None:
+    events = await events_of(run_of(workflow_of(()), pool_of(tokens=60, tokens_per_second=2000)))
+    deltas = [event.text for event in events if isinstance(event, StepDelta)]
+    [finished] = [event for event in events if isinstance(event, StepFinished)]
+    assert "".join(deltas) == finished.output.text
+    assert 1 < len(deltas) < 60
+
+
+async def test_the_stored_request_is_what_the_worker_got() -> None:
+    alpha = SimulatedWorker(name="alpha")
+    events = await events_of(run_of(DIAMOND, Pool(workers=(alpha,))))
+    assert [event.request for event in events if isinstance(event, StepStarted)] == alpha.requests
+    assert [seen.step for seen in alpha.requests[-1].seen] == [1, 2]
+
+
+# -- failure -----------------------------------------------------------------------------------------
+
+
+async def test_a_failure_reaches_only_the_steps_that_read_it() -> None:
+    workflow = workflow_of((), (), (1,), (2, 0), (0,))
+    events = await events_of(run_of(workflow, pool_of(fail_on="task 2")))
+    state = fold(events)
+    assert statuses(state) == ["finished", "failed", "blocked", "blocked", "finished"]
+    assert [(event.step, event.by) for event in events if isinstance(event, StepBlocked)] == [
+        (2, (1,)),
+        (3, (2,)),
+    ]
+    assert state.status == "finished"
+    assert state.warning == "Failed or blocked, and not read by the answer: step 2, 3, 4."
+
+
+async def test_a_failed_run_keeps_what_it_has_and_answers_nothing() -> None:
+    state = await played(DIAMOND, pool_of(fail_on="task 3", answer="one two three four"))
+    assert statuses(state) == ["finished", "finished", "failed", "blocked"]
+    assert (state.status, state.answer, state.answer_step) == ("failed", None, None)
+    assert state.steps[2].text == ""
+    assert state.steps[2].usage.total is None
+    assert state.usage.total is None
+
+
+async def test_a_step_that_reads_two_failures_is_blocked_once() -> None:
+    workflow = workflow_of((), (), (0, 1))
+    state = await played(workflow, pool_of(fail_calls=frozenset((0, 1))))
+    assert statuses(state) == ["failed", "failed", "blocked"]
+
+
+@pytest.mark.parametrize(
+    ("worker", "said"),
+    [
+        (Raising(WorkerError("alpha has no room.")), "alpha has no room."),
+        (Raising(ZeroDivisionError("key sk-123")), "alpha broke with ZeroDivisionError"),
+        (Raising(asyncio.CancelledError()), "alpha broke off its answer"),
+        (Silent(), "alpha stopped without ending its answer"),
+    ],
+)
+async def test_a_workers_fault_fails_its_step_only(
+    worker: Raising | Silent, said: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.CRITICAL)
+    workflow = workflow_of((), (0,), ()).with_worker(2, "beta")
+    state = await played(workflow, Pool(workers=(worker, SimulatedWorker(name="beta", answer="fine"))))
+    assert statuses(state) == ["failed", "blocked", "finished"]
+    assert state.answer == "fine"
+    message = state.steps[0].message or ""
+    assert said in message
+    assert "sk-123" not in message
+    assert state.steps[0].text in ("half a ", "and then")
+
+
+async def test_an_unexpected_fault_is_logged_for_whoever_must_mend_it(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    await played(workflow_of(()), Pool(workers=(Raising(ZeroDivisionError("by zero")),)))
+    assert "worker alpha broke in run r" in caplog.text
+
+
+def test_a_worker_that_the_pool_lacks_is_refused_before_anything_runs(pool: Pool) -> None:
+    with pytest.raises(WorkflowError, match="Step 1 names the worker 'delta'"):
+        run_of(workflow_of((), worker="delta"), pool)
+
+
+# -- the answer --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("said", "answer", "step", "warning"),
+    [
+        (["one", "two", "three"], "three", 2, None),
+        (
+            ["one", "two", " \n"],
+            "two",
+            1,
+            "The final step's response is empty; this is the response of step 2.",
+        ),
+        (["one", "", ""], "one", 0, "The final step's response is empty; this is the response of step 1."),
+        (["", "", ""], None, None, "Every step's response is empty."),
+    ],
+)
+async def test_the_answer_is_the_last_response_that_says_something(
+    said: list[str], answer: str | None, step: int | None, warning: str | None
+) -> None:
+    worker = SimulatedWorker(name="alpha", answer=lambda request: said[int(request.instruction[-1]) - 1])
+    state = await played(workflow_of((), (0,), (1,)), Pool(workers=(worker,)))
+    assert (state.status, state.answer, state.answer_step) == ("finished", answer, step)
+    assert state.warning == warning
+    assert statuses(state) == ["finished" if text.strip() else "empty" for text in said]
+
+
+async def test_an_empty_response_is_not_passed_on() -> None:
+    worker = SimulatedWorker(name="alpha", answer=lambda request: "" if "1" in request.instruction else "b")
+    await played(workflow_of((), (), (0, 1)), Pool(workers=(worker,)))
+    last = worker.requests[-1]
+    assert [seen.step for seen in last.seen] == [1]
+    assert "task 1" not in last.messages[0].content
+
+
+# -- cancellation ------------------------------------------------------------------------------------
+
+
+async def test_a_cancelled_run_keeps_what_is_done() -> None:
+    gated = Gated()
+    gated.gates["task 1"].set()
+    run = run_of(DIAMOND, Pool(workers=(gated,)))
+    ending = asyncio.create_task(events_of(run))
+    await settled(gated, "task 1", "task 2", "task 3")
+    run.cancel()
+    run.cancel()
+    events = await asyncio.wait_for(ending, 1)
+    state = fold(events)
+    assert statuses(state) == ["finished", "cancelled", "cancelled", "waiting"]
+    assert (state.status, state.answer) == ("cancelled", None)
+    assert [event.step for event in events if isinstance(event, StepCancelled)] == [1, 2]
+
+
+async def test_cancellation_is_final_within_a_second_whatever_a_worker_does() -> None:
+    stubborn = Stubborn()
+    run = run_of(workflow_of((), (0,)), Pool(workers=(stubborn,)))
+    events: list[Event] = []
+    asked = 0.0
+    async for event in run.events():
+        events.append(event)
+        if isinstance(event, StepDelta):
+            asked = time.perf_counter()
+            run.cancel()
+    assert time.perf_counter() - asked < 1.0
+    state = fold(events)
+    assert (state.status, statuses(state)) == ("cancelled", ["cancelled", "waiting"])
+    assert state.steps[0].text == "one"
+    stubborn.release.set()
+    await asyncio.sleep(0.01)
+    assert events[-1].seq == len(events) - 1
+
+
+async def test_a_run_that_is_stopped_before_it_starts_asks_nobody() -> None:
+    alpha = SimulatedWorker(name="alpha")
+    run = run_of(DIAMOND, Pool(workers=(alpha,)))
+    run.cancel()
+    state = fold(await events_of(run))
+    assert (state.status, alpha.requests) == ("cancelled", [])
+
+
+async def test_stopping_a_finished_run_changes_nothing() -> None:
+    run = run_of(workflow_of(()), pool_of())
+    assert fold(await events_of(run)).status == "finished"
+    run.cancel()
+    await asyncio.sleep(0)
+
+
+async def test_closing_the_stream_of_events_stops_the_workers() -> None:
+    gated = Gated()
+    run = run_of(workflow_of(()), Pool(workers=(gated,)))
+    stream = run.events()
+    await anext(stream)
+    await settled(gated, "task 1")
+    await stream.aclose()  # type: ignore[attr-defined]
+    tasks = asyncio.all_tasks() - {asyncio.current_task()}
+    await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), GRACE_SECONDS)
+
+
+# -- reuse -------------------------------------------------------------------------------------------
+
+
+async def test_a_known_output_is_reused_without_a_call() -> None:
+    alpha = SimulatedWorker(name="alpha")
+    pool = Pool(workers=(alpha,))
+    first = await played(DIAMOND, pool)
+    alpha.requests.clear()
+    events = await events_of(run_of(DIAMOND, pool, outputs=outputs_of(first)))
+    second = fold(events)
+    assert alpha.requests == []
+    assert all(step.reused for step in second.steps)
+    assert [step.request for step in second.steps] == [step.request for step in first.steps]
+    assert second.answer == first.answer
+    assert second.usage.total == 0
+    assert [type(event) for event in events] == [RunStarted, *[StepReused] * 4, RunFinished]
+
+
+async def test_a_hundred_known_steps_are_reused_at_once() -> None:
+    workflow = workflow_of(*(range(i) for i in range(100)))
+    pool = pool_of(tokens=1)
+    first = await played(workflow, pool)
+    second = await played(workflow, pool, outputs=outputs_of(first))
+    assert all(step.reused for step in second.steps)
+
+
+@pytest.mark.parametrize(
+    ("answer", "reused"),
+    [("always the same", [True, False, True, True]), (None, [True, False, True, False])],
+)
+async def test_an_edit_that_leaves_the_output_alone_stops_the_cascade(
+    answer: str | None, reused: list[bool]
+) -> None:
+    pool = pool_of(answer=answer)
+    first = await played(DIAMOND, pool)
+    edited = DIAMOND.with_instruction(1, "task 2, said otherwise")
+    second = await played(edited, pool, outputs=outputs_of(first))
+    assert [step.reused for step in second.steps] == reused
+
+
+async def test_another_query_reuses_nothing() -> None:
+    pool = pool_of()
+    first = await played(DIAMOND, pool)
+    second = await played(DIAMOND, pool, query="how?", outputs=outputs_of(first))
+    assert not any(step.reused for step in second.steps)

@@ -1,0 +1,59 @@
+"""A step's address changes with everything that decides its answer, and with nothing else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from conductor.fingerprint import fingerprint
+from conductor.messages import Sampling
+from conductor.workflow import Step
+
+STEP = Step(instruction="do", worker="alpha", access=(0,))
+BASE: dict[str, Any] = {"step": STEP, "identity": "alpha", "query": "why?", "seen": ["said"], "final": False}
+
+
+def address(**changes: Any) -> str:
+    arguments = {**BASE, **changes}
+    return fingerprint(arguments.pop("step"), **arguments)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"step": STEP.model_copy(update={"instruction": "do it"})},
+        {"step": STEP.model_copy(update={"sampling": Sampling(temperature=0.0)})},
+        {"step": STEP.model_copy(update={"sampling": Sampling(max_tokens=9)})},
+        {"identity": "beta"},
+        {"query": "how?"},
+        {"seen": ["Said"]},
+        {"seen": ["said", ""]},
+        {"seen": ["sa", "id"]},
+        {"seen": []},
+        {"final": True},
+        {"style": "paper"},
+    ],
+)
+def test_what_decides_the_answer_changes_the_address(change: dict[str, Any]) -> None:
+    assert address(**change) != address()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"step": STEP.model_copy(update={"access": (4,)})},
+        {"step": STEP.model_copy(update={"worker": "renamed"})},
+        {"step": STEP.model_copy(update={"sampling": Sampling()})},
+    ],
+)
+def test_where_a_step_stands_does_not_change_its_address(change: dict[str, Any]) -> None:
+    assert address(**change) == address()
+
+
+def test_an_address_is_the_same_in_every_process() -> None:
+    assert address() == "cba50ca7af86922a74b9f4f9cd93b161c6f54a2fdb16cdac211df2f0894aea3f"
+
+
+def test_text_that_is_no_valid_unicode_has_an_address_too() -> None:
+    assert len(address(query="\ud800")) == 64

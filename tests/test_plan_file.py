@@ -1,0 +1,120 @@
+"""A workflow file reads back as it was written, and a wrong one is refused in one sentence."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from workflow_cases import workflow_of, workflows
+
+from conductor.errors import FormatError
+from conductor.messages import Sampling
+from conductor.plan_file import MAX_BYTES, read_plan, write_plan
+from conductor.workflow import MAX_STEPS, Step, Workflow
+
+STEP = {"instruction": "do", "worker": "w"}
+
+
+def text_of(**fields: Any) -> str:
+    return json.dumps({"format": "conductor-workflow", "version": 1, "steps": [STEP], **fields})
+
+
+def second(access: Any) -> str:
+    return text_of(steps=[STEP, {**STEP, "access": access}])
+
+
+@settings(max_examples=50, deadline=None)
+@given(workflow=workflows(), query=st.none() | st.text(), temperature=st.none() | st.floats(0, 2))
+def test_an_export_reads_back_as_it_was(
+    workflow: Workflow, query: str | None, temperature: float | None
+) -> None:
+    workflow = workflow.with_sampling(0, Sampling(temperature=temperature))
+    text = write_plan(workflow, query=query, origin="conductor", workers=("alpha", "beta"), label="offline")
+    read = read_plan(text.encode())
+    assert (read.workflow, read.query, read.origin) == (workflow, query, "conductor")
+    assert (read.pool.workers, read.pool.label) == (("alpha", "beta"), "offline")
+
+
+@pytest.mark.parametrize("instruction", ['say "hi"\n</x>', "مرحبا", "a\u2028b", "\ud800", "x" * 100_000])
+def test_any_instruction_survives_the_file(instruction: str) -> None:
+    workflow = Workflow.of([Step(instruction=instruction, worker="w")])
+    text = write_plan(workflow, query=None, origin="human", workers=("w",), label=None)
+    assert text.isascii()
+    assert read_plan(text).workflow == workflow
+
+
+def test_an_export_names_its_format_and_version_first() -> None:
+    text = write_plan(workflow_of((), (0,)), query="q", origin="human", workers=("alpha",), label=None)
+    document = json.loads(text)
+    assert list(document.items())[:2] == [("format", "conductor-workflow"), ("version", 1)]
+    assert document["steps"][1] == {
+        "instruction": "task 2",
+        "worker": "alpha",
+        "access": [0],
+        "sampling": {"temperature": None, "max_tokens": None},
+    }
+
+
+def test_only_steps_are_required() -> None:
+    read = read_plan(text_of())
+    assert (read.query, read.origin, read.pool.workers) == (None, "human", ())
+    assert read.workflow.topology == "single"
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "not JSON: Expecting value at line 1, column 1"),
+        ('{"format": ', "not JSON"),
+        (b"\xff\xfe\x00", "not text in UTF-8"),
+        ("[]", "holds no JSON object"),
+        ("{}", '"format" must be "conductor-workflow"'),
+        (text_of(format="other"), '"format" must be'),
+        (text_of(version=2), "has version 2; this program reads version 1"),
+        (text_of(version=None), "has version null"),
+        (text_of(version=True), "has version true"),
+        (text_of(version="9" * 5000), "has version"),
+        (text_of(extra=1), "unknown field 'extra'; remove it"),
+        (text_of(steps=[{**STEP, "tools": []}]), "unknown field 'steps.0.tools'"),
+        (text_of(**{"x" * 5000: 1}), "unknown field"),
+        (text_of(steps=[]), "has no steps"),
+        (text_of(steps={}), "'steps' is wrong: it must be a list"),
+        (text_of(steps=["do"]), "'steps.0' is wrong: it must be an object"),
+        (text_of(steps=[{"worker": "w"}]), "'steps.0.instruction' is wrong: Field required"),
+        (text_of(steps=[{**STEP, "instruction": 3}]), "'steps.0.instruction' is wrong: it must be a text"),
+        (text_of(steps=[{**STEP, "instruction": " "}]), "Step 1 has an empty instruction"),
+        (text_of(steps=[{**STEP, "sampling": {"temperature": 3}}]), "temperature' is wrong"),
+        (text_of(steps=[{**STEP, "sampling": {"temperature": float("nan")}}]), "temperature' is wrong"),
+        (text_of(steps=[{**STEP, "sampling": {"max_tokens": "9"}}]), "max_tokens' is wrong"),
+        (text_of(query=3), "'query' is wrong: it must be a text"),
+        (text_of(origin="nobody"), "'origin' is wrong"),
+        (second("0"), "'steps.1.access' is wrong: it must be a list"),
+        (second(["0"]), "'steps.1.access.0' is wrong: it must be a whole number"),
+        (second([False]), "'steps.1.access.0' is wrong: it must be a whole number"),
+        (second([1]), "Step 2 reads itself"),
+        (second([-1]), "positions start at 0"),
+        (text_of(steps=[{**STEP, "access": [1]}, STEP]), "Step 1 reads step 2, which is not before it"),
+        (text_of(steps=[STEP] * 10_000), "has 10,000 steps; a workflow may have at most 100"),
+        ("[" * 200_000, "nested too deeply"),
+        (text_of(steps=[]).replace("[]", "[" * 500 + "]" * 500), "'steps.0' is wrong"),
+        (second([]).replace("[]", "[" + "9" * 5000 + "]"), "number that is too long"),
+        (second([]).replace("[]", "[" + "9" * 400 + "]"), "not before it"),
+        (" " * (MAX_BYTES + 1), "5,000,001 bytes; a workflow file has at most 5,000,000"),
+    ],
+)
+def test_a_wrong_file_is_refused_in_one_sentence(text: str | bytes, reason: str) -> None:
+    with pytest.raises(FormatError) as caught:
+        read_plan(text)
+    said = str(caught.value)
+    assert reason in said
+    assert len(said) < 600
+    assert "\n" not in said
+
+
+def test_the_greatest_workflow_reads_back() -> None:
+    workflow = workflow_of(*(range(i) for i in range(MAX_STEPS)))
+    text = write_plan(workflow, query=None, origin="import", workers=(), label=None)
+    assert read_plan(text).workflow == workflow

@@ -1,0 +1,58 @@
+"""The JSON Schema under docs/ is the one the program reads and writes by."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from hypothesis import given, settings
+from workflow_cases import workflow_of, workflows
+
+from conductor.messages import Sampling
+from conductor.plan_file import plan_schema, write_plan
+from conductor.workflow import Workflow
+
+PUBLISHED = json.loads(
+    (Path(__file__).parents[1] / "docs/conductor-workflow-1.schema.json").read_text(encoding="utf-8")
+)
+
+
+def check(document: Any) -> None:
+    jsonschema.validate(document, PUBLISHED, cls=jsonschema.Draft202012Validator)
+
+
+def exported(workflow: Workflow) -> dict[str, Any]:
+    text = write_plan(workflow, query="q", origin="human", workers=("alpha",), label=None)
+    document: dict[str, Any] = json.loads(text)
+    return document
+
+
+def test_the_published_schema_is_the_programs_own() -> None:
+    assert plan_schema() == PUBLISHED
+    jsonschema.Draft202012Validator.check_schema(PUBLISHED)
+
+
+@settings(max_examples=30, deadline=None)
+@given(workflow=workflows())
+def test_every_export_fits_the_schema(workflow: Workflow) -> None:
+    check(exported(workflow.with_sampling(0, Sampling(temperature=0.2, max_tokens=9))))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"version": 2},
+        {"format": "other"},
+        {"steps": []},
+        {"steps": [{"instruction": "do", "worker": "w", "extra": 1}]},
+        {"steps": [{"instruction": "do", "worker": "w", "access": ["0"]}]},
+        {"origin": "nobody"},
+        {"extra": 1},
+    ],
+)
+def test_what_the_program_refuses_does_not_fit_the_schema(wrong: dict[str, Any]) -> None:
+    with pytest.raises(jsonschema.ValidationError):
+        check({**exported(workflow_of(())), **wrong})

@@ -1,0 +1,227 @@
+"""A workflow obeys its rules, knows its shape, and every edit gives a new one that means the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+from workflow_cases import Edit, edits, workflow_of, workflows
+
+from conductor.errors import WorkflowError
+from conductor.messages import Sampling
+from conductor.workflow import MAX_INSTRUCTION, MAX_STEPS, Step, Topology, Workflow
+
+DIAMOND = workflow_of((), (0,), (0,), (1, 2))
+
+
+@pytest.mark.parametrize(
+    ("access", "topology"),
+    [
+        ([()], "single"),
+        ([(), (0,)], "chain"),
+        ([(), (0,), (1,)], "chain"),
+        ([(), (0,), (0, 1), (0, 1, 2)], "chain"),
+        ([(), (0,), (1,), (0, 2)], "chain"),
+        ([(), (), (0, 1)], "fan-out"),
+        ([(), (), (), (), (0, 1, 2, 3)], "fan-out"),
+        ([(), (0,), (0, 1)], "planner-executor-verifier"),
+        ([(), (0,), (0,)], "tree"),
+        ([(), (), (0,), (1,), (2, 3)], "tree"),
+        ([(), (0,), (0,), (1, 2)], "general"),
+        ([(), ()], "general"),
+        ([(), (0,), ()], "general"),
+    ],
+)
+def test_a_shape_has_its_name(access: list[tuple[int, ...]], topology: Topology) -> None:
+    assert workflow_of(*access).topology == topology
+
+
+def test_ancestors_and_descendants_reach_through_other_steps() -> None:
+    workflow = workflow_of((), (0,), (), (1, 2), (3,))
+    assert workflow.ancestors(3) == {0, 1, 2}
+    assert workflow.descendants(0) == {1, 3, 4}
+    assert workflow.ancestors(2) == frozenset()
+    assert workflow.descendants(4) == frozenset()
+    assert workflow.readers == ((1,), (3,), (3,), (4,), ())
+
+
+@pytest.mark.parametrize(
+    ("seconds", "path"),
+    [
+        (None, (0, 1, 3)),
+        ([1.0, 1.0, 5.0, 1.0], (0, 2, 3)),
+        ([1.0, 9.0, 1.0, 0.5], (0, 1, 3)),
+    ],
+)
+def test_the_critical_path_is_the_longest_way(seconds: list[float] | None, path: tuple[int, ...]) -> None:
+    assert DIAMOND.critical_path(seconds) == path
+
+
+def test_workers_are_named_once_in_order_of_first_use() -> None:
+    steps = [Step(instruction="do", worker=worker) for worker in ("beta", "alpha", "beta")]
+    assert Workflow.of(steps).workers() == ("beta", "alpha")
+
+
+def test_a_worker_that_the_pool_lacks_is_named_with_the_choices() -> None:
+    with pytest.raises(WorkflowError, match=r"Step 1 .*'alpha'.*choose one of: beta, gamma\.") as caught:
+        DIAMOND.check_workers(("beta", "gamma"))
+    assert caught.value.step == 0
+
+
+@pytest.mark.parametrize(
+    ("steps", "reason"),
+    [
+        ([], "at least one step"),
+        ([Step(instruction=" \n", worker="w")], "Step 1 has an empty instruction"),
+        ([Step(instruction="do", worker="")], "Step 1 names no worker"),
+        ([Step(instruction="do", worker="w", access=(0,))], "Step 1 reads itself"),
+        ([Step(instruction="do", worker="w", access=(4,))], "Step 1 reads step 5, which is not before it"),
+        ([Step(instruction="do", worker="w", access=(-1,))], "positions start at 0"),
+        ([Step(instruction="x" * (MAX_INSTRUCTION + 1), worker="w")], "100,001 characters"),
+        ([Step(instruction="do", worker="w")] * (MAX_STEPS + 1), "at most 100 steps"),
+    ],
+)
+def test_a_broken_rule_is_said_in_words(steps: list[Step], reason: str) -> None:
+    with pytest.raises(WorkflowError, match=reason):
+        Workflow.of(steps)
+
+
+def test_a_hundred_steps_that_read_everything_are_a_workflow() -> None:
+    workflow = workflow_of(*(range(i) for i in range(MAX_STEPS)))
+    assert workflow.topology == "chain"
+    assert len(workflow.critical_path()) == MAX_STEPS
+
+
+def test_access_is_put_in_order_without_repeats() -> None:
+    assert workflow_of((), (), (1, 0, 1)).steps[2].access == (0, 1)
+
+
+def test_workflows_cannot_be_changed_in_place() -> None:
+    with pytest.raises(ValidationError, match="frozen"):
+        DIAMOND.steps[0].instruction = "other"
+    with pytest.raises(ValidationError, match="frozen"):
+        DIAMOND.steps = ()
+
+
+# -- edits -------------------------------------------------------------------------------------------
+
+
+def test_a_new_step_pushes_the_later_ones_and_their_access() -> None:
+    added = DIAMOND.add_step(Step(instruction="new", worker="alpha", access=(0,)), at=1)
+    assert [step.access for step in added.steps] == [(), (0,), (0,), (0,), (2, 3)]
+
+
+def test_a_new_step_without_a_place_comes_last() -> None:
+    assert DIAMOND.add_step(Step(instruction="new", worker="alpha", access=(3,))).steps[4].access == (3,)
+
+
+def test_nobody_reads_a_removed_step() -> None:
+    assert [step.access for step in DIAMOND.remove_step(1).steps] == [(), (0,), (1,)]
+
+
+def test_a_moved_step_is_followed_by_whoever_reads_it() -> None:
+    moved = DIAMOND.move_step(2, 1)
+    assert [step.instruction for step in moved.steps] == ["task 1", "task 3", "task 2", "task 4"]
+    assert [step.access for step in moved.steps] == [(), (0,), (0,), (1, 2)]
+
+
+@pytest.mark.parametrize(
+    ("edit", "reason"),
+    [
+        (lambda w: w.move_step(3, 0), "Step 4 cannot move to place 1: step 4 reads step 2"),
+        (lambda w: w.move_step(0, 3), "Step 1 cannot move to place 4: step 2 reads step 1"),
+        (lambda w: w.move_step(0, 4), "There is no step 5"),
+        (lambda w: w.remove_step(-1), "There is no step 0"),
+        (lambda w: w.with_worker(9, "beta"), "There is no step 10; this workflow has 4"),
+        (lambda w: w.with_access(1, [1]), "Step 2 reads itself"),
+        (lambda w: w.with_access(1, [2]), "Step 2 reads step 3, which is not before it"),
+        (lambda w: w.with_instruction(1, ""), "Step 2 has an empty instruction"),
+        (lambda w: w.add_step(Step(instruction="do", worker="w"), at=5), "place 6 of a workflow with 4"),
+        (lambda w: w.add_step(Step(instruction="do", worker="w", access=(7,))), "Access to step 8"),
+        (lambda w: w.add_step(Step(instruction="do", worker="w", access=(2,)), at=1), "not before it"),
+        (
+            lambda w: w.remove_step(3).remove_step(2).remove_step(1).remove_step(0),
+            "only step cannot be removed",
+        ),
+    ],
+)
+def test_an_edit_that_breaks_a_rule_is_refused_with_the_reason(
+    edit: Callable[[Workflow], Workflow], reason: str
+) -> None:
+    with pytest.raises(WorkflowError, match=reason):
+        edit(DIAMOND)
+
+
+def test_an_edit_leaves_the_old_workflow_as_it_was() -> None:
+    before = DIAMOND.model_dump_json()
+    sampled = DIAMOND.with_sampling(0, Sampling(temperature=0.5)).with_worker(1, "beta")
+    assert sampled.steps[0].sampling.temperature == 0.5
+    assert sampled.steps[1].worker == "beta"
+    assert DIAMOND.model_dump_json() == before
+
+
+def expected(model: list[tuple[str, set[str]]], edit: Edit) -> list[tuple[str, set[str]]] | None:
+    """What an edit means for steps known by name, each with the names it reads; None where it is illegal."""
+    names = [name for name, _ in model]
+    step, other = edit.places(len(model))
+    own, seen = model[step]
+    match edit.kind:
+        case "worker" | "sampling":
+            return model
+        case "instruction":
+            changed = {own: edit.name}
+            return [(changed.get(name, name), {changed.get(r, r) for r in reads}) for name, reads in model]
+        case "access":
+            return [*model[:step], (own, {names[i] for i in edit.reads(step)}), *model[step + 1 :]]
+        case "add":
+            return [*model[:step], (edit.name, {names[i] for i in edit.reads(step)}), *model[step:]]
+        case "remove":
+            kept = [(name, reads - {own}) for name, reads in model if name != own]
+            return kept or None
+        case "move":
+            moved = [entry for entry in model if entry[0] != own]
+            moved.insert(other, (own, seen))
+            order = [name for name, _ in moved]
+            legal = all(order.index(r) < at for at, (_, reads) in enumerate(moved) for r in reads)
+            return moved if legal else None
+
+
+def by_name(workflow: Workflow) -> list[tuple[str, set[str]]]:
+    return [
+        (step.instruction, {workflow.steps[read].instruction for read in step.access})
+        for step in workflow.steps
+    ]
+
+
+@settings(max_examples=150, deadline=None)
+@given(workflow=workflows(), changes=edits(max_size=8))
+def test_after_any_edits_each_step_reads_what_it_read_before(workflow: Workflow, changes: list[Edit]) -> None:
+    for edit in changes:
+        before = by_name(workflow)
+        meant = expected(before, edit)
+        if meant is None:
+            with pytest.raises(WorkflowError):
+                edit.applied(workflow)
+            continue
+        edited = edit.applied(workflow)
+        assert by_name(edited) == meant
+        assert by_name(workflow) == before
+        workflow = Workflow.model_validate_json(edited.model_dump_json())
+        assert workflow == edited
+
+
+@settings(max_examples=100, deadline=None)
+@given(workflow=workflows(max_steps=9), data=st.data())
+def test_the_critical_path_is_a_way_that_no_other_outlasts(workflow: Workflow, data: st.DataObject) -> None:
+    count = len(workflow)
+    seconds = data.draw(st.lists(st.integers(1, 9), min_size=count, max_size=count))
+    path = workflow.critical_path(seconds)
+    assert all(a in workflow.steps[b].access for a, b in pairwise(path))
+    ends = [0] * count
+    for i, step in enumerate(workflow.steps):
+        ends[i] = seconds[i] + max((ends[read] for read in step.access), default=0)
+    assert sum(seconds[i] for i in path) == max(ends)

@@ -1,0 +1,121 @@
+"""A pool is what its file says, and a wrong file is refused with its name and the line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from conductor.errors import PoolError
+from conductor.workers.pool import (
+    OFFLINE_LABEL,
+    SIMULATED_LABEL,
+    Pool,
+    configured_pool,
+    offline_pool,
+    parse_pool,
+    read_pool,
+)
+from conductor.workers.simulated import SimulatedWorker
+
+GOOD = """
+[[worker]]
+kind = "simulated"
+name = "quick"
+latency = 0.5
+
+[[worker]]
+kind = "offline"
+name = "sums"
+expert = "mathematics"
+"""
+
+
+def test_a_file_numbers_its_workers_in_order() -> None:
+    pool = parse_pool(GOOD)
+    assert pool.names == ("quick", "sums")
+    assert [card.kind for card in pool.cards.values()] == ["simulated", "offline"]
+    quick = pool["quick"]
+    assert isinstance(quick, SimulatedWorker)
+    assert quick.latency == 0.5
+
+
+def test_the_offline_pool_is_the_built_in_experts() -> None:
+    assert offline_pool().names == ("mathematics", "facts", "text", "checker")
+
+
+@pytest.mark.parametrize(
+    ("pool", "label"),
+    [
+        (offline_pool(), OFFLINE_LABEL),
+        (parse_pool(GOOD), SIMULATED_LABEL),
+        (Pool(workers=(SimulatedWorker(name="alpha"),)), SIMULATED_LABEL),
+    ],
+)
+def test_a_pool_without_models_says_so(pool: Pool, label: str) -> None:
+    assert pool.label == label
+    assert "no model is called" in label
+
+
+def test_a_worker_that_is_not_there_is_named_with_the_choices() -> None:
+    with pytest.raises(PoolError, match=r"no worker named 'slow'; it has quick, sums\."):
+        parse_pool(GOOD)["slow"]
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "has no worker"),
+        ("worker = 3", "two brackets"),
+        ("[worker]\nname = 'a'", "two brackets"),
+        ("worker = [1]", "line 1: worker 1"),
+        ("\n\n[pool]\nname = 'a'", "line 3: unknown key 'pool'"),
+        ("[[worker]]\nname = ", "not valid TOML"),
+        ("[[worker]]\nname = 'a'", "line 1: worker 1, kind: needs kind"),
+        ("[[worker]]\nname = 'a'\nkind = 'magic'", "line 3: worker 1, kind: needs kind"),
+        (GOOD + "latenci = 1", "line 11: worker 2, latenci: unknown key"),
+        (GOOD.replace("latency = 0.5", "latenci = 0.5"), "line 5: worker 1, latenci: unknown key"),
+        (GOOD.replace("0.5", "-1"), "line 5: worker 1, latency: Input should be greater"),
+        (GOOD.replace("0.5", "'soon'"), "line 5: worker 1, latency: Input should be a valid number"),
+        (GOOD.replace("mathematics", "magic"), "line 10: worker 2, expert: Input should be"),
+        (GOOD.replace('"quick"', '""'), "line 4: worker 1, name"),
+        (GOOD.replace('name = "sums"\n', ""), "line 7: worker 2, name: Field required"),
+        (GOOD.replace("sums", "quick"), "line 9: a second worker is named 'quick'"),
+    ],
+)
+def test_a_wrong_file_is_refused_with_its_name_and_line(text: str, reason: str, tmp_path: Path) -> None:
+    file = tmp_path / "my pool.toml"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(PoolError) as caught:
+        read_pool(file)
+    said = str(caught.value)
+    assert reason in said
+    assert "my pool.toml" in said
+    assert "\n" not in said
+
+
+@pytest.mark.parametrize("content", [None, b"\xff\xfe"])
+def test_a_file_that_cannot_be_read_is_named(content: bytes | None, tmp_path: Path) -> None:
+    file = tmp_path / "pool.toml"
+    if content is not None:
+        file.write_bytes(content)
+    with pytest.raises(PoolError, match=r"pool\.toml cannot be read"):
+        read_pool(file)
+
+
+def test_two_workers_of_one_name_are_no_pool() -> None:
+    with pytest.raises(PoolError, match="Two workers of the pool are named 'alpha'"):
+        Pool(workers=(SimulatedWorker(name="alpha"), SimulatedWorker(name="alpha")))
+
+
+def test_the_pool_is_the_named_one_then_the_settings_then_the_folders_then_offline(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert configured_pool().label == OFFLINE_LABEL
+    for name in ("pool", "set", "named"):
+        (tmp_path / f"{name}.toml").write_text(f"[[worker]]\nkind = 'simulated'\nname = '{name}'")
+    assert configured_pool().names == ("pool",)
+    monkeypatch.setenv("CONDUCTOR_POOL", str(tmp_path / "set.toml"))
+    assert configured_pool().names == ("set",)
+    assert configured_pool(tmp_path / "named.toml").names == ("named",)

@@ -1,0 +1,85 @@
+"""The shipped fake keeps its word: same seed, same text; the pace and the faults that were asked for."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from conductor.errors import WorkerError
+from conductor.messages import Completion, Delta, Message, Part, Request
+from conductor.workers.simulated import SimulatedWorker
+
+
+def request(instruction: str = "do") -> Request:
+    return Request(messages=(Message(role="user", parts=(Part(kind="instruction", text=instruction),)),))
+
+
+async def said(worker: SimulatedWorker, instruction: str = "do") -> list[Delta | Completion]:
+    return [item async for item in worker.stream(request(instruction))]
+
+
+async def text_of(worker: SimulatedWorker, instruction: str = "do") -> str:
+    return (await said(worker, instruction))[-1].text
+
+
+async def test_the_same_seed_name_and_request_give_the_same_text() -> None:
+    text = await text_of(SimulatedWorker(name="alpha", tokens=30))
+    assert len(text.split(" ")) == 30
+    assert await text_of(SimulatedWorker(name="alpha", tokens=30)) == text
+    assert await text_of(SimulatedWorker(name="beta", tokens=30)) != text
+    assert await text_of(SimulatedWorker(name="alpha", tokens=30, seed=1)) != text
+    assert await text_of(SimulatedWorker(name="alpha", tokens=30), "do it") != text
+
+
+@pytest.mark.parametrize("pace", [None, 5000.0])
+@pytest.mark.parametrize("answer", ["one two  three\nfour", "", "one"])
+async def test_deltas_joined_are_the_completion(pace: float | None, answer: str) -> None:
+    *deltas, completion = await said(SimulatedWorker(name="alpha", answer=answer, tokens_per_second=pace))
+    assert isinstance(completion, Completion)
+    assert "".join(delta.text for delta in deltas) == completion.text == answer
+
+
+async def test_an_answer_may_be_a_function_of_the_request() -> None:
+    worker = SimulatedWorker(name="alpha", answer=lambda request: request.instruction.upper())
+    assert await text_of(worker, "shout") == "SHOUT"
+
+
+async def test_it_takes_its_time() -> None:
+    before = time.perf_counter()
+    await said(SimulatedWorker(name="alpha", latency=0.05, tokens=5, tokens_per_second=100))
+    assert time.perf_counter() - before >= 0.1
+
+
+async def test_it_fails_on_the_calls_it_was_told_to_after_half_the_text() -> None:
+    worker = SimulatedWorker(
+        name="alpha", answer="one two three four", tokens_per_second=5000, fail_calls=frozenset((1,))
+    )
+    assert await text_of(worker) == "one two three four"
+    stream = worker.stream(request())
+    assert [(await anext(stream)).text, (await anext(stream)).text] == ["one", " two"]
+    with pytest.raises(WorkerError, match="alpha was told to fail"):
+        await anext(stream)
+    assert await text_of(worker) == "one two three four"
+
+
+async def test_it_fails_on_an_instruction_and_remembers_what_it_was_sent() -> None:
+    worker = SimulatedWorker(name="alpha", fail_on="bad")
+    with pytest.raises(WorkerError):
+        await said(worker, "a bad one")
+    await said(worker, "a good one")
+    assert worker.requests == [request("a bad one"), request("a good one")]
+
+
+def test_its_card_says_simulated() -> None:
+    card = SimulatedWorker(name="alpha", seed=7).card
+    assert (card.name, card.kind, card.model) == ("alpha", "simulated", "simulated-7")
+
+
+def test_workers_that_may_answer_differently_have_different_identities() -> None:
+    workers = [
+        SimulatedWorker(name="alpha"),
+        SimulatedWorker(name="beta"),
+        SimulatedWorker(name="alpha", seed=1),
+    ]
+    assert len({worker.card.identity for worker in workers}) == 3
