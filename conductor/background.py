@@ -58,7 +58,10 @@ class LiveRun:
 
 async def _first_failure(kept: Sequence[Future[None]]) -> str | None:
     """Wait until every write has ended; why the first of them failed."""
-    await asyncio.gather(*(asyncio.wrap_future(write) for write in kept), return_exceptions=True)
+    # A journal keeps the order: once the last write has ended, as a rule nothing is left to wait for.
+    for write in reversed(kept):
+        if not write.done():
+            await asyncio.gather(asyncio.wrap_future(write), return_exceptions=True)
     failures = (write.exception() for write in kept)
     return next((str(error) for error in failures if error is not None), None)
 

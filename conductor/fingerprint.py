@@ -16,6 +16,8 @@ from conductor.workflow import Step
 PROMPT_STYLE = "steps-1"
 """Names the layout of a worker's request; a changed layout changes every fingerprint."""
 
+_UNSAID = Sampling()
+
 
 def fingerprint(
     step: Step, *, identity: str, query: str, seen: Sequence[str], final: bool, style: str = PROMPT_STYLE
@@ -25,6 +27,6 @@ def fingerprint(
     `identity` is the worker's; `seen` are the outputs the step may read, in step order; `final` steps are
     told that they give the answer, so being final counts.
     """
-    sampling = None if step.sampling == Sampling() else step.sampling.model_dump_json()
+    sampling = None if step.sampling == _UNSAID else step.sampling.model_dump_json()
     content = json.dumps([style, identity, sampling, step.instruction, query, final, *seen])
     return sha256(content.encode("utf-8", "surrogatepass")).hexdigest()

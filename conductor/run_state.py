@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import Literal, assert_never
+from typing import Literal, TypedDict, assert_never
 
 from conductor.events import (
     Event,
@@ -111,6 +111,11 @@ class RunState:
         return self.finished_at - self.started_at
 
 
+class _Place(TypedDict):
+    run: str
+    seq: int
+
+
 def fold(events: Iterable[Event], state: RunState | None = None) -> RunState:
     """The state after these events, starting from `state` (a fresh one when None)."""
     return reduce(advance, events, state or RunState())
@@ -118,19 +123,20 @@ def fold(events: Iterable[Event], state: RunState | None = None) -> RunState:
 
 def advance(state: RunState, event: Event) -> RunState:
     """The state after one more event."""
-    state = replace(state, run=event.run, seq=event.seq)
+    place: _Place = {"run": event.run, "seq": event.seq}
     match event:
         case PlanningStarted():
-            return replace(state, query=event.query, started_at=event.at)
+            return replace(state, **place, query=event.query, started_at=event.at)
         case PlanningDelta():
-            return replace(state, planning_text=state.planning_text + event.text)
+            return replace(state, **place, planning_text=state.planning_text + event.text)
         case WorkflowPlanned() | PlanRejected():
-            return replace(state, report=event.report)
+            return replace(state, **place, report=event.report)
         case PlanningFailed():
-            return replace(state, planning_failure=event.message)
+            return replace(state, **place, planning_failure=event.message)
         case RunStarted():
             return replace(
                 state,
+                **place,
                 query=event.query,
                 parent=event.parent,
                 workflow=event.workflow,
@@ -153,7 +159,8 @@ def advance(state: RunState, event: Event) -> RunState:
                     f"event {event.seq} speaks of step {event.step}, which the run does not have"
                 )
             step = _advance_step(state.steps[event.step], event)
-            return replace(state, steps=(*state.steps[: event.step], step, *state.steps[event.step + 1 :]))
+            steps = (*state.steps[: event.step], step, *state.steps[event.step + 1 :])
+            return replace(state, **place, steps=steps)
         case _:
             assert_never(event)
 
@@ -212,6 +219,8 @@ def _finished(state: RunState, event: RunFinished) -> RunState:
     )
     return replace(
         state,
+        run=event.run,
+        seq=event.seq,
         status=event.outcome,
         steps=steps,
         answer=event.answer,

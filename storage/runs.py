@@ -6,9 +6,9 @@ the event's own transaction. The fold of the events stays the truth; these rows 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from sqlalchemy import Connection, Text, bindparam, case, exists, func, select
+from sqlalchemy import Connection, Insert, Text, bindparam, case, exists, func, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import IntegrityError
 
@@ -19,10 +19,50 @@ from storage import sessions
 from storage.owner import this_process
 from storage.records import RunRecord
 from storage.revisions import check_belongs, find_revision, next_number
-from storage.schema import EVENTS, OUTPUTS, RUNS, SESSIONS
+from storage.schema import EVENTS, OUTPUTS, RUNS, SESSIONS, PlainText
 
 _RUN = select(*(RUNS.c[name] for name in RunRecord.model_fields))
+
+# Built once: making a statement costs more than executing it.
 _INSERT_EVENTS = EVENTS.insert()
+
+_RUN_ID = bindparam("run", type_=PlainText)
+_SESSION_OF_RUN = select(RUNS.c.session).where(RUNS.c.id == _RUN_ID).scalar_subquery()
+
+
+def _upsert_outputs(insert: sqlite.Insert | postgresql.Insert) -> Insert:
+    values = insert.values(
+        session=_SESSION_OF_RUN, fingerprint=bindparam("fingerprint"), output=bindparam("output")
+    )
+    return values.on_conflict_do_update(
+        index_elements=[OUTPUTS.c.session, OUTPUTS.c.fingerprint], set_={"output": insert.excluded.output}
+    )
+
+
+_UPSERT_OUTPUTS: Mapping[str, Insert] = {
+    "sqlite": _upsert_outputs(sqlite.insert(OUTPUTS)),
+    "postgresql": _upsert_outputs(postgresql.insert(OUTPUTS)),
+}
+
+_END_RUNS = RUNS.update().where(RUNS.c.id == _RUN_ID)
+
+_NEWEST_RUN = (
+    select(RUNS.c.id).where(RUNS.c.session == SESSIONS.c.id).order_by(RUNS.c.number.desc()).limit(1)
+).scalar_subquery()
+_END_SESSIONS = (
+    SESSIONS.update()
+    .where(SESSIONS.c.id == _SESSION_OF_RUN)
+    .values(
+        updated_at=bindparam("now"),
+        state=case(
+            (
+                (_NEWEST_RUN == _RUN_ID) & (SESSIONS.c.state == "running"),
+                bindparam("outcome", type_=PlainText),
+            ),
+            else_=SESSIONS.c.state,
+        ),
+    )
+)
 
 
 def start(
@@ -124,40 +164,28 @@ def keep_events(connection: Connection, events: Sequence[Event], *, now: float) 
             f"Event {events[0].seq} of the run {events[0].run!r} was not kept: the run was never started, "
             "or already has an event of that number. Start the run first and number its events from 0."
         ) from error
-    finished_steps = [event for event in events if isinstance(event, StepFinished)]
-    if finished_steps:
-        _keep_outputs(connection, finished_steps)
-    for event in events:
-        if isinstance(event, RunFinished):
-            _finish(connection, event, now=now)
+    _keep_outputs(connection, [event for event in events if isinstance(event, StepFinished)])
+    _end_runs(connection, [event for event in events if isinstance(event, RunFinished)], now=now)
 
 
 def _keep_outputs(connection: Connection, events: Sequence[StepFinished]) -> None:
     """Upsert: of two outputs under one fingerprint the later stays."""
-    dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
-    session = select(RUNS.c.session).where(RUNS.c.id == bindparam("run")).scalar_subquery()
-    insert = dialect.insert(OUTPUTS).values(
-        session=session, fingerprint=bindparam("fingerprint"), output=bindparam("output")
-    )
-    upsert = insert.on_conflict_do_update(
-        index_elements=[OUTPUTS.c.session, OUTPUTS.c.fingerprint], set_={"output": insert.excluded.output}
-    )
     rows = [
         {"run": event.run, "fingerprint": event.output.fingerprint, "output": event.output}
         for event in events
     ]
-    connection.execute(upsert, rows)
+    if rows:
+        connection.execute(_UPSERT_OUTPUTS[connection.dialect.name], rows)
 
 
-def _finish(connection: Connection, event: RunFinished, *, now: float) -> None:
-    """End the run's row; the session follows where this is what it was last doing."""
-    run = find(connection, event.run)
-    connection.execute(
-        RUNS.update()
-        .where(RUNS.c.id == run.id)
-        .values(status=event.outcome, finished_at=event.at, answer=event.answer)
-    )
-    newest = select(func.max(RUNS.c.number)).where(RUNS.c.session == run.session).scalar_subquery()
-    is_newest = exists().where(RUNS.c.id == run.id, RUNS.c.number == newest)
-    state = case((is_newest & (SESSIONS.c.state == "running"), event.outcome), else_=SESSIONS.c.state)
-    sessions.change(connection, run.session, updated_at=now, state=state)
+def _end_runs(connection: Connection, events: Sequence[RunFinished], *, now: float) -> None:
+    """End the runs' rows; a session follows where the run is what it was last doing."""
+    ends = [
+        {"run": event.run, "status": event.outcome, "finished_at": event.at, "answer": event.answer}
+        for event in events
+    ]
+    if ends:
+        connection.execute(_END_RUNS, ends)
+        connection.execute(
+            _END_SESSIONS, [{"run": event.run, "outcome": event.outcome, "now": now} for event in events]
+        )

@@ -17,7 +17,7 @@ from typing import Concatenate, ParamSpec, Self, TypeVar
 from sqlalchemy import Connection
 
 from conductor.errors import StorageError
-from conductor.events import Event
+from conductor.events import Event, RunFinished
 from conductor.messages import Usage
 from conductor.output import Output, WorkerKind
 from conductor.plan import PlanReport
@@ -238,7 +238,8 @@ class SessionStore:
         the event's own transaction. An event whose future fails is not in the store. Callbacks of the
         future run in the writer thread: they must be quick and must not call the store.
         """
-        return self._writer.append(event)
+        # Somebody waits for the end of a run; its other events are written behind it.
+        return self._writer.append(event, urgent=isinstance(event, RunFinished))
 
     def events(self, run: str, *, after: int = -1) -> tuple[Event, ...]:
         """The run's durable events whose `seq` is greater than `after`, in order."""

@@ -22,6 +22,9 @@ from storage.database import Database
 
 T = TypeVar("T")
 
+LINGER_SECONDS = 0.005
+"""How long events wait for company: a transaction costs as much as some twenty events in one."""
+
 Job = Callable[[Connection], T]
 KeepEvents = Callable[[Connection, Sequence[Event]], None]
 
@@ -53,6 +56,7 @@ class Writer:
         self._database = database
         self._keep_events = keep_events
         self._queue: list[_Write] = []
+        self._urgent = False
         self._closed = False
         self._changed = Condition()
         self._thread = Thread(target=self._work, name="store-writer", daemon=True)
@@ -60,11 +64,11 @@ class Writer:
 
     def submit(self, job: Job[T]) -> Future[T]:
         """Run `job` in a transaction; the future holds what it returned. Raises `StorageError` if closed."""
-        return self._put(_Write(job=job))
+        return self._put(_Write(job=job), urgent=True)
 
-    def append(self, event: Event) -> Future[None]:
-        """Keep `event`. Raises `StorageError` if closed."""
-        return self._put(_Write(event=event))
+    def append(self, event: Event, *, urgent: bool) -> Future[None]:
+        """Keep `event`, within `LINGER_SECONDS` or at once. Raises `StorageError` if closed."""
+        return self._put(_Write(event=event), urgent=urgent)
 
     def close(self) -> None:
         """Write what waits, then stop. May be called twice."""
@@ -73,12 +77,15 @@ class Writer:
             self._changed.notify()
         self._thread.join()
 
-    def _put(self, write: _Write) -> Future[Any]:
+    def _put(self, write: _Write, *, urgent: bool) -> Future[Any]:
         with self._changed:
             if self._closed:
                 raise closed(self._database)
+            # Waking the thread takes the interpreter from the caller; while it lingers, nothing calls for it.
+            if urgent or not self._queue:
+                self._urgent = self._urgent or urgent
+                self._changed.notify()
             self._queue.append(write)
-            self._changed.notify()
         return write.done
 
     def _work(self) -> None:
@@ -90,11 +97,11 @@ class Writer:
             self._abandon(writes)
 
     def _next(self) -> list[_Write]:
-        """Everything that waits, as soon as something does; empty once closed and done."""
+        """Everything that waits, once it is urgent or has lingered; empty once closed and done."""
         with self._changed:
-            while not self._queue and not self._closed:
-                self._changed.wait()
-            writes, self._queue = self._queue, []
+            self._changed.wait_for(lambda: self._queue or self._closed)
+            self._changed.wait_for(lambda: self._urgent or self._closed, timeout=LINGER_SECONDS)
+            writes, self._queue, self._urgent = self._queue, [], False
             return writes
 
     def _commit(self, writes: Sequence[_Write]) -> None:
