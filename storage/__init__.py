@@ -1,10 +1,9 @@
 """What is kept: sessions, plans, revisions, runs with their events, and outputs by fingerprint."""
 
-from storage.records import Origin, Plan, Revision, RunRecord, Session, SessionState, SessionSummary
+from storage.records import Plan, Revision, RunRecord, Session, SessionState, SessionSummary
 from storage.store import SessionStore, default_url
 
 __all__ = [
-    "Origin",
     "Plan",
     "Revision",
     "RunRecord",

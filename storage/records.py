@@ -10,11 +10,9 @@ from typing import Literal
 from conductor.messages import Usage, Value
 from conductor.output import WorkerKind
 from conductor.plan import PlanReport
+from conductor.plan_file import Origin
 from conductor.run_state import RunStatus
 from conductor.workflow import Topology, Workflow
-
-Origin = Literal["conductor", "human", "import"]
-"""Who made a revision."""
 
 SessionState = Literal["new", "planned", "rejected"] | RunStatus
 """What happened last in a session: its newest run's status, or how planning went since. An edit after

@@ -14,9 +14,10 @@ from conductor.errors import StorageError
 from conductor.messages import Usage
 from conductor.output import WorkerKind
 from conductor.plan import PlanReport
+from conductor.plan_file import Origin
 from conductor.workflow import Workflow
 from storage import sessions
-from storage.records import Origin, Plan, Revision
+from storage.records import Plan, Revision
 from storage.schema import PLANS, REVISIONS, SESSIONS
 
 _PLAN = select(*(PLANS.c[name] for name in Plan.model_fields))

@@ -21,11 +21,12 @@ from conductor.events import Event, RunFinished
 from conductor.messages import Usage
 from conductor.output import Output, WorkerKind
 from conductor.plan import PlanReport
+from conductor.plan_file import Origin
 from conductor.workflow import Workflow
 from storage import interruption, revisions, runs, sessions
 from storage.database import Database
 from storage.migrations import bring_up_to_date
-from storage.records import Origin, Plan, Revision, RunRecord, Session, SessionSummary
+from storage.records import Plan, Revision, RunRecord, Session, SessionSummary
 from storage.writer import Writer, closed
 
 P = ParamSpec("P")

@@ -2,7 +2,8 @@
 
 It computes a plan and never pretends to be a model: the rule that fired is its reasoning. It writes
 the same three lists as a model, and they are read by the same parser. Knows the built-in experts by
-their cards; in a pool without them it hands out workers in turn.
+their cards, and which countries the facts expert knows; in a pool without experts it hands out workers
+in turn.
 """
 
 from __future__ import annotations
@@ -13,8 +14,10 @@ from dataclasses import dataclass
 
 from conductor.messages import Completion, Delta
 from conductor.plan import Dialect
+from conductor.planner.comparison import compared
 from conductor.planner.conductor import PlanRequest
 from conductor.planner.format import format_plan
+from conductor.workers.offline.countries import named_countries
 from conductor.workers.protocol import WorkerCard
 from conductor.workflow import Step, Workflow
 
@@ -67,37 +70,60 @@ def _step(draft: Draft, at: int, workers: Sequence[WorkerCard]) -> Step:
 
 def rule_for(query: str, *, max_steps: int) -> Ruling:
     """The first rule that fits and whose plan keeps within `max_steps`; the last one always does."""
+    asked = _asked(query)
     for rule in _RULES:
-        ruling = rule(query)
+        ruling = rule(asked)
         if ruling is not None and len(ruling.drafts) <= max_steps:
             return ruling
     return _PLAIN
 
 
+_EDGE = 2_000
+"""Characters read at either end of a query; what lies between is material, not the question."""
+
+
+def _asked(query: str) -> str:
+    """The part of a query that rules read: its two ends, one space between words, no blank lines."""
+    ends = query if len(query) <= 2 * _EDGE else f"{query[:_EDGE]}\n{query[-_EDGE:]}"
+    return "\n".join(filter(None, (" ".join(line.split()) for line in ends.splitlines())))
+
+
 # -- rules: from the most to the least particular ---------------------------------------------------
 
 _SUMMARY = re.compile(
-    r"\b(summari[sz]e|summary|shorten|condense|key points|in (one|two|three) sentences?)\b", re.I
+    r"\b(summari[sz]e|summary|shorten|condense|tl;?dr|key (?:points|sentences)|main points|"
+    r"in (?:one|two|three) sentences?)\b",
+    re.I,
 )
-_COMPARISON = re.compile(
-    r"\b(?:compare|contrast|differences? between|versus|vs)\b[\s:]*(?P<items>.+)", re.I | re.S
-)
-_VERSUS = re.compile(r"(?P<left>[^.?!]+?)\s+(?:versus|vs\.?)\s+(?P<right>[^.?!]+)", re.I)
 _PROOF = re.compile(r"\b(prove|proof|show that|demonstrate that|verify that)\b", re.I)
 _HARD = re.compile(
     r"\b(step by step|maximi[sz]e|minimi[sz]e|optimi[sz]e|optimal|word problem|system of|simultaneous)\b",
     re.I,
 )
-_FORMULA = re.compile(r"\d\s*[-+*/^=×÷%!]|[-+*/^=×÷]\s*\d|\b[a-z]\s*[\^=]|[=<>]\s*-?[\da-z]|√|∫|\d\s*%", re.I)
-_MATHS = re.compile(
-    r"\b(calculate|compute|evaluate|solve|integra\w+|deriv\w+|differentiat\w+|factori\w+|factor|limit of|"
-    r"sum of|product of|prime|gcd|lcm|divisor|multiple|remainder|modulo|square root|squared|cubed|percent|"
-    r"plus|minus|times|divided by|equation)\b",
+_STORY = re.compile(r"\b(how (?:many|much|long|far|fast|old)|average speed|altogether|in total)\b", re.I)
+_DATE = re.compile(r"\b\d{4}-\d{1,2}-\d{1,2}\b|\b\d{1,2}[./]\d{1,2}[./]\d{4}\b")
+_FORMULA = re.compile(
+    r"(?<![\w-])(?:\d[\d.,]*|[a-z])\s?(?:[-+*/^×÷·]|\*\*)\s?[-(]?(?:\d|[a-z]\b|\()|"
+    r"\)\s?[-+*/^×÷·]|\b[a-z]\s?(?:=|[<>]=?)\s?-?[\da-z]|[=≤≥]\s?-?\d|\d\s?%|\d!(?!\s*$)|^\d+!$|√|∫|\b(?:sqrt|log|sin|cos|tan)\b",
     re.I,
 )
-_NUMBER = re.compile(r"\d")
+_MATHS = re.compile(
+    r"\b(calculate|compute|evaluate|solve|integra\w+|deriv\w+|differentiat\w+|factori\w+|factors?|simplify|"
+    r"expand|limit of|sum of|product of|difference between|average|mean|median|prime|gcd|lcm|divisors?|"
+    r"divisible|multiples?|remainder|modulo|(?:square|cube) roots?|squared|cubed|percent|per cent|plus|minus|times|"
+    r"multiply|multiplied|divided?|subtract|add|power|half of|double|twice|equation)\b",
+    re.I,
+)
+_NUMBER = re.compile(
+    r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|sixty|"
+    r"seventy|eighty|ninety|hundred|thousand|million)\b",
+    re.I,
+)
 _FACT = re.compile(
-    r"\b(capital|continent|currency|currencies|languages?|country|countries|who|where|when)\b", re.I
+    r"\b(capitals?|continents?|currency|currencies|languages?|country|countries|who|where|when)\b", re.I
+)
+_QUESTION = re.compile(
+    r"^(?:what|which|is|are|does|do|did|can|in|on|name|list|tell|give|state)\b|\?\s*$", re.I
 )
 
 
@@ -127,27 +153,6 @@ def _comparison(query: str) -> Ruling | None:
     )
 
 
-def compared(query: str) -> list[str]:
-    """The things a query compares, in order; fewer than two when it compares nothing."""
-    found = _COMPARISON.search(query)
-    versus = _VERSUS.search(query)
-    if found is None:
-        return []
-    if versus and not re.search(r"\b(compare|contrast|between)\b", query, re.I):
-        return [_item(versus["left"]), _item(versus["right"])]
-    listed = re.split(r"[.?!:;\n]", found["items"].strip(), maxsplit=1)[0]
-    of = re.match(r"(?:the\s+)?[\w\s,]+?\bof\s+(?P<items>.+)", listed, re.I)
-    parts = re.split(
-        r"\s*,\s*(?:and\s+)?|\s+(?:and|with|to|versus|vs\.?)\s+", (of or {"items": listed})["items"]
-    )
-    return [_item(part) for part in parts if _item(part)]
-
-
-def _item(text: str) -> str:
-    bare = re.sub(r"\b(by|in terms of|regarding|with respect to)\b.*", "", text, flags=re.I | re.S)
-    return re.sub(r"^(?:the|is|are|what is|how does)\s+", "", bare.strip(" .?!:;\"'"), flags=re.I)[:80]
-
-
 def _proof(query: str) -> Ruling | None:
     if not _PROOF.search(query):
         return None
@@ -159,9 +164,10 @@ def _proof(query: str) -> Ruling | None:
 
 
 def _hard(query: str) -> Ruling | None:
-    mathematical = _FORMULA.search(query) or _MATHS.search(query) or _NUMBER.search(query)
     several = query.count("=") >= 2
-    if not mathematical or not (several or _HARD.search(query)):
+    asks_much = _HARD.search(query) and _calculates(query, anything=True)
+    story = _STORY.search(query) and len(re.findall(r"\d+", _DATE.sub("", query))) >= 2
+    if not (several or asks_much or (story and not _FORMULA.search(query))):
         return None
     why = "several equations hold at once" if several else "the query asks for more than one calculation"
     return Ruling(
@@ -177,13 +183,32 @@ def _hard(query: str) -> Ruling | None:
     )
 
 
+def _calculates(query: str, *, anything: bool = False) -> bool:
+    """Whether a query holds a formula, or a word of mathematics beside a number (`anything`: or either)."""
+    undated = _DATE.sub("", query)
+    words, numbers = bool(_MATHS.search(undated)), bool(_NUMBER.search(undated))
+    if _FORMULA.search(undated):
+        return True
+    return (words or numbers) if anything else words and (numbers or bool(re.search(r"\b[xyz]\b", undated)))
+
+
 def _calculation(query: str) -> Ruling | None:
-    if not (_FORMULA.search(query) or (_MATHS.search(query) and (_NUMBER.search(query) or "x" in query))):
+    if not _calculates(query):
         return None
     return Ruling(
         rule="calculation",
         why="The query asks for a calculation; one worker solves it, another checks the result.",
         drafts=_solve_and_check(),
+    )
+
+
+def _unchecked(query: str) -> Ruling | None:
+    if not _calculates(query):
+        return None
+    return Ruling(
+        rule="calculation in one step",
+        why="The query asks for a calculation, and the limit leaves no step to check it.",
+        drafts=_solve_and_check()[:1],
     )
 
 
@@ -195,7 +220,8 @@ def _solve_and_check() -> tuple[Draft, ...]:
 
 
 def _fact(query: str) -> Ruling | None:
-    if not _FACT.search(query):
+    about_country = _QUESTION.search(query) and named_countries(query)
+    if not (_FACT.search(query) or about_country):
         return None
     return Ruling(
         rule="fact",
@@ -216,5 +242,6 @@ _RULES: tuple[Callable[[str], Ruling | None], ...] = (
     _proof,
     _hard,
     _calculation,
+    _unchecked,
     _fact,
 )

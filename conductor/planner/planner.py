@@ -19,7 +19,7 @@ from conductor.events import (
     PlanRejected,
     WorkflowPlanned,
 )
-from conductor.messages import Completion, Usage
+from conductor.messages import Completion
 from conductor.planner.conductor import Conductor, PlanRequest
 from conductor.planner.parse import parse
 
@@ -28,8 +28,12 @@ MAX_QUERY = 50_000
 
 
 def check_query(query: str) -> str:
-    """The query without surrounding white space. Raises `QueryError` when it is empty or too long."""
-    stripped = query.strip()
+    """The query without surrounding white space, as text that can be written as UTF-8.
+
+    Raises `QueryError` when it is empty or too long.
+    """
+    # A terminal hands on bytes that are no text as lone surrogates, which no file and no model takes.
+    stripped = query.encode("utf-8", "replace").decode("utf-8").strip()
     if not stripped:
         raise QueryError("The query is empty; write a question or choose an example.")
     if len(stripped) > MAX_QUERY:
@@ -65,35 +69,18 @@ async def plan(request: PlanRequest, *, conductor: Conductor, run: str) -> Async
     if completion is None:
         yield PlanningFailed(run=run, seq=seq + 1, at=epoch + now, message=failure)
         return
-    yield read(
-        completion.text,
-        request,
-        conductor=conductor,
-        run=run,
-        seq=seq + 1,
-        at=epoch + now,
-        usage=completion.usage,
-        seconds=now - started,
-    )
-
-
-def read(
-    text: str,
-    request: PlanRequest,
-    *,
-    conductor: Conductor,
-    run: str,
-    seq: int,
-    at: float,
-    usage: Usage,
-    seconds: float,
-) -> WorkflowPlanned | PlanRejected:
-    """The event that says what stands in a completion."""
     report = parse(
-        text,
-        workers=[card.name for card in request.workers],
+        completion.text,
+        workers=[worker.name for worker in request.workers],
         dialect=conductor.dialect,
         max_steps=request.max_steps,
     )
-    event = WorkflowPlanned if report.ok else PlanRejected
-    return event(run=run, seq=seq, at=at, report=report, usage=usage, seconds=seconds)
+    end = WorkflowPlanned if report.ok else PlanRejected
+    yield end(
+        run=run,
+        seq=seq + 1,
+        at=epoch + now,
+        report=report,
+        usage=completion.usage,
+        seconds=now - started,
+    )
