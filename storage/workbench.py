@@ -8,7 +8,7 @@ method returns; a run's events are written behind it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from uuid import uuid4
 
 from conductor.background import Background, LiveRun
@@ -27,6 +27,9 @@ from conductor.workflow import Workflow
 from storage.records import Plan, Revision, RunRecord, Session
 from storage.store import SessionStore
 
+FOLDED_RUNS = 64
+"""Ended runs whose state is kept in memory; a page asks for the same ones again and again."""
+
 Listener = Callable[[Event], None]
 
 
@@ -38,6 +41,7 @@ class Workbench:
     background: Background
     pool: Pool
     conductor: Conductor
+    _folded: dict[str, RunState] = field(default_factory=dict, repr=False)
 
     @classmethod
     def over(cls, store: SessionStore, *, pool: Pool, conductor: Conductor) -> Workbench:
@@ -162,7 +166,7 @@ class Workbench:
         """
         head = self._required_head(session)
         last = self.store.latest_run(session)
-        if last is not None and self.background.live(last.id) is not None and self.state(last).live:
+        if last is not None and self.state(last).live:
             raise WorkflowError("This session is running already; stop that run first.")
         assignment = Assignment.of(head.workflow, query=self.store.session(session).query, pool=self.pool)
         run = WorkflowRun(
@@ -180,7 +184,28 @@ class Workbench:
     def state(self, run: RunRecord) -> RunState:
         """A run's state, live or from the store: the same fold."""
         live = self.background.live(run.id)
-        return live.state if live is not None else fold(self.store.events(run.id))
+        if live is not None:
+            return live.state
+        known = self._folded.get(run.id)
+        if known is None:
+            known = fold(self.store.events(run.id))
+            if not known.live:
+                self._remember(run.id, known)
+        return known
+
+    def runs_here(self, run: RunRecord) -> bool:
+        """Whether this process runs it, and so can stop it."""
+        return self.background.live(run.id) is not None
+
+    def unsaved(self, run: RunRecord) -> str | None:
+        """Why not everything of a run could be kept; None when it could."""
+        live = self.background.live(run.id)
+        return live.unsaved if live is not None else None
+
+    def _remember(self, run: str, state: RunState) -> None:
+        while len(self._folded) >= FOLDED_RUNS:
+            self._folded.pop(next(iter(self._folded)), None)
+        self._folded[run] = state
 
     def _required_head(self, session: str) -> Revision:
         head = self.store.head(session)

@@ -92,6 +92,12 @@ def outcome(view: SessionView, *, label: str | None) -> None:
     state = view.state
     if state is None or state.live or state.workflow is None:
         return
+    if view.unsaved:
+        st.error(
+            f"Not all of this run could be kept: {plain(view.unsaved)} What you see is complete until the app "
+            "ends; copy what you need, mend the cause and run again.",
+            icon=":material/save:",
+        )
     _what_happened(state, state.workflow)
     if state.answer is None:
         return

@@ -16,6 +16,7 @@ class SessionView:
     """A session as it stands.
 
     `run` is the newest run of the current revision, else the newest of any; `state` is its state now.
+    `stoppable` tells whether it runs in this process, `unsaved` why not all of it could be kept.
     `radius` says what a rerun would do, None where there is no workflow or `problem` keeps it from running.
     """
 
@@ -24,6 +25,8 @@ class SessionView:
     plan: Plan | None
     run: RunRecord | None
     state: RunState | None
+    stoppable: bool
+    unsaved: str | None
     radius: BlastRadius | None
     problem: str | None
     undo: Revision | None
@@ -46,6 +49,8 @@ class SessionView:
             plan=store.plan(head.plan) if head and head.plan else store.latest_plan(session),
             run=run,
             state=bench.state(run) if run is not None else None,
+            stoppable=run is not None and bench.runs_here(run),
+            unsaved=bench.unsaved(run) if run is not None else None,
             radius=radius,
             problem=problem,
             undo=undo,

@@ -122,6 +122,8 @@ def _run_button(bench: Workbench, tab: TabState, view: SessionView) -> None:
             "Stop",
             key="stop",
             icon=":material/stop:",
+            disabled=not view.stoppable,
+            help=None if view.stoppable else "Another process runs this; stop it there.",
             on_click=bench.background.cancel,
             args=(view.run.id,),
         )
