@@ -110,8 +110,8 @@ _FORMULA = re.compile(
 _MATHS = re.compile(
     r"\b(calculate|compute|evaluate|solve|integra\w+|deriv\w+|differentiat\w+|factori\w+|factors?|simplify|"
     r"expand|limit of|sum of|product of|difference between|average|mean|median|prime|gcd|lcm|divisors?|"
-    r"divisible|multiples?|remainder|modulo|(?:square|cube) roots?|squared|cubed|percent|per cent|plus|minus|times|"
-    r"multiply|multiplied|divided?|subtract|add|power|half of|double|twice|equation)\b",
+    r"divisible|multiples?|remainder|modulo|(?:square|cube) roots?|squared|cubed|percent|per cent|plus|minus|"
+    r"times|multiply|multiplied|divided?|subtract|add|power|half of|double|twice|equation)\b",
     re.I,
 )
 _NUMBER = re.compile(

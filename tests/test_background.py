@@ -1,0 +1,164 @@
+"""A run lives in its own thread, is read and stopped from others, and outlives a journal that fails."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+
+import pytest
+from worker_cases import run_of
+from workflow_cases import workflow_of
+
+from conductor.background import Background, LiveRun
+from conductor.events import Event, RunFinished, RunStarted
+from conductor.run_state import fold
+from conductor.workers.pool import Pool
+from conductor.workers.simulated import SimulatedWorker
+
+CHAIN = workflow_of((), (0,))
+
+
+class Keeping:
+    """A journal in memory; `broken` makes every write fail, `held` leaves writes open until `release`."""
+
+    def __init__(self, *, broken: bool = False, held: bool = False) -> None:
+        self.events: list[Event] = []
+        self._broken = broken
+        self._held = held
+        self._open: list[Future[None]] = []
+
+    def append(self, event: Event) -> Future[None]:
+        self.events.append(event)
+        future: Future[None] = Future()
+        if self._broken:
+            future.set_exception(OSError("The disk is full."))
+        elif self._held:
+            self._open.append(future)
+        else:
+            future.set_result(None)
+        return future
+
+    def release(self) -> None:
+        """Let the open writes end."""
+        for future in self._open:
+            future.set_result(None)
+
+
+@contextmanager
+def background(journal: Keeping) -> Iterator[Background]:
+    """A loop that is closed afterwards."""
+    loop = Background(journal)
+    try:
+        yield loop
+    finally:
+        loop.close()
+
+
+def pool_of(**arguments: object) -> Pool:
+    return Pool(workers=(SimulatedWorker(name="alpha", **arguments),))  # type: ignore[arg-type]
+
+
+def until_running(live: LiveRun) -> None:
+    """Wait until the first step runs."""
+    deadline = time.monotonic() + 2
+    while not (live.state.steps and live.state.steps[0].status == "running"):
+        assert time.monotonic() < deadline
+        time.sleep(0.002)
+
+
+def test_a_run_goes_on_in_a_thread_of_its_own_and_is_kept() -> None:
+    journal = Keeping()
+    threads: set[str] = set()
+    with background(journal) as loop:
+        live = loop.start(run_of(CHAIN, pool_of()), lambda _: threads.add(threading.current_thread().name))
+        assert live.done.wait(2)
+        assert live.state == fold(journal.events)
+    assert threads == {"conductor-runs"}
+    assert (live.state.status, live.unsaved) == ("finished", None)
+    assert isinstance(journal.events[0], RunStarted)
+    assert isinstance(journal.events[-1], RunFinished)
+
+
+def test_a_listener_hears_every_event_in_order() -> None:
+    journal, heard = Keeping(), []
+    with background(journal) as loop:
+        assert loop.start(run_of(CHAIN, pool_of()), heard.append).done.wait(2)
+    assert heard == journal.events
+
+
+def test_a_run_is_live_until_its_end_is_kept() -> None:
+    journal = Keeping(held=True)
+    with background(journal) as loop:
+        live = loop.start(run_of(CHAIN, pool_of()))
+        assert loop.live("r") is live
+        assert not live.done.wait(0.1)
+        assert live.state.live
+        journal.release()
+        assert live.done.wait(2)
+    assert loop.live("r") is None
+
+
+def test_a_run_can_be_stopped_from_another_thread_within_a_second() -> None:
+    with background(Keeping()) as loop:
+        live = loop.start(run_of(CHAIN, pool_of(latency=30)))
+        until_running(live)
+        before = time.perf_counter()
+        loop.cancel("r")
+        assert live.done.wait(2)
+        assert time.perf_counter() - before < 1
+        assert live.state.status == "cancelled"
+        loop.cancel("r")
+        loop.cancel("nobody")
+
+
+def test_closing_stops_every_run_and_keeps_what_it_said() -> None:
+    journal = Keeping()
+    with background(journal) as loop:
+        pool = pool_of(latency=30)
+        lives = [loop.start(run_of(CHAIN, pool, run=name)) for name in ("one", "two")]
+        for live in lives:
+            until_running(live)
+    assert [live.state.status for live in lives] == ["cancelled", "cancelled"]
+    assert {event.run for event in journal.events if isinstance(event, RunFinished)} == {"one", "two"}
+    assert "conductor-runs" not in {thread.name for thread in threading.enumerate()}
+
+
+def test_a_run_that_could_not_be_kept_says_so_and_stays_readable() -> None:
+    with background(Keeping(broken=True)) as loop:
+        live = loop.start(run_of(CHAIN, pool_of(answer="said")))
+        assert live.done.wait(2)
+        assert live.unsaved == "The disk is full."
+        assert loop.live("r") is live
+        assert (live.state.status, live.state.answer) == ("finished", "said")
+
+
+def test_a_coroutine_can_be_waited_for_with_its_result_or_error() -> None:
+    async def name() -> str:
+        return threading.current_thread().name
+
+    async def fail() -> None:
+        raise ValueError("no")
+
+    with background(Keeping()) as loop:
+        assert loop.wait(name()) == "conductor-runs"
+        with pytest.raises(ValueError, match="no"):
+            loop.wait(fail())
+
+
+def test_many_runs_at_once_do_not_mix() -> None:
+    journal = Keeping()
+    with background(journal) as loop:
+        names = [f"run {i}" for i in range(30)]
+        lives = [
+            loop.start(run_of(CHAIN, pool_of(answer=name, tokens_per_second=1000), run=name))
+            for name in names
+        ]
+        assert all(live.done.wait(3) for live in lives)
+    assert [live.state.answer for live in lives] == names
+    for name, live in zip(names, lives, strict=True):
+        own = [event for event in journal.events if event.run == name]
+        assert [event.seq for event in own] == list(range(len(own)))
+        assert fold(own) == live.state
