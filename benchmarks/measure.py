@@ -20,7 +20,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from benchmarks.contenders import CONTENDERS, Load, start_runs
+from benchmarks.contenders import CONTENDERS, Load, Runs, start_runs
 from benchmarks.shapes import SHAPES
 from storage import SessionStore
 
@@ -40,12 +40,13 @@ class Spread:
 
 @dataclass(frozen=True)
 class Crowd:
-    """Many workflows at once: how many ended in a second; memory in MiB.
+    """Many workflows at once: how many ended in a second, seconds of wall time a step, memory in MiB.
 
     `peak` is the most the process ever held, `growth` how much of that came with the crowd.
     """
 
     per_second: float
+    a_step: float
     peak: float
     growth: float
 
@@ -93,26 +94,33 @@ def crowds(names: Sequence[str], *, size: int, latency: float, rounds: int) -> d
 def crowd(name: str, *, size: int, latency: float) -> Crowd:
     """`size` workflows at once, of all shapes in turn. Memory means something in a fresh process only."""
     with temporary_store() as store:
-        _seconds(_at_once(_mixed(name, runs=len(SHAPES), latency=0.0, store=store)))
-        runs = _mixed(name, runs=size, latency=latency, store=store)
+        _seconds(_at_once(_prepared(name, _loads(runs=len(SHAPES), latency=0.0), store)))
+        loads = _loads(runs=size, latency=latency)
+        runs = _prepared(name, loads, store)
         before = peak_memory()
         seconds = _seconds(_at_once(runs))
         peak = peak_memory()
-    return Crowd(per_second=size / seconds, peak=peak, growth=peak - before)
+    steps = sum(load.runs * len(load.workflow) for load in loads)
+    return Crowd(per_second=size / seconds, a_step=seconds / steps, peak=peak, growth=peak - before)
 
 
-def _mixed(name: str, *, runs: int, latency: float, store: SessionStore) -> list[Coroutine[Any, Any, None]]:
+def _loads(*, runs: int, latency: float) -> list[Load]:
+    """All shapes, as evenly as that many runs can be shared out."""
     counts = [runs // len(SHAPES) + (at < runs % len(SHAPES)) for at in range(len(SHAPES))]
-    loads = [
+    return [
         Load(workflow=workflow, latency=latency, runs=count)
         for workflow, count in zip(SHAPES.values(), counts, strict=True)
     ]
+
+
+def _prepared(name: str, loads: Iterable[Load], store: SessionStore) -> Runs:
     return [run for load in loads for run in CONTENDERS[name](load, store)]
 
 
 def _middle(found: Sequence[Crowd]) -> Crowd:
     return Crowd(
         per_second=median(one.per_second for one in found),
+        a_step=median(one.a_step for one in found),
         peak=median(one.peak for one in found),
         growth=median(one.growth for one in found),
     )
@@ -128,13 +136,20 @@ async def _at_once(runs: Iterable[Coroutine[Any, Any, None]]) -> None:
 
 
 def _seconds(work: Coroutine[Any, Any, None]) -> float:
-    """Wall time of `work` in a loop of its own, which is made and closed outside of the clock."""
+    """Wall time of `work` in a loop of its own, which is made and closed outside of the clock.
+
+    What was imported is kept out of the collector's way meanwhile, as the app does.
+    """
     gc.collect()
-    with asyncio.Runner() as runner:
-        runner.get_loop()
-        begun = time.perf_counter()
-        runner.run(work)
-        return time.perf_counter() - begun
+    gc.freeze()
+    try:
+        with asyncio.Runner() as runner:
+            runner.get_loop()
+            begun = time.perf_counter()
+            runner.run(work)
+            return time.perf_counter() - begun
+    finally:
+        gc.unfreeze()
 
 
 def peak_memory() -> float:

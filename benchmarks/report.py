@@ -75,9 +75,15 @@ def _lines(report: Report) -> Iterator[str]:
     for size, found in report.crowds.items():
         yield f"\n## {size:,} workflows at once\n"
         yield from _table(
-            ("run by", "workflows a second", "peak memory (MiB)", "of that for the crowd"),
+            ("run by", "workflows a second", "us a step", "peak memory (MiB)", "of that for the crowd"),
             (
-                (name, f"{one.per_second:,.0f}", f"{one.peak:.1f}", f"{one.growth:.1f}")
+                (
+                    name,
+                    f"{one.per_second:,.0f}",
+                    f"{one.a_step * 1e6:,.1f}",
+                    f"{one.peak:.1f}",
+                    f"{one.growth:.1f}",
+                )
                 for name, one in found.items()
             ),
         )

@@ -125,6 +125,23 @@ def advance(state: RunState, event: Event) -> RunState:
     """The state after one more event."""
     place: _Place = {"run": event.run, "seq": event.seq}
     match event:
+        # Cases are tried in order; most events are a step's, and most of those are deltas.
+        case (
+            StepDelta()
+            | StepStarted()
+            | StepFinished()
+            | StepReused()
+            | StepFailed()
+            | StepBlocked()
+            | StepCancelled()
+        ):
+            if not 0 <= event.step < len(state.steps):
+                raise ValueError(
+                    f"event {event.seq} speaks of step {event.step}, which the run does not have"
+                )
+            step = _advance_step(state.steps[event.step], event)
+            steps = (*state.steps[: event.step], step, *state.steps[event.step + 1 :])
+            return replace(state, **place, steps=steps)
         case PlanningStarted():
             return replace(state, **place, query=event.query, started_at=event.at)
         case PlanningDelta():
@@ -145,22 +162,6 @@ def advance(state: RunState, event: Event) -> RunState:
             )
         case RunFinished():
             return _finished(state, event)
-        case (
-            StepReused()
-            | StepStarted()
-            | StepDelta()
-            | StepFinished()
-            | StepFailed()
-            | StepBlocked()
-            | StepCancelled()
-        ):
-            if not 0 <= event.step < len(state.steps):
-                raise ValueError(
-                    f"event {event.seq} speaks of step {event.step}, which the run does not have"
-                )
-            step = _advance_step(state.steps[event.step], event)
-            steps = (*state.steps[: event.step], step, *state.steps[event.step + 1 :])
-            return replace(state, **place, steps=steps)
         case _:
             assert_never(event)
 
@@ -170,6 +171,8 @@ StepEvent = StepReused | StepStarted | StepDelta | StepFinished | StepFailed | S
 
 def _advance_step(step: StepState, event: StepEvent) -> StepState:
     match event:
+        case StepDelta():
+            return replace(step, text=step.text + event.text)
         case StepReused():
             return replace(
                 step,
@@ -189,8 +192,6 @@ def _advance_step(step: StepState, event: StepEvent) -> StepState:
                 request=event.request,
                 started_at=event.at,
             )
-        case StepDelta():
-            return replace(step, text=step.text + event.text)
         case StepFinished():
             return replace(
                 step,
