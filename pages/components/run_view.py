@@ -94,7 +94,7 @@ def outcome(view: SessionView, *, label: str | None) -> None:
         return
     if view.unsaved:
         st.error(
-            f"Not all of this run could be kept: {plain(view.unsaved)} What you see is complete until the app "
+            f"Not all of this run could be kept: {plain(view.unsaved)} What you see is whole until the app "
             "ends; copy what you need, mend the cause and run again.",
             icon=":material/save:",
         )
