@@ -47,7 +47,9 @@ class View {
 
   framed(width, height, below) {
     const { left, top, right, bottom } = this.box;
-    const scale = Math.min(MOST_FITTED, (width - 2 * MARGIN) / (right - left), (height - MARGIN - below) / (bottom - top));
+    const fitted = Math.min(MOST_FITTED, (width - 2 * MARGIN) / (right - left), (height - MARGIN - below) / (bottom - top));
+    // While the page is still being laid out there may be less room than margin.
+    const scale = Math.max(LEAST_ZOOM / 4, fitted);
     return { scale, position: { x: (left + right) / 2, y: (top + bottom) / 2 + (below - MARGIN) / 2 / scale } };
   }
 
