@@ -35,6 +35,8 @@ def _plan(options: argparse.Namespace) -> int:
     elif report.workflow is not None:
         print(report.reasoning, end="\n\n")
         print(described(report.workflow))
+    if label and not options.json:
+        print(f"({label})", file=sys.stderr)
     print_problems(report)
     return 0 if report.ok else 1
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from conductor.background import LiveRun
 from conductor.commands.opening import opened
@@ -38,6 +39,8 @@ _ENDS: dict[RunStatus, str] = {
     "interrupted": "the run was interrupted",
 }
 
+_EXIT_CODES: dict[RunStatus, int] = {"finished": 0, "cancelled": 130}
+
 
 def add_to(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
     """Register the command."""
@@ -63,7 +66,7 @@ def _run(options: argparse.Namespace) -> int:
         if live.unsaved:
             print(f"conductor: not everything was kept: {live.unsaved}", file=sys.stderr)
         _report(options, workbench, session=session, state=state)
-    return 0 if state.status == "finished" else 1
+    return _EXIT_CODES.get(state.status, 1)
 
 
 def _planned(options: argparse.Namespace, workbench: Workbench) -> Session | None:
@@ -106,7 +109,16 @@ def _listener(options: argparse.Namespace) -> Callable[[Event], None] | None:
 
 def _print_event(event: Event) -> None:
     # Through json.dumps, which can also write half a surrogate pair, as models do.
-    print(json.dumps(EVENT.dump_python(event, mode="json")), flush=True)
+    _say(json.dumps(EVENT.dump_python(event, mode="json")), sys.stdout)
+
+
+def _say(line: str, stream: TextIO) -> None:
+    """Print a line while the run goes on; whether anybody still reads does not matter to the run."""
+    try:
+        print(line, file=stream, flush=True)
+    except BrokenPipeError:
+        with Path(os.devnull).open("w") as nowhere:
+            os.dup2(nowhere.fileno(), stream.fileno())
 
 
 class _Progress:
@@ -122,7 +134,7 @@ class _Progress:
         said = _progress(event)
         if said is not None:
             step, words = said
-            print(f"[{step + 1}/{self._steps}] {words}", file=sys.stderr, flush=True)
+            _say(f"[{step + 1}/{self._steps}] {words}", sys.stderr)
 
 
 def _progress(event: Event) -> tuple[int, str] | None:

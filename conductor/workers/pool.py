@@ -91,8 +91,10 @@ def read_pool(path: Path) -> Pool:
     """The pool a TOML file describes. Raises `PoolError` naming the file and the line."""
     try:
         text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise PoolError(f"The pool file {path} cannot be read: {error}.") from error
+    except OSError as error:
+        raise PoolError(f"The pool file {path} cannot be read: {error.strerror}.") from error
+    except UnicodeDecodeError as error:
+        raise PoolError(f"The pool file {path} cannot be read: it is not text in UTF-8.") from error
     return parse_pool(text, source=str(path))
 
 

@@ -1,0 +1,55 @@
+"""The command line in a folder of its own, so that nothing outside is read or written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from command_line import Line, Said
+
+from conductor.commands.line import main
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current folder; the default store is made in it."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def line(capsys: pytest.CaptureFixture[str]) -> Line:
+    """Runs one command in this process."""
+
+    def run(*arguments: str) -> Said:
+        try:
+            code = main(arguments)
+        except SystemExit as stop:
+            code = int(stop.code or 0)
+        said = capsys.readouterr()
+        return Said(code, said.out, said.err)
+
+    return run
+
+
+@pytest.fixture
+def simulated(folder: Path) -> str:
+    """A pool file with two quick workers; one fails where it is asked for "bad"."""
+    file = folder / "simulated.toml"
+    file.write_text(
+        """
+[[worker]]
+kind = "simulated"
+name = "alpha"
+answer = "from alpha"
+fail_on = "bad"
+
+[[worker]]
+kind = "simulated"
+name = "beta"
+answer = "from beta"
+tokens_per_second = 5000
+""",
+        encoding="utf-8",
+    )
+    return str(file)

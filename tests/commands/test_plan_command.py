@@ -1,0 +1,77 @@
+"""`plan` shows what would be done and does nothing; `export` writes it to a file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from command_line import Line
+
+from conductor.plan_file import read_plan
+
+
+def test_a_person_reads_the_rule_the_shape_and_the_steps(line: Line) -> None:
+    said = line("plan", "Compare the capitals of France and Germany.")
+    assert said.code == 0
+    assert said.out.startswith("Rule: comparison. ")
+    assert "fan-out, 3 steps" in said.out
+    assert "  1. facts: France" in said.out
+    assert "(sees 1, 2)" in said.out
+    assert said.err == "(offline, no model is called)\n"
+
+
+def test_a_program_reads_the_plan_its_session_and_label(line: Line) -> None:
+    said = line("plan", "What is 17 * 23?", "--json")
+    shape = json.loads(said.out)
+    assert (said.code, said.err) == (0, "")
+    assert (shape["ok"], shape["errors"], shape["repairs"]) == (True, [], [])
+    assert shape["label"] == "offline, no model is called"
+    assert [step["worker"] for step in shape["workflow"]["steps"]] == ["mathematics", "checker"]
+    assert [step["worker_index"] for step in shape["workflow"]["steps"]] == [0, 3]
+    assert [step["access"] for step in shape["workflow"]["steps"]] == [[], [0]]
+
+
+@pytest.mark.parametrize("steps", ["0", "-1", "many", "1.5"])
+def test_a_limit_that_is_no_whole_number_is_refused(line: Line, steps: str) -> None:
+    said = line("plan", "2 + 2", "--max-steps", steps)
+    assert said.code == 2
+    assert "is not a whole number from 1 on" in said.err
+
+
+def test_a_lower_limit_gives_a_shorter_plan(line: Line) -> None:
+    shape = json.loads(line("plan", "2 + 2", "--max-steps", "1", "--json").out)
+    assert len(shape["workflow"]["steps"]) == 1
+
+
+def test_a_plan_is_exported_with_its_pool_and_label(line: Line, folder: Path) -> None:
+    session = json.loads(line("plan", "2 + 2", "--json").out)["session"]
+    printed = line("export", session)
+    read = read_plan(printed.out)
+    assert printed.code == 0
+    assert (read.query, read.origin) == ("2 + 2", "conductor")
+    assert read.pool.label == "offline, no model is called"
+    assert read.pool.workers == ("mathematics", "facts", "text", "checker")
+    said = line("export", session, "-o", "plan.json", "--json")
+    assert json.loads(said.out) == {"session": session, "file": "plan.json"}
+    assert (folder / "plan.json").read_text() == printed.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["export", "nobody"], "no session 'nobody'"),
+        (["plan", " "], "The query is empty"),
+    ],
+)
+def test_what_cannot_be_planned_or_exported_is_said(line: Line, arguments: list[str], reason: str) -> None:
+    said = line(*arguments)
+    assert (said.code, said.out) == (1, "")
+    assert reason in said.err
+
+
+def test_a_file_that_cannot_be_written_is_named(line: Line) -> None:
+    session = json.loads(line("plan", "2 + 2", "--json").out)["session"]
+    said = line("export", session, "-o", "none/plan.json")
+    assert said.code == 1
+    assert said.err == "conductor: none/plan.json cannot be written: No such file or directory.\n"

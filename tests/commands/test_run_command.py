@@ -1,0 +1,216 @@
+"""`run` answers a query or a file, tells people and programs, and says by its exit code how it went."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_line import Line
+from workflow_cases import workflow_of
+
+from conductor.events import EVENT, RunFinished, StepStarted
+from conductor.plan_file import write_plan
+from conductor.run_state import fold
+from conductor.workflow import Workflow
+from storage import SessionStore
+
+FACT = "What is the capital of France?"
+PAIR = workflow_of((), (0,)).with_worker(1, "beta")
+
+
+def written(workflow: Workflow, folder: Path, *, query: str | None = "why?") -> str:
+    file = folder / "plan.json"
+    text = write_plan(workflow, query=query, origin="human", workers=workflow.workers(), label=None)
+    file.write_text(text, encoding="utf-8")
+    return str(file)
+
+
+def process(*arguments: str, folder: Path, **options: Any) -> subprocess.Popen[str]:
+    environment = {
+        **{key: value for key, value in os.environ.items() if not key.startswith("CONDUCTOR_")},
+        "PYTHONPATH": str(Path(__file__).parents[2]),
+    }
+    return subprocess.Popen(
+        [sys.executable, "-m", "conductor", *arguments],
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        **options,
+    )
+
+
+def test_a_person_reads_the_answer_and_that_no_model_was_called(line: Line) -> None:
+    said = line("run", FACT)
+    assert said.code == 0
+    assert "Paris" in said.out
+    assert "[1/1] facts is done" in said.err
+    assert said.err.rstrip().endswith("(offline, no model is called)")
+
+
+def test_a_program_reads_one_json_object(line: Line) -> None:
+    said = line("run", FACT, "--json")
+    assert (said.code, said.err) == (0, "")
+    shape = json.loads(said.out)
+    assert {"answer", "session", "run", "workflow", "steps", "usage"} <= set(shape)
+    assert "Paris" in shape["answer"]
+    assert shape["label"] == "offline, no model is called"
+    [step] = shape["steps"]
+    assert {"index", "worker", "status", "output", "usage", "seconds"} <= set(step)
+    assert (step["index"], step["worker"], step["status"]) == (0, "facts", "finished")
+    assert step["output"] == shape["answer"]
+    assert shape["usage"] == {"prompt_tokens": None, "completion_tokens": None, "total_tokens": None}
+    assert [set(each) for each in shape["workflow"]["steps"]] == [
+        {"instruction", "worker", "worker_index", "access"}
+    ]
+
+
+def test_events_are_json_lines_that_fold_to_the_run(line: Line, simulated: str, folder: Path) -> None:
+    said = line("run", "--workflow", written(PAIR, folder), "--pool", simulated, "--events")
+    events = [EVENT.validate_json(text) for text in said.out.splitlines()]
+    assert said.code == 0
+    assert isinstance(events[-1], RunFinished)
+    state = fold(events)
+    assert (state.status, state.answer, state.query) == ("finished", "from beta", "why?")
+
+
+def test_events_of_a_query_begin_with_its_planning(line: Line) -> None:
+    types = [json.loads(text)["type"] for text in line("run", FACT, "--events").out.splitlines()]
+    assert types[0] == "planning_started"
+    assert types.index("workflow_planned") < types.index("run_started") < types.index("run_finished")
+
+
+def test_a_failed_run_exits_with_1_and_keeps_what_it_has(line: Line, simulated: str, folder: Path) -> None:
+    workflow = workflow_of((), (), (0, 1)).with_instruction(0, "a bad one").with_worker(1, "beta")
+    said = line("run", "--workflow", written(workflow, folder), "--pool", simulated, "--json")
+    shape = json.loads(said.out)
+    assert (said.code, shape["status"], shape["answer"]) == (1, "failed", None)
+    assert [step["status"] for step in shape["steps"]] == ["failed", "finished", "blocked"]
+    assert shape["steps"][0]["error"] == "alpha was told to fail on this call."
+    assert shape["steps"][1]["output"] == "from beta"
+
+
+def test_a_failed_run_is_told_to_a_person(line: Line, simulated: str, folder: Path) -> None:
+    workflow = workflow_of(()).with_instruction(0, "a bad one")
+    said = line("run", "--workflow", written(workflow, folder), "--pool", simulated)
+    assert (said.code, said.out) == (1, "")
+    assert "failed: alpha was told to fail" in said.err
+    assert "conductor: the run failed; there is no answer." in said.err
+
+
+def test_an_exported_plan_runs_again(line: Line) -> None:
+    session = json.loads(line("run", FACT, "--json").out)["session"]
+    assert line("export", session, "--output", "plan.json").code == 0
+    again = json.loads(line("run", "--workflow", "plan.json", "--json").out)
+    assert again["status"] == "finished"
+    assert again["session"] != session
+    assert "Paris" in again["answer"]
+
+
+def test_a_query_beside_a_file_counts_over_the_files_own(line: Line, simulated: str, folder: Path) -> None:
+    file = written(PAIR, folder)
+    said = line("run", "how?", "--workflow", file, "--pool", simulated, "--events")
+    assert json.loads(said.out.splitlines()[0])["query"] == "how?"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["run"], "give a query, or --workflow FILE"),
+        (["run", "q", "--json", "--events"], "choose one of --json and --events"),
+        (["run", "q", "--nonsense"], "unrecognized arguments"),
+        (["dance"], "invalid choice"),
+        ([], "required"),
+    ],
+)
+def test_wrong_arguments_exit_with_2(line: Line, arguments: list[str], reason: str) -> None:
+    said = line(*arguments)
+    assert (said.code, said.out) == (2, "")
+    assert reason in said.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["run", ""], "The query is empty"),
+        (["run", "x" * 100_000], "100,000 characters; the limit is 50,000"),
+        (["run", "--workflow", "nope.json"], r"nope\.json cannot be read: No such file"),
+        (["run", "--workflow", "."], "cannot be read: Is a directory"),
+        (["run", "--workflow", "text.txt"], "The file is not JSON"),
+        (["run", "--workflow", "unasked.json"], "The file names no query"),
+        (["run", "--workflow", "strange.json"], "names the worker 'alpha', which the pool does not have"),
+        (["run", "q", "--pool", "nope.toml"], r"nope\.toml cannot be read: No such file or directory\."),
+        (["run", "q", "--pool", "key.toml"], r"key\.toml, line 4: worker 1, sped: unknown key"),
+        (["run", "q", "--pool", "twice.toml"], r"twice\.toml, line 6: a second worker is named 'a'"),
+        (["run", "q", "--database", "sqlite:///text.txt"], "is not a database"),
+        (
+            ["run", "q", "--database", "sqlite:////proc/none/a.db"],
+            "The folder of the store .* cannot be made",
+        ),
+        (["run", "q", "--database", "sqlite:////proc/self/a.db"], r"The store /proc/self/a\.db cannot be"),
+        (["run", "q", "--database", "nonsense"], "names no database"),
+    ],
+)
+def test_an_error_is_one_sentence_and_exits_with_1(
+    line: Line, arguments: list[str], reason: str, folder: Path
+) -> None:
+    (folder / "text.txt").write_text("hello")
+    Path(written(PAIR, folder, query=None)).rename(folder / "unasked.json")
+    (folder / "unasked.json").write_text(
+        (folder / "unasked.json").read_text().replace('"alpha"', '"text"').replace('"beta"', '"text"')
+    )
+    Path(written(PAIR, folder)).rename(folder / "strange.json")
+    worker = '[[worker]]\nkind = "simulated"\nname = "a"\n'
+    (folder / "key.toml").write_text(f"{worker}sped = 3\n")
+    (folder / "twice.toml").write_text(worker * 2)
+    said = line(*arguments)
+    assert (said.code, said.out) == (1, "")
+    assert re.fullmatch(r"conductor: [^\n]+\n", said.err)
+    assert re.search(reason, said.err)
+
+
+def test_only_debug_shows_where_an_error_comes_from(line: Line) -> None:
+    assert "Traceback" not in line("run", "").err
+    assert "Traceback" in line("run", "", "--debug").err
+
+
+def test_an_interrupt_stops_the_run_and_keeps_what_is_done(folder: Path) -> None:
+    slow = '[[worker]]\nkind = "simulated"\nname = "alpha"\nanswer = "kept"\n'
+    slow += '[[worker]]\nkind = "simulated"\nname = "beta"\nlatency = 60\n'
+    (folder / "slow.toml").write_text(slow)
+    arguments = ("run", "--workflow", written(PAIR, folder), "--pool", "slow.toml", "--events")
+    with process(*arguments, folder=folder) as running:
+        assert running.stdout is not None
+        lines = []
+        for text in running.stdout:
+            lines.append(text)
+            event = EVENT.validate_json(text)
+            if isinstance(event, StepStarted) and event.step == 1:
+                running.send_signal(signal.SIGINT)
+        err = running.communicate(timeout=10)[1]
+    state = fold(EVENT.validate_json(text) for text in lines)
+    assert running.returncode == 130
+    assert err == "stopping\n"
+    assert state.status == "cancelled"
+    assert [(step.status, step.text) for step in state.steps] == [("finished", "kept"), ("cancelled", "")]
+    with SessionStore.open("sqlite:///data/conductor.db") as store:
+        assert fold(store.events(state.run)) == state
+
+
+def test_a_reader_who_leaves_does_not_stop_the_run(folder: Path, simulated: str) -> None:
+    arguments = ("run", "--workflow", written(PAIR, folder), "--pool", simulated, "--events")
+    with process(*arguments, folder=folder) as running:
+        assert running.stdout is not None
+        assert running.stderr is not None
+        running.stdout.close()
+        err = running.stderr.read()
+        assert running.wait(timeout=10) == 0
+    assert err == ""
