@@ -10,7 +10,7 @@ import streamlit as st
 
 from conductor.errors import ConductorError
 from pages.components.services import workbench
-from pages.components.sidebar import STATE_ICONS, open_session
+from pages.components.sidebar import STATE_ICONS
 from pages.components.state import TabState, plain
 from storage import SessionSummary
 from storage.workbench import Workbench
@@ -52,8 +52,8 @@ def _row(bench: Workbench, tab: TabState, session: SessionSummary) -> None:
                 icon=STATE_ICONS[session.state],
                 type="tertiary",
                 help="Open on the workbench",
-                on_click=open_session,
-                args=(bench, tab, session.id),
+                on_click=tab.open,
+                args=(session.id,),
             ):
                 st.switch_page("pages/workbench.py", query_params={"session": session.id})
             st.caption(plain(" · ".join(_facts(session))))

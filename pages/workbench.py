@@ -12,7 +12,7 @@ from pages.components.plan_panel import plan_panel, rejected_plan
 from pages.components.services import workbench
 from pages.components.session_view import SessionView
 from pages.components.shortcuts import shortcuts
-from pages.components.sidebar import open_session, sidebar
+from pages.components.sidebar import sidebar
 from pages.components.state import TabState, plain
 from pages.components.toolbar import toolbar
 from pages.components.welcome import welcome
@@ -33,10 +33,9 @@ def page() -> None:
     with st.container(key="machinery"):
         load_library()
         shortcuts()
-    if tab.session is not None and "query" not in st.session_state:
-        open_session(bench, tab, tab.session)
-    sidebar(bench, tab)
     view = _view(bench, tab)
+    tab.show_query(view.session.query if view is not None else "")
+    sidebar(bench, tab)
     if view is None:
         welcome(bench, tab)
     elif view.head is None:

@@ -175,7 +175,8 @@ def _hard(query: str) -> Ruling | None:
         why=f"Here {why}; one worker plans, one executes the plan, one verifies both.",
         drafts=(
             Draft(
-                "mathematics", "Plan: name the kind of problem, the unknowns and the method; do not solve."
+                "mathematics",
+                "Plan the solution: name the kind of problem, the unknowns and the method; do not solve.",
             ),
             Draft("mathematics", "Follow the plan, solve the problem and show the working.", (0,)),
             Draft("checker", "Verify the result by substituting it back, and give the answer.", (0, 1)),

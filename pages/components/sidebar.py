@@ -58,8 +58,8 @@ def sidebar(bench: Workbench, tab: TabState) -> None:
                     key="new",
                     icon=":material/add:",
                     help="Start with an empty query",
-                    on_click=_new,
-                    args=(tab,),
+                    on_click=tab.open,
+                    args=(None,),
                 )
         _importer(bench, tab)
         _recent(bench, tab)
@@ -77,20 +77,6 @@ def plan_query(bench: Workbench, tab: TabState, *, query: str | None = None, run
             bench.start(session.id)
     except ConductorError as error:
         tab.notify("error", str(error), place="query")
-
-
-def open_session(bench: Workbench, tab: TabState, session: str) -> None:
-    """Show a session and its query."""
-    tab.open(session)
-    try:
-        st.session_state["query"] = bench.store.session(session).query
-    except ConductorError as error:
-        tab.notify("error", str(error), place="query")
-
-
-def _new(tab: TabState) -> None:
-    tab.open(None)
-    st.session_state["query"] = ""
 
 
 def _importer(bench: Workbench, tab: TabState) -> None:
@@ -118,7 +104,7 @@ def _import(bench: Workbench, tab: TabState, key: str) -> None:
     except ConductorError as error:
         tab.notify("error", f"{upload.name} was not imported: {error}", place="import")
     else:
-        open_session(bench, tab, session.id)
+        tab.open(session.id)
     # A fresh uploader: the same file can be chosen again after it was mended.
     st.session_state["uploads"] += 1
 
@@ -139,6 +125,6 @@ def _recent(bench: Workbench, tab: TabState) -> None:
                 width="stretch",
                 wrap=False,
                 help=f"{session.state}: {plain(session.query, limit=200)}",
-                on_click=open_session,
-                args=(bench, tab, session.id),
+                on_click=tab.open,
+                args=(session.id,),
             )

@@ -5,6 +5,7 @@ Nothing here is the only copy of anything a person made; workflows live in the s
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Literal, cast
 
@@ -40,13 +41,18 @@ class TabState:
         return remembered
 
     def open(self, session: str | None) -> None:
-        """Show another session, or none."""
+        """Show another session with its query, or none."""
         st.session_state["session"] = session
         if session is None:
             st.query_params.pop("session", None)
         else:
             st.query_params["session"] = session
         self.select(None)
+        st.session_state.pop("query", None)
+
+    def show_query(self, query: str) -> None:
+        """Fill the query box, unless somebody has typed there since the session was opened."""
+        st.session_state.setdefault("query", query)
 
     @property
     def selected(self) -> int | None:
@@ -89,10 +95,13 @@ class TabState:
 
 _MARKED = str.maketrans({mark: f"\\{mark}" for mark in "\\`*_{}[]()<>#+-.!|~$:"})
 
+_LINK_STARTS = re.compile(r"https?(?=:)|www(?=\.)|@", re.I)
+"""Where Markdown would make a link of bare text; an invisible word joiner behind it keeps it text."""
+
 
 def plain(text: str, limit: int = 500) -> str:
     """Text as Markdown that shows it letter for letter, on one line, cut to `limit` characters."""
     line = " ".join(text[: limit + 1].split())
     if len(line) > limit:
         line = line[:limit] + "…"
-    return line.translate(_MARKED)
+    return _LINK_STARTS.sub("\\g<0>\u2060", line).translate(_MARKED)
