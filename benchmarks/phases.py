@@ -15,7 +15,7 @@ from benchmarks.measure import Spread
 from benchmarks.shapes import WORKER, simulated_pool
 from conductor.engine.assignment import Assignment
 from conductor.events import EVENT, StepFinished, StepStarted
-from conductor.messages import Request, Value
+from conductor.messages import Request
 from conductor.output import Output
 from conductor.run_state import fold
 from conductor.workers.protocol import Worker
@@ -52,9 +52,11 @@ async def _parts(workflow: Workflow) -> Mapping[str, Part]:
     async def ask() -> None:
         _ask(assignment, outputs)
 
+    made = [(type(value), dict(value)) for value in (*outputs.values(), *events)]
+
     async def record() -> None:
-        _make_again(outputs.values())
-        _make_again(events)
+        for kind, fields in made:
+            kind(**fields)
 
     async def answer() -> None:
         await _answer(pool[WORKER], requests)
@@ -78,11 +80,6 @@ async def _parts(workflow: Workflow) -> Mapping[str, Part]:
 def _ask(assignment: Assignment, outputs: Mapping[int, Output]) -> None:
     for step in range(len(assignment.workflow)):
         assignment.request(step, outputs, address=assignment.fingerprint(step, outputs))
-
-
-def _make_again(values: Iterable[Value]) -> None:
-    for value in values:
-        type(value)(**dict(value))
 
 
 async def _answer(worker: Worker, requests: Iterable[Request]) -> None:
