@@ -69,7 +69,10 @@ def alone(load: Load, store: SessionStore, *, rounds: int) -> dict[str, Spread]:
 
 
 def starting(load: Load, store: SessionStore, *, rounds: int) -> Spread:
-    """Seconds that `SessionStore.start_run` takes, once a workflow and before its first event."""
+    """Seconds that `SessionStore.start_run` takes, once a workflow and before its first event.
+
+    Making the session and the revision of a load is shared out over its runs.
+    """
     samples = []
     for _ in range(rounds):
         begun = time.perf_counter()
@@ -92,7 +95,7 @@ def crowds(names: Sequence[str], *, size: int, latency: float, rounds: int) -> d
 
 
 def crowd(name: str, *, size: int, latency: float) -> Crowd:
-    """`size` workflows at once, of all shapes in turn. Memory means something in a fresh process only."""
+    """`size` workflows at once, of all shapes in equal parts. Memory means something in a fresh process only."""
     with temporary_store() as store:
         _seconds(_at_once(_prepared(name, _loads(runs=len(SHAPES), latency=0.0), store)))
         loads = _loads(runs=size, latency=latency)
