@@ -95,7 +95,7 @@ def crowds(names: Sequence[str], *, size: int, latency: float, rounds: int) -> d
 
 
 def crowd(name: str, *, size: int, latency: float) -> Crowd:
-    """`size` workflows at once, of all shapes in equal parts. Memory means something in a fresh process only."""
+    """`size` workflows at once, of all shapes alike. Memory means something in a fresh process only."""
     with temporary_store() as store:
         _seconds(_at_once(_prepared(name, _loads(runs=len(SHAPES), latency=0.0), store)))
         loads = _loads(runs=size, latency=latency)
