@@ -3,7 +3,7 @@
 import pytest
 
 from conductor.messages import SeenResponse
-from conductor.workers.offline.checker import NOTHING_VISIBLE, check
+from conductor.workers.offline.checker import NOTHING_ANSWERED, NOTHING_VISIBLE, check
 from conductor.workers.offline.mathematics import mathematics
 from conductor.workers.offline.task import Task
 
@@ -73,6 +73,11 @@ def test_an_answer_in_prose_is_understood(said: str) -> None:
 
 def test_without_an_answer_to_see_it_says_so() -> None:
     assert checked("What is 17 * 23?") == [NOTHING_VISIBLE]
+
+
+def test_seen_steps_that_answer_nothing_are_told_apart_from_seeing_none() -> None:
+    refusal = "I am the built-in mathematics expert.\nI cannot do this."
+    assert checked("What is 17 * 23?", refusal) == [NOTHING_ANSWERED]
 
 
 def test_what_it_cannot_check_is_passed_on_and_marked() -> None:

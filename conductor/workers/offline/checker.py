@@ -23,6 +23,7 @@ from conductor.workers.offline.question import read_problem
 from conductor.workers.offline.task import SeenAnswer, Task, answer_in
 
 NOTHING_VISIBLE = "I cannot see any answer to check. Let this step read the step whose answer it shall check."
+NOTHING_ANSWERED = "None of the steps that I can see gives an answer, so there is nothing to check."
 CANNOT = (
     "I am the built-in checker, not a language model: I check calculations, equations, derivatives, "
     "integrals and facts about countries, and this is none of them. The visible answer is passed on as it is."
@@ -40,7 +41,7 @@ class Verdict:
 def check(task: Task) -> Iterator[str]:
     """Each visible answer checked, line by line, and the answer to give."""
     if not task.answers:
-        yield NOTHING_VISIBLE
+        yield NOTHING_ANSWERED if task.seen else NOTHING_VISIBLE
         return
     problem = _problem_of(task)
     if problem is None:
