@@ -136,8 +136,9 @@ async def test_a_failed_run_keeps_what_it_has_and_answers_nothing() -> None:
 
 async def test_a_step_that_reads_two_failures_is_blocked_once() -> None:
     workflow = workflow_of((), (), (0, 1))
-    state = await played(workflow, pool_of(fail_calls=frozenset((0, 1))))
-    assert statuses(state) == ["failed", "failed", "blocked"]
+    events = await events_of(run_of(workflow, pool_of(fail_calls=frozenset((0, 1)))))
+    assert statuses(fold(events)) == ["failed", "failed", "blocked"]
+    assert [event.by for event in events if isinstance(event, StepBlocked)] == [(0,)]
 
 
 @pytest.mark.parametrize(
