@@ -2,159 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
-import socket
-import subprocess
-import sys
-import time
-import urllib.error
-import urllib.request
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
-from playwright.sync_api import BrowserContext, Locator, Page, expect, sync_playwright
+from playwright.sync_api import expect
+from workbench_page import Graph
 
-ROOT = Path(__file__).parents[2]
-CHROMIUM = next(filter(None, map(shutil.which, ("/usr/bin/chromium", "chromium", "google-chrome"))), None)
-QUIET = """--no-sandbox --disable-gpu --no-first-run
-    --disable-background-networking --disable-component-update --disable-sync""".split()
-
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(
-        CHROMIUM is None, reason="Chromium is not installed: no chromium or google-chrome on PATH"
-    ),
-]
-
-
-class Graph:
-    """One graph on a page, reached through its test hook."""
-
-    def __init__(self, page: Page, index: int = 0) -> None:
-        self.page, self.root = page, page.locator(".graph").nth(index)
-        self.root.wait_for()
-        page.wait_for_function("([root]) => root.__fg?.view.box.right > 1", arg=[self.root.element_handle()])
-        page.wait_for_timeout(100)
-
-    def ask(self, expression: str) -> Any:
-        return self.root.evaluate(f"root => root.__fg.{expression}")
-
-    def center(self, step: int) -> tuple[float, float]:
-        card = self.ask("positions()")[step]
-        return card["x"], card["y"]
-
-    def click(self, step: int) -> None:
-        self.page.mouse.click(*self.center(step))
-
-    def click_edge(self, edge: str) -> None:
-        points = self.ask("edgePositions()")[edge]
-        self.page.mouse.click(*points[-4])
-
-    def start_drag(self, step: int) -> None:
-        self.page.mouse.move(*self.center(step))
-        self.page.mouse.move(*self.ask("ports()")[step])
-        self.page.mouse.down()
-
-    def drag(self, read: int, reader: int) -> None:
-        self.start_drag(read)
-        self.page.mouse.move(*self.center(reader), steps=4)
-        self.page.mouse.up()
-
-    def edges(self) -> list[str]:
-        return self.ask("edges.map(edge => edge.id).sort()")
-
-    @property
-    def hint(self) -> Locator:
-        return self.root.locator(".hint")
-
-    @property
-    def stage(self) -> Locator:
-        return self.root.get_by_role("listbox")
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    flags = {"server.port": port, "server.address": "127.0.0.1", "server.headless": "true"}
-    flags |= {"server.fileWatcherType": "none", "browser.gatherUsageStats": "false"}
-    arguments = [item for name, value in flags.items() for item in (f"--{name}", str(value))]
-    command = [
-        sys.executable,
-        "-m",
-        "streamlit",
-        "run",
-        str(Path(__file__).with_name("graph_demo.py")),
-        *arguments,
-    ]
-    log = tmp_path_factory.mktemp("server") / "log.txt"
-    with (
-        log.open("w") as output,
-        subprocess.Popen(
-            command,
-            cwd=log.parent,
-            env=os.environ | {"PYTHONPATH": str(ROOT)},
-            stdout=output,
-            stderr=subprocess.STDOUT,
-        ) as process,
-    ):
-        try:
-            _wait_for(f"http://127.0.0.1:{port}/_stcore/health", process, log)
-            yield f"http://127.0.0.1:{port}"
-        finally:
-            process.terminate()
-    assert "Traceback" not in log.read_text()
-
-
-def _wait_for(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
-    until = time.monotonic() + 60
-    while time.monotonic() < until and process.poll() is None:
-        try:
-            with urllib.request.urlopen(url, timeout=1):
-                return
-        except urllib.error.URLError:
-            time.sleep(0.1)
-    raise AssertionError(log.read_text())
-
-
-@pytest.fixture(scope="module")
-def context() -> Iterator[BrowserContext]:
-    """One for all tests, as its cache spares every page the loading of the app's own scripts."""
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
-        context = browser.new_context(viewport={"width": 1280, "height": 900})
-        context.set_default_timeout(15_000)
-        yield context
-        browser.close()
+pytestmark = pytest.mark.browser
 
 
 @pytest.fixture
-def open_page(server: str, context: BrowserContext) -> Iterator[Callable[..., Page]]:
-    """Opens the demo; afterwards nothing may have been asked of another host or said to the console."""
-    complaints: list[str] = []
-    page = context.new_page()
-    page.on("console", lambda message: complaints.append(message.text) if message.type != "log" else None)
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.on(
-        "request", lambda request: complaints.append(request.url) if _foreign(request.url, server) else None
-    )
-
-    def opened(query: str = "") -> Page:
-        page.goto(f"{server}/?{query}")
-        return page
-
-    yield opened
-    page.close()
-    assert complaints == []
-
-
-def _foreign(url: str, server: str) -> bool:
-    return not url.startswith((server, server.replace("http", "ws"), "data:", "blob:"))
+def open_page(visit, graph_demo):
+    """Opens the demo with the query given."""
+    return lambda query="": visit(graph_demo, f"/?{query}")
 
 
 def test_a_click_selects_at_once_and_python_hears_of_it(open_page):

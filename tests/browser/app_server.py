@@ -1,0 +1,123 @@
+"""A Streamlit server in its own process and folder, as the browser tests need it.
+
+Knows how it is started, ended and listened to; knows no page.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Mapping
+from pathlib import Path
+
+from conductor.events import StepStarted
+from conductor.workflow import Step, Workflow
+from storage import SessionStore
+
+ROOT = Path(__file__).parents[2]
+_ALARM = re.compile(r"Traceback|\b(?:ERROR|WARNING|CRITICAL)\b|\w+(?:Warning|Error): ")
+_COLOUR = re.compile(r"\x1b\[[\d;]*m")
+
+
+def free_port() -> int:
+    """A port of the loopback address that nobody listens to."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+        return port
+
+
+class AppServer:
+    """The server of `script` in `folder`, which also holds its database and its log.
+
+    `settings` are environment variables beside the database's. Used as a context manager; `start` and
+    `kill` stand for a crash and a restart in the same place.
+    """
+
+    def __init__(self, folder: Path, *, script: str = "app.py", settings: Mapping[str, str] | None = None):
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.database = f"sqlite:///{folder / 'conductor.db'}"
+        self._folder = folder
+        self._script = ROOT / script
+        self._settings = {
+            "CONDUCTOR_DATABASE_URL": self.database,
+            "PYTHONPATH": str(ROOT),
+            **(settings or {}),
+        }
+        self._log = folder / "server.log"
+        self._read = 0
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> AppServer:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._process is not None:
+            self._process.terminate()
+            self._process.wait(timeout=20)
+
+    def start(self) -> None:
+        """Start it and wait until it answers."""
+        options = {"server.port": self.port, "server.address": "127.0.0.1", "server.headless": "true"}
+        flags = [item for name, value in options.items() for item in (f"--{name}", str(value))]
+        with self._log.open("ab") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "streamlit", "run", str(self._script), *flags],
+                cwd=self._folder,
+                env=os.environ | self._settings,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+            )
+        self._wait(self._process)
+
+    def kill(self) -> None:
+        """End it at once, as a power cut would."""
+        assert self._process is not None
+        self._process.kill()
+        self._process.wait()
+
+    # -- its store, from here beside it --------------------------------------------------------------
+
+    def store(self) -> SessionStore:
+        """The server's store, opened by this process too."""
+        return SessionStore.open(self.database)
+
+    def plant(self, *steps: Step, query: str = "What is 17 * 23?") -> str:
+        """A new session with a workflow of these steps; its id."""
+        with self.store() as store:
+            session = store.create_session(query)
+            store.add_revision(session.id, Workflow.of(steps), origin="import", note="Planted")
+            return session.id
+
+    def calls(self, session: str) -> list[list[int]]:
+        """Which steps (from 0) each run of a session asked a worker for, the oldest run first."""
+        with self.store() as store:
+            return [
+                sorted(event.step for event in store.events(run.id) if isinstance(event, StepStarted))
+                for run in reversed(store.runs(session))
+            ]
+
+    # -- what it says --------------------------------------------------------------------------------
+
+    def alarms(self) -> list[str]:
+        """Lines of warnings and errors that the log has gained since this was last asked."""
+        text = _COLOUR.sub("", self._log.read_text(encoding="utf-8", errors="replace"))
+        new, self._read = text[self._read :], len(text)
+        return [line for line in new.splitlines() if _ALARM.search(line)]
+
+    def _wait(self, process: subprocess.Popen[bytes]) -> None:
+        until = time.monotonic() + 60
+        while time.monotonic() < until and process.poll() is None:
+            try:
+                with urllib.request.urlopen(f"{self.url}/_stcore/health", timeout=2):
+                    return
+            except OSError:
+                time.sleep(0.05)
+        raise AssertionError(self._log.read_text())

@@ -1,0 +1,137 @@
+"""The main flow in a real browser: ask, see the plan, run, read, change, rerun, export, import."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+from app_server import ROOT
+from playwright.sync_api import expect
+from workbench_page import WorkbenchPage
+
+from conductor.workflow import Step
+
+pytestmark = pytest.mark.browser
+
+THREE = (
+    Step(instruction="Find what is asked.", worker="writer-8b"),
+    Step(instruction="Look at it from another side.", worker="critic-7b"),
+    Step(instruction="Give the answer.", worker="planner-7b", access=(0,)),
+)
+
+
+def test_an_example_is_planned_and_explained_before_anything_runs(visit, offline_app):
+    desk = WorkbenchPage(visit(offline_app))
+    examples = desk.keyed("welcome").get_by_role("button")
+    expect(examples).to_have_count(3)
+    examples.first.click()
+    expect(desk.graph.cards).to_have_count(2)
+    expect(desk.query).to_have_value("What is 17 * 23?")
+    expect(desk.region("Reasoning")).to_contain_text("The query asks for a calculation")
+    expect(desk.graph.cards.first).to_contain_text("not run yet")
+    assert offline_app.calls(desk.session) == []
+
+
+def test_the_offline_pool_answers_a_calculation_and_shows_what_each_step_saw(visit, offline_app):
+    desk = WorkbenchPage(visit(offline_app))
+    desk.plan("What is 17 * 23?")
+    desk.run()
+    expect(desk.answer).to_contain_text("391", timeout=30_000)
+    expect(desk.page.get_by_text("offline, no model is called").first).to_be_visible()
+    step = desk.select(1)
+    expect(desk.field("Worker")).to_have_value(re.compile("^checker"))
+    expect(desk.field("Instruction")).to_have_value(re.compile("^Check the result"))
+    expect(step.get_by_text("1. Solve the problem and show")).to_be_visible()
+    expect(step.get_by_role("region", name="Output")).to_contain_text("Answer: 391")
+    step.get_by_text("What this step saw").click()
+    with offline_app.store() as store:
+        run = store.runs(desk.session)[0]
+        sent = next(e.request for e in store.events(run.id) if e.type == "step_started" and e.step == 1)
+    shown = step.get_by_role("region", name="Request")
+    expect(shown).to_be_visible()
+    assert shown.text_content() == "".join(message.content for message in sent.messages)
+
+
+def test_a_run_shows_live_cards_and_text_that_grows(visit, paced_app):
+    session = paced_app.plant(Step(instruction="Write at length.", worker="steady-13b"))
+    desk = WorkbenchPage(visit(paced_app, f"/?session={session}"))
+    desk.run()
+    expect(desk.graph.cards.first).to_contain_text("running")
+    expect(desk.streams).to_have_text(re.compile(r"^(?!Waiting)\w"))
+    early = desk.streams.inner_text()
+    desk.page.wait_for_function(
+        "([body, early]) => body.textContent.startsWith(early) && body.textContent.length > early.length + 9",
+        arg=[desk.streams.element_handle(), early],
+    )
+    expect(desk.page.get_by_text("0 of 1 steps")).to_be_visible()
+    desk.finished()
+    expect(desk.graph.cards.first).to_contain_text("finished")
+    assert desk.answer.inner_text().startswith(early)
+
+
+def test_a_rerun_calls_only_what_an_edit_touched(visit, paced_app):
+    session = paced_app.plant(*THREE)
+    desk = WorkbenchPage(visit(paced_app, f"/?session={session}"))
+    desk.run()
+    desk.finished()
+    desk.select(0)
+    desk.choose("Worker", "critic-7b")
+    expect(desk.page.get_by_text("2 of 3 steps will run, 1 reused; fewer")).to_be_visible()
+    cards = desk.graph.cards
+    expect(cards.nth(0)).to_contain_text("will run")
+    expect(cards.nth(1)).to_contain_text("kept")
+    desk.run()
+    expect(desk.page.get_by_text("2 steps ran · 1 reused")).to_be_visible(timeout=30_000)
+    expect(cards.nth(1)).to_contain_text("reused")
+    assert paced_app.calls(session) == [[0, 1, 2], [0, 2]]
+
+
+def test_access_is_drawn_and_deleted_in_the_graph_and_counts_at_the_rerun(visit, paced_app):
+    session = paced_app.plant(*THREE)
+    desk = WorkbenchPage(visit(paced_app, f"/?session={session}"))
+    desk.run()
+    desk.finished()
+    graph = desk.graph
+    graph.drag(1, 2)
+    expect(graph.cards.nth(2)).to_contain_text("reads steps 1, 2")
+    graph.click_edge("0-2")
+    desk.page.keyboard.press("Delete")
+    expect(graph.cards.nth(2)).to_contain_text(re.compile("reads step 2$"))
+    expect(desk.page.get_by_text("1 of 3 steps will run, 2 reused")).to_be_visible()
+    desk.run()
+    expect(desk.page.get_by_text("1 step ran · 2 reused")).to_be_visible(timeout=30_000)
+    assert paced_app.calls(session) == [[0, 1, 2], [2]]
+
+
+def test_an_exported_workflow_runs_in_the_command_line_and_comes_back_as_a_session(
+    visit, offline_app, tmp_path
+):
+    desk = WorkbenchPage(visit(offline_app))
+    desk.plan("What is 17 * 23?")
+    with desk.page.expect_download() as download:
+        desk.button("Export JSON").click()
+    file = tmp_path / download.value.suggested_filename
+    download.value.save_as(file)
+    assert file.name == "what-is-17-23.json"
+    command = [sys.executable, "-m", "conductor", "run", "--workflow", str(file), "--json"]
+    settings = {"CONDUCTOR_DATABASE_URL": f"sqlite:///{tmp_path / 'line.db'}", "PYTHONPATH": str(ROOT)}
+    ran = subprocess.run(
+        command,
+        check=False,
+        cwd=tmp_path,
+        env=os.environ | settings,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert "391" in json.loads(ran.stdout)["answer"]
+    exported = desk.session
+    desk.upload(file)
+    desk.page.wait_for_function("before => !location.href.includes(before)", arg=exported)
+    expect(desk.graph.cards).to_have_count(2)
+    expect(desk.query).to_have_value("What is 17 * 23?")

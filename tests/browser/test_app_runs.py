@@ -1,0 +1,91 @@
+"""Runs outlive what looks at them: stop, reload, a second tab, a closed browser, a killed server."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from playwright.sync_api import expect
+from workbench_page import WorkbenchPage
+
+from conductor.run_state import fold
+from conductor.workflow import Step
+
+pytestmark = pytest.mark.browser
+
+QUICK = Step(instruction="Find what is asked.", worker="writer-8b")
+STEADY = Step(instruction="Write at length.", worker="steady-13b", access=(0,))
+ENDLESS = Step(instruction="Write without an end.", worker="endless-70b", access=(0,))
+
+
+def test_stop_ends_a_run_within_a_second_and_keeps_what_is_done(visit, paced_app):
+    session = paced_app.plant(QUICK, ENDLESS)
+    desk = WorkbenchPage(visit(paced_app, f"/?session={session}"))
+    desk.run()
+    expect(desk.graph.cards.nth(1)).to_contain_text("running")
+    expect(desk.streams).to_be_visible()
+    asked = time.time()
+    desk.button("Stop").click()
+    expect(
+        desk.page.get_by_text("Stopped. 1 finished output kept; a rerun goes on from there.")
+    ).to_be_visible()
+    expect(desk.graph.cards.nth(1)).to_contain_text("cancelled")
+    with paced_app.store() as store:
+        state = fold(store.events(store.runs(session)[0].id))
+    assert state.status == "cancelled"
+    assert state.finished_at - asked < 1
+    assert [step.status for step in state.steps] == ["finished", "cancelled"]
+
+
+def test_a_reload_and_a_second_tab_show_the_run_under_way(visit, paced_app):
+    session = paced_app.plant(QUICK, ENDLESS)
+    first = WorkbenchPage(visit(paced_app, f"/?session={session}"))
+    first.run()
+    expect(first.streams).to_be_visible()
+    first.page.reload()
+    second = WorkbenchPage(visit(paced_app, f"/?session={session}"))
+    for desk in (first, second):
+        expect(desk.graph.cards.nth(1)).to_contain_text("running")
+        expect(desk.streams).to_be_visible()
+    second.button("Stop").click()
+    for desk in (first, second):
+        expect(desk.page.get_by_text("Stopped. 1 finished output kept")).to_be_visible()
+    assert paced_app.calls(session) == [[0, 1]]
+
+
+def test_a_run_goes_on_while_nobody_looks(visit, paced_app):
+    session = paced_app.plant(QUICK, STEADY)
+    desk = WorkbenchPage(visit(paced_app, f"/?session={session}"))
+    desk.run()
+    expect(desk.streams).to_be_visible()
+    desk.page.close()
+    with paced_app.store() as store:
+        run = store.runs(session)[0]
+        until = time.monotonic() + 20
+        while store.run(run.id).status == "running" and time.monotonic() < until:
+            time.sleep(0.1)
+        assert store.run(run.id).status == "finished"
+    again = WorkbenchPage(visit(paced_app, f"/?session={session}")).finished()
+    assert len(again.answer.inner_text().split()) == 60
+    assert paced_app.calls(session) == [[0, 1]]
+
+
+def test_a_killed_server_leaves_an_interrupted_run_whose_outputs_a_rerun_uses(own_app, visit):
+    session = own_app.plant(QUICK, ENDLESS)
+    desk = WorkbenchPage(visit(own_app, f"/?session={session}"))
+    desk.run()
+    expect(desk.graph.cards.nth(1)).to_contain_text("running")
+    expect(desk.streams).to_be_visible()
+    desk.page.close()
+    own_app.kill()
+    own_app.start()
+    desk = WorkbenchPage(visit(own_app, f"/?session={session}"))
+    expect(desk.page.get_by_text("Interrupted: the process that ran this ended")).to_be_visible()
+    expect(desk.page.get_by_text("1 finished output kept; a rerun goes on from there.")).to_be_visible()
+    expect(desk.graph.cards.nth(1)).to_contain_text("interrupted")
+    desk.select(1)
+    desk.choose("Worker", "critic-7b")
+    desk.run()
+    desk.finished()
+    expect(desk.page.get_by_text("1 step ran · 1 reused")).to_be_visible()
+    assert own_app.calls(session) == [[0, 1], [1]]

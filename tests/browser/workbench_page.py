@@ -1,0 +1,153 @@
+"""The app's pages as a person meets them: what can be clicked, typed and read, by its name on the screen.
+
+Knows the browser; knows neither the server nor the store behind the page.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import FilePayload, Locator, Page, expect
+
+
+class Graph:
+    """One graph on a page, reached through its test hook."""
+
+    def __init__(self, page: Page, index: int = 0) -> None:
+        self.page, self.root = page, page.locator(".graph").nth(index)
+        self.root.wait_for()
+        page.wait_for_function("([root]) => root.__fg?.view.box.right > 1", arg=[self.root.element_handle()])
+        page.wait_for_timeout(100)
+
+    def ask(self, expression: str) -> Any:
+        return self.root.evaluate(f"root => root.__fg.{expression}")
+
+    def center(self, step: int) -> tuple[float, float]:
+        card = self.ask("positions()")[step]
+        return card["x"], card["y"]
+
+    def click(self, step: int) -> None:
+        self.page.mouse.click(*self.center(step))
+
+    def click_edge(self, edge: str) -> None:
+        points = self.ask("edgePositions()")[edge]
+        self.page.mouse.click(*points[-4])
+
+    def start_drag(self, step: int) -> None:
+        self.page.mouse.move(*self.center(step))
+        self.page.mouse.move(*self.ask("ports()")[step])
+        self.page.mouse.down()
+
+    def drag(self, read: int, reader: int) -> None:
+        self.start_drag(read)
+        self.page.mouse.move(*self.center(reader), steps=4)
+        self.page.mouse.up()
+
+    def edges(self) -> list[str]:
+        return self.ask("edges.map(edge => edge.id).sort()")
+
+    @property
+    def hint(self) -> Locator:
+        return self.root.locator(".hint")
+
+    @property
+    def stage(self) -> Locator:
+        return self.root.get_by_role("listbox")
+
+    @property
+    def cards(self) -> Locator:
+        """What each card says, as it is read aloud."""
+        return self.stage.get_by_role("option")
+
+
+class WorkbenchPage:
+    """The workbench in one tab."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+
+    def settled(self) -> WorkbenchPage:
+        """Wait until the script has run and all of it is drawn."""
+        self.page.locator('[data-testid="stApp"][data-test-script-state="notRunning"]').wait_for()
+        return self
+
+    @property
+    def session(self) -> str:
+        """The open session's id, from the URL."""
+        self.page.wait_for_url(re.compile("session="))
+        return re.findall(r"[?&]session=([\w-]+)", self.page.url)[0]
+
+    def button(self, name: str) -> Locator:
+        return self.page.get_by_role("button", name=name, exact=True)
+
+    def keyed(self, key: str) -> Locator:
+        """A widget's box, by its key."""
+        return self.page.locator(f".st-key-{key}")
+
+    def region(self, name: str) -> Locator:
+        """A text of a model or a person, by its label."""
+        return self.page.get_by_role("region", name=name, exact=True)
+
+    def leave_fields(self) -> None:
+        """Take the focus off whatever has it, so that keys are the page's."""
+        self.page.evaluate("document.activeElement.blur()")
+
+    # -- asking and running --------------------------------------------------------------------------
+
+    @property
+    def query(self) -> Locator:
+        return self.page.get_by_label("Query", exact=True)
+
+    def plan(self, query: str) -> Graph:
+        """Ask by keyboard and wait for the plan."""
+        self.query.fill(query)
+        self.query.press("Control+Enter")
+        return self.graph
+
+    def upload(self, *files: Path | FilePayload) -> None:
+        """Import a workflow file."""
+        self.page.get_by_role("button", name="Import JSON").click()
+        self.page.locator('input[type="file"]').set_input_files(files)
+
+    @property
+    def graph(self) -> Graph:
+        return Graph(self.page)
+
+    def run(self) -> None:
+        self.keyed("run").get_by_role("button").click()
+
+    def finished(self) -> WorkbenchPage:
+        """Wait for the answer."""
+        expect(self.answer).to_be_visible(timeout=30_000)
+        return self.settled()
+
+    @property
+    def answer(self) -> Locator:
+        return self.region("Answer")
+
+    @property
+    def streams(self) -> Locator:
+        """Texts that are being written in the centre of the page."""
+        return self.page.locator('.passage-body[aria-live="polite"]')
+
+    # -- the inspector -------------------------------------------------------------------------------
+
+    @property
+    def inspector(self) -> Locator:
+        return self.keyed("inspector")
+
+    def field(self, label: str) -> Locator:
+        return self.inspector.get_by_label(label, exact=True)
+
+    def select(self, step: int) -> Locator:
+        """Click a card; the inspector that shows it."""
+        self.graph.click(step)
+        expect(self.inspector.get_by_role("heading", name=f"{step + 1}. ")).to_be_visible()
+        return self.inspector
+
+    def choose(self, label: str, option: str) -> None:
+        """Choose in one of the inspector's lists."""
+        self.field(label).click()
+        self.page.get_by_role("option", name=option).click()
