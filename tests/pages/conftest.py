@@ -1,0 +1,89 @@
+"""What the pages stand on in these tests: a workbench with a store of its own, and the app over it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from conductor.planner.offline import OfflineConductor
+from conductor.workers.pool import Pool
+from conductor.workers.simulated import SimulatedWorker
+from conductor.workflow import Step, Workflow
+from pages.components import services
+from pages.components.state import TabState
+from storage import SessionStore
+from storage.workbench import Workbench
+
+ROOT = Path(__file__).parents[2]
+
+App = Callable[..., AppTest]
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> str:
+    """Where the store of this test is."""
+    return f"sqlite:///{tmp_path / 'conductor.db'}"
+
+
+@pytest.fixture
+def bench(url: str) -> Iterator[Workbench]:
+    """A workbench with three simulated workers, one of which takes its time."""
+    workers = (
+        SimulatedWorker(name="alpha", tokens=4),
+        SimulatedWorker(name="beta", tokens=4, seed=1),
+        SimulatedWorker(name="slow", latency=30),
+    )
+    workbench = Workbench.over(
+        SessionStore.open(url), pool=Pool(workers=workers), conductor=OfflineConductor()
+    )
+    yield workbench
+    workbench.close()
+
+
+@pytest.fixture
+def three() -> Workflow:
+    """Two steps that stand alone and a third that reads the first."""
+    return Workflow.of(
+        [
+            Step(instruction="Find it.", worker="alpha"),
+            Step(instruction="Look again.", worker="beta"),
+            Step(instruction="Answer.", worker="alpha", access=(0,)),
+        ]
+    )
+
+
+@pytest.fixture
+def session(bench: Workbench, three: Workflow) -> str:
+    """A session with that workflow, not run."""
+    session = bench.ask("Which one?").id
+    bench.edit(session, three, note="By hand")
+    return session
+
+
+@pytest.fixture
+def tab() -> Iterator[TabState]:
+    """A tab that remembers nothing yet."""
+    st.session_state.clear()
+    yield TabState()
+    st.session_state.clear()
+
+
+@pytest.fixture
+def app(url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[App]:
+    """Opens the app over the store at `url`: `app("workbench" or "sessions", session id)`, drawn once."""
+    monkeypatch.setenv("CONDUCTOR_DATABASE_URL", url)
+    monkeypatch.chdir(ROOT)
+
+    def opened(page: str = "workbench", session: str | None = None) -> AppTest:
+        test = AppTest.from_file(ROOT / "app.py", default_timeout=30)
+        test.switch_page(f"pages/{page}.py")
+        if session is not None:
+            test.query_params["session"] = session
+        return test.run()
+
+    yield opened
+    services.close()

@@ -1,0 +1,109 @@
+"""Edits become revisions with a note; what breaks a rule, or comes malformed from the browser, does not."""
+
+from __future__ import annotations
+
+import pytest
+import streamlit as st
+
+from pages.components import editing
+from pages.components.editing import NEW_INSTRUCTION, Editor
+
+
+@pytest.fixture
+def editor(bench, tab, session):
+    """Edits the session with three steps."""
+    return Editor(bench=bench, tab=tab, session=session, head=bench.head(session))
+
+
+@pytest.mark.parametrize(
+    ("edit", "note", "access", "selected"),
+    [
+        (lambda e: e.worker(2, "beta"), "Step 3: alpha to beta", [(), (), (0,)], None),
+        (lambda e: e.instruction(0, "Search."), "Step 1: instruction", [(), (), (0,)], None),
+        (lambda e: e.access(2, [1, 0]), "Step 3: access", [(), (), (0, 1)], None),
+        (lambda e: e.add(0), "Step 2 added", [(), (0,), (), (0,)], 1),
+        (lambda e: e.add(None), "Step 4 added", [(), (), (0,), (2,)], 3),
+        (lambda e: e.remove(0), "Step 1 removed", [(), ()], 0),
+        (lambda e: e.remove(2), "Step 3 removed", [(), ()], 1),
+        (lambda e: e.move(1, 0), "Step 2 moved to 1", [(), (), (1,)], 0),
+    ],
+)
+def test_an_edit_is_one_revision_with_a_note(editor, edit, note, access, selected):
+    edit(editor)
+    head = editor.bench.head(editor.session)
+    assert (head.number, head.note, head.origin) == (2, note, "human")
+    assert [step.access for step in head.workflow.steps] == access
+    assert editor.tab.selected == selected
+
+
+@pytest.mark.parametrize(
+    ("asked", "access"),
+    [
+        ({"op": "add_access", "from": 1, "to": 2}, [(), (), (0, 1)]),
+        ({"op": "remove_access", "from": 0, "to": 2}, [(), (), ()]),
+        ({"op": "remove_step", "step": 1}, [(), (0,)]),
+        ({"op": "add_step", "step": 1}, [(), (), (1,), (0,)]),
+        ({"op": "add_step", "step": None}, [(), (), (0,), (2,)]),
+    ],
+)
+def test_what_the_graph_asks_for_is_done(editor, asked, access):
+    editor.from_graph(asked)
+    assert [step.access for step in editor.bench.head(editor.session).workflow.steps] == access
+
+
+def test_an_added_step_says_what_it_does_and_goes_to_its_neighbours_worker(bench, session, editor):
+    editor.add(1)
+    added = bench.head(session).workflow.steps[2]
+    assert (added.instruction, added.worker) == (NEW_INSTRUCTION, "beta")
+
+
+@pytest.mark.parametrize(
+    ("edit", "said"),
+    [
+        (lambda e: e.instruction(0, " \n"), "Step 1 has an empty instruction"),
+        (lambda e: e.worker(1, "nobody"), "Step 2 names the worker 'nobody'"),
+        (lambda e: e.access(1, [2]), "Step 2 reads step 3, which is not before it"),
+        (lambda e: e.move(2, 0), "Step 3 cannot move to place 1"),
+        (lambda e: e.from_graph({"op": "add_access", "from": 1, "to": 1}), "Step 2 reads itself"),
+        (lambda e: e.from_graph({"op": "remove_step", "step": 7}), "There is no step 8"),
+    ],
+)
+def test_an_edit_that_breaks_a_rule_keeps_the_workflow_and_says_why(bench, session, editor, edit, said):
+    edit(editor)
+    assert bench.head(session).number == 1
+    notice = st.session_state["notice"]
+    assert (notice.kind, notice.place) == ("error", "edit")
+    assert said in notice.text
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {},
+        {"op": "add_access", "from": 0, "to": 9},
+        {"op": "add_access", "from": "0", "to": 2},
+        {"op": "add_access", "from": 0, "to": 2},
+        {"op": "remove_access", "from": 1, "to": 2},
+        {"op": "remove_step", "step": None},
+        {"op": "drop_everything"},
+    ],
+)
+def test_a_wish_from_the_browser_that_means_nothing_changes_nothing(bench, tab, session, editor, asked):
+    editor.from_graph(asked)
+    assert bench.head(session).number == 1
+    assert "notice" not in st.session_state
+
+
+def test_undo_and_redo_step_through_the_edits_and_drop_a_selection_that_vanishes(bench, tab, session, editor):
+    editor.add(None)
+    assert tab.selected == 3
+    editing.undo(bench, tab, session)
+    assert len(bench.head(session).workflow) == 3
+    assert tab.selected is None
+    editing.redo(bench, tab, session)
+    assert bench.head(session).note == "Step 4 added"
+
+
+def test_undo_of_an_unknown_session_is_said_beside_the_button(bench, tab):
+    editing.undo(bench, tab, "nowhere")
+    assert st.session_state["notice"].place == "run"

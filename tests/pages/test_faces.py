@@ -1,0 +1,89 @@
+"""What the cards show: before a run, in it, after it, and after an edit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from conductor.engine.schedule import BlastRadius
+from conductor.run_state import RunState, StepState
+from conductor.workers.protocol import WorkerCard
+from conductor.workflow import Step, Workflow
+from pages.components.faces import duration, faces, step_name
+
+ONE = Workflow.of([Step(instruction="Find what is asked, with sources.", worker="w")])
+OTHER = ONE.with_worker(0, "v")
+
+
+def card(kind):
+    return {"w": WorkerCard(name="w", kind=kind, strengths="", model="m")}
+
+
+def face(workflow=ONE, *, run=None, radius=None, cards=None):
+    (only,) = faces(workflow, run=run, radius=radius, cards=cards or {}, now=100.0)
+    return only
+
+
+def run_of(**step):
+    return RunState(run="r", workflow=ONE, steps=(StepState(**step),))
+
+
+@pytest.mark.parametrize(
+    ("run", "status", "note"),
+    [
+        (None, "waiting", ""),
+        (run_of(), "waiting", ""),
+        (run_of(status="running", started_at=98.5), "running", "1.5 s"),
+        (run_of(status="running", started_at=100.5), "running", "0.0 s"),
+        (run_of(status="finished", started_at=90.0, finished_at=92.25), "finished", "2.2 s"),
+        (run_of(status="finished", reused=True), "finished", "reused"),
+        (run_of(status="empty", reused=True), "empty", "reused"),
+        (run_of(status="blocked"), "blocked", ""),
+    ],
+)
+def test_a_card_shows_its_step_of_the_run(run, status, note):
+    shown = face(run=run)
+    assert (shown.status, shown.note) == (status, note)
+
+
+@pytest.mark.parametrize(
+    ("reused", "status", "note"), [({0}, "finished", "kept"), (set(), "stale", "will run")]
+)
+def test_after_an_edit_a_card_shows_what_a_rerun_would_do(reused, status, note):
+    radius = BlastRadius(
+        runs=frozenset({0} - reused), reused=frozenset(reused), spared=frozenset(), edited=frozenset()
+    )
+    shown = face(OTHER, run=run_of(status="failed"), radius=radius)
+    assert (shown.status, shown.note) == (status, note)
+
+
+def test_an_edited_workflow_that_cannot_run_claims_nothing_of_the_last_run():
+    assert face(OTHER, run=replace(run_of(status="finished"), status="finished")).status == "waiting"
+
+
+@pytest.mark.parametrize(
+    ("cards", "badges"),
+    [({}, ()), (card("model"), ()), (card("offline"), ("offline",)), (card("simulated"), ("simulated",))],
+)
+def test_a_card_says_where_no_model_answers(cards, badges):
+    assert face(cards=cards).badges == badges
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shown"),
+    [
+        (0.0, "<1 ms"),
+        (0.0421, "42 ms"),
+        (0.0996, "0.1 s"),
+        (1.26, "1.3 s"),
+        (99.9, "99.9 s"),
+        (150, "2.5 min"),
+    ],
+)
+def test_durations_are_short_at_any_size(seconds, shown):
+    assert duration(seconds) == shown
+
+
+def test_steps_are_named_by_their_number_from_one_and_their_title():
+    assert step_name(ONE, 0) == "1. Find what is asked"

@@ -1,0 +1,74 @@
+"""What a tab remembers, and text as Markdown that shows it letter for letter."""
+
+from __future__ import annotations
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from pages.components.state import plain
+
+
+def remember_session() -> None:
+    import streamlit as st  # noqa: PLC0415 - AppTest runs this function's text alone
+
+    from pages.components.state import TabState  # noqa: PLC0415
+
+    tab = TabState()
+    st.button("open", on_click=tab.open, args=("other",))
+    st.button("leave", on_click=tab.open, args=(None,))
+    st.text(tab.session or "none")
+
+
+def test_the_urls_session_counts_and_is_remembered_when_a_page_switch_drops_it():
+    page = AppTest.from_function(remember_session)
+    page.query_params["session"] = "first"
+    assert page.run().text[0].value == "first"
+    del page.query_params["session"]
+    assert page.run().text[0].value == "first"
+    assert page.query_params["session"] == "first"
+
+
+def test_opening_and_leaving_a_session_change_the_url():
+    page = AppTest.from_function(remember_session).run()
+    assert page.text[0].value == "none"
+    page.button[0].click().run()
+    assert (page.text[0].value, page.query_params["session"]) == ("other", "other")
+    page.button[1].click().run()
+    assert (page.text[0].value, "session" in page.query_params) == ("none", False)
+
+
+def test_only_a_selection_from_python_moves_the_graph(tab):
+    tab.note_selection(2)
+    assert (tab.selected, tab.selection_revision) == (2, 0)
+    tab.select(1)
+    assert (tab.selected, tab.selection_revision) == (1, 1)
+
+
+def test_a_notice_is_shown_once_and_only_at_its_place(tab):
+    tab.notify("error", "No.", place="edit")
+    tab.show_notice("run")
+    assert st.session_state["notice"].text == "No."
+    tab.show_notice("edit")
+    assert "notice" not in st.session_state
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("17 * 23", r"17 \* 23"),
+        ("<b>x</b>", r"\<b\>x\</b\>"),
+        ("one\n\n  two\t three", "one two three"),
+        (":red[x] $y$ ~z~", r"\:red\[x\] \$y\$ \~z\~"),
+        ("see http://a.b", "see http\u2060\\://a\\.b"),
+        ("מרחב", "מרחב"),
+        ("", ""),
+    ],
+)
+def test_markdown_shows_text_letter_for_letter(text, shown):
+    assert plain(text) == shown
+
+
+def test_long_text_is_cut_and_says_so():
+    assert plain("x" * 100_000, limit=10) == "x" * 10 + "…"
+    assert plain("x" * 10, limit=10) == "x" * 10

@@ -1,0 +1,145 @@
+"""The workbench's wiring: what its buttons do and what it shows, without a browser."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from conductor.messages import Usage
+from conductor.planner.parse import parse
+from conductor.planner.planner import MAX_QUERY
+from storage import SessionStore
+
+
+def texts(elements):
+    return [element.value for element in elements]
+
+
+def wait_for_runs(url, session):
+    """Wait until the newest run is over, whoever runs it."""
+    with SessionStore.open(url) as store:
+        until = time.monotonic() + 20
+        while store.latest_run(session).status == "running":
+            assert time.monotonic() < until
+            time.sleep(0.02)
+
+
+def test_the_empty_workbench_offers_three_examples(app):
+    page = app()
+    assert not page.exception
+    assert page.title[0].value == "Ask, and see the plan before it runs"
+    examples = [button for button in page.button if button.key.startswith("example-")]
+    assert len(examples) == 3
+    assert any("offline, no model is called" in text for text in texts(page.caption))
+
+
+def test_an_example_is_planned_not_run(app, url):
+    page = app()
+    page.button(key="example-What is 17 * 23?").click().run()
+    assert not page.exception
+    session = page.query_params["session"]
+    assert page.text_area(key="query").value == "What is 17 * 23?"
+    assert page.button(key="run").label == "Run"
+    with SessionStore.open(url) as store:
+        assert store.head(session).origin == "conductor"
+        assert store.runs(session) == ()
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("", "The query is empty"),
+        (" \n ", "The query is empty"),
+        ("x" * (MAX_QUERY + 1), "50,001 characters"),
+    ],
+    ids=["empty", "blank", "too long"],
+)
+@pytest.mark.parametrize("button", ["plan", "plan-and-run"])
+def test_a_query_that_cannot_be_planned_is_refused_and_kept(app, url, query, said, button):
+    page = app()
+    page.text_area(key="query").set_value(query)
+    page.button(key=button).click().run()
+    assert not page.exception
+    assert said in page.error[0].value
+    assert page.text_area(key="query").value == query
+    with SessionStore.open(url) as store:
+        assert store.count_sessions() == 0
+
+
+def test_plan_and_run_ends_with_an_answer_and_offers_a_rerun(app, url):
+    page = app()
+    page.text_area(key="query").set_value("What is 17 * 23?")
+    page.button(key="plan-and-run").click().run()
+    session = page.query_params["session"]
+    wait_for_runs(url, session)
+    page.run()
+    assert not page.exception
+    assert page.button(key="run").label == "Rerun"
+    assert page.button(key="run-anew")
+    assert any(text.startswith("2 steps ran") for text in texts(page.caption))
+    with SessionStore.open(url) as store:
+        assert "391" in store.latest_run(session).answer
+
+
+def test_new_leaves_the_session_and_empties_the_query(app, bench, session):
+    page = app(session=session)
+    assert page.text_area(key="query").value == "Which one?"
+    page.button(key="new").click().run()
+    assert page.text_area(key="query").value == ""
+    assert "session" not in page.query_params
+    assert page.title
+
+
+def test_undo_is_offered_after_an_edit_and_names_it(app, bench, session, three):
+    assert app(session=session).button(key="undo").disabled
+    bench.edit(session, three.with_worker(1, "alpha"), note="Step 2: *beta* to alpha")
+    page = app(session=session)
+    assert page.button(key="undo").help == r"Undo (Ctrl+Z): Step 2\: \*beta\* to alpha"
+    page.button(key="undo").click().run()
+    assert bench.head(session).workflow == three
+    assert not page.button(key="redo").disabled
+
+
+def test_a_workflow_whose_workers_left_the_pool_says_so_and_cannot_be_run(app, bench, session):
+    page = app(session=session)
+    assert "Step 1 names the worker 'alpha'" in page.error[0].value
+    assert page.button(key="run").disabled
+
+
+def test_an_unknown_session_is_named_in_one_error_and_the_examples_are_offered(app):
+    page = app(session="nowhere")
+    assert not page.exception
+    assert ["nowhere" in text for text in texts(page.error)] == [True]
+    assert page.button(key="example-What is 17 * 23?")
+
+
+def test_a_rejected_plan_shows_every_reason_and_the_ways_on(app, bench):
+    session = bench.ask("Which one?").id
+    report = parse(
+        "model_id = [0]\nsubtasks = []\naccess_list = [[]]", workers=["alpha"], dialect="any", max_steps=5
+    )
+    assert not report.ok
+    bench.store.add_plan(session, planner="p", planner_kind="offline", report=report, usage=Usage())
+    page = app(session=session)
+    assert not page.exception
+    assert page.error[0].value == "The Conductor gave no valid plan. Nothing has run."
+    assert len([text for text in texts(page.markdown) if text.startswith("- ")]) == len(report.problems)
+    [button] = [button for button in page.button if button.label == "Start from one step"]
+    button.click().run()
+    assert len(bench.head(session).workflow) == 1
+
+
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [('kind = "simulated"\nspeed = 3', "unknown key"), ("", "kind")],
+    ids=["wrong key", "no kind"],
+)
+def test_a_wrong_pool_file_is_said_on_both_pages(app, tmp_path, monkeypatch, entry, said):
+    pool = tmp_path / "pool.toml"
+    pool.write_text(f'[[worker]]\nname = "w"\n{entry}\n', encoding="utf-8")
+    monkeypatch.setenv("CONDUCTOR_POOL", str(pool))
+    for name in ("workbench", "sessions"):
+        page = app(name)
+        assert not page.exception
+        assert [said in text for text in texts(page.error)] == [True]
