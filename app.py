@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import gc
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -14,6 +13,8 @@ from typing import Any
 
 import streamlit as st
 from streamlit import runtime
+
+from conductor.collector import settle
 
 ROOT = Path(__file__).resolve().parent
 ICON = str(ROOT / "static" / "icon.svg")
@@ -45,9 +46,7 @@ async def lifespan(_: st.App) -> AsyncIterator[None]:
 
     from pages.components import graph, services  # noqa: F401, PLC0415 - registers its components once
 
-    # Streamlit collects all generations after every fragment run; frozen objects are left out of that.
-    gc.collect()
-    gc.freeze()
+    settle()
     try:
         yield None
     finally:

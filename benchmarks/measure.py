@@ -22,6 +22,7 @@ from typing import Any
 
 from benchmarks.contenders import CONTENDERS, Load, Runs, start_runs
 from benchmarks.shapes import SHAPES
+from conductor.collector import settle
 from storage import SessionStore
 
 
@@ -141,10 +142,9 @@ async def _at_once(runs: Iterable[Coroutine[Any, Any, None]]) -> None:
 def _seconds(work: Coroutine[Any, Any, None]) -> float:
     """Wall time of `work` in a loop of its own, which is made and closed outside of the clock.
 
-    What was imported is kept out of the collector's way meanwhile, as the app does.
+    The cycle collector is set as the app sets it.
     """
-    gc.collect()
-    gc.freeze()
+    settle()
     try:
         with asyncio.Runner() as runner:
             runner.get_loop()

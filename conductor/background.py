@@ -7,9 +7,12 @@ the store behind the journal nor any page.
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
+from collections import deque
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future
+from dataclasses import replace
 from typing import Any, Protocol, TypeVar
 
 from conductor.engine.run import WorkflowRun
@@ -18,42 +21,65 @@ from conductor.run_state import RunState, advance
 
 T = TypeVar("T")
 
+_log = logging.getLogger(__name__)
+
 
 class Journal(Protocol):
     """Where events are kept."""
 
     def append(self, event: Event) -> Future[None]:
-        """Queue an event and return at once; the future resolves when it is durable."""
+        """Queue an event and return at once; the future resolves when it is durable.
+
+        Neighbouring events may share one future, which fails when any of them could not be kept.
+        """
         ...
 
 
 class LiveRun:
-    """A run under way, read from any thread. `state` is the newest snapshot.
+    """A run under way, read from any thread.
 
     `unsaved` says why events could not be kept; the run itself goes on and its state stays readable.
     """
 
     def __init__(self, run: WorkflowRun, listen: Callable[[Event], None] | None = None) -> None:
-        self.state = RunState(run=run.run)
+        self.run = run.run
         self.unsaved: str | None = None
         self.done = threading.Event()
         self._run = run
         self._listen = listen
+        self._folded = RunState(run=run.run)
+        self._fresh: deque[Event] = deque()
+        self._folding = threading.Lock()
+
+    @property
+    def state(self) -> RunState:
+        """The newest snapshot. Folded here, on the reader's time, so that the loop is free for the run."""
+        with self._folding:
+            while self._fresh:
+                self._folded = advance(self._folded, self._fresh.popleft())
+            return self._folded
 
     async def follow(self, journal: Journal) -> None:
-        """Fold and keep the run's events; the run reads finished only when all of them are durable."""
+        """Keep the run's events and show them; it reads finished only when all of them are durable."""
         kept: list[Future[None]] = []
         async for event in self._run.events():
-            kept.append(journal.append(event))
+            write = journal.append(event)
+            if not kept or write is not kept[-1]:
+                kept.append(write)
             if isinstance(event, RunFinished):
                 self.unsaved = await _first_failure(kept)
-            self.state = advance(self.state, event)
+            self._fresh.append(event)
             if self._listen is not None:
                 self._listen(event)
 
     def cancel(self) -> None:
         """Stop the run; called in the loop's thread."""
         self._run.cancel()
+
+    def broke(self) -> None:
+        """A fault of this program ended the following of the run."""
+        self.unsaved = "the program broke while it followed the run; its log says how."
+        self._folded = replace(self.state, status="interrupted")
 
 
 async def _first_failure(kept: Sequence[Future[None]]) -> str | None:
@@ -110,6 +136,9 @@ class Background:
     async def _follow(self, run: str, live: LiveRun) -> None:
         try:
             await live.follow(self._journal)
+        except Exception:  # noqa: BLE001 - whatever it was, the run must not read as running for ever
+            _log.exception("following run %s broke", run)
+            live.broke()
         finally:
             live.done.set()
             if live.unsaved is None:

@@ -236,8 +236,8 @@ class SessionStore:
         """Queue an event of a started run and return at once; the future resolves when it is durable.
 
         A `StepFinished` also keeps its output for the session, a `RunFinished` ends the run's record, in
-        the event's own transaction. An event whose future fails is not in the store. Callbacks of the
-        future run in the writer thread: they must be quick and must not call the store.
+        the event's own transaction. Neighbouring events share a future, which fails when any of them was
+        not kept. Its callbacks run in the writer thread: they must be quick and must not call the store.
         """
         # Somebody waits for the end of a run; its other events are written behind it.
         return self._writer.append(event, urgent=isinstance(event, RunFinished))

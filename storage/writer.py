@@ -6,10 +6,10 @@ is committed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import groupby
 from threading import Condition, Thread
 from typing import Any, TypeVar
 
@@ -38,17 +38,18 @@ def _uncancellable() -> Future[Any]:
 
 @dataclass(frozen=True, slots=True)
 class _Write:
-    """A job, or an event to keep."""
+    """A job, or events to keep: neighbours share a future, because a future costs more than its event."""
 
     job: Job[Any] | None = None
-    event: Event | None = None
+    events: list[Event] = field(default_factory=list)
     done: Future[Any] = field(default_factory=_uncancellable)
 
 
 class Writer:
     """Group commit: all that queued up during one transaction makes the next.
 
-    A write that is refused fails its own future alone; trouble with the store itself (locked, full)
+    A write that is refused fails its own future alone (events that came one after another have one between
+    them, and all but the refused are kept); trouble with the store itself (locked, full)
     fails every write of that transaction, and the next transaction is tried as if nothing had been.
     """
 
@@ -64,11 +65,19 @@ class Writer:
 
     def submit(self, job: Job[T]) -> Future[T]:
         """Run `job` in a transaction; the future holds what it returned. Raises `StorageError` if closed."""
-        return self._put(_Write(job=job), urgent=True)
+        with self._open(urgent=True):
+            write = _Write(job=job)
+            self._queue.append(write)
+        return write.done
 
     def append(self, event: Event, *, urgent: bool) -> Future[None]:
         """Keep `event`, within `LINGER_SECONDS` or at once. Raises `StorageError` if closed."""
-        return self._put(_Write(event=event), urgent=urgent)
+        with self._open(urgent=urgent):
+            if not self._queue or self._queue[-1].job is not None:
+                self._queue.append(_Write())
+            write = self._queue[-1]
+            write.events.append(event)
+        return write.done
 
     def close(self) -> None:
         """Write what waits, then stop. May be called twice."""
@@ -77,16 +86,18 @@ class Writer:
             self._changed.notify()
         self._thread.join()
 
-    def _put(self, write: _Write, *, urgent: bool) -> Future[Any]:
+    @contextmanager
+    def _open(self, *, urgent: bool) -> Iterator[None]:
+        """Hold the queue, and wake the writer where it must hear of what is put there."""
         with self._changed:
             if self._closed:
                 raise closed(self._database)
             # Waking the thread takes the interpreter from the caller; while it lingers, nothing calls for it.
-            if urgent or not self._queue:
-                self._urgent = self._urgent or urgent
+            wakes = urgent or not self._queue
+            yield
+            self._urgent = self._urgent or urgent
+            if wakes:
                 self._changed.notify()
-            self._queue.append(write)
-        return write.done
 
     def _work(self) -> None:
         writes: Sequence[_Write] = ()
@@ -107,27 +118,37 @@ class Writer:
     def _commit(self, writes: Sequence[_Write]) -> None:
         try:
             with self._database.writer.begin() as connection:
-                results = list(self._perform(connection, writes))
+                results = [self._perform(connection, write) for write in writes]
         # The last two are what a driver raises, unwrapped, for values that fit no column.
         except (SQLAlchemyError, StorageError, ValueError, OverflowError) as error:
-            if len(writes) > 1 and not isinstance(error, OperationalError):
+            if isinstance(error, OperationalError):
+                self._fail(writes, error)
+            elif len(writes) > 1:
                 for write in writes:
                     self._commit([write])
+            elif len(writes[0].events) > 1:
+                self._commit_each(writes[0])
             else:
                 self._fail(writes, error)
         else:
             for write, result in zip(writes, results, strict=True):
                 write.done.set_result(result)
 
-    def _perform(self, connection: Connection, writes: Sequence[_Write]) -> Iterable[Any]:
-        """The writes' results, in order; neighbouring events go to the database in one statement."""
-        for job, group in groupby(writes, key=lambda write: write.job):
-            if job is not None:
-                yield from (job(connection) for _ in group)
-            else:
-                events = [write.event for write in group if write.event is not None]
-                self._keep_events(connection, events)
-                yield from (None for _ in events)
+    def _commit_each(self, write: _Write) -> None:
+        """Keep what can be kept of events of which one was refused; the first refusal is told."""
+        alone = [_Write(events=[event]) for event in write.events]
+        for each in alone:
+            self._commit([each])
+        refused = next((error for each in alone if (error := each.done.exception()) is not None), None)
+        if refused is None:
+            write.done.set_result(None)
+        else:
+            write.done.set_exception(refused)
+
+    def _perform(self, connection: Connection, write: _Write) -> Any:
+        if write.job is not None:
+            return write.job(connection)
+        return self._keep_events(connection, write.events)
 
     def _fail(self, writes: Sequence[_Write], error: Exception) -> None:
         for write in writes:

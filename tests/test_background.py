@@ -162,3 +162,14 @@ def test_many_runs_at_once_do_not_mix() -> None:
         own = [event for event in journal.events if event.run == name]
         assert [event.seq for event in own] == list(range(len(own)))
         assert fold(own) == live.state
+
+
+def test_a_run_whose_listener_breaks_does_not_read_as_running() -> None:
+    def broken(_: Event) -> None:
+        raise ZeroDivisionError
+
+    with background(Keeping()) as loop:
+        live = loop.start(run_of(CHAIN, pool_of()), broken)
+        assert live.done.wait(2)
+        assert (live.state.status, loop.live(live.run)) == ("interrupted", live)
+        assert "broke" in (live.unsaved or "")

@@ -6,6 +6,7 @@ invalid plan is never replaced by another: the report says why, and the user cho
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import AsyncIterator
 from contextlib import aclosing
@@ -22,6 +23,8 @@ from conductor.events import (
 from conductor.messages import Completion
 from conductor.planner.conductor import Conductor, PlanRequest
 from conductor.planner.parse import parse
+
+_log = logging.getLogger(__name__)
 
 MAX_QUERY = 50_000
 """The most characters a query may have."""
@@ -65,6 +68,9 @@ async def plan(request: PlanRequest, *, conductor: Conductor, run: str) -> Async
                 yield PlanningDelta(run=run, seq=seq, at=epoch + time.perf_counter(), text=item.text)
     except WorkerError as error:
         failure = str(error)
+    except Exception as error:  # noqa: BLE001 - a Conductor is foreign code; its fault is no plan, not a crash
+        _log.exception("the Conductor %s broke", card.name)
+        failure = f"{card.name} broke with {type(error).__name__}, a fault of its program; ask again."
     now = time.perf_counter()
     if completion is None:
         yield PlanningFailed(run=run, seq=seq + 1, at=epoch + now, message=failure)

@@ -32,7 +32,7 @@ class Scripted:
     """A Conductor that says these pieces, then ends with a completion, an error, or nothing."""
 
     pieces: tuple[str, ...]
-    end: Completion | WorkerError | None
+    end: Completion | Exception | None
     dialect: Dialect = "any"
     closed: bool = False
     card = WorkerCard(name="script", kind="simulated", strengths="says its lines", model="script")
@@ -41,7 +41,7 @@ class Scripted:
         try:
             for piece in self.pieces:
                 yield Delta(text=piece)
-            if isinstance(self.end, WorkerError):
+            if isinstance(self.end, Exception):
                 raise self.end
             if self.end is not None:
                 yield self.end
@@ -92,14 +92,19 @@ async def test_a_bad_completion_is_rejected_with_its_reasons(
 
 @pytest.mark.parametrize(
     ("end", "message"),
-    [(WorkerError("script is busy."), "script is busy."), (None, "script stopped without ending its plan")],
+    [
+        (WorkerError("script is busy."), "script is busy."),
+        (KeyError("secret"), "script broke with KeyError"),
+        (None, "script stopped without ending its plan"),
+    ],
 )
 async def test_a_conductor_that_says_no_completion_has_failed(
-    end: WorkerError | None, message: str, pool: Pool
+    end: Exception | None, message: str, pool: Pool
 ) -> None:
     events = await planned(Scripted((GOOD,), end), pool)
     assert isinstance(events[-1], PlanningFailed)
     assert message in events[-1].message
+    assert "secret" not in events[-1].message
     assert fold(events).planning_text == GOOD
 
 

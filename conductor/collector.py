@@ -1,0 +1,18 @@
+"""Python's cycle collector, set for a process that runs workflows. Knows nothing else.
+
+Events, requests and outputs are frozen values without cycles, so the collector finds nothing among
+them and only costs time: a third of a busy run's, measured with 500 runs at once. And Streamlit
+collects all generations after every fragment run; frozen objects are left out of that.
+"""
+
+import gc
+
+THRESHOLDS = (20_000, 20, 50)
+"""Objects before a collection of the youngest generation, and so on; Python's own are (700, 10, 10)."""
+
+
+def settle() -> None:
+    """Call once, after the imports: what was imported is never looked at again, the rest seldom."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*THRESHOLDS)
