@@ -66,15 +66,18 @@ def assert_fits(page: Page) -> None:
 
 
 def test_no_page_needs_a_horizontal_scroll_bar_at_any_width(visit, paced_app):
-    steps = Step(instruction=UNBROKEN, worker="broken-1b"), Step(instruction=UNBROKEN, worker="writer-8b")
-    session = paced_app.plant(*steps, query=UNBROKEN)
+    session = paced_app.plant(
+        Step(instruction=UNBROKEN, worker="broken-1b"),
+        Step(instruction=UNBROKEN, worker="writer-8b", access=(0,)),
+        query=UNBROKEN,
+    )
     desk = WorkbenchPage(visit(paced_app))
     expect(desk.keyed("welcome").get_by_role("button")).to_have_count(3)
     assert_fits(desk.page)
     desk.keyed(f"recent-{session}").get_by_role("button").click()
     desk.run()
     expect(desk.page.get_by_role("alert").first).to_contain_text("was told to fail")
-    desk.select(1).get_by_text("What this step saw").click()
+    desk.select(0).get_by_text("What this step saw").click()
     expect(desk.region("Request")).to_be_visible()
     assert_fits(desk.page)
     desk.page.get_by_role("link", name="Sessions").click()
