@@ -19,13 +19,6 @@ HOSTILE = (
 )
 
 
-@pytest.fixture(scope="module")
-def empty_app(chromium, tmp_path_factory):
-    """An app without a session; the tests of this file that use it keep it so."""
-    with AppServer(tmp_path_factory.mktemp("empty")) as server:
-        yield server
-
-
 def kept(server: AppServer) -> int:
     with server.store() as store:
         return store.count_sessions()
@@ -39,13 +32,14 @@ def kept(server: AppServer) -> int:
     ],
     ids=["empty", "100,000 characters"],
 )
-def test_a_query_that_cannot_be_asked_is_refused_and_stays_in_its_box(visit, empty_app, query, said):
-    desk = WorkbenchPage(visit(empty_app))
+def test_a_query_that_cannot_be_asked_is_refused_and_stays_in_its_box(visit, offline_app, query, said):
+    before = kept(offline_app)
+    desk = WorkbenchPage(visit(offline_app))
     desk.query.fill(query)
     desk.button("Plan workflow").click()
     expect(desk.page.get_by_role("alert")).to_contain_text(said)
     expect(desk.query).to_have_value(query)
-    assert kept(empty_app) == 0
+    assert kept(offline_app) == before
 
 
 def document(*steps: dict[str, object], **fields: object) -> str:
@@ -55,8 +49,9 @@ def document(*steps: dict[str, object], **fields: object) -> str:
     return json.dumps(whole | {"steps": [common | step for step in steps]} | fields)
 
 
-def test_files_that_are_no_workflow_are_refused_each_with_its_reason(visit, empty_app):
-    desk = WorkbenchPage(visit(empty_app))
+def test_files_that_are_no_workflow_are_refused_each_with_its_reason(visit, offline_app):
+    before = kept(offline_app)
+    desk = WorkbenchPage(visit(offline_app))
     for name, text, said in (
         ("words", "Dear all,", "The file is not JSON"),
         ("later", document({}, version=2), "this program reads version 1"),
@@ -75,7 +70,7 @@ def test_files_that_are_no_workflow_are_refused_each_with_its_reason(visit, empt
         expect(desk.page.get_by_role("alert")).to_contain_text(said)
         desk.page.keyboard.press("Escape")
         desk.settled()
-    assert kept(empty_app) == 0
+    assert kept(offline_app) == before
 
 
 def test_markup_in_every_text_is_shown_letter_for_letter(visit, paced_app):
@@ -124,41 +119,8 @@ def test_a_failed_step_says_why_and_the_rest_is_kept(visit, paced_app):
     assert paced_app.calls(session) == [[0, 1], [1, 2]]
 
 
-def test_an_unknown_session_in_the_url_is_named_and_the_page_stays_usable(visit, empty_app):
-    desk = WorkbenchPage(visit(empty_app, "/?session=nowhere"))
+def test_an_unknown_session_in_the_url_is_named_and_the_page_stays_usable(visit, offline_app):
+    desk = WorkbenchPage(visit(offline_app, "/?session=nowhere"))
     expect(desk.page.get_by_role("alert").filter(has_text="nowhere")).not_to_have_count(0)
     expect(desk.page.get_by_role("alert").filter(has_text="nowhere")).to_have_count(1)
     expect(desk.keyed("welcome").get_by_role("button").first).to_be_visible()
-
-
-def not_a_database(folder):
-    (folder / "conductor.db").write_text("These are words, not pages of a database. " * 100)
-    return {}
-
-
-def read_only(folder):
-    return {"CONDUCTOR_DATABASE_URL": "sqlite:////proc/conductor.db"}
-
-
-def wrong_key(folder):
-    (folder / "pool.toml").write_text('[[worker]]\nname = "w"\nkind = "simulated"\nspeed = 3\n')
-    return {"CONDUCTOR_POOL": str(folder / "pool.toml")}
-
-
-@pytest.mark.parametrize(
-    ("wrong", "said"),
-    [
-        (not_a_database, "conductor.db"),
-        (read_only, "/proc/conductor.db"),
-        (wrong_key, "pool.toml, line 4: worker 1, speed: unknown key."),
-    ],
-)
-def test_what_the_app_stands_on_being_wrong_is_said_on_the_page(visit, chromium, tmp_path, wrong, said):
-    with AppServer(tmp_path, settings=wrong(tmp_path)) as server:
-        page = visit(server)
-        alert = page.get_by_role("alert")
-        expect(alert).to_have_count(1)
-        expect(alert).to_contain_text(said)
-        page.get_by_role("button", name="Try again").click()
-        expect(alert).to_contain_text(said)
-        page.close()

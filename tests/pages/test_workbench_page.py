@@ -9,6 +9,7 @@ import pytest
 from conductor.messages import Usage
 from conductor.planner.parse import parse
 from conductor.planner.planner import MAX_QUERY
+from pages.components.state import plain
 from storage import SessionStore
 
 
@@ -143,3 +144,29 @@ def test_a_wrong_pool_file_is_said_on_both_pages(app, tmp_path, monkeypatch, ent
         page = app(name)
         assert not page.exception
         assert [said in text for text in texts(page.error)] == [True]
+
+
+def words_for_a_database(folder):
+    file = folder / "words.db"
+    file.write_text("These are words, not the pages of a database. " * 100, encoding="utf-8")
+    return file
+
+
+def a_folder_that_cannot_be_made(folder):
+    (folder / "file").write_text("", encoding="utf-8")
+    return folder / "file" / "conductor.db"
+
+
+@pytest.mark.parametrize("where", [words_for_a_database, a_folder_that_cannot_be_made])
+def test_a_database_that_cannot_be_used_is_said_on_both_pages_until_it_can(app, tmp_path, monkeypatch, where):
+    file = where(tmp_path)
+    monkeypatch.setenv("CONDUCTOR_DATABASE_URL", f"sqlite:///{file}")
+    for name in ("workbench", "sessions"):
+        page = app(name)
+        assert not page.exception
+        assert [plain(str(file)) in text for text in texts(page.error)] == [True]
+    monkeypatch.setenv("CONDUCTOR_DATABASE_URL", f"sqlite:///{tmp_path / 'good.db'}")
+    [again] = page.button
+    again.click().run()
+    assert not page.error
+    assert page.title[0].value == "Sessions"
