@@ -9,6 +9,7 @@ import pytest
 from conductor.messages import Usage
 from conductor.planner.parse import parse
 from conductor.planner.planner import MAX_QUERY
+from conductor.workflow import Step, Workflow
 from pages.components.state import plain
 from storage import SessionStore
 
@@ -170,3 +171,30 @@ def test_a_database_that_cannot_be_used_is_said_on_both_pages_until_it_can(app, 
     again.click().run()
     assert not page.error
     assert page.title[0].value == "Sessions"
+
+
+@pytest.mark.xfail(strict=True, reason="the centre is blank without a workflow and a plan")
+def test_a_session_whose_planning_never_ended_offers_a_way_on(app, bench):
+    page = app(session=bench.ask("Which one?").id)
+    assert [button for button in page.main.button if button.label == "Ask again"]
+
+
+@pytest.mark.xfail(strict=True, reason="a failed step counts as one that ran, and its error is not shown")
+def test_a_run_that_finished_beside_a_failed_step_names_that_step(app, url, tmp_path, monkeypatch):
+    pool = tmp_path / "pool.toml"
+    pool.write_text(
+        '[[worker]]\nname = "well"\nkind = "simulated"\n'
+        '[[worker]]\nname = "ill"\nkind = "simulated"\nfail_on = "i"\n',
+        encoding="utf-8",
+    )
+    monkeypatch.setenv("CONDUCTOR_POOL", str(pool))
+    with SessionStore.open(url) as store:
+        session = store.create_session("Which one?").id
+        steps = Step(instruction="Find it.", worker="ill"), Step(instruction="Answer.", worker="well")
+        store.add_revision(session, Workflow.of(steps), origin="human")
+    app(session=session).button(key="run").click().run()
+    wait_for_runs(url, session)
+    page = app(session=session)
+    assert not page.exception
+    assert any("1 step ran" in text for text in texts(page.caption))
+    assert any("Find it" in text for text in [*texts(page.error), *texts(page.warning)])
