@@ -12,7 +12,7 @@ from conductor.errors import ConductorError
 from pages.components.services import workbench
 from pages.components.sidebar import STATE_ICONS
 from pages.components.state import TabState, plain
-from storage import SessionSummary
+from storage import MAX_TITLE, SessionSummary
 from storage.workbench import Workbench
 
 _PER_PAGE = 20
@@ -59,7 +59,7 @@ def _row(bench: Workbench, tab: TabState, session: SessionSummary) -> None:
             st.caption(plain(" · ".join(_facts(session))))
         with st.popover("Rename", icon=":material/edit:"):
             key = f"title-{session.id}"
-            st.text_input("Title", value=session.title, key=key, max_chars=200)
+            st.text_input("Title", value=session.title, key=key, max_chars=MAX_TITLE)
             st.button("Save", key=f"save-{session.id}", on_click=_rename, args=(bench, tab, session.id, key))
         st.button(
             "Delete",

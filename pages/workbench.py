@@ -8,7 +8,7 @@ from conductor.errors import ConductorError, StorageError
 from pages.components import run_view
 from pages.components.graph import load_library
 from pages.components.inspector import inspector
-from pages.components.plan_panel import plan_panel, rejected_plan
+from pages.components.plan_panel import no_workflow, plan_panel
 from pages.components.services import workbench
 from pages.components.session_view import SessionView
 from pages.components.shortcuts import shortcuts
@@ -39,8 +39,7 @@ def page() -> None:
     if view is None:
         welcome(bench, tab)
     elif view.head is None:
-        if view.plan is not None:
-            rejected_plan(bench, tab, view.session, view.plan)
+        no_workflow(bench, tab, view.session, view.plan)
     else:
         _session(bench, tab, view)
 

@@ -11,7 +11,8 @@ from conductor.errors import StorageError
 from storage.records import Session, SessionSummary
 from storage.schema import REVISIONS, RUNS, SESSIONS
 
-_TITLE_LENGTH = 80
+MAX_TITLE = 80
+"""The most characters of a title; a longer one is cut."""
 
 _SESSION = select(*(SESSIONS.c[name] for name in Session.model_fields))
 _SUMMARY = select(
@@ -111,7 +112,7 @@ def _matches(search: str) -> ColumnElement[bool]:
 def _title(title: str | None, *, query: str) -> str:
     """The given title in one line; where it is empty, the beginning of the query."""
     line = " ".join((title or "").split()) or " ".join(query.split()) or "Untitled session"
-    return line if len(line) <= _TITLE_LENGTH else f"{line[: _TITLE_LENGTH - 1]}…"
+    return line if len(line) <= MAX_TITLE else f"{line[: MAX_TITLE - 1]}…"
 
 
 def _unknown(session: str) -> StorageError:

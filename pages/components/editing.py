@@ -91,7 +91,7 @@ class Editor:
                 self.remove(step)
             case {"op": "add_step", "step": int(step)} if self._known(step):
                 self.add(step)
-            case {"op": "add_step"}:
+            case {"op": "add_step", "step": None}:
                 self.add(None)
 
     def _known(self, step: int) -> bool:

@@ -36,15 +36,13 @@ def plan_panel(plan: Plan) -> None:
             st.caption(f":material/build: {plain(repair.kind)}: {plain(repair.detail)}")
 
 
-def rejected_plan(bench: Workbench, tab: TabState, session: Session, plan: Plan) -> None:
-    """A plan that cannot be used: every reason, the raw text, and the ways on."""
-    st.error("The Conductor gave no valid plan. Nothing has run.", icon=":material/rule:")
-    if plan.report is None:
-        st.markdown(plain(plan.failure or "It gave no completion at all."))
+def no_workflow(bench: Workbench, tab: TabState, session: Session, plan: Plan | None) -> None:
+    """A session without a workflow: every reason, the raw text, and the ways on."""
+    if plan is None:
+        st.info("No plan yet: planning did not end. Nothing has run.", icon=":material/account_tree:")
     else:
-        for problem in plan.report.problems:
-            st.markdown(f"- {plain(problem.message)}")
-        passage(plan.report.text, key=f"rejected-{plan.id}", label="Completion as written", height=320)
+        st.error("The Conductor gave no valid plan. Nothing has run.", icon=":material/rule:")
+        _reasons(plan)
     with st.container(horizontal=True):
         st.button(
             "Ask again",
@@ -57,6 +55,15 @@ def rejected_plan(bench: Workbench, tab: TabState, session: Session, plan: Plan)
             "Start from one step", icon=":material/edit:", on_click=_one_step, args=(bench, tab, session)
         )
     tab.show_notice("plan")
+
+
+def _reasons(plan: Plan) -> None:
+    if plan.report is None:
+        st.markdown(plain(plan.failure or "It gave no completion at all."))
+        return
+    for problem in plan.report.problems:
+        st.markdown(f"- {plain(problem.message)}")
+    passage(plan.report.text, key=f"rejected-{plan.id}", label="Completion as written", height=320)
 
 
 def _ask_again(bench: Workbench, tab: TabState, session: Session) -> None:

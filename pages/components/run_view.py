@@ -110,36 +110,38 @@ def outcome(view: SessionView, *, label: str | None) -> None:
 
 
 def _what_happened(state: RunState, workflow: Workflow) -> None:
-    kept = sum(step.output is not None for step in state.steps)
-    reused = sum(step.reused for step in state.steps)
-    steps = len(state.steps)
+    kept = _count(sum(step.output is not None for step in state.steps), "finished output")
+    for at, step in enumerate(state.steps):
+        if step.status == "failed":
+            st.error(
+                f"{plain(step_name(workflow, at))} failed: {plain(step.message or '')} "
+                f"{kept} kept; a rerun calls only what failed and what reads it.",
+                icon=":material/error:",
+            )
     match state.status:
         case "finished":
-            parts = [_count(steps - reused, "step") + " ran"] if reused else [_count(steps, "step") + " ran"]
-            if reused:
-                parts.append(f"{reused} reused")
-            if state.seconds is not None:
-                parts.append(duration(state.seconds))
-            st.caption(" · ".join(parts))
-        case "failed":
-            for at, step in enumerate(state.steps):
-                if step.status == "failed":
-                    st.error(
-                        f"{plain(step_name(workflow, at))} failed: {plain(step.message or '')} "
-                        f"{_count(kept, 'output')} kept; a rerun calls only what failed and what reads it.",
-                        icon=":material/error:",
-                    )
+            st.caption(" · ".join(_sums(state)))
         case "cancelled":
-            st.info(
-                f"Stopped. {_count(kept, 'finished output')} kept; a rerun goes on from there.",
-                icon=":material/stop_circle:",
-            )
+            st.info(f"Stopped. {kept} kept; a rerun goes on from there.", icon=":material/stop_circle:")
         case "interrupted":
             st.warning(
                 "Interrupted: the process that ran this ended before the run did. "
-                f"{_count(kept, 'finished output')} kept; a rerun goes on from there.",
+                f"{kept} kept; a rerun goes on from there.",
                 icon=":material/power_off:",
             )
+
+
+def _sums(state: RunState) -> list[str]:
+    """How many steps did what, and how long the run took."""
+    counts = {
+        "ran": sum(step.output is not None and not step.reused for step in state.steps),
+        "reused": sum(step.reused for step in state.steps),
+        "failed": sum(step.status == "failed" for step in state.steps),
+        "blocked": sum(step.status == "blocked" for step in state.steps),
+    }
+    said = [f"{_count(counts.pop('ran'), 'step')} ran"]
+    said += [f"{count} {what}" for what, count in counts.items() if count]
+    return said if state.seconds is None else [*said, duration(state.seconds)]
 
 
 def _count(number: int, noun: str) -> str:

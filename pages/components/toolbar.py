@@ -32,6 +32,8 @@ def toolbar(bench: Workbench, tab: TabState, view: SessionView) -> None:
         _menu(bench, tab, view)
         _run_button(bench, tab, view)
     tab.show_notice("run")
+    if tab.selected is None:
+        tab.show_notice("edit")
     if view.problem:
         st.error(plain(view.problem), icon=":material/error:")
 
@@ -99,13 +101,13 @@ def _menu(bench: Workbench, tab: TabState, view: SessionView) -> None:
         icon=":material/download:",
         on_click="ignore",
     )
-    if view.state is not None and not view.live:
+    if view.state is not None:
         st.button(
             "",
             key="run-anew",
             icon=":material/restart_alt:",
             help="Run every step anew, reusing nothing",
-            disabled=view.problem is not None,
+            disabled=view.live or view.problem is not None,
             on_click=_start,
             args=(bench, tab, view.session.id),
             kwargs={"anew": True},

@@ -88,20 +88,8 @@ def test_no_page_needs_a_horizontal_scroll_bar_at_any_width(visit, paced_app):
 @pytest.mark.parametrize(
     ("theme", "ground"),
     [
-        pytest.param(
-            "light",
-            "rgb(255, 255, 255)",
-            marks=pytest.mark.xfail(
-                strict=True, reason="Streamlit draws captions at 60 % opacity: 4.2 to 1, where AA wants 4.5"
-            ),
-        ),
-        pytest.param(
-            "dark",
-            "rgb(18, 20, 28)",
-            marks=pytest.mark.xfail(
-                strict=True, reason="Primary buttons are white on #8b93ff: 2.7 to 1, where AA wants 4.5"
-            ),
-        ),
+        ("light", "rgb(255, 255, 255)"),
+        ("dark", "rgb(18, 20, 28)"),
     ],
 )
 def test_every_text_can_be_read_in_the_theme_the_browser_prefers(visit, paced_app, browser, theme, ground):
