@@ -8,6 +8,7 @@
         PoolError            the pool, or its file, is wrong
         WorkerError          a worker could not answer
         StorageError         the store cannot be read or written
+            EditConflict     the workflow was changed by somebody else meanwhile
 
 A message names the thing, says what is wrong and what to do; `step` is 0-based and None where
 the error concerns no single step. This module knows no other module of the project.
@@ -48,3 +49,7 @@ class WorkerError(ConductorError):
 
 class StorageError(ConductorError):
     """The store cannot be opened, read or written."""
+
+
+class EditConflict(StorageError):
+    """An edit starts from a revision that is the session's head no more; nothing was changed."""

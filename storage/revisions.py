@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Table, case, func, select
 
-from conductor.errors import StorageError
+from conductor.errors import EditConflict, StorageError
 from conductor.messages import Usage
 from conductor.output import WorkerKind
 from conductor.plan import PlanReport
@@ -102,17 +102,23 @@ def add_revision(
     note: str,
     parent: str | None,
     plan: str | None,
+    expected: str | None,
     now: float,
 ) -> Revision:
     """See `SessionStore.add_revision`."""
-    revision = sessions.new_id()
-    under = parent or sessions.find(connection, session).head
+    # First of all, because it locks the row: the head that is read next stays the head.
+    planned = case((SESSIONS.c.state.in_(("new", "rejected")), "planned"), else_=SESSIONS.c.state)
+    sessions.change(connection, session, updated_at=now, state=planned)
+    current = head(connection, session)
+    # A head never goes away: where there is none yet, nothing was edited meanwhile.
+    if current is not None and expected not in (None, current.id):
+        raise _conflict(current)
+    under = parent or (None if current is None else current.id)
     if under is not None:
         check_belongs(session, revision=find_revision(connection, under))
     if plan is not None:
         check_belongs(session, plan=find_plan(connection, plan))
-    planned = case((SESSIONS.c.state.in_(("new", "rejected")), "planned"), else_=SESSIONS.c.state)
-    sessions.change(connection, session, updated_at=now, head=revision, state=planned)
+    revision = sessions.new_id()
     connection.execute(
         REVISIONS.insert(),
         {
@@ -129,7 +135,16 @@ def add_revision(
             "steps": len(workflow),
         },
     )
+    sessions.change(connection, session, head=revision)
     return find_revision(connection, revision)
+
+
+def _conflict(current: Revision) -> EditConflict:
+    change = f"revision {current.number}: {current.note}" if current.note else f"revision {current.number}"
+    return EditConflict(
+        f"The workflow was changed meanwhile ({change}); your edit was not applied. "
+        "Look at the new state and edit again."
+    )
 
 
 def check_belongs(session: str, **rows: Plan | Revision) -> None:

@@ -173,8 +173,13 @@ class SessionStore:
         note: str = "",
         parent: str | None = None,
         plan: str | None = None,
+        expected: str | None = None,
     ) -> Revision:
-        """Keep a workflow as the session's new head, under `parent` (the current head when None)."""
+        """Keep a workflow as the session's new head, under `parent` (the current head when None).
+
+        `expected` is the head that was edited (None: any). Raises `EditConflict`, a `StorageError`, where
+        another revision is the head by now.
+        """
         return self._write(
             revisions.add_revision,
             session,
@@ -183,6 +188,7 @@ class SessionStore:
             note=note,
             parent=parent,
             plan=plan,
+            expected=expected,
             now=self._clock(),
         )
 

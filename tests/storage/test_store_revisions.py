@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 from store_scenario import INVALID, VALID, begin, chain
 
-from conductor.errors import StorageError
+from conductor.errors import EditConflict, StorageError
 from conductor.messages import Usage
 from storage import SessionStore
 
@@ -65,6 +67,36 @@ def test_an_edit_may_start_from_any_revision_of_its_session(store: SessionStore)
     session = store.create_session("q").id
     first, _ = (store.add_revision(session, chain(text), origin="human") for text in ("a", "b"))
     assert store.add_revision(session, chain("c"), origin="import", parent=first.id).parent == first.id
+
+
+@pytest.mark.parametrize(
+    ("note", "said"), [("Step 2 removed", r"\(revision 2: Step 2 removed\)"), ("", r"\(revision 2\)")]
+)
+def test_an_edit_of_what_is_the_head_no_more_is_refused(store: SessionStore, note: str, said: str) -> None:
+    session = store.create_session("q").id
+    seen = store.add_revision(session, chain("a", "b"), origin="human")
+    theirs = store.add_revision(session, chain("a"), origin="human", note=note, expected=seen.id)
+    before = store.session(session)
+    with pytest.raises(EditConflict, match=rf"changed meanwhile {said}; your edit was not applied"):
+        store.add_revision(session, chain("mine"), origin="human", expected=seen.id)
+    assert store.revisions(session) == (seen, theirs)
+    assert store.session(session) == before
+
+
+def test_of_edits_that_threads_make_of_one_revision_only_one_is_kept(store: SessionStore) -> None:
+    session = store.create_session("q").id
+    seen = store.add_revision(session, chain("a"), origin="human")
+
+    def edit(name: str) -> bool:
+        try:
+            store.add_revision(session, chain(name), origin="human", expected=seen.id)
+        except EditConflict:
+            return False
+        return True
+
+    with ThreadPoolExecutor(8) as threads:
+        assert sum(threads.map(edit, "abcdefgh")) == 1
+    assert len(store.revisions(session)) == 2
 
 
 def test_another_sessions_rows_are_refused(store: SessionStore) -> None:
