@@ -133,6 +133,10 @@ def parse_pool(text: str, *, source: str = "the pool file") -> Pool:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise PoolError(f"{source} is not valid TOML: {error}.") from error
+    except RecursionError as error:
+        raise PoolError(f"{source} nests brackets too deeply; a worker's table needs none.") from error
+    except ValueError as error:
+        raise PoolError(f"{source} holds a number with too many digits; write a shorter one.") from error
     for key in document:
         if key != "worker":
             raise PoolError(f"{source}, line {_line(text, key)}: unknown key {key!r}; use [[worker]] tables.")

@@ -45,7 +45,7 @@ class SimulatedWorker:
 
     def __post_init__(self) -> None:
         self.card = WorkerCard(
-            name=self.name, kind="simulated", strengths=self.strengths, model=f"simulated-{self.seed}"
+            name=self.name, kind="simulated", strengths=self.strengths, model=f"simulated-{self._mark()}"
         )
 
     async def stream(self, request: Request) -> AsyncIterator[Delta | Completion]:
@@ -67,6 +67,13 @@ class SimulatedWorker:
         sent = sum(len(message.content.split()) for message in request.messages)
         yield Completion(text=text, usage=Usage(prompt_tokens=sent, completion_tokens=len(words)))
 
+    def _mark(self) -> str:
+        """The seed, and a short hash of what else decides the answer to a request; a function by its name."""
+        answer = self.answer
+        told = ("function", _qualified_name(answer)) if callable(answer) else ("text", answer)
+        deciding = repr((told, self.tokens, self.fail_on))
+        return f"{self.seed}-{sha256(deciding.encode()).hexdigest()[:6]}"
+
     def _text(self, request: Request) -> str:
         if isinstance(self.answer, str):
             return self.answer
@@ -75,3 +82,9 @@ class SimulatedWorker:
         key = f"{self.seed}\x1f{self.name}\x1f{request.messages}"
         words = random.Random(sha256(key.encode()).digest())  # noqa: S311 - made-up text, not a secret
         return " ".join(words.choice(_WORDS) for _ in range(self.tokens))
+
+
+def _qualified_name(answer: Callable[[Request], str]) -> str:
+    """A function's module and name; of any other callable, its type's."""
+    named = answer if hasattr(answer, "__qualname__") else type(answer)
+    return f"{named.__module__}.{named.__qualname__}"

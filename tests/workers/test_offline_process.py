@@ -13,6 +13,7 @@ import pytest
 from conductor.errors import WorkerError
 from conductor.messages import Completion, Delta, Message, Part, Request
 from conductor.workers.offline import EXPERTS, OfflineExpert, close, offline_workers, warm_up
+from conductor.workers.offline.kernel import limit_memory
 from conductor.workers.offline.process import kernel
 from conductor.workers.offline.task import Task
 
@@ -123,3 +124,21 @@ def test_cards_say_that_no_model_answers() -> None:
     assert {card.kind for card in cards} == {"offline"}
     assert [card.model for card in cards] == [f"expert/{name}" for name in EXPERTS]
     assert not any(card.takes_sampling for card in cards)
+
+
+@pytest.mark.parametrize(
+    "refusal", [ValueError("current limit exceeds maximum limit"), OSError(22, "Invalid")]
+)
+def test_a_platform_that_refuses_a_memory_limit_does_without(
+    refusal: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    resource = pytest.importorskip("resource")
+    asked = []
+
+    def refuse(limit: int, bounds: tuple[int, int]) -> None:
+        asked.append((limit, bounds))
+        raise refusal
+
+    monkeypatch.setattr(resource, "setrlimit", refuse)
+    limit_memory()
+    assert len(asked) == 1

@@ -1,14 +1,16 @@
 """The text expert: summaries that only quote, merges that name every disagreement."""
 
+import asyncio
 import time
 
 import pytest
 
-from conductor.messages import SeenResponse
-from conductor.workers.offline.facts import facts
+from conductor.messages import Message, Part, Request, SeenResponse
+from conductor.workers.offline.experts import ExpertName, offline_expert
+from conductor.workers.offline.facts import fact_check, facts
 from conductor.workers.offline.merge import comparable, merged
 from conductor.workers.offline.summary import sentences_of, summarised
-from conductor.workers.offline.task import Task
+from conductor.workers.offline.task import Task, answer_in
 from conductor.workers.offline.text import CANNOT, text
 
 ARTICLE = (
@@ -120,7 +122,70 @@ def test_facts_of_two_countries_stand_side_by_side() -> None:
 
 
 @pytest.mark.parametrize(
-    ("left", "right"), [("0.5", "1/2"), ("1,000", "1000"), ("Paris.", "paris"), ("x = 2", "x=2")]
+    ("left", "right"),
+    [("0.5", "1/2"), ("1,000", "1000"), ("Paris.", "paris"), ("x = 2", "x=2"), ("1E400", "1e400")],
 )
 def test_equal_answers_compare_equal(left: str, right: str) -> None:
     assert comparable(left) == comparable(right)
+
+
+@pytest.mark.parametrize("number", ["1e4000000", "-1E-4_000_000", "9" * 1_001])
+def test_a_number_too_large_to_write_out_is_compared_as_text(number: str) -> None:
+    assert comparable(f"{number}.") == number.lower()
+
+
+@pytest.mark.parametrize(
+    ("response", "answer"),
+    [
+        ("We add.\nAnswer: 4", "4"),
+        ("- **Final answer: 4**", "4"),
+        ("Answer:\n\n  42  \n", "42"),
+        ("Answer: 4\nOn second thought.\nAnswer: 5 (not checked)", "5"),
+        ("So the result is 4.\nThat was it.", "4"),
+        ("Paris", "Paris"),
+        ("Answer:\n\n", "Answer:"),
+        ("A plan.\nStill a plan.", None),
+    ],
+)
+def test_the_last_answer_of_a_response_counts(response: str, answer: str | None) -> None:
+    assert answer_in(response) == answer
+
+
+@pytest.mark.parametrize(
+    "repeated",
+    [
+        *(
+            "- " * 20 + "\n",
+            "answer" + " " * 50,
+            "answer:\n",
+            "the answer is ",
+            "the answer is\n\n",
+            "which ",
+        ),
+        *("A. ", ". (", "1 ", "* ", "\n", " "),
+    ],
+)
+def test_a_hostile_text_of_a_hundred_thousand_characters_is_read_in_time(repeated: str) -> None:
+    long = (repeated * 100_000)[:99_990] + " x"
+    read = [
+        Task(query=long, instruction="Merge the answers.", seen=seen(long, long)),
+        Task(query=long, instruction=f"Summarise the text of the question. {long}"),
+    ]
+    began = time.process_time()
+    for task in read:
+        text(task)
+        facts(task)
+        fact_check(task)
+    assert time.process_time() - began < 4
+
+
+@pytest.mark.parametrize("expert", ["text", "facts", "checker"])
+async def test_while_an_expert_reads_others_go_on(expert: ExpertName) -> None:
+    parts = (
+        Part(kind="query", text="What is the capital of France?"),
+        Part(kind="response", text="Answer: Paris", step=0, worker="w0"),
+    )
+    request = Request(messages=(Message(role="user", parts=parts),))
+    other = asyncio.create_task(asyncio.sleep(0))
+    async for _ in offline_expert(expert).stream(request):
+        assert other.done()

@@ -71,6 +71,8 @@ def test_a_worker_that_is_not_there_is_named_with_the_choices() -> None:
         ("worker = [1]", "line 1: worker 1"),
         ("\n\n[pool]\nname = 'a'", "line 3: unknown key 'pool'"),
         ("[[worker]]\nname = ", "not valid TOML"),
+        ("tokens = " + "1" * 5_000, "too many digits"),
+        ("worker = " + "[" * 100_000, "nests brackets too deeply"),
         ("[[worker]]\nname = 'a'", "line 1: worker 1, kind: needs kind"),
         ("[[worker]]\nname = 'a'\nkind = 'magic'", "line 3: worker 1, kind: needs kind"),
         (GOOD + "latenci = 1", "line 11: worker 2, latenci: unknown key"),

@@ -15,6 +15,10 @@ def request(instruction: str = "do") -> Request:
     return Request(messages=(Message(role="user", parts=(Part(kind="instruction", text=instruction),)),))
 
 
+def request_text(request: Request) -> str:
+    return request.instruction
+
+
 async def said(worker: SimulatedWorker, instruction: str = "do") -> list[Delta | Completion]:
     return [item async for item in worker.stream(request(instruction))]
 
@@ -73,7 +77,8 @@ async def test_it_fails_on_an_instruction_and_remembers_what_it_was_sent() -> No
 
 def test_its_card_says_simulated() -> None:
     card = SimulatedWorker(name="alpha", seed=7).card
-    assert (card.name, card.kind, card.model) == ("alpha", "simulated", "simulated-7")
+    assert (card.name, card.kind) == ("alpha", "simulated")
+    assert card.model.startswith("simulated-7-")
 
 
 def test_workers_that_may_answer_differently_have_different_identities() -> None:
@@ -81,5 +86,16 @@ def test_workers_that_may_answer_differently_have_different_identities() -> None
         SimulatedWorker(name="alpha"),
         SimulatedWorker(name="beta"),
         SimulatedWorker(name="alpha", seed=1),
+        SimulatedWorker(name="alpha", tokens=41),
+        SimulatedWorker(name="alpha", answer="None"),
+        SimulatedWorker(name="alpha", answer="other"),
+        SimulatedWorker(name="alpha", answer=request_text),
+        SimulatedWorker(name="alpha", answer=f"{__name__}.request_text"),
+        SimulatedWorker(name="alpha", fail_on="bad"),
     ]
-    assert len({worker.card.identity for worker in workers}) == 3
+    assert len({worker.card.identity for worker in workers}) == len(workers)
+
+
+def test_workers_that_differ_only_in_pace_have_one_identity() -> None:
+    slow = SimulatedWorker(name="alpha", answer=request_text, latency=1, tokens_per_second=2)
+    assert slow.card.identity == SimulatedWorker(name="alpha", answer=request_text).card.identity

@@ -6,6 +6,7 @@ its card says so. Usage is unknown, because nothing is cut into tokens.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
@@ -67,7 +68,8 @@ class OfflineExpert:
         yield Completion(text=said)
 
     async def _lines(self, task: Task) -> AsyncGenerator[str, None]:
-        known = self._looked_up(task)
+        # Long texts take a while to read; other steps stream meanwhile.
+        known = await asyncio.to_thread(self._looked_up, task)
         if known is not None:
             for line in known:
                 yield line

@@ -33,10 +33,9 @@ _NOT_HELD = re.compile(
     r"history|religion|rivers?|mountains?|neighbou?rs?|borders?|time zone|founded|independence|food)\b", re.I
 )  # fmt: skip
 _SHARED = re.compile(r"\b(share|same|both|common|differ|different)\b", re.I)
-_REVERSE = re.compile(
-    r"\b(?:which|what|name|list|where|all)\b.*\b(?:countr(?:y|ies)|nations?|states?)\b|\bcapital of which\b",
-    re.I | re.S,
-)
+_WHICH = re.compile(r"\b(?:which|what|name|list|where|all)\b", re.I)
+_COUNTRIES = re.compile(r"\b(?:countr(?:y|ies)|nations?|states?)\b", re.I)
+_CAPITAL_OF_WHICH = re.compile(r"\bcapital of which\b", re.I)
 _USES: dict[Property, re.Pattern[str]] = {
     **_ASKED,
     "currency": re.compile(r"\bcurrenc|\buse[sd]?\b|\bpay|\bmoney\b", re.I),
@@ -75,7 +74,7 @@ def fact_line(country: Country, of: Property) -> str:
 
 def _about_country(task: Task) -> bool:
     """Whether a named country is what is asked about, not part of a question which country it is."""
-    return not _REVERSE.search(task.query) or bool(named_countries(task.instruction))
+    return not _asks_which(task.query) or bool(named_countries(task.instruction))
 
 
 def _not_held(missing: Sequence[str]) -> str:
@@ -102,9 +101,16 @@ def _compared(found: Sequence[Country], properties: Sequence[Property]) -> list[
     return ["Answer: " + yes + "; ".join(said)]
 
 
+def _asks_which(text: str) -> bool:
+    """Whether a text asks for countries instead of naming one."""
+    which = _WHICH.search(text)
+    # Two searches: as one pattern, every "which" would read the rest of the text again.
+    return bool(which and _COUNTRIES.search(text, which.end())) or bool(_CAPITAL_OF_WHICH.search(text))
+
+
 def _reverse_lines(text: str) -> list[str]:
     """Which countries have a capital, currency, language or continent that the text names."""
-    if not _REVERSE.search(text):
+    if not _asks_which(text):
         return []
     for of in PROPERTIES:
         if _USES[of].search(text) and (groups := having(text, of)):
@@ -129,7 +135,8 @@ def fact_check(task: Task) -> list[str] | None:
     values = _key_values(told, right)
     answer = right
     for each in task.answers:
-        complete = all(key_of(value) in key_of(each.seen.response) for value in values)
+        said = key_of(each.seen.response)
+        complete = all(key_of(value) in said for value in values)
         if complete or _repeats_table(each.seen.response):
             lines.append(f"Verified: {each.source} says the same.")
             answer = each.text if complete else answer

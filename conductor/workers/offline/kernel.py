@@ -10,6 +10,7 @@ import json
 import signal
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 
 from conductor.workers.offline.checker import check
 from conductor.workers.offline.mathematics import mathematics
@@ -29,21 +30,24 @@ def answered(expert: str, task: Task) -> Iterator[str]:
         yield line if len(line) <= MAX_LINE else f"{line[:MAX_LINE]}... ({len(line):,} characters, cut)"
 
 
-def _limit_memory() -> None:
+def limit_memory() -> None:
+    """Bound this process's address space at `MAX_MEMORY`, where the platform lets it."""
     try:
         import resource  # noqa: PLC0415 - not on every platform
     except ImportError:
         return
     _, most = resource.getrlimit(resource.RLIMIT_AS)
     allowed = MAX_MEMORY if most == resource.RLIM_INFINITY else min(MAX_MEMORY, most)
-    resource.setrlimit(resource.RLIMIT_AS, (allowed, most))
+    # macOS has the limit and refuses to set it; the time limit still holds.
+    with suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_AS, (allowed, most))
 
 
 def _serve() -> None:
     """Answer one line after the other until the parent closes the pipe."""
     sys.set_int_max_str_digits(0)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _limit_memory()
+    limit_memory()
     _say({"done": True})
     for sent in sys.stdin:
         call = json.loads(sent)

@@ -17,11 +17,15 @@ from conductor.workers.offline.task import SeenAnswer, Task
 MAX_LINES = 12
 """Lines repeated of one response; what is left out is said."""
 
+MAX_NUMBER = 1_000
+"""Characters of a number compared by value, and about the most digits a power of ten adds to it."""
+
 _FACT = re.compile(
     r"^(?P<property>Capital|Continent|Currency|Official languages) of (?P<of>[^:]+): (?P<value>.+)$"
 )
 _NUMBER = re.compile(r"(?<![\w.])-?\d+(?:[.,]\d+)*")
-_ANSWER_LINE = re.compile(r"^\W*(?:final )?answer\W*:", re.IGNORECASE)
+_ANSWER_LINE = re.compile(r"^[^\w\n]*(?:final )?answer[^\w\n]*:", re.IGNORECASE)
+_LARGE_POWER = re.compile(r"e[-+]?[\d_]{4,}", re.IGNORECASE)
 
 
 def merged(task: Task) -> list[str]:
@@ -149,7 +153,11 @@ def _decided(answers: Sequence[SeenAnswer]) -> list[str]:
 def comparable(answer: str) -> str:
     """An answer for comparing: numbers by value, text without case, marks and spacing."""
     bare = answer.strip().strip("*$ .").replace(",", "")
+    text = re.sub(r"\s+", "", bare.lower())
+    # A fraction is written out in full: 1e4000000 would be a number of four million digits.
+    if len(bare) > MAX_NUMBER or _LARGE_POWER.search(bare):
+        return text
     try:
         return str(Fraction(bare))
     except (ValueError, ZeroDivisionError):
-        return re.sub(r"\s+", "", bare.lower())
+        return text

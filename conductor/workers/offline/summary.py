@@ -16,6 +16,9 @@ import networkx as nx
 MAX_RANKED = 100
 """Sentences compared with one another; of a longer text those with the most frequent words."""
 
+LONGEST_ABBREVIATION = 8
+"""Characters at a sentence's end that can decide whether it ends there."""
+
 DAMPING = 0.85
 ROUNDS = 20
 
@@ -45,7 +48,7 @@ def sentences_of(text: str) -> list[str]:
     sentences: list[str] = []
     for piece in _SENTENCE_END.split(text):
         tidy = " ".join(piece.split())
-        if sentences and _ABBREVIATION.search(sentences[-1]):
+        if sentences and _ABBREVIATION.search(sentences[-1][-LONGEST_ABBREVIATION:]):
             sentences[-1] = f"{sentences[-1]} {tidy}"
         elif tidy:
             sentences.append(tidy)

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from conductor.messages import Request, SeenResponse, Value
 
-_ANSWER = re.compile(r"^\W*(?:final )?answer\W*?:\W*?\s*(?P<said>.+?)\**\s*$", re.IGNORECASE | re.MULTILINE)
-_SAID = re.compile(r"\b(?:answer|result) is:?\s+(?P<said>[^\n]+?)\.?\s*$", re.IGNORECASE | re.MULTILINE)
+# Each takes the rest of its line as it is: what must be trimmed there would be tried at every character.
+_ANSWER = re.compile(r"^[^\w\n]*(?:final )?answer[^\w\n]*?:\s*(\S.*)", re.IGNORECASE | re.MULTILINE)
+_SAID = re.compile(r"\b(?:answer|result) is:?\s+(\S.*)", re.IGNORECASE)
 _NOT_CHECKED = " (not checked)"
 _PLAN = re.compile(r"^\s*plan\b|\b(?:do not|don't|without) solv", re.IGNORECASE)
 _CHECK = re.compile(r"^\W*(?:please )?(?:check|verify|re-?check|double-check|review)\b", re.IGNORECASE)
@@ -58,8 +59,9 @@ class SeenAnswer:
 
 def answer_in(response: str) -> str | None:
     """What stands behind the last `Answer:` of a response, or its only line; None when neither is there."""
-    for pattern in (_ANSWER, _SAID):
-        if found := pattern.findall(response):
-            return str(found[-1]).strip().removesuffix(_NOT_CHECKED)
+    if found := _ANSWER.findall(response):
+        return str(found[-1]).rstrip().rstrip("*").strip().removesuffix(_NOT_CHECKED)
+    if found := _SAID.findall(response):
+        return str(found[-1]).strip().removesuffix(".").strip().removesuffix(_NOT_CHECKED)
     lines = response.strip().splitlines()
     return lines[0].strip() if len(lines) == 1 and len(lines[0]) <= 200 else None
