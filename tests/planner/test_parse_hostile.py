@@ -65,9 +65,13 @@ def test_code_in_a_plan_is_never_run(place: str, tmp_path: Path) -> None:
 
 
 def seconds(text: str) -> float:
-    started = time.process_time()
-    parse(text, workers=("a",))
-    return time.process_time() - started
+    """The processor time of the quickest of three readings: what else the machine does only adds to one."""
+    taken = []
+    for _ in range(3):
+        started = time.process_time()
+        parse(text, workers=("a",))
+        taken.append(time.process_time() - started)
+    return min(taken)
 
 
 @pytest.mark.parametrize(
@@ -83,7 +87,8 @@ def test_time_grows_with_the_length_of_a_hostile_text(start: str, repeated: str)
     def text(length: int) -> str:
         return (start + repeated * (length // len(repeated) + 1))[:length]
 
-    assert seconds(text(1_000_000)) < 12 * max(seconds(text(250_000)), 0.01)
+    # Four times the length takes 4 times as long, or 16 times where every mark reads the rest again.
+    assert seconds(text(500_000)) < 10 * max(seconds(text(125_000)), 0.02)
 
 
 @pytest.mark.parametrize("repeated", ["[", "{", '"', "'", "`", "<think>", "access_list = [[", '{"steps":[{"'])
