@@ -14,6 +14,9 @@ import pytest
 from app_server import AppServer
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Dialog, Page, sync_playwright
 
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+"""Names Chromium is installed under; `.ci/run` looks for the same."""
+
 QUIET = """--no-sandbox --disable-gpu --no-first-run
     --disable-background-networking --disable-component-update --disable-sync""".split()
 
@@ -71,9 +74,9 @@ Visit = Callable[..., Page]
 @pytest.fixture(scope="session")
 def chromium() -> str:
     """Where Chromium is; without it the test is skipped."""
-    found = next(filter(None, map(shutil.which, ("/usr/bin/chromium", "chromium", "google-chrome"))), None)
+    found = next(filter(None, map(shutil.which, BROWSERS)), None)
     if found is None:
-        pytest.skip("Chromium is not installed: no chromium or google-chrome on PATH")
+        pytest.skip(f"Chromium is not installed: none of {', '.join(BROWSERS)} is on PATH")
     return found
 
 
