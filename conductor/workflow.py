@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Annotated, Literal, Self
 
 import networkx as nx
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
 from conductor.errors import WorkflowError
 from conductor.messages import Sampling, Value
@@ -264,10 +264,3 @@ def topology_of(workflow: Workflow) -> Topology:
     if nx.is_arborescence(waits) or nx.is_arborescence(waits.reverse(copy=False)):
         return "tree"
     return "general"
-
-
-def first_reason(error: ValidationError) -> str:
-    """The first of a validation error's reasons as a sentence that names the field."""
-    reason = error.errors(include_url=False, include_input=False)[0]
-    where = ".".join(str(part) for part in reason["loc"]) or "the document"
-    return f"{where}: {reason['msg']}"
