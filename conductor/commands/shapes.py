@@ -34,7 +34,11 @@ def pool_workflow_shape(workflow: Workflow, names: Sequence[str]) -> Shape:
 
 
 def report_shape(report: PlanReport) -> Shape:
-    """What `parse --json` prints; see the README."""
+    """What `parse --json` prints.
+
+    `{"ok", "workflow", "return_previous", "repairs", "errors", "candidates"}`: `workflow` is a
+    `workflow_shape` or null, repairs and errors are lists of objects, `candidates` counts what was found.
+    """
     candidate = report.candidate
     return {
         "ok": report.ok,
