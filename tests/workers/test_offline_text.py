@@ -129,9 +129,11 @@ def test_equal_answers_compare_equal(left: str, right: str) -> None:
     assert comparable(left) == comparable(right)
 
 
-@pytest.mark.parametrize("number", ["1e4000000", "-1E-4_000_000", "9" * 1_001])
+@pytest.mark.parametrize("number", ["1e9000000", "-1E-9_000_000", "9" * 1_001])
 def test_a_number_too_large_to_write_out_is_compared_as_text(number: str) -> None:
+    began = time.process_time()
     assert comparable(f"{number}.") == number.lower()
+    assert time.process_time() - began < 0.5
 
 
 @pytest.mark.parametrize(
