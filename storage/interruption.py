@@ -7,7 +7,7 @@ from sqlalchemy import Connection
 from conductor.errors import StorageError
 from conductor.events import RunFinished
 from conductor.run_state import RunState, fold
-from storage import runs
+from storage import runs, sessions
 from storage.owner import is_gone
 from storage.records import RunRecord
 
@@ -15,6 +15,17 @@ from storage.records import RunRecord
 def abandoned(connection: Connection) -> tuple[RunRecord, ...]:
     """The runs without an end whose process is gone; those of other hosts cannot be judged from here."""
     return tuple(run for run in runs.running(connection) if is_gone(run.owner))
+
+
+def make_way(connection: Connection, session: str, *, now: float) -> None:
+    """End the session's runs whose process is gone. Raises `StorageError` where one may still run."""
+    # First of all, because it locks the row: of two that start a run, the later sees the earlier's.
+    sessions.change(connection, session, updated_at=now)
+    for run in runs.running(connection):
+        if run.session == session:
+            if not is_gone(run.owner):
+                raise StorageError("This session is running already; stop that run first.")
+            interrupt(connection, run.id, now=now)
 
 
 def interrupt(connection: Connection, run: str, *, now: float) -> bool:

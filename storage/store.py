@@ -227,16 +227,26 @@ class SessionStore:
         parent: str | None = None,
         pool_label: str | None = None,
     ) -> RunRecord:
-        """Say that this process now runs `revision` under the id `run`; `append` its events next."""
-        return self._write(
-            runs.start,
-            run=run,
-            session=session,
-            revision=revision,
-            parent=parent,
-            pool_label=pool_label,
-            now=self._clock(),
-        )
+        """Say that this process now runs `revision` under the id `run`; `append` its events next.
+
+        A session runs once at a time: refused while it has a run without an end, unless that run's process
+        died, which is then told as `mark_interrupted` tells it.
+        """
+        now = self._clock()
+
+        def start(connection: Connection) -> RunRecord:
+            interruption.make_way(connection, session, now=now)
+            return runs.start(
+                connection,
+                run=run,
+                session=session,
+                revision=revision,
+                parent=parent,
+                pool_label=pool_label,
+                now=now,
+            )
+
+        return self._write(start)
 
     def append(self, event: Event) -> Future[None]:
         """Queue an event of a started run and return at once; the future resolves when it is durable.

@@ -6,11 +6,13 @@ import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, rule
 from store_scenario import begin, chain, delta, finished, keep, step_finished, ticking
 
+from conductor.errors import StorageError
 from conductor.events import Event
 from conductor.workflow import Workflow
 from storage import SessionStore
@@ -95,7 +97,12 @@ class StoreMachine(RuleBasedStateMachine):
 
     @rule(target=runs, session=ids)
     def start(self, session: str) -> str:
-        """A run of the head."""
+        """A run of the head, refused while the session runs."""
+        runs = self.sessions[session].runs
+        if runs and self.known[runs[-1]].status == "running":
+            with pytest.raises(StorageError, match="running already"):
+                begin(self.store, session, "another")
+            return runs[-1]
         if self.sessions[session].head is None:
             self.edit(session, "a")
         run = f"run-{len(self.known)}"

@@ -122,6 +122,20 @@ def test_an_interrupted_run_answers_what_its_final_step_answered(
     assert (store.run("r").status, store.run("r").answer) == ("interrupted", answer)
 
 
+def test_a_run_may_start_after_one_whose_process_is_gone(
+    store: SessionStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _orphan(store, monkeypatch)
+    keep(store, started("r", chain("a")), step_finished("r", "the end", seq=1))
+    session = store.run("r").session
+    begin(store, session, "next")
+    assert [(run.id, run.status) for run in store.runs(session)] == [
+        ("next", "running"),
+        ("r", "interrupted"),
+    ]
+    assert (store.run("r").answer, store.sessions()[0].state) == ("the end", "running")
+
+
 def test_a_damaged_run_is_interrupted_all_the_same(
     store: SessionStore, url: str, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

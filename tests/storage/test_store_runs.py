@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from concurrent.futures import Future, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from threading import Thread
 
 import pytest
@@ -19,18 +19,41 @@ def test_a_run_is_kept_before_start_run_returns(store: SessionStore, url: str) -
     revision = store.add_revision(session, chain("a"), origin="human")
     assert store.latest_run(session) is None
     run = store.start_run(run="r1", session=session, revision=revision.id, pool_label="offline")
+    keep(store, finished("r1", seq=0))
+    ended = store.run("r1")
     rerun = store.start_run(run="r2", session=session, revision=revision.id, parent="r1")
     assert (run.status, run.finished_at, run.answer, run.pool_label) == ("running", None, None, "offline")
     assert rerun.parent == "r1"
-    assert store.runs(session) == (rerun, run)
+    assert store.runs(session) == (rerun, ended)
     assert store.latest_run(session) == rerun
     with SessionStore.open(url) as other:
-        assert other.run("r1") == run
+        assert (other.run("r1"), other.run("r2")) == (ended, rerun)
+
+
+def test_a_session_runs_once_at_a_time(store: SessionStore) -> None:
+    session, other = store.create_session("q").id, store.create_session("other").id
+    store.add_revision(session, chain("a"), origin="human")
+
+    def start(run: str) -> str | None:
+        try:
+            return begin(store, session, run).id
+        except StorageError:
+            return None
+
+    with ThreadPoolExecutor(8) as threads:
+        (first,) = (run for run in threads.map(start, "abcdefgh") if run is not None)
+    assert [run.id for run in store.runs(session)] == [first]
+    with pytest.raises(StorageError, match=r"^This session is running already; stop that run first\.$"):
+        begin(store, session, "next")
+    begin(store, other, "elsewhere")
+    keep(store, finished(first, seq=0))
+    begin(store, session, "next")
 
 
 def test_a_run_id_is_used_once_and_its_parent_is_known(store: SessionStore) -> None:
     session = store.create_session("q").id
     begin(store, session, "r")
+    keep(store, finished("r", seq=0))
     with pytest.raises(StorageError, match="The run 'r' has been started before"):
         begin(store, session, "r")
     revision = store.revisions(session)[0].id
@@ -127,9 +150,9 @@ def test_a_refused_event_writes_nothing_of_what_it_means(store: SessionStore) ->
 
 
 def test_events_of_concurrent_threads_keep_the_order_of_each_run(store: SessionStore) -> None:
-    session = store.create_session("q").id
     runs = [f"r{i}" for i in range(8)]
-    for run in runs:
+    sessions = {run: store.create_session(run).id for run in runs}
+    for run, session in sessions.items():
         begin(store, session, run)
     futures: list[Future[None]] = []
 
@@ -137,7 +160,7 @@ def test_events_of_concurrent_threads_keep_the_order_of_each_run(store: SessionS
         for seq in range(100):
             futures.append(store.append(delta(run, seq=seq, text=f"{run} {seq}")))
             if seq % 25 == 0:
-                store.rename_session(session, f"{run} {seq}")
+                store.rename_session(sessions[run], f"{run} {seq}")
 
     threads = [Thread(target=produce, args=(run,)) for run in runs]
     for thread in threads:

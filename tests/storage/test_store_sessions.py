@@ -101,8 +101,9 @@ def test_the_state_says_what_happened_last(store: SessionStore) -> None:
     store.add_revision(session, chain("do"), origin="human")
     states.append(store.sessions()[0].state)
     begin(store, session, "r1")
-    begin(store, session, "r2")
     keep(store, finished("r1", seq=0, outcome="failed"))
+    states.append(store.sessions()[0].state)
+    begin(store, session, "r2")
     states.append(store.sessions()[0].state)
     keep(store, finished("r2", seq=0, outcome="cancelled"))
     store.add_revision(session, chain("do it"), origin="human")
@@ -111,7 +112,7 @@ def test_the_state_says_what_happened_last(store: SessionStore) -> None:
     states.append(store.sessions()[0].state)
     _plan(store, session, VALID)
     states.append(store.sessions()[0].state)
-    assert states == ["new", "rejected", "planned", "running", "cancelled", "rejected", "planned"]
+    assert states == ["new", "rejected", "planned", "failed", "running", "cancelled", "rejected", "planned"]
 
 
 def test_a_summary_tells_the_shape_of_the_current_workflow(store: SessionStore) -> None:
