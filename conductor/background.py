@@ -129,6 +129,7 @@ class Background:
             self.cancel(run)
         for live in list(self._live.values()):
             live.done.wait(timeout=2)
+        self.wait(_wind_down())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(timeout=2)
         self._loop.close()
@@ -144,3 +145,13 @@ class Background:
             if live.unsaved is None:
                 # From here on the store tells the same story.
                 del self._live[run]
+
+
+async def _wind_down() -> None:
+    """End what still lives in the running loop; workers that hold a process let go of it here."""
+    rest = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in rest:
+        task.cancel()
+    if rest:
+        await asyncio.wait(rest, timeout=2)
+    await asyncio.get_running_loop().shutdown_asyncgens()

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 import streamlit as st
 
 from conductor.errors import ConductorError
+from pages.components.guard import errors_shown
 from pages.components.services import workbench
 from pages.components.sidebar import STATE_ICONS
 from pages.components.state import TabState, plain
@@ -20,18 +21,18 @@ _PER_PAGE = 20
 
 def page() -> None:
     """Draw the page for this tab."""
-    tab = TabState()
-    try:
+    with errors_shown("page"):
+        tab = TabState()
         bench = workbench()
         bench.store.mark_interrupted()
-        count = bench.store.count_sessions()
-    except ConductorError as error:
-        st.error(plain(str(error)), icon=":material/error:")
-        st.button("Try again", icon=":material/refresh:")
-        return
-    st.title("Sessions", anchor=False)
-    _deleted(bench, tab)
-    tab.show_notice("sessions")
+        st.title("Sessions", anchor=False)
+        _deleted(bench, tab)
+        tab.show_notice("sessions")
+        _list(bench, tab)
+
+
+def _list(bench: Workbench, tab: TabState) -> None:
+    count = bench.store.count_sessions()
     if not count:
         st.caption("No sessions yet. Ask something on the workbench; everything you do there is kept here.")
         st.page_link("pages/workbench.py", label="Open the workbench", icon=":material/account_tree:")
@@ -57,10 +58,7 @@ def _row(bench: Workbench, tab: TabState, session: SessionSummary) -> None:
             ):
                 st.switch_page("pages/workbench.py", query_params={"session": session.id})
             st.caption(plain(" · ".join(_facts(session))))
-        with st.popover("Rename", icon=":material/edit:"):
-            key = f"title-{session.id}"
-            st.text_input("Title", value=session.title, key=key, max_chars=MAX_TITLE)
-            st.button("Save", key=f"save-{session.id}", on_click=_rename, args=(bench, tab, session.id, key))
+        _renamer(bench, tab, session)
         st.button(
             "Delete",
             key=f"delete-{session.id}",
@@ -68,6 +66,18 @@ def _row(bench: Workbench, tab: TabState, session: SessionSummary) -> None:
             on_click=_delete,
             args=(bench, tab, session),
         )
+
+
+def _renamer(bench: Workbench, tab: TabState, session: SessionSummary) -> None:
+    renames = st.session_state.setdefault("renames", 0)
+    key = f"title-{session.id}-{renames}"
+    # With a new key after each renaming the popover is closed again.
+    with (
+        st.popover("Rename", icon=":material/edit:", key=f"rename-{session.id}-{renames}"),
+        st.form(f"form-{key}", border=False),
+    ):
+        st.text_input("Title", value=session.title, key=key, max_chars=MAX_TITLE)
+        st.form_submit_button("Save", on_click=_rename, args=(bench, tab, session.id, key))
 
 
 def _facts(session: SessionSummary) -> list[str]:
@@ -82,6 +92,7 @@ def _facts(session: SessionSummary) -> list[str]:
 
 def _rename(bench: Workbench, tab: TabState, session: str, key: str) -> None:
     title = st.session_state[key].strip()
+    st.session_state["renames"] += 1
     if not title:
         tab.notify("error", "A title needs at least one character; the old one is kept.", place="sessions")
         return

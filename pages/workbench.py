@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import streamlit as st
 
-from conductor.errors import ConductorError, StorageError
+from conductor.errors import StorageError
 from pages.components import run_view
 from pages.components.graph import load_library
+from pages.components.guard import errors_shown
 from pages.components.inspector import inspector
 from pages.components.plan_panel import no_workflow, plan_panel
 from pages.components.services import workbench
@@ -23,25 +24,22 @@ POLL_SECONDS = 0.25
 
 def page() -> None:
     """Draw the page for this tab."""
-    tab = TabState()
-    try:
+    with errors_shown("page"):
+        tab = TabState()
+        tab.drawn()
         bench = workbench()
-    except ConductorError as error:
-        st.error(plain(str(error)), icon=":material/error:")
-        st.button("Try again", icon=":material/refresh:")
-        return
-    with st.container(key="machinery"):
-        load_library()
-        shortcuts()
-    view = _view(bench, tab)
-    tab.show_query(view.session.query if view is not None else "")
-    sidebar(bench, tab)
-    if view is None:
-        welcome(bench, tab)
-    elif view.head is None:
-        no_workflow(bench, tab, view.session, view.plan)
-    else:
-        _session(bench, tab, view)
+        with st.container(key="machinery"):
+            load_library()
+            shortcuts()
+        view = _view(bench, tab)
+        tab.show_query(view.session.query if view is not None else "")
+        sidebar(bench, tab)
+        if view is None:
+            welcome(bench, tab)
+        elif view.head is None:
+            no_workflow(bench, tab, view.session, view.plan)
+        else:
+            _session(bench, tab, view)
 
 
 def _view(bench: Workbench, tab: TabState) -> SessionView | None:
@@ -50,6 +48,7 @@ def _view(bench: Workbench, tab: TabState) -> SessionView | None:
     try:
         return SessionView.load(bench, tab.session)
     except StorageError as error:
+        # The rest of the page still offers a way on: another session, a new query.
         st.error(plain(str(error)), icon=":material/error:")
         return None
 
@@ -60,17 +59,21 @@ def _session(bench: Workbench, tab: TabState, view: SessionView) -> None:
 
     @st.fragment(key="canvas", run_every=every)
     def canvas() -> None:
-        now = SessionView.load(bench, session)
-        run_view.graph(bench, tab, now)
-        if now.state is not None and now.state.live:
-            run_view.progress(now.state)
-            run_view.streaming(now.state, label=bench.pool.label)
-        if view.live and not now.live:
-            st.rerun()
+        tab.redraw_if_asked()
+        with errors_shown("canvas"):
+            now = SessionView.load(bench, session)
+            run_view.graph(bench, tab, now)
+            if now.state is not None and now.state.live:
+                run_view.progress(now.state)
+                run_view.streaming(now)
+            if view.live and not now.live:
+                st.rerun()
 
     @st.fragment(key="inspector", run_every=every)
     def side() -> None:
-        inspector(bench, tab, SessionView.load(bench, session))
+        tab.redraw_if_asked()
+        with errors_shown("inspector"):
+            inspector(bench, tab, SessionView.load(bench, session))
 
     centre, right = st.columns([2.4, 1], gap="medium")
     with centre:
@@ -78,7 +81,7 @@ def _session(bench: Workbench, tab: TabState, view: SessionView) -> None:
         if view.plan is not None:
             plan_panel(view.plan)
         canvas()
-        run_view.outcome(view, label=bench.pool.label)
+        run_view.outcome(view)
     with right:
         side()
 

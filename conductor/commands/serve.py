@@ -30,4 +30,8 @@ def _serve(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps({"url": f"http://localhost:{options.port}"}), flush=True)
     command = [sys.executable, "-m", "streamlit", "run", str(_APP), "--server.port", str(options.port)]
-    return subprocess.call(command, env=environment)  # noqa: S603 - our own interpreter and file
+    if hasattr(os, "fork"):
+        # The server takes this process's place, so that whoever stops this one stops the server.
+        sys.stdout.flush()
+        os.execve(sys.executable, command, environment)  # noqa: S606 - our own interpreter and file
+    return subprocess.call(command, env=environment)  # noqa: S603 - the same, where processes cannot be replaced

@@ -39,15 +39,21 @@ class Schedule:
 class BlastRadius:
     """What a run of an edited workflow will do, by step position.
 
-    `reused`: have an output under their fingerprint. `runs`: will be called. `spared` are those of `runs`
-    that read a step of `runs`: should that step's output come out as before, they are reused after all.
+    `known`: the outputs of the steps that have one under their fingerprint; those are `reused`.
+    `runs`: will be called. `spared` are those of `runs` that read a step of `runs`: should that step's
+    output come out as before, they are reused after all.
     `edited`: differ from the old workflow's step at that position.
     """
 
     runs: frozenset[int]
-    reused: frozenset[int]
+    known: Mapping[int, Output]
     spared: frozenset[int]
     edited: frozenset[int]
+
+    @property
+    def reused(self) -> frozenset[int]:
+        """Steps that will not be called."""
+        return frozenset(self.known)
 
 
 def blast_radius(
@@ -76,6 +82,4 @@ def blast_radius(
         for step, own in enumerate(new.steps)
         if old is None or step >= len(old.steps) or old.steps[step] != own
     }
-    return BlastRadius(
-        runs=frozenset(runs), reused=frozenset(known), spared=frozenset(spared), edited=frozenset(edited)
-    )
+    return BlastRadius(runs=frozenset(runs), known=known, spared=frozenset(spared), edited=frozenset(edited))

@@ -5,11 +5,11 @@ Every edit is one new revision with a note. Knows the workbench and the tab, dra
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from conductor.errors import ConductorError
+from conductor.errors import ConductorError, WorkflowError
 from conductor.workflow import Step, Workflow
 from pages.components.state import TabState
 from storage import Revision
@@ -18,9 +18,13 @@ from storage.workbench import Workbench
 NEW_INSTRUCTION = "Check the answer that you can see and improve it."
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Editor:
-    """Edits one revision of one session."""
+    """Edits the revision `head` that a page was drawn with.
+
+    Two widgets may act in one run of the page: the second edit then stands on the first. An edit by
+    somebody else in between is never overwritten; the store refuses, and the notice says so.
+    """
 
     bench: Workbench
     tab: TabState
@@ -32,29 +36,45 @@ class Editor:
         """What is edited."""
         return self.head.workflow
 
-    def commit(self, edit: Callable[[], Workflow], note: str, *, select: int | None = None) -> None:
-        """Keep the edited workflow; an edit that breaks a rule changes nothing and says why."""
+    def commit(self, edit: Callable[[], Workflow], note: str, *, select: int | None = None) -> bool:
+        """Keep the edited workflow; an edit that breaks a rule changes nothing and says why.
+
+        `select` names the step to select afterwards, for edits that renumber steps.
+        """
         try:
+            self._stand_on_own_edits()
             edited = edit()
-            if edited == self.workflow:
-                return
-            self.bench.edit(self.session, edited, note=note)
+            if edited != self.workflow:
+                drawn, self.head = self.head, self.bench.edit(self.session, edited, note=note, head=self.head)
+                self.tab.note_edit(drawn=drawn.id, made=self.head.id, renumbered=select is not None)
         except ConductorError as error:
             self.tab.notify("error", str(error), place="edit")
-            return
+            return False
         if select is not None:
             self.tab.select(select)
+        return True
+
+    def _stand_on_own_edits(self) -> None:
+        """Take over what this tab's other widgets changed since the page was drawn."""
+        last = self.tab.last_edit
+        if last is None or last.drawn != self.head.id:
+            return
+        if last.renumbered:
+            raise WorkflowError("The steps were renumbered a moment ago; look at them and edit again.")
+        self.head = self.bench.store.revision(last.made)
 
     def worker(self, step: int, worker: str) -> None:
         """Give a step to another worker."""
         before = self.workflow.steps[step].worker
         self.commit(lambda: self.workflow.with_worker(step, worker), f"Step {step + 1}: {before} to {worker}")
 
-    def instruction(self, step: int, text: str) -> None:
-        """Give a step another instruction."""
-        self.commit(lambda: self.workflow.with_instruction(step, text), f"Step {step + 1}: instruction")
+    def instruction(self, step: int, text: str) -> bool:
+        """Give a step another instruction; False where it was refused."""
+        return self.commit(
+            lambda: self.workflow.with_instruction(step, text), f"Step {step + 1}: instruction"
+        )
 
-    def access(self, step: int, reads: list[int]) -> None:
+    def access(self, step: int, reads: Iterable[int]) -> None:
         """Let a step read exactly these."""
         self.commit(lambda: self.workflow.with_access(step, reads), f"Step {step + 1}: access")
 
@@ -84,9 +104,9 @@ class Editor:
         """Carry out what the graph asks; it comes from the browser, so everything is checked again."""
         match asked:
             case {"op": "add_access", "from": int(read), "to": int(step)} if self._known(step):
-                self.access(step, [*self.workflow.steps[step].access, read])
+                self.access(step, {*self.workflow.steps[step].access, read})
             case {"op": "remove_access", "from": int(read), "to": int(step)} if self._known(step):
-                self.access(step, [kept for kept in self.workflow.steps[step].access if kept != read])
+                self.access(step, {*self.workflow.steps[step].access} - {read})
             case {"op": "remove_step", "step": int(step)}:
                 self.remove(step)
             case {"op": "add_step", "step": int(step)} if self._known(step):

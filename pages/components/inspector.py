@@ -7,7 +7,8 @@ from collections.abc import Callable
 import streamlit as st
 
 from conductor.messages import Request
-from conductor.run_state import StepState, StepStatus
+from conductor.output import Output
+from conductor.run_state import RunState, StepState, StepStatus
 from conductor.workers.protocol import WorkerCard
 from pages.components.editing import Editor
 from pages.components.faces import duration, step_name
@@ -26,6 +27,8 @@ _STATUS: dict[StepStatus, tuple[str, str]] = {
     "cancelled": (":material/stop_circle:", "orange"),
     "interrupted": (":material/power_off:", "orange"),
 }
+
+_WORDS: dict[StepStatus, str] = {"waiting": "not run", "cancelled": "stopped"}
 
 
 def inspector(bench: Workbench, tab: TabState, view: SessionView) -> None:
@@ -46,28 +49,39 @@ def inspector(bench: Workbench, tab: TabState, view: SessionView) -> None:
         tab.show_notice("edit")
         _fields(editor, selected, cards=bench.pool.cards, locked=view.live)
         _step_buttons(editor, selected, locked=view.live)
-        _output(view, selected, state, label=bench.pool.label)
         if state is not None and state.request is not None:
             _saw(editor, selected, state.request)
+        _output(view, selected, state)
 
 
 def _state_of(view: SessionView, step: int) -> StepState | None:
-    """The step's state in the run shown; None before a run and after an edit that touches it."""
+    """The step's state in the run shown; after an edit that of its kept output, None where it will run."""
     state = view.state
-    if state is None or view.head is None:
-        return None
-    if view.as_run:
+    if state is not None and view.as_run:
         return state.steps[step]
-    kept = view.radius is not None and step in view.radius.reused
-    same = state.workflow is not None and step < len(state.workflow.steps)
-    if kept and same and state.workflow is not None:
-        return state.steps[step] if state.workflow.steps[step] == view.head.workflow.steps[step] else None
-    return None
+    output = view.radius.known.get(step) if view.radius is not None else None
+    if output is None:
+        return None
+    return StepState(
+        status="empty" if output.empty else "finished",
+        text=output.text,
+        output=output,
+        reused=True,
+        worker_kind=output.worker_kind,
+        request=_request_of(state, output),
+        usage=output.usage,
+    )
+
+
+def _request_of(state: RunState | None, output: Output) -> Request | None:
+    """The request that made an output, where the run shown holds it."""
+    steps = state.steps if state is not None else ()
+    return next((step.request for step in steps if step.output == output), None)
 
 
 def _badge(state: StepState) -> None:
     icon, colour = _STATUS[state.status]
-    st.badge("reused" if state.reused else state.status, icon=icon, color=colour)  # type: ignore[arg-type]
+    st.badge("reused" if state.reused else _WORDS.get(state.status, state.status), icon=icon, color=colour)  # type: ignore[arg-type]
 
 
 def _fields(editor: Editor, step: int, *, cards: dict[str, WorkerCard], locked: bool) -> None:
@@ -87,7 +101,7 @@ def _fields(editor: Editor, step: int, *, cards: dict[str, WorkerCard], locked: 
         format_func=named,
         disabled=locked,
         help=plain(cards[own.worker].strengths) if own.worker in cards else None,
-        on_change=_committing(f"worker-{place}", lambda value: editor.worker(step, value)),
+        on_change=_committing(editor.tab, f"worker-{place}", lambda value: editor.worker(step, value)),
     )
     _mirrored(f"instruction-{place}", own.instruction)
     st.text_area(
@@ -95,7 +109,7 @@ def _fields(editor: Editor, step: int, *, cards: dict[str, WorkerCard], locked: 
         key=f"instruction-{place}",
         height=118,
         disabled=locked,
-        on_change=_committing(f"instruction-{place}", lambda value: editor.instruction(step, value)),
+        on_change=_instructing(editor, step, f"instruction-{place}"),
     )
     _mirrored(f"access-{place}", list(own.access))
     st.multiselect(
@@ -105,20 +119,28 @@ def _fields(editor: Editor, step: int, *, cards: dict[str, WorkerCard], locked: 
         format_func=lambda read: step_name(editor.workflow, read),
         disabled=locked or step == 0,
         placeholder="The first step sees only the query" if step == 0 else "Only the query",
-        on_change=_committing(f"access-{place}", lambda value: editor.access(step, value)),
+        on_change=_committing(editor.tab, f"access-{place}", lambda value: editor.access(step, value)),
     )
 
 
 def _mirrored(key: str, value: object) -> None:
-    """Widgets mirror, never own: the revision counts, whatever the widget remembered."""
-    if st.session_state.get(key) != value:
+    """Widgets mirror, never own: the revision counts, but a text it refused stays to be mended."""
+    shown = st.session_state.get(key)
+    if shown != value and st.session_state.get("refused") != (key, shown):
         st.session_state[key] = value
 
 
-def _committing(key: str, commit: Callable[..., None]) -> Callable[[], None]:
+def _instructing(editor: Editor, step: int, key: str) -> Callable[[], None]:
+    def commit(text: str) -> None:
+        st.session_state["refused"] = None if editor.instruction(step, text) else (key, text)
+
+    return _committing(editor.tab, key, commit)
+
+
+def _committing(tab: TabState, key: str, commit: Callable[..., None]) -> Callable[[], None]:
     def changed() -> None:
         commit(st.session_state[key])
-        st.rerun()
+        tab.ask_redraw()
 
     return changed
 
@@ -129,7 +151,7 @@ def _step_buttons(editor: Editor, step: int, *, locked: bool) -> None:
     def act(name: str, icon: str, tip: str, do: Callable[[], None], *, disabled: bool) -> None:
         def clicked() -> None:
             do()
-            st.rerun()
+            editor.tab.ask_redraw()
 
         st.button(
             name, key=f"step-{icon}", icon=f":material/{icon}:", help=tip, disabled=disabled, on_click=clicked
@@ -137,14 +159,14 @@ def _step_buttons(editor: Editor, step: int, *, locked: bool) -> None:
 
     with st.container(horizontal=True, gap="small", key="step-buttons"):
         act(
-            "",
+            "Up",
             "arrow_upward",
             "Move the step up",
             lambda: editor.move(step, step - 1),
             disabled=locked or step == 0,
         )
         act(
-            "",
+            "Down",
             "arrow_downward",
             "Move the step down",
             lambda: editor.move(step, step + 1),
@@ -154,12 +176,14 @@ def _step_buttons(editor: Editor, step: int, *, locked: bool) -> None:
         act("Remove", "delete", "Remove the step", lambda: editor.remove(step), disabled=locked or last == 0)
 
 
-def _output(view: SessionView, step: int, state: StepState | None, *, label: str | None) -> None:
+def _output(view: SessionView, step: int, state: StepState | None) -> None:
     if state is None or (not state.text and state.status in ("waiting", "running")):
         said = "Not run yet." if view.state is None else "Will run at the next rerun."
         waits = {"running": "Its worker has been asked; no text yet.", "waiting": "Waits for what it reads."}
         st.markdown("**Output**")
         st.caption(waits[state.status] if state is not None and view.live else said)
+        if state is None:
+            _earlier_output(view, step)
         return
     if state.message:
         st.error(plain(state.message), icon=":material/error:")
@@ -173,14 +197,36 @@ def _output(view: SessionView, step: int, state: StepState | None, *, label: str
             state.text,
             key=f"output-{view.session.id}-{step}",
             label="Output",
-            notes=["reused"] if state.reused else [],
+            notes=_output_notes(state),
             live=state.status == "running",
             height=280,
         )
-    st.caption(plain(" · ".join(_facts(state, label))))
+    st.caption(plain(" · ".join(_facts(state))))
 
 
-def _facts(state: StepState, label: str | None) -> list[str]:
+def _output_notes(state: StepState) -> list[str]:
+    if state.reused:
+        return ["reused"]
+    return ["partial, not passed on"] if state.status in ("failed", "cancelled", "interrupted") else []
+
+
+def _earlier_output(view: SessionView, step: int) -> None:
+    """What the step said before the edit, to look at while editing; none where steps were renumbered."""
+    state = view.state
+    if state is None or view.head is None or len(state.steps) != len(view.head.workflow):
+        return
+    earlier = state.steps[step].output
+    if earlier is not None and not earlier.empty:
+        passage(
+            earlier.text,
+            key=f"earlier-{view.session.id}-{step}",
+            label="Output",
+            notes=["of the run before your edits"],
+            height=280,
+        )
+
+
+def _facts(state: StepState) -> list[str]:
     facts = []
     if state.reused and state.output is not None:
         facts.append(f"made in run {state.output.run[:8]}")
@@ -188,9 +234,9 @@ def _facts(state: StepState, label: str | None) -> list[str]:
         facts.append(duration(state.seconds))
     if state.output is not None:
         tokens = state.usage.total
-        facts.append("tokens -" if tokens is None else f"{tokens:,} tokens")
+        facts.append("- tokens" if tokens is None else f"{tokens:,} tokens")
     if state.worker_kind is not None and state.worker_kind != "model":
-        facts.append(label or f"{state.worker_kind}, no model is called")
+        facts.append(f"{state.worker_kind}, no model is called")
     return facts
 
 

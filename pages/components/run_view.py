@@ -31,14 +31,14 @@ def graph(bench: Workbench, tab: TabState, view: SessionView) -> None:
     editor = Editor(bench=bench, tab=tab, session=view.session.id, head=view.head)
 
     def selected() -> None:
-        tab.note_selection(st.session_state[key].selected)
+        tab.note_selection(st.session_state[key].selected["step"])
         st.rerun("inspector")
 
     def edited() -> None:
         asked = st.session_state[key].edit
         if asked and not view.live:
             editor.from_graph(asked)
-        st.rerun()
+        tab.ask_redraw()
 
     drawn = layout(workflow, direction=tab.direction)
     shown = faces(workflow, run=view.state, radius=view.radius, cards=bench.pool.cards, now=time.time())
@@ -66,13 +66,14 @@ def progress(state: RunState) -> None:
     if seconds is not None:
         parts.append(duration(max(0.0, seconds)))
     tokens = state.usage.total
-    parts.append("tokens -" if tokens is None else f"{tokens:,} tokens")
+    parts.append("- tokens" if tokens is None else f"{tokens:,} tokens")
     st.progress(done / max(1, len(state.steps)), text=" · ".join(parts))
 
 
-def streaming(state: RunState, *, label: str | None) -> None:
-    """What running steps are writing just now; `label` is what must be said of the pool."""
-    if state.workflow is None:
+def streaming(view: SessionView) -> None:
+    """What running steps are writing just now."""
+    state = view.state
+    if state is None or state.workflow is None:
         return
     for at, step in enumerate(state.steps):
         if step.status == "running":
@@ -80,18 +81,25 @@ def streaming(state: RunState, *, label: str | None) -> None:
                 step.text or "Waiting for the first words…",
                 key=f"stream-{state.run}-{at}",
                 label=step_name(state.workflow, at),
-                notes=[state.workflow.steps[at].worker, *([label] if label else [])],
+                notes=[state.workflow.steps[at].worker, *_said_of_pool(view)],
                 copy=False,
                 live=True,
                 height=130,
             )
 
 
-def outcome(view: SessionView, *, label: str | None) -> None:
+def _said_of_pool(view: SessionView) -> list[str]:
+    """What must be said of the pool that ran, which may not be today's."""
+    return [view.run.pool_label] if view.run is not None and view.run.pool_label else []
+
+
+def outcome(view: SessionView) -> None:
     """The end of a run: the answer, or what failed, what was kept and what to do."""
     state = view.state
     if state is None or state.live or state.workflow is None:
         return
+    if not view.as_run:
+        st.caption("Before your edits:")
     if view.unsaved:
         st.error(
             f"Not all of this run could be kept: {plain(view.unsaved)} What you see is whole until the app "
@@ -101,9 +109,7 @@ def outcome(view: SessionView, *, label: str | None) -> None:
     _what_happened(state, state.workflow)
     if state.answer is None:
         return
-    notes = [] if view.as_run else ["of the run before your edits"]
-    if label:
-        notes.append(label)
+    notes = [*([] if view.as_run else ["of the run before your edits"]), *_said_of_pool(view)]
     passage(state.answer, key=f"answer-{state.run}", label="Answer", notes=notes)
     if state.warning:
         st.caption(plain(state.warning))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from conductor.engine.schedule import BlastRadius
 from conductor.errors import WorkflowError
@@ -15,7 +17,8 @@ from storage.workbench import Workbench
 class SessionView:
     """A session as it stands.
 
-    `run` is the newest run of the current revision, else the newest of any; `state` is its state now.
+    `run` is the one under way, else the newest of the current revision, else the newest of any; `state` is
+    its state now.
     `stoppable` tells whether it runs in this process, `unsaved` why not all of it could be kept.
     `radius` says what a rerun would do, None where there is no workflow or `problem` keeps it from running.
     """
@@ -39,8 +42,7 @@ class SessionView:
         found = store.session(session)
         head = store.head(session)
         runs = store.runs(session)
-        run = next((r for r in runs if head is not None and r.revision == head.id), None)
-        run = run or (runs[0] if runs else None)
+        run = _shown(runs, head)
         undo, redo = store.neighbours(session)
         radius, problem = _radius(bench, session) if head is not None else (None, None)
         return cls(
@@ -66,6 +68,12 @@ class SessionView:
     def as_run(self) -> bool:
         """Whether the current workflow is the one that was last run."""
         return self.head is not None and self.state is not None and self.state.workflow == self.head.workflow
+
+
+def _shown(runs: Sequence[RunRecord], head: Revision | None) -> RunRecord | None:
+    live = (run for run in runs if run.status == "running")
+    of_head = (run for run in runs if head is not None and run.revision == head.id)
+    return next(chain(live, of_head, runs), None)
 
 
 def _radius(bench: Workbench, session: str) -> tuple[BlastRadius | None, str | None]:

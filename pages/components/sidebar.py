@@ -81,7 +81,8 @@ def plan_query(bench: Workbench, tab: TabState, *, query: str | None = None, run
 
 def _importer(bench: Workbench, tab: TabState) -> None:
     uploads = st.session_state.setdefault("uploads", 0)
-    with st.popover("Import JSON", icon=":material/upload:", width="stretch"):
+    # With a new key after each upload the popover is closed again and the same file can be chosen anew.
+    with st.popover("Import JSON", icon=":material/upload:", width="stretch", key=f"import-{uploads}"):
         st.caption("A workflow file that was exported here or by the command line.")
         key = f"upload-{uploads}"
         st.file_uploader(
@@ -100,12 +101,11 @@ def _import(bench: Workbench, tab: TabState, key: str) -> None:
     if upload is None:
         return
     try:
-        session = bench.import_plan(upload.getvalue(), query=None)
+        session = bench.import_plan(upload.getvalue(), fallback=st.session_state.get("query"))
     except ConductorError as error:
         tab.notify("error", f"{upload.name} was not imported: {error}", place="import")
     else:
         tab.open(session.id)
-    # A fresh uploader: the same file can be chosen again after it was mended.
     st.session_state["uploads"] += 1
 
 

@@ -25,6 +25,15 @@ class Notice:
     place: str
 
 
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """The tab's last edit: from the revision it was drawn with to the one it made."""
+
+    drawn: str
+    made: str
+    renumbered: bool
+
+
 class TabState:
     """One tab's state. `selected` is a step's position; `selection_revision` grows when Python moves it."""
 
@@ -33,7 +42,9 @@ class TabState:
         """The open session's id; the URL counts, a page switch loses it, so it is remembered too."""
         named = st.query_params.get("session")
         if named:
-            st.session_state["session"] = named
+            if named != st.session_state.get("session"):
+                # The browser's own way to another session: Back, Forward, an edited address.
+                self._enter(named)
             return named
         remembered = cast("str | None", st.session_state.get("session"))
         if remembered:
@@ -42,11 +53,14 @@ class TabState:
 
     def open(self, session: str | None) -> None:
         """Show another session with its query, or none."""
-        st.session_state["session"] = session
         if session is None:
             st.query_params.pop("session", None)
         else:
             st.query_params["session"] = session
+        self._enter(session)
+
+    def _enter(self, session: str | None) -> None:
+        st.session_state["session"] = session
         self.select(None)
         st.session_state.pop("query", None)
 
@@ -79,6 +93,27 @@ class TabState:
         """Draw the graph in another direction."""
         st.session_state["direction"] = direction
 
+    @property
+    def last_edit(self) -> Edit | None:
+        return cast("Edit | None", st.session_state.get("last_edit"))
+
+    def note_edit(self, *, drawn: str, made: str, renumbered: bool) -> None:
+        """Remember an edit, for another widget of the same drawing that edits, too."""
+        st.session_state["last_edit"] = Edit(drawn=drawn, made=made, renumbered=renumbered)
+
+    def ask_redraw(self) -> None:
+        """Have the whole page drawn after this fragment; a rerun in a callback would drop other callbacks."""
+        st.session_state["redraw"] = True
+
+    def redraw_if_asked(self) -> None:
+        """Called at the beginning of a fragment."""
+        if st.session_state.pop("redraw", False):
+            st.rerun()
+
+    def drawn(self) -> None:
+        """Called at the beginning of a whole page: nothing more is to be redrawn."""
+        st.session_state.pop("redraw", None)
+
     def notify(self, kind: NoticeKind, text: str, *, place: str) -> None:
         """Leave a notice for the next run of the page."""
         st.session_state["notice"] = Notice(kind=kind, text=text, place=place)
@@ -93,7 +128,7 @@ class TabState:
         show(plain(notice.text), icon=":material/error:" if notice.kind == "error" else ":material/info:")
 
 
-_MARKED = str.maketrans({mark: f"\\{mark}" for mark in "\\`*_{}[]()<>#+-.!|~$:"})
+_MARKED = str.maketrans({mark: f"\\{mark}" for mark in "\\`*_{}[]()<>#+-.!|~$:&"})
 
 _LINK_STARTS = re.compile(r"https?(?=:)|www(?=\.)|@", re.I)
 """Where Markdown would make a link of bare text; an invisible word joiner behind it keeps it text."""

@@ -13,7 +13,7 @@ from pages.components.session_view import SessionView, radius_sentence
 from pages.components.state import TabState, plain
 from storage.workbench import Workbench
 
-_ARROWS: dict[Direction, str] = {"down": ":material/south:", "right": ":material/east:"}
+_DIRECTIONS: dict[Direction, str] = {"down": "Down", "right": "Right"}
 
 
 def toolbar(bench: Workbench, tab: TabState, view: SessionView) -> None:
@@ -24,9 +24,10 @@ def toolbar(bench: Workbench, tab: TabState, view: SessionView) -> None:
         st.subheader(plain(view.session.title, limit=90), anchor=False, width="content")
         if view.session.pool_label:
             st.badge(view.session.pool_label, icon=":material/cloud_off:", color="gray")
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="toolbar"):
-        with st.container(width="stretch"):
-            st.caption(_summary(view))
+    st.caption(_summary(view))
+    with st.container(
+        horizontal=True, horizontal_alignment="right", vertical_alignment="center", gap="small", key="toolbar"
+    ):
         _history(bench, tab, view)
         _direction(tab)
         _menu(bench, tab, view)
@@ -47,7 +48,7 @@ def _summary(view: SessionView) -> str:
     if view.live:
         parts.append("running")
     elif view.as_run and view.state is not None:
-        parts.append(view.state.status)
+        parts.append("stopped" if view.state.status == "cancelled" else view.state.status)
     elif view.radius is not None:
         parts.append(radius_sentence(view.radius, len(view.head.workflow)))
     return plain(" · ".join(parts))
@@ -65,7 +66,7 @@ def _history(bench: Workbench, tab: TabState, view: SessionView) -> None:
             else f"Nothing to {name.lower()}"
         )
         st.button(
-            "",
+            name,
             key=name.lower(),
             icon=f":material/{name.lower()}:",
             help=tip,
@@ -81,12 +82,12 @@ def _direction(tab: TabState) -> None:
 
     st.segmented_control(
         "Direction",
-        list(_ARROWS),
+        list(_DIRECTIONS),
         default=tab.direction,
         required=True,
         key="direction-choice",
         label_visibility="collapsed",
-        format_func=_ARROWS.__getitem__,
+        format_func=_DIRECTIONS.__getitem__,
         on_change=turned,
     )
 
@@ -103,7 +104,7 @@ def _menu(bench: Workbench, tab: TabState, view: SessionView) -> None:
     )
     if view.state is not None:
         st.button(
-            "",
+            "Run anew",
             key="run-anew",
             icon=":material/restart_alt:",
             help="Run every step anew, reusing nothing",
@@ -143,6 +144,7 @@ def _run_button(bench: Workbench, tab: TabState, view: SessionView) -> None:
 
 def _start(bench: Workbench, tab: TabState, session: str, *, anew: bool = False) -> None:
     try:
-        bench.start(session, anew=anew)
+        if not SessionView.load(bench, session).live:  # else somebody was quicker: the page shows that run
+            bench.start(session, anew=anew)
     except ConductorError as error:
         tab.notify("error", str(error), place="run")

@@ -37,5 +37,5 @@ def welcome(bench: Workbench, tab: TabState) -> None:
                 st.caption(shape)
         if bench.pool.label:
             st.caption(
-                f":material/cloud_off: This pool is {bench.pool.label}. The README says how to add one."
+                f":material/cloud_off: This pool is {bench.pool.label}. The README says how to add a model."
             )

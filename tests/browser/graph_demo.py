@@ -126,7 +126,7 @@ def show() -> None:
             inspector="fields",
             on_edit=edit if i == 0 else lambda: None,
         )
-        st.text(f"graph {i} selected {result.selected}")
+        st.text(f"graph {i} selected {result.selected and result.selected['step']}")
     st.text(f"wishes {st.session_state.get('wishes', [])}")
     st.text(f"refused {st.session_state.get('refused')}")
     with st.container(key="fields"):

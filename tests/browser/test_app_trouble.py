@@ -107,7 +107,7 @@ def test_a_failed_step_says_why_and_the_rest_is_kept(visit, paced_app):
     desk = WorkbenchPage(visit(paced_app, f"/?session={session}"))
     desk.run()
     expect(desk.page.get_by_role("alert")).to_contain_text(
-        "2. Break here failed: broken-1b was told to fail on this call. 1 output kept"
+        "2. Break here failed: broken-1b was told to fail on this call. 1 finished output kept"
     )
     expect(desk.graph.cards.nth(2)).to_contain_text("blocked")
     desk.select(2)

@@ -107,3 +107,32 @@ def test_undo_and_redo_step_through_the_edits_and_drop_a_selection_that_vanishes
 def test_undo_of_an_unknown_session_is_said_beside_the_button(bench, tab):
     editing.undo(bench, tab, "nowhere")
     assert st.session_state["notice"].place == "run"
+
+
+def drawn_twice(editor):
+    """The editors of two widgets of one drawing."""
+    return editor, Editor(bench=editor.bench, tab=editor.tab, session=editor.session, head=editor.head)
+
+
+def test_two_widgets_of_one_drawing_edit_on_top_of_each_other(bench, session, editor):
+    field, button = drawn_twice(editor)
+    field.instruction(0, "Typed.")
+    button.add(0)
+    head = bench.head(session).workflow
+    assert [step.instruction for step in head.steps[:2]] == ["Typed.", NEW_INSTRUCTION]
+
+
+def test_after_a_renumbering_an_edit_of_the_same_drawing_is_refused_not_misplaced(bench, session, editor):
+    button, field = drawn_twice(editor)
+    button.remove(0)
+    assert field.instruction(1, "Typed.") is False
+    assert "renumbered" in st.session_state["notice"].text
+    assert bench.head(session).note == "Step 1 removed"
+
+
+def test_an_edit_by_somebody_else_is_never_overwritten(bench, session, editor):
+    bench.edit(session, bench.head(session).workflow.with_instruction(0, "Theirs."), note="Theirs")
+    editor.worker(0, "beta")
+    assert "changed meanwhile" in st.session_state["notice"].text
+    assert bench.head(session).workflow.steps[0].instruction == "Theirs."
+    assert bench.head(session).workflow.steps[0].worker == "alpha"

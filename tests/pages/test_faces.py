@@ -7,11 +7,15 @@ from dataclasses import replace
 import pytest
 
 from conductor.engine.schedule import BlastRadius
+from conductor.output import Output
 from conductor.run_state import RunState, StepState
 from conductor.workers.protocol import WorkerCard
 from conductor.workflow import Step, Workflow
 from pages.components.faces import duration, faces, step_name
 
+OUTPUT = Output(
+    fingerprint="f", text="said", worker="w", worker_kind="simulated", seconds=0.1, run="r", step=0
+)
 ONE = Workflow.of([Step(instruction="Find what is asked, with sources.", worker="w")])
 OTHER = ONE.with_worker(0, "v")
 
@@ -52,7 +56,10 @@ def test_a_card_shows_its_step_of_the_run(run, status, note):
 )
 def test_after_an_edit_a_card_shows_what_a_rerun_would_do(reused, status, note):
     radius = BlastRadius(
-        runs=frozenset({0} - reused), reused=frozenset(reused), spared=frozenset(), edited=frozenset()
+        runs=frozenset({0} - reused),
+        known=dict.fromkeys(reused, OUTPUT),
+        spared=frozenset(),
+        edited=frozenset(),
     )
     shown = face(OTHER, run=run_of(status="failed"), radius=radius)
     assert (shown.status, shown.note) == (status, note)

@@ -6,7 +6,12 @@ import pytest
 
 from conductor.engine.schedule import BlastRadius
 from conductor.errors import StorageError
+from conductor.output import Output
 from pages.components.session_view import SessionView, radius_sentence
+
+OUTPUT = Output(
+    fingerprint="f", text="said", worker="w", worker_kind="simulated", seconds=0.1, run="r", step=0
+)
 
 
 def run_to_the_end(bench, session):
@@ -87,6 +92,27 @@ def test_an_unknown_session_is_an_error(bench):
 )
 def test_what_a_rerun_will_do_is_one_sentence(runs, reused, spared, said):
     radius = BlastRadius(
-        runs=frozenset(runs), reused=frozenset(reused), spared=frozenset(spared), edited=frozenset()
+        runs=frozenset(runs),
+        known=dict.fromkeys(reused, OUTPUT),
+        spared=frozenset(spared),
+        edited=frozenset(),
     )
     assert radius_sentence(radius, len(runs) + len(reused)) == said
+
+
+def test_a_run_under_way_is_shown_whatever_revision_is_current(bench, session):
+    workflow = bench.head(session).workflow
+    bench.edit(session, workflow.with_worker(0, "slow"), note="slow")
+    live = bench.start(session)
+    bench.store.undo(session)
+    view = SessionView.load(bench, session)
+    assert (view.live, view.run.id, view.stoppable) == (True, live.run, True)
+    bench.background.cancel(live.run)
+    assert live.done.wait(timeout=5)
+
+
+def test_a_kept_step_has_its_output_though_steps_before_it_are_gone(bench, session):
+    run_to_the_end(bench, session)
+    before = SessionView.load(bench, session).state.steps[1].output
+    bench.edit(session, bench.head(session).workflow.remove_step(0), note="Step 1 removed")
+    assert SessionView.load(bench, session).radius.known[0] == before

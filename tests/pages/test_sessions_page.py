@@ -38,16 +38,16 @@ def test_a_session_is_reopened_on_the_workbench(app, bench, session):
 @pytest.mark.parametrize("title", ["Shorter", HOSTILE, "עברית"])
 def test_a_session_is_renamed_and_its_title_shown_letter_for_letter(app, bench, session, title):
     page = app("sessions")
-    page.text_input(key=f"title-{session}").set_value(title)
-    page.button(key=f"save-{session}").click().run()
+    page.text_input(key=f"title-{session}-0").set_value(title)
+    next(button for button in page.button if button.label == "Save").click().run()
     assert bench.store.session(session).title == title
     assert page.button(key=f"open-{session}").label == plain(title, limit=110)
 
 
 def test_an_empty_title_is_refused_and_the_old_one_kept(app, bench, session):
     page = app("sessions")
-    page.text_input(key=f"title-{session}").set_value("  ")
-    page.button(key=f"save-{session}").click().run()
+    page.text_input(key=f"title-{session}-0").set_value("  ")
+    next(button for button in page.button if button.label == "Save").click().run()
     assert page.error[0].value.startswith("A title needs at least one character")
     assert bench.store.session(session).title == "Which one?"
 

@@ -72,3 +72,15 @@ def test_markdown_shows_text_letter_for_letter(text, shown):
 def test_long_text_is_cut_and_says_so():
     assert plain("x" * 100_000, limit=10) == "x" * 10 + "…"
     assert plain("x" * 10, limit=10) == "x" * 10
+
+
+def test_another_session_by_the_browsers_own_way_brings_its_query_and_no_selection():
+    page = AppTest.from_function(remember_session)
+    page.query_params["session"] = "first"
+    page.run()
+    page.session_state["selected"] = 3
+    page.session_state["query"] = "of the first"
+    page.query_params["session"] = "second"
+    page.run()
+    assert page.session_state["selected"] is None
+    assert "query" not in page.session_state

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import time
 
 import pytest
@@ -196,3 +197,35 @@ def test_a_run_that_finished_beside_a_failed_step_names_that_step(app, url, tmp_
     assert not page.exception
     assert any("1 step ran" in text for text in texts(page.caption))
     assert any("Find it" in text for text in [*texts(page.error), *texts(page.warning)])
+
+
+def test_typing_and_pressing_a_button_in_one_run_of_the_page_loses_neither(app, bench, session):
+    page = app(session=session)
+    page.session_state["selected"] = 0
+    page.run()
+    page.text_area(key=f"instruction-{session}-0").set_value("Typed.")
+    page.button(key="step-add").click().run()
+    head = bench.head(session).workflow
+    assert (len(head), head.steps[0].instruction) == (4, "Typed.")
+
+
+def test_a_refused_instruction_stays_in_its_box(app, bench, session):
+    page = app(session=session)
+    page.session_state["selected"] = 0
+    page.run()
+    long = "x" * 100_001
+    page.text_area(key=f"instruction-{session}-0").set_value(long).run()
+    assert page.text_area(key=f"instruction-{session}-0").value == long
+    assert any("limit is 100,000" in text for text in texts(page.error))
+    assert bench.head(session).workflow.steps[0].instruction == "Find it."
+
+
+def test_a_store_that_breaks_under_an_open_page_is_one_sentence(app, bench, session, url):
+    page = app(session=session)
+    with sqlite3.connect(url.removeprefix("sqlite:///")) as connection:
+        connection.execute("ALTER TABLE runs RENAME TO lost")
+    connection.close()
+    page.run()
+    assert not page.exception
+    assert page.error
+    assert any(button.label == "Try again" for button in page.button)

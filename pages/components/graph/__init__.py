@@ -72,7 +72,8 @@ def workflow_graph(
     and reports it, and an answer that is under way must not undo a newer click. `locked` takes away all
     editing. The result, also under `st.session_state[key]`, has
 
-    - `selected`: the selected step or None (state; then `on_select`);
+    - `selected`: {"step", "at"}, the selected step or None and when it was selected (state; then
+      `on_select`);
     - `edit`: {"op": "add_access" | "remove_access", "from", "to"}, {"op": "remove_step", "step"} or
       {"op": "add_step", "step"} - after that step, at the end when None (trigger; then `on_edit`). It is a
       wish: check it with the workflow's own edits.

@@ -99,7 +99,8 @@ class WorkflowGraph {
     this.selected = step;
     this.selectedEdge = null;
     this.changed();
-    if (!known) this.component.setStateValue("selected", step);
+    // With the time, because a value that is the same as the last one sent would not be reported.
+    if (!known) this.component.setStateValue("selected", { step, at: Date.now() });
   }
 
   // An edge is selected beside the selected step; empty canvas deselects both.

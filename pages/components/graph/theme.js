@@ -36,7 +36,7 @@ function readTheme(element) {
     muted: mix(text, face, 0.68),
     pill: mix(text, face, 0.07),
     edge: mix(text, ground, 0.5),
-    dimmed: mix(text, ground, 0.2),
+    dimmed: mix(text, ground, 0.35),
     outgoing: mix(text, ground, 0.78),
     font: read("font", "sans-serif"),
     status: {
