@@ -47,7 +47,8 @@ class SessionStore:
         self._database = database
         self._clock = clock
         self._closed = False
-        self._writer = Writer(database, keep_events=self._keep_events)
+        self._lost_ends: dict[str, RunFinished] = {}
+        self._writer = Writer(database, keep_events=self._keep_events, events_lost=self._remember_ends)
 
     @classmethod
     def open(cls, url: str, *, clock: Clock = time.time) -> Self:
@@ -68,6 +69,8 @@ class SessionStore:
 
     def close(self) -> None:
         """Write what is queued and close every connection. May be called twice."""
+        if not self._closed:
+            self._retry_ends()
         self._closed = True
         self._writer.close()
         self._database.close()
@@ -235,6 +238,7 @@ class SessionStore:
         now = self._clock()
 
         def start(connection: Connection) -> RunRecord:
+            self._keep_lost_ends(connection)
             interruption.make_way(connection, session, now=now)
             return runs.start(
                 connection,
@@ -254,6 +258,9 @@ class SessionStore:
         A `StepFinished` also keeps its output for the session, a `RunFinished` ends the run's record, in
         the event's own transaction. Neighbouring events share a future, which fails when any of them was
         not kept. Its callbacks run in the writer thread: they must be quick and must not call the store.
+
+        The end of a run that met trouble with the store (locked, full) is tried again, though its future
+        failed: by `start_run`, `mark_interrupted` and `close`. This process lives, so nobody else may end it.
         """
         # Somebody waits for the end of a run; its other events are written behind it.
         return self._writer.append(event, urgent=isinstance(event, RunFinished))
@@ -281,8 +288,9 @@ class SessionStore:
     def mark_interrupted(self) -> tuple[str, ...]:
         """End, as interrupted, the runs of this host whose process died; their ids.
 
-        Costs one indexed query where no run is open.
+        Costs one indexed query where no run is open. Ends that met trouble before are written behind it.
         """
+        self._retry_ends()
         now = self._clock()
         gone = self._read(interruption.abandoned)
         return tuple(run.id for run in gone if self._write(interruption.interrupt, run.id, now=now))
@@ -300,6 +308,25 @@ class SessionStore:
             return job(connection, *args, **kwargs)
 
         return self._writer.submit(run).result()
+
+    # `_lost_ends` is changed by the writer thread alone, in whose transactions the ends are kept.
+
+    def _remember_ends(self, events: Sequence[Event]) -> None:
+        self._lost_ends |= {event.run: event for event in events if isinstance(event, RunFinished)}
+
+    def _retry_ends(self) -> None:
+        """Queue another try; nobody waits for it, because a trouble that lasts is told where it matters."""
+        if self._lost_ends:
+            self._writer.submit(self._keep_lost_ends)
+
+    def _keep_lost_ends(self, connection: Connection) -> None:
+        """Those of an earlier try that was committed are forgotten here: only now is it known."""
+        if not self._lost_ends:
+            return
+        running = {run.id for run in runs.running(connection)}
+        self._lost_ends = {run: end for run, end in self._lost_ends.items() if run in running}
+        if self._lost_ends:
+            self._keep_events(connection, list(self._lost_ends.values()))
 
     def _keep_events(self, connection: Connection, events: Sequence[Event]) -> None:
         runs.keep_events(connection, events, now=self._clock())

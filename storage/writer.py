@@ -53,9 +53,13 @@ class Writer:
     fails every write of that transaction, and the next transaction is tried as if nothing had been.
     """
 
-    def __init__(self, database: Database, *, keep_events: KeepEvents) -> None:
+    def __init__(
+        self, database: Database, *, keep_events: KeepEvents, events_lost: Callable[[Sequence[Event]], None]
+    ) -> None:
+        """`events_lost` hears, in the writer thread, of events that met trouble with the store."""
         self._database = database
         self._keep_events = keep_events
+        self._events_lost = events_lost
         self._queue: list[_Write] = []
         self._urgent = False
         self._closed = False
@@ -122,6 +126,8 @@ class Writer:
         # The last two are what a driver raises, unwrapped, for values that fit no column.
         except (SQLAlchemyError, StorageError, ValueError, OverflowError) as error:
             if isinstance(error, OperationalError):
+                # Told before the futures fail, so that who hears of the failure finds it acted upon.
+                self._events_lost([event for write in writes for event in write.events])
                 self._fail(writes, error)
             elif len(writes) > 1:
                 for write in writes:

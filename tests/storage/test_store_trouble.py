@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy
-from store_scenario import begin, delta, keep
+from store_scenario import begin, delta, finished, keep
 
 from conductor.errors import ConductorError, StorageError
 from storage import SessionStore
@@ -175,6 +175,48 @@ def test_a_locked_store_is_named_and_used_again_when_it_is_free(url: str, file: 
             assert store.count_sessions() == 1
             other.execute("ROLLBACK")
         keep(store, delta("r", seq=0))
+
+
+@contextmanager
+def _an_end_that_met_a_locked_store(url: str, file: Path) -> Iterator[SessionStore]:
+    """A store with a run "r" that answered "a", which could not be kept; it is free again."""
+    with _connections() as connections, SessionStore.open(url) as store:
+        begin(store, store.create_session("q").id, "r")
+        for connection in connections:
+            connection.execute("PRAGMA busy_timeout=50").close()
+        with closing(sqlite3.connect(file, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            assert "is locked" in str(store.append(finished("r", seq=0)).exception(timeout=20))
+            store.mark_interrupted()
+            with pytest.raises(StorageError, match="is locked"):
+                begin(store, store.run("r").session, "too early")
+            other.execute("ROLLBACK")
+        assert store.run("r").status == "running"
+        yield store
+
+
+def test_a_run_may_start_after_one_whose_end_met_trouble(url: str, file: Path) -> None:
+    with _an_end_that_met_a_locked_store(url, file) as store:
+        begin(store, store.run("r").session, "next")
+        assert (store.run("r").status, store.run("r").answer) == ("finished", "a")
+        assert store.events("r") == (finished("r", seq=0),)
+        assert store.sessions()[0].state == "running"
+
+
+def test_an_end_that_met_trouble_is_kept_once_when_it_is_over(url: str, file: Path) -> None:
+    with _an_end_that_met_a_locked_store(url, file) as store:
+        for _ in range(3):
+            assert store.mark_interrupted() == ()
+            store.create_session("written after the end")
+            assert store.run("r").status == "finished"
+        assert store.events("r") == (finished("r", seq=0),)
+
+
+def test_an_end_that_met_trouble_is_kept_when_the_store_closes(url: str, file: Path) -> None:
+    with _an_end_that_met_a_locked_store(url, file):
+        pass
+    with SessionStore.open(url) as store:
+        assert (store.run("r").status, store.run("r").answer) == ("finished", "a")
 
 
 def test_whoever_reads_cannot_write(url: str) -> None:
