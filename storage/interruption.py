@@ -6,7 +6,7 @@ from sqlalchemy import Connection
 
 from conductor.errors import StorageError
 from conductor.events import RunFinished
-from conductor.run_state import RunState, fold
+from conductor.run_state import RunState
 from storage import runs, sessions
 from storage.owner import is_gone
 from storage.records import RunRecord
@@ -47,11 +47,11 @@ def interrupt(connection: Connection, run: str, *, now: float) -> bool:
 
 
 def _state(connection: Connection, run: str) -> RunState:
-    """The run so far; a fresh state where an event is damaged or its beginning met a full disk.
+    """The run so far; a fresh state where an event is damaged.
 
     Such a run must still end: one bad run may not keep the whole store from being opened.
     """
     try:
-        return fold(runs.events_of(connection, run, after=-1))
-    except (StorageError, ValueError):
+        return runs.state_of(runs.events_of(connection, run, after=-1))
+    except StorageError:
         return RunState()

@@ -6,15 +6,16 @@ the event's own transaction. The fold of the events stays the truth; these rows 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from sqlalchemy import Connection, Insert, Text, bindparam, case, exists, func, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import IntegrityError
 
 from conductor.errors import StorageError
-from conductor.events import Event, RunFinished, StepFinished
+from conductor.events import Event, RunFinished, RunStarted, StepFinished
 from conductor.output import Output
+from conductor.run_state import RunState, advance
 from storage import sessions
 from storage.owner import this_process
 from storage.records import RunRecord
@@ -138,6 +139,29 @@ def events_of(connection: Connection, run: str, *, after: int) -> tuple[Event, .
     if not events:
         find(connection, run)
     return events
+
+
+def state_of(events: Iterable[Event]) -> RunState:
+    """The fold of a run's kept events; where one is missing that the next builds on, the run ends there.
+
+    Such a run reads interrupted, with what could be folded and no answer: the answer's step may be missing.
+    """
+    state = RunState()
+    for event in events:
+        if state.workflow is None and not isinstance(event, RunStarted):
+            return _broken_off(state, event)
+        try:
+            state = advance(state, event)
+        except ValueError:
+            return _broken_off(state, event)
+    return state
+
+
+def _broken_off(state: RunState, event: Event) -> RunState:
+    end = RunFinished(
+        run=event.run, seq=event.seq, at=event.at, outcome="interrupted", answer=None, answer_step=None
+    )
+    return advance(state, end)
 
 
 def next_seq(connection: Connection, run: str) -> int:

@@ -22,6 +22,7 @@ from conductor.messages import Usage
 from conductor.output import Output, WorkerKind
 from conductor.plan import PlanReport
 from conductor.plan_file import Origin
+from conductor.run_state import RunState
 from conductor.workflow import Workflow
 from storage import interruption, revisions, runs, sessions
 from storage.database import Database
@@ -268,6 +269,14 @@ class SessionStore:
     def events(self, run: str, *, after: int = -1) -> tuple[Event, ...]:
         """The run's durable events whose `seq` is greater than `after`, in order."""
         return self._read(runs.events_of, run, after=after)
+
+    def run_state(self, run: str) -> RunState:
+        """The run as its durable events tell it.
+
+        Where one is missing that the next builds on (the store was full or locked), the run reads
+        interrupted at that place; `run` still tells its outcome.
+        """
+        return runs.state_of(self._read(runs.events_of, run, after=-1))
 
     def run(self, run: str) -> RunRecord:
         """The run of that id."""

@@ -10,6 +10,7 @@ import pytest
 from store_scenario import begin, chain, delta, finished, keep, output, started, step_finished, step_started
 
 from conductor.errors import StorageError
+from conductor.events import Event
 from conductor.run_state import fold
 from storage import SessionStore
 
@@ -77,6 +78,47 @@ def test_events_come_back_equal_in_order_and_from_any_place(store: SessionStore)
     assert store.events("r", after=2) == events[3:]
     assert store.events("r", after=99) == ()
     assert fold(store.events("r")).answer == "done"
+
+
+_TOLD = (
+    started("r", chain("do")),
+    step_started("r", seq=1),
+    delta("r", seq=2, text="do"),
+    step_finished("r", "done", seq=3),
+    finished("r", seq=4, answer="done"),
+)
+
+
+@pytest.mark.parametrize("count", range(len(_TOLD) + 1))
+def test_the_state_of_a_run_is_the_fold_of_its_events(store: SessionStore, count: int) -> None:
+    begin(store, store.create_session("q").id, "r")
+    keep(store, *_TOLD[:count])
+    assert store.run_state("r") == fold(_TOLD[:count])
+
+
+@pytest.mark.parametrize(
+    ("kept", "status", "steps", "answer"),
+    [
+        (_TOLD[1:], "interrupted", [], None),
+        (_TOLD[4:], "interrupted", [], None),
+        (
+            (*_TOLD[:3], step_finished("r", "no such step", seq=3, step=7)),
+            "interrupted",
+            ["interrupted"],
+            None,
+        ),
+        ((*_TOLD[:2], *_TOLD[3:]), "finished", ["finished"], "done"),
+        ((*_TOLD[:3], *_TOLD[4:]), "finished", ["interrupted"], "done"),
+    ],
+)
+def test_a_run_of_which_events_were_lost_can_still_be_read(
+    store: SessionStore, kept: tuple[Event, ...], status: str, steps: list[str], answer: str | None
+) -> None:
+    begin(store, store.create_session("q").id, "r")
+    keep(store, *kept)
+    state = store.run_state("r")
+    assert (state.run, state.status, state.answer) == ("r", status, answer)
+    assert [step.status for step in state.steps] == steps
 
 
 @pytest.mark.parametrize(
