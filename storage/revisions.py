@@ -72,14 +72,14 @@ def find_plan(connection: Connection, plan: str) -> Plan:
     row = connection.execute(_PLAN.where(PLANS.c.id == plan)).mappings().first()
     if row is None:
         raise StorageError(f"There is no plan {plan!r} in this store; choose one of the session's plans.")
-    return Plan(**row)
+    return sessions.record(Plan, row)
 
 
 def plans_of(connection: Connection, session: str) -> tuple[Plan, ...]:
     """The session's plans, oldest first."""
     sessions.find(connection, session)
     rows = connection.execute(_PLAN.where(PLANS.c.session == session).order_by(PLANS.c.number))
-    return tuple(Plan(**row) for row in rows.mappings())
+    return tuple(sessions.record(Plan, row) for row in rows.mappings())
 
 
 def latest_plan(connection: Connection, session: str) -> Plan | None:
@@ -87,7 +87,7 @@ def latest_plan(connection: Connection, session: str) -> Plan | None:
     sessions.find(connection, session)
     newest = _PLAN.where(PLANS.c.session == session).order_by(PLANS.c.number.desc()).limit(1)
     row = connection.execute(newest).mappings().first()
-    return None if row is None else Plan(**row)
+    return None if row is None else sessions.record(Plan, row)
 
 
 # -- revisions -----------------------------------------------------------------------------------
@@ -164,14 +164,14 @@ def find_revision(connection: Connection, revision: str) -> Revision:
         raise StorageError(
             f"There is no revision {revision!r} in this store; choose one of the session's revisions."
         )
-    return Revision(**row)
+    return sessions.record(Revision, row)
 
 
 def revisions_of(connection: Connection, session: str) -> tuple[Revision, ...]:
     """The session's revisions, oldest first."""
     sessions.find(connection, session)
     rows = connection.execute(_REVISION.where(REVISIONS.c.session == session).order_by(REVISIONS.c.number))
-    return tuple(Revision(**row) for row in rows.mappings())
+    return tuple(sessions.record(Revision, row) for row in rows.mappings())
 
 
 def head(connection: Connection, session: str) -> Revision | None:
@@ -192,7 +192,7 @@ def neighbours(connection: Connection, session: str) -> tuple[Revision | None, R
 def _newest_child(connection: Connection, revision: str) -> Revision | None:
     newest = _REVISION.where(REVISIONS.c.parent == revision).order_by(REVISIONS.c.number.desc()).limit(1)
     row: Any = connection.execute(newest).mappings().first()
-    return None if row is None else Revision(**row)
+    return None if row is None else sessions.record(Revision, row)
 
 
 def undo(connection: Connection, session: str, *, now: float) -> Revision | None:

@@ -105,14 +105,14 @@ def find(connection: Connection, run: str) -> RunRecord:
     row = connection.execute(_RUN.where(RUNS.c.id == run)).mappings().first()
     if row is None:
         raise StorageError(f"There is no run {run!r} in this store; choose one of the session's runs.")
-    return RunRecord(**row)
+    return sessions.record(RunRecord, row)
 
 
 def runs_of(connection: Connection, session: str) -> tuple[RunRecord, ...]:
     """The session's runs, newest first."""
     sessions.find(connection, session)
     rows = connection.execute(_RUN.where(RUNS.c.session == session).order_by(RUNS.c.number.desc()))
-    return tuple(RunRecord(**row) for row in rows.mappings())
+    return tuple(sessions.record(RunRecord, row) for row in rows.mappings())
 
 
 def latest(connection: Connection, session: str) -> RunRecord | None:
@@ -120,7 +120,7 @@ def latest(connection: Connection, session: str) -> RunRecord | None:
     sessions.find(connection, session)
     newest = _RUN.where(RUNS.c.session == session).order_by(RUNS.c.number.desc()).limit(1)
     row = connection.execute(newest).mappings().first()
-    return None if row is None else RunRecord(**row)
+    return None if row is None else sessions.record(RunRecord, row)
 
 
 def running(connection: Connection) -> tuple[RunRecord, ...]:
@@ -128,7 +128,8 @@ def running(connection: Connection) -> tuple[RunRecord, ...]:
     # The status is written out, so that the partial index over running runs is used.
     literal = bindparam("status", "running", type_=Text, literal_execute=True)
     return tuple(
-        RunRecord(**row) for row in connection.execute(_RUN.where(RUNS.c.status == literal)).mappings()
+        sessions.record(RunRecord, row)
+        for row in connection.execute(_RUN.where(RUNS.c.status == literal)).mappings()
     )
 
 

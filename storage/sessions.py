@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import secrets
-from typing import Any
+from typing import Any, TypeVar
 
-from sqlalchemy import ColumnElement, Connection, and_, exists, func, or_, select
+from pydantic import ValidationError
+from sqlalchemy import ColumnElement, Connection, RowMapping, and_, exists, func, or_, select
 
 from conductor.errors import StorageError
+from conductor.messages import Value
 from storage.records import Session, SessionSummary
 from storage.schema import REVISIONS, RUNS, SESSIONS
+
+R = TypeVar("R", bound=Value)
 
 MAX_TITLE = 80
 """The most characters of a title; a longer one is cut."""
@@ -25,6 +29,19 @@ _SUMMARY = select(
 def new_id() -> str:
     """A fresh id for any row: 16 hexadecimal digits."""
     return secrets.token_hex(8)
+
+
+def record(kind: type[R], row: RowMapping) -> R:
+    """The row as a record. Raises `StorageError` where it does not fit, as one of a later version may not."""
+    try:
+        return kind(**row)
+    except ValidationError as error:
+        columns = sorted({str(part) for problem in error.errors() for part in problem["loc"][:1]})
+        raise StorageError(
+            "The store holds a row that this version cannot read "
+            f"({kind.__name__} {row['id']!r}: {', '.join(columns)}). "
+            "The rest is kept; update Conductor Studio or restore a copy of the store."
+        ) from error
 
 
 def create(
@@ -50,7 +67,7 @@ def find(connection: Connection, session: str) -> Session:
     row = connection.execute(_SESSION.where(SESSIONS.c.id == session)).mappings().first()
     if row is None:
         raise _unknown(session)
-    return Session(**row)
+    return record(Session, row)
 
 
 def change(connection: Connection, session: str, **columns: Any) -> None:
@@ -83,7 +100,7 @@ def listed(connection: Connection, *, search: str, limit: int, offset: int) -> t
         .limit(limit)
         .offset(offset)
     )
-    return tuple(SessionSummary(**row) for row in rows.mappings())
+    return tuple(record(SessionSummary, row) for row in rows.mappings())
 
 
 def count(connection: Connection, *, search: str) -> int:

@@ -13,9 +13,10 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy
-from store_scenario import begin, delta, finished, keep
+from store_scenario import VALID, begin, delta, finished, keep
 
 from conductor.errors import ConductorError, StorageError
+from conductor.messages import Usage
 from storage import SessionStore
 from storage.database import Database
 
@@ -237,6 +238,27 @@ def test_a_damaged_entry_is_named_and_the_others_can_be_read(url: str, file: Pat
         with pytest.raises(StorageError, match=r"an entry that this version cannot read .*of_the_future"):
             store.events("r")
         assert store.events("r", after=0) == (delta("r", seq=1),)
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "said"),
+    [
+        ("sessions", "created_at", "Session .*: created_at"),
+        ("plans", "planner_kind", "Plan .*: planner_kind"),
+        ("revisions", "origin", "Revision .*: origin"),
+        ("runs", "status", "RunRecord 'r': status"),
+    ],
+)
+def test_a_row_that_does_not_fit_is_named(url: str, file: Path, table: str, column: str, said: str) -> None:
+    with SessionStore.open(url) as store:
+        session = store.create_session("q").id
+        store.add_plan(session, planner="c", planner_kind="model", report=VALID, usage=Usage())
+        begin(store, session, "r")
+        with closing(sqlite3.connect(file)) as other, other:
+            other.execute(f"UPDATE {table} SET {column} = 'of the future'")
+        read = {"sessions": store.session, "plans": store.plans, "revisions": store.head, "runs": store.runs}
+        with pytest.raises(StorageError, match=rf"a row that this version cannot read \({said}\)\. The rest"):
+            read[table](session)
 
 
 def test_a_closed_store_says_so(url: str) -> None:
