@@ -95,10 +95,14 @@ async def _keep(workflow: Workflow, pool: Pool, *, run: str, store: SessionStore
 
 
 def start_runs(load: Load, store: SessionStore) -> list[str]:
-    """Ids of new runs of one new session, each started in the store by its own durable write."""
+    """Ids of new runs, each in a session of its own and started in the store by its own durable write."""
+    return [_start_run(load, store) for _ in range(load.runs)]
+
+
+def _start_run(load: Load, store: SessionStore) -> str:
     session = store.create_session(QUERY).id
     revision = store.add_revision(session, load.workflow, origin="human").id
-    return [store.start_run(run=uuid4().hex, session=session, revision=revision).id for _ in range(load.runs)]
+    return store.start_run(run=uuid4().hex, session=session, revision=revision).id
 
 
 CONTENDERS: Mapping[str, Contender] = {

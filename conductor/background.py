@@ -9,10 +9,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future
-from dataclasses import replace
 from typing import Any, Protocol, TypeVar
 
 from conductor.engine.run import WorkflowRun
@@ -76,10 +76,19 @@ class LiveRun:
         """Stop the run; called in the loop's thread."""
         self._run.cancel()
 
-    def broke(self) -> None:
-        """A fault of this program ended the following of the run."""
-        self.unsaved = "the program broke while it followed the run; its log says how."
-        self._folded = replace(self.state, status="interrupted")
+    def broke(self, journal: Journal) -> None:
+        """A fault of this program ended the following of the run: it is over, and kept as interrupted."""
+        self.unsaved = "The program broke while it followed the run; its log says how."
+        end = RunFinished(
+            run=self.run,
+            seq=self.state.seq + 1,
+            at=time.time(),
+            outcome="interrupted",
+            answer=None,
+            answer_step=None,
+        )
+        self._fresh.append(end)
+        journal.append(end)
 
 
 async def _first_failure(kept: Sequence[Future[None]]) -> str | None:
@@ -139,7 +148,7 @@ class Background:
             await live.follow(self._journal)
         except Exception:  # noqa: BLE001 - whatever it was, the run must not read as running for ever
             _log.exception("following run %s broke", run)
-            live.broke()
+            live.broke(self._journal)
         finally:
             live.done.set()
             if live.unsaved is None:

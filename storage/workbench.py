@@ -21,7 +21,7 @@ from conductor.messages import Usage
 from conductor.plan_file import read_plan, write_plan
 from conductor.planner.conductor import MAX_PLANNED_STEPS, Conductor, PlanRequest
 from conductor.planner.planner import check_query, plan
-from conductor.run_state import RunState, fold
+from conductor.run_state import RunState
 from conductor.workers.pool import Pool
 from conductor.workflow import Workflow
 from storage.records import Plan, Revision, RunRecord, Session
@@ -197,7 +197,7 @@ class Workbench:
             return live.state
         known = self._folded.get(run.id)
         if known is None:
-            known = fold(self.store.events(run.id))
+            known = self.store.run_state(run.id)
             if not known.live:
                 self._remember(run.id, known)
         return known

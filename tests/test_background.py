@@ -168,8 +168,10 @@ def test_a_run_whose_listener_breaks_does_not_read_as_running() -> None:
     def broken(_: Event) -> None:
         raise ZeroDivisionError
 
-    with background(Keeping()) as loop:
+    journal = Keeping()
+    with background(journal) as loop:
         live = loop.start(run_of(CHAIN, pool_of()), broken)
         assert live.done.wait(2)
+        assert fold(journal.events).status == "interrupted"
         assert (live.state.status, loop.live(live.run)) == ("interrupted", live)
         assert "broke" in (live.unsaved or "")

@@ -51,8 +51,8 @@ class _Stamp(TypedDict):
 class WorkflowRun:
     """A run that has not started. `events()` starts it and may be iterated once.
 
-    `outputs` are known outputs by fingerprint: a step whose fingerprint is there is reused. `seq` numbers
-    continue from `first_seq`, for a stream that planning began. All methods belong to one event loop.
+    `outputs` are known outputs by fingerprint: a step whose fingerprint is there is reused. All
+    methods belong to one event loop.
     """
 
     def __init__(
@@ -63,7 +63,6 @@ class WorkflowRun:
         run: str,
         outputs: Mapping[str, Output] | None = None,
         parent: str | None = None,
-        first_seq: int = 0,
     ) -> None:
         self.run = run
         self.parent = parent
@@ -78,7 +77,7 @@ class WorkflowRun:
         self._started_at: dict[int, float] = {}
         self._queue: deque[Event] = deque()
         self._wake = asyncio.Event()
-        self._seq = first_seq - 1
+        self._seq = -1
         self._cancelled = False
         self._over = False
         # Monotonic between events, and still Unix time.

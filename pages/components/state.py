@@ -111,8 +111,9 @@ class TabState:
             st.rerun()
 
     def drawn(self) -> None:
-        """Called at the beginning of a whole page: nothing more is to be redrawn."""
+        """Called at the beginning of a whole page, which shows all edits so far."""
         st.session_state.pop("redraw", None)
+        st.session_state.pop("last_edit", None)
 
     def notify(self, kind: NoticeKind, text: str, *, place: str) -> None:
         """Leave a notice for the next run of the page."""

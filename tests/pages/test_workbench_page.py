@@ -229,3 +229,15 @@ def test_a_store_that_breaks_under_an_open_page_is_one_sentence(app, bench, sess
     assert not page.exception
     assert page.error
     assert any(button.label == "Try again" for button in page.button)
+
+
+def test_an_edit_after_undo_stands_on_what_undo_brought_back(app, bench, session):
+    bench.edit(session, bench.head(session).workflow, note="By hand again")
+    page = app(session=session)
+    page.session_state["selected"] = 0
+    page.run()
+    field = f"instruction-{session}-0"
+    page.text_area(key=field).set_value("Typed.").run()
+    page.button(key="undo").click().run()
+    page.text_area(key=field).set_value("Typed again.").run()
+    assert bench.head(session).workflow.steps[0].instruction == "Typed again."
