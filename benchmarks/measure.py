@@ -70,10 +70,7 @@ def alone(load: Load, store: SessionStore, *, rounds: int) -> dict[str, Spread]:
 
 
 def starting(load: Load, store: SessionStore, *, rounds: int) -> Spread:
-    """Seconds that `SessionStore.start_run` takes, once a workflow and before its first event.
-
-    Making the session and the revision of a load is shared out over its runs.
-    """
+    """Seconds to make a session with its revision and to start a run in it, before its first event."""
     samples = []
     for _ in range(rounds):
         begun = time.perf_counter()
