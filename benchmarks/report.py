@@ -69,7 +69,7 @@ def _lines(report: Report) -> Iterator[str]:
             ("shape", "run by", "wall / critical path", "overhead a step (us)", "x task group"),
             (row for single in report.singles if single.latency == latency for row in _single_rows(single)),
         )
-    yield f"\nA session, its revision and the start of a run in the store, once a workflow: {_us(report.starting)} us."
+    yield f"\nMaking a session and starting a run in it, once a workflow: {_us(report.starting)} us."
     yield "\n## Parts of the engine's time, chain-5 at 0 ms\n"
     yield from _table(("part", "us a step"), ((name, _us(spread)) for name, spread in report.phases.items()))
     for size, found in report.crowds.items():

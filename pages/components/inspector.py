@@ -178,10 +178,9 @@ def _step_buttons(editor: Editor, step: int, *, locked: bool) -> None:
 
 def _output(view: SessionView, step: int, state: StepState | None) -> None:
     if state is None or (not state.text and state.status in ("waiting", "running")):
-        said = "Not run yet." if view.state is None else "Will run at the next rerun."
-        waits = {"running": "Its worker has been asked; no text yet.", "waiting": "Waits for what it reads."}
-        st.markdown("**Output**")
-        st.caption(waits[state.status] if state is not None and view.live else said)
+        said = "not run yet." if view.state is None else "will come with the next rerun."
+        waits = {"running": "its worker has been asked; no text yet.", "waiting": "waits for what it reads."}
+        st.caption(f"Output: {waits[state.status] if state is not None and view.live else said}")
         if state is None:
             _earlier_output(view, step)
         return
@@ -220,7 +219,7 @@ def _earlier_output(view: SessionView, step: int) -> None:
         passage(
             earlier.text,
             key=f"earlier-{view.session.id}-{step}",
-            label="Output",
+            label="Earlier output",
             notes=["of the run before your edits"],
             height=280,
         )

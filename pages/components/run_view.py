@@ -98,15 +98,13 @@ def outcome(view: SessionView) -> None:
     state = view.state
     if state is None or state.live or state.workflow is None:
         return
-    if not view.as_run:
-        st.caption("Before your edits:")
     if view.unsaved:
         st.error(
             f"Not all of this run could be kept: {plain(view.unsaved)} What you see is whole until the app "
             "ends; copy what you need, mend the cause and run again.",
             icon=":material/save:",
         )
-    _what_happened(state, state.workflow)
+    _what_happened(state, state.workflow, when="" if view.as_run else "Before your edits: ")
     if state.answer is None:
         return
     notes = [*([] if view.as_run else ["of the run before your edits"]), *_said_of_pool(view)]
@@ -115,23 +113,23 @@ def outcome(view: SessionView) -> None:
         st.caption(plain(state.warning))
 
 
-def _what_happened(state: RunState, workflow: Workflow) -> None:
+def _what_happened(state: RunState, workflow: Workflow, *, when: str) -> None:
     kept = _count(sum(step.output is not None for step in state.steps), "finished output")
     for at, step in enumerate(state.steps):
         if step.status == "failed":
             st.error(
-                f"{plain(step_name(workflow, at))} failed: {plain(step.message or '')} "
+                f"{when}{plain(step_name(workflow, at))} failed: {plain(step.message or '')} "
                 f"{kept} kept; a rerun calls only what failed and what reads it.",
                 icon=":material/error:",
             )
     match state.status:
         case "finished":
-            st.caption(" · ".join(_sums(state)))
+            st.caption(when + " · ".join(_sums(state)))
         case "cancelled":
-            st.info(f"Stopped. {kept} kept; a rerun goes on from there.", icon=":material/stop_circle:")
+            st.info(f"{when}Stopped. {kept} kept; a rerun goes on from there.", icon=":material/stop_circle:")
         case "interrupted":
             st.warning(
-                "Interrupted: the process that ran this ended before the run did. "
+                f"{when}Interrupted: the process that ran this ended before the run did. "
                 f"{kept} kept; a rerun goes on from there.",
                 icon=":material/power_off:",
             )
