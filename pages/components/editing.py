@@ -57,7 +57,7 @@ class Editor:
     def _stand_on_own_edits(self) -> None:
         """Take over what this tab's other widgets changed since the page was drawn."""
         last = self.tab.last_edit
-        if last is None or last.drawn != self.head.id:
+        if last is None or self.head.id not in (last.drawn, last.made):
             return
         if last.renumbered:
             raise WorkflowError("The steps were renumbered a moment ago; look at them and edit again.")

@@ -122,8 +122,11 @@ def test_two_widgets_of_one_drawing_edit_on_top_of_each_other(bench, session, ed
     assert [step.instruction for step in head.steps[:2]] == ["Typed.", NEW_INSTRUCTION]
 
 
-def test_after_a_renumbering_an_edit_of_the_same_drawing_is_refused_not_misplaced(bench, session, editor):
-    button, field = drawn_twice(editor)
+@pytest.mark.parametrize("widgets", [drawn_twice, lambda editor: (editor, editor)], ids=["two", "one"])
+def test_after_a_renumbering_an_edit_of_the_same_drawing_is_refused_not_misplaced(
+    bench, session, editor, widgets
+):
+    button, field = widgets(editor)
     button.remove(0)
     assert field.instruction(1, "Typed.") is False
     assert "renumbered" in st.session_state["notice"].text
