@@ -6,33 +6,36 @@ the event's own transaction. The fold of the events stays the truth; these rows 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
-from sqlalchemy import Connection, Insert, Text, bindparam, case, exists, func, select
+from sqlalchemy import Connection, Text, bindparam, case, exists, func, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import IntegrityError
+from sqlalchemy.sql.dml import UpdateBase
 
 from conductor.errors import StorageError
-from conductor.events import Event, RunFinished, RunStarted, StepFinished
+from conductor.events import EVENT, Event, RunFinished, RunStarted, StepFinished
 from conductor.output import Output
 from conductor.run_state import RunState, advance
 from storage import sessions
 from storage.owner import this_process
 from storage.records import RunRecord
 from storage.revisions import check_belongs, find_revision, next_number
-from storage.schema import EVENTS, OUTPUTS, RUNS, SESSIONS, PlainText
+from storage.schema import EVENTS, OUTPUT, OUTPUTS, RUNS, SESSIONS
+from storage.statement import Statement
+from storage.text import plain, to_json
 
 _RUN = select(*(RUNS.c[name] for name in RunRecord.model_fields))
 
-# Built once: making a statement costs more than executing it.
-_INSERT_EVENTS = EVENTS.insert()
+_SESSION_OF_RUN = select(RUNS.c.session).where(RUNS.c.id == bindparam("run")).scalar_subquery()
+_NEWEST_RUN = (
+    select(RUNS.c.id).where(RUNS.c.session == SESSIONS.c.id).order_by(RUNS.c.number.desc()).limit(1)
+).scalar_subquery()
 
-_RUN_ID = bindparam("run", type_=PlainText)
-_SESSION_OF_RUN = select(RUNS.c.session).where(RUNS.c.id == _RUN_ID).scalar_subquery()
 
-
-def _upsert_outputs(insert: sqlite.Insert | postgresql.Insert) -> Insert:
-    values = insert.values(
+def _upsert_outputs(dialect: str) -> UpdateBase:
+    insert = postgresql.insert(OUTPUTS) if dialect == "postgresql" else sqlite.insert(OUTPUTS)
+    values = insert.inline().values(
         session=_SESSION_OF_RUN, fingerprint=bindparam("fingerprint"), output=bindparam("output")
     )
     return values.on_conflict_do_update(
@@ -40,30 +43,28 @@ def _upsert_outputs(insert: sqlite.Insert | postgresql.Insert) -> Insert:
     )
 
 
-_UPSERT_OUTPUTS: Mapping[str, Insert] = {
-    "sqlite": _upsert_outputs(sqlite.insert(OUTPUTS)),
-    "postgresql": _upsert_outputs(postgresql.insert(OUTPUTS)),
-}
+def _end_sessions(_dialect: str) -> UpdateBase:
+    follows = (bindparam("run") == _NEWEST_RUN) & (SESSIONS.c.state == "running")
+    return (
+        SESSIONS.update()
+        .where(SESSIONS.c.id == _SESSION_OF_RUN)
+        .values(
+            updated_at=bindparam("now"),
+            state=case((follows, bindparam("outcome", type_=Text)), else_=SESSIONS.c.state),
+        )
+    )
 
-_END_RUNS = RUNS.update().where(RUNS.c.id == _RUN_ID)
 
-_NEWEST_RUN = (
-    select(RUNS.c.id).where(RUNS.c.session == SESSIONS.c.id).order_by(RUNS.c.number.desc()).limit(1)
-).scalar_subquery()
-_END_SESSIONS = (
-    SESSIONS.update()
-    .where(SESSIONS.c.id == _SESSION_OF_RUN)
-    .values(
-        updated_at=bindparam("now"),
-        state=case(
-            (
-                (_NEWEST_RUN == _RUN_ID) & (SESSIONS.c.state == "running"),
-                bindparam("outcome", type_=PlainText),
-            ),
-            else_=SESSIONS.c.state,
-        ),
+_INSERT_EVENTS = Statement(lambda _: EVENTS.insert())
+_UPSERT_OUTPUTS = Statement(_upsert_outputs)
+_END_RUNS = Statement(
+    lambda _: (
+        RUNS.update()
+        .where(RUNS.c.id == bindparam("run"))
+        .values({name: bindparam(name) for name in ("status", "finished_at", "answer")})
     )
 )
+_END_SESSIONS = Statement(_end_sessions)
 
 
 def start(
@@ -180,9 +181,9 @@ def outputs_of(connection: Connection, session: str) -> dict[str, Output]:
 
 def keep_events(connection: Connection, events: Sequence[Event], *, now: float) -> None:
     """Insert events and write what they mean for other rows. Raises `StorageError` where one is refused."""
-    rows = [{"run": event.run, "seq": event.seq, "event": event} for event in events]
+    rows = [{"run": plain(event.run), "seq": event.seq, "event": to_json(EVENT, event)} for event in events]
     try:
-        connection.execute(_INSERT_EVENTS, rows)
+        _INSERT_EVENTS.execute(connection, rows)
     except IntegrityError as error:
         # Of several events any may be at fault; the writer then comes back with each one alone.
         raise StorageError(
@@ -196,21 +197,27 @@ def keep_events(connection: Connection, events: Sequence[Event], *, now: float) 
 def _keep_outputs(connection: Connection, events: Sequence[StepFinished]) -> None:
     """Upsert: of two outputs under one fingerprint the later stays."""
     rows = [
-        {"run": event.run, "fingerprint": event.output.fingerprint, "output": event.output}
+        {
+            "run": plain(event.run),
+            "fingerprint": plain(event.output.fingerprint),
+            "output": to_json(OUTPUT, event.output),
+        }
         for event in events
     ]
-    if rows:
-        connection.execute(_UPSERT_OUTPUTS[connection.dialect.name], rows)
+    _UPSERT_OUTPUTS.execute(connection, rows)
 
 
 def _end_runs(connection: Connection, events: Sequence[RunFinished], *, now: float) -> None:
     """End the runs' rows; a session follows where the run is what it was last doing."""
     ends = [
-        {"run": event.run, "status": event.outcome, "finished_at": event.at, "answer": event.answer}
+        {
+            "run": plain(event.run),
+            "status": event.outcome,
+            "finished_at": event.at,
+            "answer": None if event.answer is None else plain(event.answer),
+        }
         for event in events
     ]
-    if ends:
-        connection.execute(_END_RUNS, ends)
-        connection.execute(
-            _END_SESSIONS, [{"run": event.run, "outcome": event.outcome, "now": now} for event in events]
-        )
+    _END_RUNS.execute(connection, ends)
+    followed = [{"run": end["run"], "outcome": end["status"], "now": now} for end in ends]
+    _END_SESSIONS.execute(connection, followed)

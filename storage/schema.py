@@ -19,6 +19,8 @@ from conductor.plan import PlanReport
 from conductor.workflow import Workflow
 from storage.text import from_json, plain, to_json
 
+OUTPUT: TypeAdapter[Output] = TypeAdapter(Output)
+
 
 class PlainText(TypeDecorator[str]):
     """Text that is made storable on its way in, ids included."""
@@ -132,5 +134,5 @@ OUTPUTS = Table(
     METADATA,
     Column("session", PlainText, ForeignKey("sessions.id"), primary_key=True),
     Column("fingerprint", PlainText, primary_key=True),
-    Column("output", Json(TypeAdapter(Output)), nullable=False),
+    Column("output", Json(OUTPUT), nullable=False),
 )

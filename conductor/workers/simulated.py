@@ -55,17 +55,15 @@ class SimulatedWorker:
         await asyncio.sleep(self.latency)
         text = self._text(request)
         fails = call in self.fail_calls or (self.fail_on is not None and self.fail_on in request.instruction)
-        words = text.split(" ")
-        for at, word in enumerate(words):
-            if fails and at >= len(words) // 2:
-                raise WorkerError(f"{self.name} was told to fail on this call.")
+        pieces = [text] if self.tokens_per_second is None else _words(text)
+        for piece in pieces[: len(pieces) // 2] if fails else pieces:
             if self.tokens_per_second is not None:
                 await asyncio.sleep(1 / self.tokens_per_second)
-                yield Delta(text=word if at == 0 else f" {word}")
-        if self.tokens_per_second is None:
-            yield Delta(text=text)
-        sent = sum(len(message.content.split()) for message in request.messages)
-        yield Completion(text=text, usage=Usage(prompt_tokens=sent, completion_tokens=len(words)))
+            yield Delta(text=piece)
+        if fails:
+            raise WorkerError(f"{self.name} was told to fail on this call.")
+        sent = sum(_count(message.content) for message in request.messages)
+        yield Completion(text=text, usage=Usage(prompt_tokens=sent, completion_tokens=_count(text)))
 
     def _mark(self) -> str:
         """The seed, and a short hash of what else decides the answer to a request; a function by its name."""
@@ -82,6 +80,17 @@ class SimulatedWorker:
         key = f"{self.seed}\x1f{self.name}\x1f{request.messages}"
         words = random.Random(sha256(key.encode()).digest())  # noqa: S311 - made-up text, not a secret
         return " ".join(words.choice(_WORDS) for _ in range(self.tokens))
+
+
+def _words(text: str) -> list[str]:
+    """Pieces that joined give the text, a word each."""
+    first, *others = text.split(" ")
+    return [first, *(f" {word}" for word in others)]
+
+
+def _count(text: str) -> int:
+    """What the fake takes for tokens: stretches between spaces."""
+    return text.count(" ") + 1
 
 
 def _qualified_name(answer: Callable[[Request], str]) -> str:
