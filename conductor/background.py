@@ -1,4 +1,4 @@
-"""Runs that outlive whoever started them: one asyncio loop in one daemon thread a process.
+"""Runs and plans that outlive whoever started them: one asyncio loop in one daemon thread a process.
 
 Other threads only read snapshots. Knows the engine and a journal to write events to; knows neither
 the store behind the journal nor any page.
@@ -16,7 +16,7 @@ from concurrent.futures import Future
 from typing import Any, Protocol, TypeVar
 
 from conductor.engine.run import WorkflowRun
-from conductor.events import Event, RunFinished
+from conductor.events import Event, PlanningStarted, RunFinished
 from conductor.run_state import RunState, advance
 
 T = TypeVar("T")
@@ -35,6 +35,45 @@ class Journal(Protocol):
         ...
 
 
+class _Snapshots:
+    """Events as they come from the loop, folded by whoever looks."""
+
+    def __init__(self, first: RunState) -> None:
+        self._folded = first
+        self._fresh: deque[Event] = deque()
+        self._folding = threading.Lock()
+
+    def add(self, event: Event) -> None:
+        self._fresh.append(event)
+
+    def newest(self) -> RunState:
+        """Folded on the reader's time, so that the loop is free for the run."""
+        with self._folding:
+            while self._fresh:
+                event = self._fresh.popleft()
+                # Each attempt at a plan is a stream of its own.
+                before = RunState() if isinstance(event, PlanningStarted) else self._folded
+                self._folded = advance(before, event)
+            return self._folded
+
+
+class LivePlan:
+    """Planning under way, read from any thread: the newest attempt. `done` once the last one has ended."""
+
+    def __init__(self) -> None:
+        self.done = threading.Event()
+        self._snapshots = _Snapshots(RunState())
+
+    @property
+    def state(self) -> RunState:
+        """The newest snapshot."""
+        return self._snapshots.newest()
+
+    def hear(self, event: Event) -> None:
+        """Take another event; called in the loop's thread."""
+        self._snapshots.add(event)
+
+
 class LiveRun:
     """A run under way, read from any thread.
 
@@ -47,17 +86,17 @@ class LiveRun:
         self.done = threading.Event()
         self._run = run
         self._listen = listen
-        self._folded = RunState(run=run.run)
-        self._fresh: deque[Event] = deque()
-        self._folding = threading.Lock()
+        self._snapshots = _Snapshots(RunState(run=run.run))
+
+    @property
+    def round(self) -> int:
+        """Which round the run is, from 1."""
+        return self._run.round
 
     @property
     def state(self) -> RunState:
-        """The newest snapshot. Folded here, on the reader's time, so that the loop is free for the run."""
-        with self._folding:
-            while self._fresh:
-                self._folded = advance(self._folded, self._fresh.popleft())
-            return self._folded
+        """The newest snapshot."""
+        return self._snapshots.newest()
 
     async def follow(self, journal: Journal) -> None:
         """Keep the run's events and show them; it reads finished only when all of them are durable."""
@@ -68,7 +107,7 @@ class LiveRun:
                 kept.append(write)
             if isinstance(event, RunFinished):
                 self.unsaved = await _first_failure(kept)
-            self._fresh.append(event)
+            self._snapshots.add(event)
             if self._listen is not None:
                 self._listen(event)
 
@@ -87,7 +126,7 @@ class LiveRun:
             answer=None,
             answer_step=None,
         )
-        self._fresh.append(end)
+        self._snapshots.add(end)
         journal.append(end)
 
 
@@ -111,12 +150,23 @@ class Background:
         self._thread = threading.Thread(target=self._loop.run_forever, name="conductor-runs", daemon=True)
         self._thread.start()
 
-    def start(self, run: WorkflowRun, listen: Callable[[Event], None] | None = None) -> LiveRun:
-        """Begin a run; returns at once. `listen` hears each event in the loop's thread, and must be quick."""
+    def register(self, run: WorkflowRun, listen: Callable[[Event], None] | None = None) -> LiveRun:
+        """A run that `follow` is about to begin. `listen` hears each event in the loop's thread, and must be
+        quick.
+        """
         live = LiveRun(run, listen)
         self._live[run.run] = live
-        asyncio.run_coroutine_threadsafe(self._follow(run.run, live), self._loop)
         return live
+
+    def start(self, run: WorkflowRun, listen: Callable[[Event], None] | None = None) -> LiveRun:
+        """Begin a run; returns at once."""
+        live = self.register(run, listen)
+        self.spawn(self.follow(live))
+        return live
+
+    def spawn(self, coroutine: Coroutine[Any, Any, T]) -> Future[T]:
+        """Begin a coroutine in the loop; returns at once."""
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
 
     def live(self, run: str) -> LiveRun | None:
         """The run under way of that id, or one whose events could not all be kept; else None."""
@@ -130,7 +180,7 @@ class Background:
 
     def wait(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine in the loop and wait for its result."""
-        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
+        return self.spawn(coroutine).result()
 
     def close(self) -> None:
         """Stop every run, keep what they said, and end the thread."""
@@ -143,17 +193,18 @@ class Background:
         self._thread.join(timeout=2)
         self._loop.close()
 
-    async def _follow(self, run: str, live: LiveRun) -> None:
+    async def follow(self, live: LiveRun) -> None:
+        """Run a registered run to its end, in the loop; whatever happens, then it reads as ended."""
         try:
             await live.follow(self._journal)
         except Exception:  # noqa: BLE001 - whatever it was, the run must not read as running for ever
-            _log.exception("following run %s broke", run)
+            _log.exception("following run %s broke", live.run)
             live.broke(self._journal)
         finally:
             live.done.set()
             if live.unsaved is None:
                 # From here on the store tells the same story.
-                del self._live[run]
+                del self._live[live.run]
 
 
 async def _wind_down() -> None:

@@ -11,7 +11,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter
 
-from conductor.messages import Request, Usage, Value
+from conductor.budget import Budget, Limit
+from conductor.messages import Request, SeenResponse, Usage, Value
 from conductor.output import Output, WorkerKind
 from conductor.plan import PlanReport
 from conductor.workflow import Workflow
@@ -25,12 +26,14 @@ class _Event(Value):
 
 
 class PlanningStarted(_Event):
-    """A Conductor was asked for a workflow."""
+    """A Conductor was asked for a workflow, for the `attempt`-th time in that `round` (both from 1)."""
 
     type: Literal["planning_started"] = "planning_started"
     query: str
     planner: str
     planner_kind: WorkerKind
+    round: int = 1
+    attempt: int = 1
 
 
 class PlanningDelta(_Event):
@@ -40,11 +43,37 @@ class PlanningDelta(_Event):
     text: str
 
 
+class PlanningThought(_Event):
+    """The Conductor thought some more, apart from what it wrote."""
+
+    type: Literal["planning_thought"] = "planning_thought"
+    text: str
+
+
+class PlanningRetried(_Event):
+    """The Conductor gave nothing at the `attempt`-th try of one call, and is asked again after `seconds`."""
+
+    type: Literal["planning_retried"] = "planning_retried"
+    attempt: int
+    message: str
+    seconds: float
+
+
 class WorkflowPlanned(_Event):
     """The completion holds a valid plan."""
 
     type: Literal["workflow_planned"] = "workflow_planned"
     report: PlanReport
+    usage: Usage
+    seconds: float
+
+
+class AnswerKept(_Event):
+    """The Conductor looked at the previous round and returns its answer as it is; `reason` is its own."""
+
+    type: Literal["answer_kept"] = "answer_kept"
+    report: PlanReport
+    reason: str
     usage: Usage
     seconds: float
 
@@ -66,12 +95,18 @@ class PlanningFailed(_Event):
 
 
 class RunStarted(_Event):
-    """A workflow began to run. `parent` is the run whose edited plan this is."""
+    """A workflow began to run. `parent` is the run whose edited plan, or whose next round, this is.
+
+    `previous` is what the steps of the previous round answered, for steps that may see them.
+    """
 
     type: Literal["run_started"] = "run_started"
     query: str
     workflow: Workflow
     parent: str | None = None
+    round: int = 1
+    previous: tuple[SeenResponse, ...] = ()
+    budget: Budget = Budget()
 
 
 class StepReused(_Event):
@@ -100,6 +135,42 @@ class StepDelta(_Event):
     type: Literal["step_delta"] = "step_delta"
     step: int
     text: str
+
+
+class StepThought(_Event):
+    """A step's worker thought some more, apart from its answer."""
+
+    type: Literal["step_thought"] = "step_thought"
+    step: int
+    text: str
+
+
+class StepRetried(_Event):
+    """A step's worker gave nothing at its `attempt`-th try (from 1), and is asked again after `seconds`."""
+
+    type: Literal["step_retried"] = "step_retried"
+    step: int
+    attempt: int
+    message: str
+    seconds: float
+
+
+class StepFellBack(_Event):
+    """A step's worker could not answer, and `worker` answers in its place."""
+
+    type: Literal["step_fell_back"] = "step_fell_back"
+    step: int
+    worker: str
+    worker_kind: WorkerKind
+    message: str
+
+
+class StepInner(_Event):
+    """Something happened inside a step that a Conductor does by a workflow of its own."""
+
+    type: Literal["step_inner"] = "step_inner"
+    step: int
+    event: Event
 
 
 class StepFinished(_Event):
@@ -137,7 +208,28 @@ class StepCancelled(_Event):
     seconds: float
 
 
-RunOutcome = Literal["finished", "failed", "cancelled", "interrupted"]
+class BudgetExceeded(_Event):
+    """The run crossed its budget: no new call is made and running ones are stopped.
+
+    `used` and `allowed` are tokens, US dollars, seconds or calls, as `limit` says.
+    """
+
+    type: Literal["budget_exceeded"] = "budget_exceeded"
+    limit: Limit
+    used: float
+    allowed: float
+
+    @property
+    def words(self) -> str:
+        """What was used of what was allowed, for people."""
+        if self.limit == "cost":
+            return f"${self.used:.4f} of ${self.allowed:g}"
+        if self.limit == "seconds":
+            return f"{self.used:.1f} of {self.allowed:g} seconds"
+        return f"{self.used:,.0f} of {self.allowed:,.0f} {self.limit}"
+
+
+RunOutcome = Literal["finished", "failed", "cancelled", "interrupted", "over_budget"]
 
 
 class RunFinished(_Event):
@@ -158,20 +250,30 @@ class RunFinished(_Event):
 Event = Annotated[
     PlanningStarted
     | PlanningDelta
+    | PlanningThought
+    | PlanningRetried
     | WorkflowPlanned
+    | AnswerKept
     | PlanRejected
     | PlanningFailed
     | RunStarted
     | StepReused
     | StepStarted
     | StepDelta
+    | StepThought
+    | StepRetried
+    | StepFellBack
+    | StepInner
     | StepFinished
     | StepFailed
     | StepBlocked
     | StepCancelled
+    | BudgetExceeded
     | RunFinished,
     Field(discriminator="type"),
 ]
+
+StepInner.model_rebuild()
 
 EVENT: TypeAdapter[Event] = TypeAdapter(Event)
 """Validates and serialises any event."""

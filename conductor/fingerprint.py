@@ -13,20 +13,26 @@ from hashlib import sha256
 from conductor.messages import Sampling
 from conductor.workflow import Step
 
-PROMPT_STYLE = "steps-1"
-"""Names the layout of a worker's request; a changed layout changes every fingerprint."""
-
 _UNSAID = Sampling()
 
 
 def fingerprint(
-    step: Step, *, identity: str, query: str, seen: Sequence[str], final: bool, style: str = PROMPT_STYLE
+    step: Step,
+    *,
+    identity: str,
+    query: str,
+    seen: Sequence[str],
+    previous: Sequence[str] = (),
+    final: bool,
+    style: str,
 ) -> str:
     """64 hexadecimal digits over everything that decides what `step` answers.
 
-    `identity` is the worker's; `seen` are the outputs the step may read, in step order; `final` steps are
-    told that they give the answer, so being final counts.
+    `identity` is the worker's; `seen` are the outputs the step may read, in step order, `previous` those of
+    the round before; `final` steps are told that they give the answer, so being final counts. `style` names
+    the layout of the request.
     """
     sampling = None if step.sampling == _UNSAID else step.sampling.model_dump_json()
-    content = json.dumps([style, identity, sampling, step.instruction, query, final, *seen])
-    return sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
+    earlier = [list(previous)] if previous else []
+    content = [style, identity, sampling, step.instruction, query, final, *seen, *earlier]
+    return sha256(json.dumps(content).encode("utf-8", "surrogatepass")).hexdigest()

@@ -7,7 +7,7 @@ shows a stored request can say which words came from which step.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -18,6 +18,9 @@ class Value(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
+Number = TypeVar("Number", int, float)
+
+
 class Sampling(Value):
     """A step's or worker's sampling parameters; None leaves the choice to the worker."""
 
@@ -26,10 +29,11 @@ class Sampling(Value):
 
 
 class Usage(Value):
-    """Tokens of one call. None means unknown, which is not zero."""
+    """Tokens of one call and what they cost in US dollars. None means unknown, which is not zero."""
 
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
+    cost: float | None = None
 
     @property
     def total(self) -> int | None:
@@ -42,10 +46,15 @@ class Usage(Value):
         return Usage(
             prompt_tokens=_sum(self.prompt_tokens, other.prompt_tokens),
             completion_tokens=_sum(self.completion_tokens, other.completion_tokens),
+            cost=_sum(self.cost, other.cost),
         )
 
 
-def _sum(left: int | None, right: int | None) -> int | None:
+NOTHING_USED = Usage(prompt_tokens=0, completion_tokens=0, cost=0.0)
+"""The usage of no call at all, from which sums start."""
+
+
+def _sum(left: Number | None, right: Number | None) -> Number | None:
     return None if left is None or right is None else left + right
 
 
@@ -57,14 +66,16 @@ class Part:
     """A stretch of a message and where it came from.
 
     `frame` is our own wording; `query` the user's question; `subtask` and `response` belong to the
-    visible step `step` (0-based) done by `worker`; `instruction` is the receiving step's own task.
-    A dataclass, because a request has a dozen of them and each step makes a request.
+    visible step `step` (0-based) done by `worker`, of an earlier round where `round` is set (from 1);
+    `instruction` is the receiving step's own task. A dataclass, because a request has a dozen of them and
+    each step makes a request.
     """
 
     kind: PartKind
     text: str
     step: int | None = None
     worker: str | None = None
+    round: int | None = None
 
 
 class Message(Value):
@@ -80,12 +91,13 @@ class Message(Value):
 
 
 class SeenResponse(Value):
-    """An earlier step's work as the receiving step sees it; `step` is 0-based."""
+    """A step's work as whoever may read it sees it; `step` is 0-based, `round` set for an earlier round's."""
 
     step: int
     worker: str
     instruction: str
     response: str
+    round: int | None = None
 
 
 class Request(Value):
@@ -108,13 +120,14 @@ class Request(Value):
     def seen(self) -> tuple[SeenResponse, ...]:
         """The visible steps' subtasks and responses, in the order sent."""
         parts = [part for message in self.messages for part in message.parts]
-        subtasks = {part.step: part for part in parts if part.kind == "subtask"}
+        subtasks = {(part.round, part.step): part.text for part in parts if part.kind == "subtask"}
         return tuple(
             SeenResponse(
                 step=part.step,
                 worker=part.worker or "",
-                instruction=subtasks[part.step].text if part.step in subtasks else "",
+                instruction=subtasks.get((part.round, part.step), ""),
                 response=part.text,
+                round=part.round,
             )
             for part in parts
             if part.kind == "response" and part.step is not None
@@ -130,12 +143,27 @@ class Delta(Value):
     text: str
 
 
+class Thought(Value):
+    """A piece of a model's reasoning, kept apart from its answer. Pieces joined give `reasoning`."""
+
+    text: str
+
+
+class Retried(Value):
+    """Attempt `attempt` (from 1) gave nothing, for the reason in `message`; asked again after `seconds`."""
+
+    attempt: int
+    message: str
+    seconds: float
+
+
 FinishReason = Literal["stop", "length", "other"]
 
 
 class Completion(Value):
-    """The end of a worker's stream: the whole text and what it cost."""
+    """The end of a stream: the whole text, the reasoning kept apart from it, and what it cost."""
 
     text: str
+    reasoning: str = ""
     usage: Usage = Usage()
     finish_reason: FinishReason = "stop"

@@ -14,15 +14,19 @@ class Output(Value):
     """What a worker answered under a fingerprint.
 
     `seconds` is the time from start to end; `run` and `step` (0-based) say where it was first made.
+    `reasoning` is what a model thought before it answered, which nobody else is shown. `instead_of` is the
+    worker that was asked first, where `worker` stood in for it.
     """
 
     fingerprint: str
     text: str
+    reasoning: str = ""
     worker: str
     worker_kind: WorkerKind
     usage: Usage = Usage()
     seconds: float
     finish_reason: FinishReason = "stop"
+    instead_of: str | None = None
     run: str
     step: int
 

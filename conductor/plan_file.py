@@ -38,7 +38,15 @@ class PlanStep(Value):
     access: tuple[Annotated[int, Field(strict=True)], ...] = Field(
         default=(), description="0-based positions of earlier steps whose work this step sees"
     )
+    sees_previous: bool = Field(
+        default=False, strict=True, description="also sees the round before, in a later round"
+    )
     sampling: Sampling = Field(default=Sampling(), description="sampling parameters, where set by hand")
+
+    @classmethod
+    def of(cls, step: Step) -> PlanStep:
+        """The entry of a step."""
+        return cls(**dict(step))
 
 
 class PlanPool(Value):
@@ -68,10 +76,7 @@ class PlanFile(Value):
     @property
     def workflow(self) -> Workflow:
         """The workflow. Raises `WorkflowError` where a step breaks a rule."""
-        return Workflow.of(
-            Step(instruction=s.instruction, worker=s.worker, access=s.access, sampling=s.sampling)
-            for s in self.steps
-        )
+        return Workflow.of(Step(**dict(step)) for step in self.steps)
 
 
 def write_plan(
@@ -84,10 +89,7 @@ def write_plan(
         query=query,
         origin=origin,
         pool=PlanPool(label=label, workers=workers),
-        steps=tuple(
-            PlanStep(instruction=s.instruction, worker=s.worker, access=s.access, sampling=s.sampling)
-            for s in workflow.steps
-        ),
+        steps=tuple(PlanStep.of(step) for step in workflow.steps),
     )
     return json.dumps(document.model_dump(mode="json"), indent=2, ensure_ascii=True) + "\n"
 

@@ -11,11 +11,16 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Literal, TypedDict, assert_never
 
+from conductor.budget import Budget
 from conductor.events import (
+    AnswerKept,
+    BudgetExceeded,
     Event,
     PlanningDelta,
     PlanningFailed,
+    PlanningRetried,
     PlanningStarted,
+    PlanningThought,
     PlanRejected,
     RunFinished,
     RunOutcome,
@@ -24,12 +29,16 @@ from conductor.events import (
     StepCancelled,
     StepDelta,
     StepFailed,
+    StepFellBack,
     StepFinished,
+    StepInner,
+    StepRetried,
     StepReused,
     StepStarted,
+    StepThought,
     WorkflowPlanned,
 )
-from conductor.messages import Request, Usage
+from conductor.messages import NOTHING_USED, Request, SeenResponse, Usage
 from conductor.output import Output, WorkerKind
 from conductor.plan import PlanReport
 from conductor.workflow import Workflow
@@ -41,14 +50,31 @@ RunStatus = Literal["running"] | RunOutcome
 
 
 @dataclass(frozen=True, slots=True)
+class Retry:
+    """A call that gave nothing at its `attempt`-th try, and was made again after `seconds`."""
+
+    attempt: int
+    message: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class StepState:
     """One step of a run. `text` grows while it streams; `output` is set when it is done.
 
-    `reused` is True when no call was made because the output was already known. Times are Unix seconds.
+    `reused` is True when no call was made because the output was already known. `reasoning` is what a model
+    thought apart from its answer. `stand_in` is the worker that answers in the place of the step's own, for
+    the reason in `stand_in_reason`. `inner` are the rounds of a step that a Conductor does by a workflow of
+    its own. Times are Unix seconds.
     """
 
     status: StepStatus = "waiting"
     text: str = ""
+    reasoning: str = ""
+    retries: tuple[Retry, ...] = ()
+    stand_in: str | None = None
+    stand_in_reason: str | None = None
+    inner: tuple[RunState, ...] = ()
     output: Output | None = None
     reused: bool = False
     worker_kind: WorkerKind | None = None
@@ -74,13 +100,26 @@ class StepState:
 
 @dataclass(frozen=True, slots=True)
 class RunState:
-    """A run so far. `workflow` is None until the run itself started; `report` until a plan was read."""
+    """A run so far. `workflow` is None until the run itself started; `report` until a plan was read.
+
+    `round` counts from 1; `previous` is what the steps of the round before answered. `kept_reason` is why the
+    Conductor returned the previous answer as it is. `crossing` says which limit of the `budget` was crossed.
+    """
 
     run: str = ""
     query: str = ""
     parent: str | None = None
+    round: int = 1
+    attempt: int = 1
+    previous: tuple[SeenResponse, ...] = ()
+    budget: Budget = Budget()
+    crossing: BudgetExceeded | None = None
     status: RunStatus = "running"
     planning_text: str = ""
+    planning_thought: str = ""
+    planning_retries: tuple[Retry, ...] = ()
+    planning_usage: Usage = NOTHING_USED
+    kept_reason: str | None = None
     report: PlanReport | None = None
     planning_failure: str | None = None
     workflow: Workflow | None = None
@@ -101,7 +140,22 @@ class RunState:
     def usage(self) -> Usage:
         """Tokens of the calls that ended; reused steps cost nothing; unknown makes the sum unknown."""
         called = [step.usage for step in self.steps if step.started_at is not None and step.done]
-        return sum(called, Usage(prompt_tokens=0, completion_tokens=0))
+        return sum(called, NOTHING_USED)
+
+    @property
+    def known_usage(self) -> Usage:
+        """What is known to be used, also inside of steps that still run: a lower bound of `usage`."""
+        return sum((_known(step) for step in self.steps), _counted(self.planning_usage))
+
+    @property
+    def calls(self) -> int:
+        """Requests made to workers and, inside of steps, to Conductors; retries of one request count once."""
+        planned = 1 if self.report is not None or self.planning_failure else 0
+        return planned + sum(
+            sum(inner.calls for inner in step.inner) if step.inner else 1
+            for step in self.steps
+            if step.started_at is not None
+        )
 
     @property
     def seconds(self) -> float | None:
@@ -109,6 +163,22 @@ class RunState:
         if self.started_at is None or self.finished_at is None:
             return None
         return self.finished_at - self.started_at
+
+
+def _counted(usage: Usage) -> Usage:
+    return Usage(
+        prompt_tokens=usage.prompt_tokens or 0,
+        completion_tokens=usage.completion_tokens or 0,
+        cost=usage.cost or 0.0,
+    )
+
+
+def _known(step: StepState) -> Usage:
+    if step.reused:
+        return NOTHING_USED
+    if step.inner:
+        return sum((inner.known_usage for inner in step.inner), NOTHING_USED)
+    return _counted(step.usage)
 
 
 class _Place(TypedDict):
@@ -134,6 +204,10 @@ def advance(state: RunState, event: Event) -> RunState:
             | StepFailed()
             | StepBlocked()
             | StepCancelled()
+            | StepThought()
+            | StepRetried()
+            | StepFellBack()
+            | StepInner()
         ):
             if not 0 <= event.step < len(state.steps):
                 raise ValueError(
@@ -143,11 +217,30 @@ def advance(state: RunState, event: Event) -> RunState:
             steps = (*state.steps[: event.step], step, *state.steps[event.step + 1 :])
             return replace(state, **place, steps=steps)
         case PlanningStarted():
-            return replace(state, **place, query=event.query, started_at=event.at)
+            return replace(
+                state,
+                **place,
+                query=event.query,
+                round=event.round,
+                attempt=event.attempt,
+                started_at=event.at,
+            )
         case PlanningDelta():
             return replace(state, **place, planning_text=state.planning_text + event.text)
+        case PlanningThought():
+            return replace(state, **place, planning_thought=state.planning_thought + event.text)
+        case PlanningRetried():
+            return replace(state, **place, planning_retries=(*state.planning_retries, _retry(event)))
         case WorkflowPlanned() | PlanRejected():
-            return replace(state, **place, report=event.report)
+            return replace(state, **place, report=event.report, planning_usage=event.usage)
+        case AnswerKept():
+            return replace(
+                state,
+                **place,
+                report=event.report,
+                planning_usage=event.usage,
+                kept_reason=event.reason,
+            )
         case PlanningFailed():
             return replace(state, **place, planning_failure=event.message)
         case RunStarted():
@@ -157,27 +250,59 @@ def advance(state: RunState, event: Event) -> RunState:
                 query=event.query,
                 parent=event.parent,
                 workflow=event.workflow,
+                round=event.round,
+                previous=event.previous,
+                budget=event.budget,
                 steps=tuple(StepState() for _ in event.workflow.steps),
                 started_at=event.at if state.started_at is None else state.started_at,
             )
+        case BudgetExceeded():
+            return replace(state, **place, crossing=event)
         case RunFinished():
             return _finished(state, event)
         case _:
             assert_never(event)
 
 
-StepEvent = StepReused | StepStarted | StepDelta | StepFinished | StepFailed | StepBlocked | StepCancelled
+StepEvent = (
+    StepReused
+    | StepStarted
+    | StepDelta
+    | StepThought
+    | StepRetried
+    | StepFellBack
+    | StepInner
+    | StepFinished
+    | StepFailed
+    | StepBlocked
+    | StepCancelled
+)
 
 
 def _advance_step(step: StepState, event: StepEvent) -> StepState:
     match event:
         case StepDelta():
             return replace(step, text=step.text + event.text)
+        case StepThought():
+            return replace(step, reasoning=step.reasoning + event.text)
+        case StepRetried():
+            return replace(step, retries=(*step.retries, _retry(event)))
+        case StepFellBack():
+            return replace(
+                step,
+                worker_kind=event.worker_kind,
+                stand_in=event.worker,
+                stand_in_reason=event.message,
+            )
+        case StepInner():
+            return replace(step, inner=_advance_inner(step.inner, event.event))
         case StepReused():
             return replace(
                 step,
                 status="empty" if event.output.empty else "finished",
                 text=event.output.text,
+                reasoning=event.output.reasoning,
+                stand_in=event.output.worker if event.output.instead_of else None,
                 output=event.output,
                 reused=True,
                 worker_kind=event.output.worker_kind,
@@ -197,6 +322,7 @@ def _advance_step(step: StepState, event: StepEvent) -> StepState:
                 step,
                 status="empty" if event.output.empty else "finished",
                 text=event.output.text,
+                reasoning=event.output.reasoning,
                 output=event.output,
                 finished_at=event.at,
                 usage=event.output.usage,
@@ -211,6 +337,17 @@ def _advance_step(step: StepState, event: StepEvent) -> StepState:
             return replace(step, status="cancelled", finished_at=event.at, usage=event.usage)
         case _:
             assert_never(event)
+
+
+def _retry(event: StepRetried | PlanningRetried) -> Retry:
+    return Retry(attempt=event.attempt, message=event.message, seconds=event.seconds)
+
+
+def _advance_inner(rounds: tuple[RunState, ...], event: Event) -> tuple[RunState, ...]:
+    """A nested workflow's rounds; each begins with planning, also where that is asked for again."""
+    if isinstance(event, PlanningStarted) or not rounds:
+        return (*rounds, advance(RunState(), event))
+    return (*rounds[:-1], advance(rounds[-1], event))
 
 
 def _finished(state: RunState, event: RunFinished) -> RunState:

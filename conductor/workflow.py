@@ -28,11 +28,15 @@ Access = Annotated[tuple[int, ...], Field(description="0-based positions of earl
 
 
 class Step(Value):
-    """One piece of work. `access` holds 0-based positions of the earlier steps whose work it sees."""
+    """One piece of work. `access` holds 0-based positions of the earlier steps whose work it sees.
+
+    `sees_previous`: it also sees all steps of the round before, where its run is a later round.
+    """
 
     instruction: str
     worker: str
     access: Access = ()
+    sees_previous: bool = False
     sampling: Sampling = Sampling()
 
 
@@ -139,6 +143,10 @@ class Workflow(Value):
     def with_access(self, step: int, access: Iterable[int]) -> Workflow:
         """Let `step` read exactly the earlier steps in `access`."""
         return self._replace(step, access=tuple(sorted(set(access))))
+
+    def with_sight_of_previous(self, step: int, sees: bool) -> Workflow:
+        """Let `step` see the round before, or not."""
+        return self._replace(step, sees_previous=sees)
 
     def with_sampling(self, step: int, sampling: Sampling) -> Workflow:
         """Give `step` its own sampling parameters."""

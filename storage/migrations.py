@@ -89,6 +89,15 @@ MIGRATIONS: tuple[Migration, ...] = (
         "CREATE INDEX revisions_by_parent ON revisions (parent)",
         "CREATE INDEX runs_running ON runs (id) WHERE status = 'running'",
     ),
+    # Rounds, repeated attempts at a plan, and what a session asks of its Conductor.
+    (
+        "ALTER TABLE plans ADD COLUMN round INTEGER NOT NULL DEFAULT 1",
+        "ALTER TABLE plans ADD COLUMN attempt INTEGER NOT NULL DEFAULT 1",
+        "ALTER TABLE plans ADD COLUMN looks_back TEXT REFERENCES runs (id)",
+        "ALTER TABLE revisions ADD COLUMN looks_back TEXT REFERENCES runs (id)",
+        "ALTER TABLE runs ADD COLUMN round INTEGER NOT NULL DEFAULT 1",
+        "ALTER TABLE sessions ADD COLUMN settings TEXT",
+    ),
 )
 
 _VERSION = "schema_version"

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Literal
 
 from conductor.messages import Usage, Value
+from conductor.modes import Settings
 from conductor.output import WorkerKind
 from conductor.plan import PlanReport
 from conductor.plan_file import Origin
@@ -21,6 +22,7 @@ a run leaves the run's status."""
 
 class Session(Value):
     """A question and what became of it. `head` is the current revision's id, None before the first.
+    `settings` is what it asks of its Conductor, None where nothing was chosen.
 
     `updated_at` moves with plans, edits and the start and end of runs; not with names or deletion.
     """
@@ -33,6 +35,7 @@ class Session(Value):
     pool_label: str | None
     head: str | None
     deleted_at: float | None
+    settings: Settings | None = None
 
 
 class SessionSummary(Value):
@@ -50,7 +53,10 @@ class SessionSummary(Value):
 
 
 class Plan(Value):
-    """One answer of a Conductor, valid or not; `failure` says why there is no report."""
+    """One answer of a Conductor, valid or not; `failure` says why there is no report.
+
+    It is the `attempt`-th of that `round` (both from 1); from round 2 on it `looks_back` on a run.
+    """
 
     id: str
     session: str
@@ -61,10 +67,16 @@ class Plan(Value):
     failure: str | None
     usage: Usage
     seconds: float | None
+    round: int = 1
+    attempt: int = 1
+    looks_back: str | None = None
 
 
 class Revision(Value):
-    """One state of a session's workflow; `number` counts from 1, `parent` is what was edited."""
+    """One state of a session's workflow; `number` counts from 1, `parent` is what was edited.
+
+    `looks_back` is the run whose next round this is, None for a first round.
+    """
 
     id: str
     session: str
@@ -75,6 +87,7 @@ class Revision(Value):
     plan: str | None
     created_at: float
     workflow: Workflow
+    looks_back: str | None = None
 
 
 class RunRecord(Value):
@@ -90,3 +103,4 @@ class RunRecord(Value):
     answer: str | None
     owner: str
     pool_label: str | None
+    round: int = 1

@@ -43,11 +43,19 @@ def add_plan(
     failure: str | None,
     usage: Usage,
     seconds: float | None,
+    round: int,
+    attempt: int,
+    looks_back: str | None,
     now: float,
 ) -> Plan:
     """See `SessionStore.add_plan`."""
-    accepted = report is not None and report.ok
-    sessions.change(connection, session, updated_at=now, state="planned" if accepted else "rejected")
+    # A later round without a new workflow leaves the session with the answer that it has.
+    if report is not None and report.ok and not report.return_previous:
+        sessions.change(connection, session, updated_at=now, state="planned")
+    elif round == 1:
+        sessions.change(connection, session, updated_at=now, state="rejected")
+    else:
+        sessions.change(connection, session, updated_at=now)
     plan = sessions.new_id()
     connection.execute(
         PLANS.insert(),
@@ -62,6 +70,9 @@ def add_plan(
             "failure": failure,
             "usage": usage,
             "seconds": seconds,
+            "round": round,
+            "attempt": attempt,
+            "looks_back": looks_back,
         },
     )
     return find_plan(connection, plan)
@@ -114,10 +125,15 @@ def add_revision(
     if current is not None and expected not in (None, current.id):
         raise _conflict(current)
     under = parent or (None if current is None else current.id)
+    looks_back = None
     if under is not None:
-        check_belongs(session, revision=find_revision(connection, under))
+        edited = find_revision(connection, under)
+        check_belongs(session, revision=edited)
+        looks_back = edited.looks_back
     if plan is not None:
-        check_belongs(session, plan=find_plan(connection, plan))
+        written = find_plan(connection, plan)
+        check_belongs(session, plan=written)
+        looks_back = written.looks_back
     revision = sessions.new_id()
     connection.execute(
         REVISIONS.insert(),
@@ -133,6 +149,7 @@ def add_revision(
             "workflow": workflow,
             "topology": workflow.topology,
             "steps": len(workflow),
+            "looks_back": looks_back,
         },
     )
     sessions.change(connection, session, head=revision)

@@ -75,6 +75,7 @@ def start(
     revision: str,
     parent: str | None,
     pool_label: str | None,
+    round: int,
     now: float,
 ) -> RunRecord:
     """See `SessionStore.start_run`."""
@@ -96,6 +97,7 @@ def start(
             "started_at": now,
             "owner": this_process(),
             "pool_label": pool_label,
+            "round": round,
         },
     )
     return find(connection, run)

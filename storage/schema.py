@@ -14,6 +14,7 @@ from sqlalchemy.types import TypeDecorator
 
 from conductor.events import EVENT
 from conductor.messages import Usage
+from conductor.modes import Settings
 from conductor.output import Output
 from conductor.plan import PlanReport
 from conductor.workflow import Workflow
@@ -71,6 +72,7 @@ SESSIONS = Table(
     Column("head", PlainText),
     Column("state", PlainText, nullable=False),
     Column("deleted_at", Double),
+    Column("settings", Json(TypeAdapter(Settings))),
 )
 
 PLANS = Table(
@@ -86,6 +88,9 @@ PLANS = Table(
     Column("failure", PlainText),
     Column("usage", Json(TypeAdapter(Usage)), nullable=False),
     Column("seconds", Double),
+    Column("round", Integer, nullable=False),
+    Column("attempt", Integer, nullable=False),
+    Column("looks_back", PlainText, ForeignKey("runs.id")),
 )
 
 REVISIONS = Table(
@@ -103,6 +108,7 @@ REVISIONS = Table(
     # Kept beside the workflow, so that a list of sessions reads no workflow.
     Column("topology", PlainText, nullable=False),
     Column("steps", Integer, nullable=False),
+    Column("looks_back", PlainText, ForeignKey("runs.id")),
 )
 
 RUNS = Table(
@@ -119,6 +125,7 @@ RUNS = Table(
     Column("answer", PlainText),
     Column("owner", PlainText, nullable=False),
     Column("pool_label", PlainText),
+    Column("round", Integer, nullable=False),
 )
 
 EVENTS = Table(

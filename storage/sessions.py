@@ -10,6 +10,7 @@ from sqlalchemy import ColumnElement, Connection, RowMapping, and_, exists, func
 
 from conductor.errors import StorageError
 from conductor.messages import Value
+from conductor.modes import Settings
 from storage.records import Session, SessionSummary
 from storage.schema import REVISIONS, RUNS, SESSIONS
 
@@ -83,6 +84,12 @@ def change(connection: Connection, session: str, **columns: Any) -> None:
 def rename(connection: Connection, session: str, title: str) -> Session:
     """See `SessionStore.rename_session`."""
     change(connection, session, title=_title(title, query=find(connection, session).query))
+    return find(connection, session)
+
+
+def set_settings(connection: Connection, session: str, settings: Settings) -> Session:
+    """See `SessionStore.set_settings`."""
+    change(connection, session, settings=settings)
     return find(connection, session)
 
 

@@ -19,6 +19,7 @@ from sqlalchemy import Connection
 from conductor.errors import StorageError
 from conductor.events import Event, RunFinished
 from conductor.messages import Usage
+from conductor.modes import Settings
 from conductor.output import Output, WorkerKind
 from conductor.plan import PlanReport
 from conductor.plan_file import Origin
@@ -128,6 +129,10 @@ class SessionStore:
         """Put a deleted session back where it was."""
         return self._write(sessions.set_deleted, session, at=None)
 
+    def set_settings(self, session: str, settings: Settings) -> Session:
+        """Keep what the session asks of its Conductor from now on."""
+        return self._write(sessions.set_settings, session, settings)
+
     # -- plans -----------------------------------------------------------------------------------
 
     def add_plan(
@@ -140,8 +145,14 @@ class SessionStore:
         failure: str | None = None,
         usage: Usage,
         seconds: float | None = None,
+        round: int = 1,
+        attempt: int = 1,
+        looks_back: str | None = None,
     ) -> Plan:
-        """Keep what a Conductor answered, valid or not; `failure` says why there is no report."""
+        """Keep what a Conductor answered, valid or not; `failure` says why there is no report.
+
+        From round 2 on it `looks_back` on the run before, as do the revisions made of it.
+        """
         return self._write(
             revisions.add_plan,
             session,
@@ -151,6 +162,9 @@ class SessionStore:
             failure=failure,
             usage=usage,
             seconds=seconds,
+            round=round,
+            attempt=attempt,
+            looks_back=looks_back,
             now=self._clock(),
         )
 
@@ -230,6 +244,7 @@ class SessionStore:
         revision: str,
         parent: str | None = None,
         pool_label: str | None = None,
+        round: int = 1,
     ) -> RunRecord:
         """Say that this process now runs `revision` under the id `run`; `append` its events next.
 
@@ -248,6 +263,7 @@ class SessionStore:
                 revision=revision,
                 parent=parent,
                 pool_label=pool_label,
+                round=round,
                 now=now,
             )
 

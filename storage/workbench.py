@@ -7,46 +7,50 @@ method returns; a run's events are written behind it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from uuid import uuid4
 
-from conductor.background import Background, LiveRun
-from conductor.engine.assignment import Assignment
-from conductor.engine.run import WorkflowRun
+from conductor.background import Background, LivePlan, LiveRun
 from conductor.engine.schedule import BlastRadius, blast_radius
 from conductor.errors import FormatError, PlanError, WorkflowError
-from conductor.events import Event, PlanningFailed, PlanRejected, WorkflowPlanned
-from conductor.messages import Usage
+from conductor.modes import MAX_ROUNDS, Settings
+from conductor.orchestrate import plan_request
 from conductor.plan_file import read_plan, write_plan
-from conductor.planner.conductor import MAX_PLANNED_STEPS, Conductor, PlanRequest
-from conductor.planner.planner import check_query, plan
+from conductor.planner.conductor import Conductor
+from conductor.planner.planner import check_query
 from conductor.run_state import RunState
 from conductor.workers.pool import Pool
 from conductor.workflow import Workflow
+from storage.conducting import Call, Conducting, Listener
 from storage.records import Plan, Revision, RunRecord, Session
 from storage.store import SessionStore
 
 FOLDED_RUNS = 64
 """Ended runs whose state is kept in memory; a page asks for the same ones again and again."""
 
-Listener = Callable[[Event], None]
-
 
 @dataclass(frozen=True)
 class Workbench:
-    """One pool, one Conductor, one store, and the runs under way."""
+    """One pool, one Conductor, one store, and what goes on in its sessions."""
 
     store: SessionStore
     background: Background
     pool: Pool
     conductor: Conductor
+    conducting: Conducting
     _folded: dict[str, RunState] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def over(cls, store: SessionStore, *, pool: Pool, conductor: Conductor) -> Workbench:
-        """A workbench with its own background loop."""
-        return cls(store=store, background=Background(store), pool=pool, conductor=conductor)
+    def over(cls, store: SessionStore, *, pool: Pool, conductor: Conductor, nests: bool = False) -> Workbench:
+        """A workbench with its own background loop; `nests`: the Conductor is one of the workers."""
+        background = Background(store)
+        conducting = Conducting(store, background, pool=pool, conductor=conductor, nests=nests)
+        return cls(
+            store=store,
+            background=background,
+            pool=conducting.pool(),
+            conductor=conductor,
+            conducting=conducting,
+        )
 
     def close(self) -> None:
         """Stop what runs and close the store."""
@@ -55,58 +59,93 @@ class Workbench:
 
     # -- plans -----------------------------------------------------------------------------------
 
-    def ask(self, query: str) -> Session:
+    def ask(self, query: str, *, settings: Settings | None = None) -> Session:
         """A new session for a query. Raises `QueryError` when it is empty or too long."""
-        return self.store.create_session(check_query(query), pool_label=self.pool.label)
+        session = self.store.create_session(check_query(query), pool_label=self.pool.label)
+        return session if settings is None else self.store.set_settings(session.id, settings)
 
-    def plan(
-        self, session: str, *, max_steps: int = MAX_PLANNED_STEPS, listen: Listener | None = None
-    ) -> Plan:
-        """Ask the Conductor for a workflow; a valid one becomes the session's newest revision."""
-        request = PlanRequest(
-            query=self.store.session(session).query,
-            workers=tuple(self.pool.cards.values()),
-            max_steps=max_steps,
-        )
-        end = self.background.wait(self._planning(request, listen))
-        kept = self._keep_plan(session, end)
-        if kept.report is not None and kept.report.workflow is not None:
-            self.store.add_revision(
-                session, kept.report.workflow, origin="conductor", note="Planned", plan=kept.id
-            )
+    def settings(self, session: str) -> Settings:
+        """What the session asks of its Conductor."""
+        return self.store.session(session).settings or Settings()
+
+    def plan(self, session: str, *, listen: Listener | None = None) -> Plan:
+        """Ask the Conductor for a workflow and wait; an invalid plan is asked for again, with its reasons.
+
+        The last answer; a valid one is the session's newest revision.
+        """
+        self.conducting.begin_plan(self._first_call(session, self.settings(session), listen), then_run=False)
+        self.conducting.wait(session)
+        kept = self.store.latest_plan(session)
+        if kept is None:
+            raise PlanError(f"{self.conductor.card.name} ended without a plan or a reason; ask again.")
         return kept
 
-    def _keep_plan(self, session: str, end: WorkflowPlanned | PlanRejected | PlanningFailed) -> Plan:
-        card = self.conductor.card
-        if isinstance(end, PlanningFailed):
-            return self.store.add_plan(
-                session,
-                planner=card.name,
-                planner_kind=card.kind,
-                report=None,
-                failure=end.message,
-                usage=Usage(),
-                seconds=None,
-            )
-        return self.store.add_plan(
-            session,
-            planner=card.name,
-            planner_kind=card.kind,
-            report=end.report,
-            failure=None,
-            usage=end.usage,
-            seconds=end.seconds,
-        )
+    def begin_plan(self, session: str, *, then_run: bool = False) -> LivePlan:
+        """Ask the Conductor once, and run what it plans when `then_run`; returns at once.
 
-    async def _planning(
-        self, request: PlanRequest, listen: Listener | None
-    ) -> WorkflowPlanned | PlanRejected | PlanningFailed:
-        async for event in plan(request, conductor=self.conductor, run=new_id()):
-            if listen is not None:
-                listen(event)
-            if isinstance(event, WorkflowPlanned | PlanRejected | PlanningFailed):
-                return event
-        raise PlanError(f"{self.conductor.card.name} ended without a plan or a reason; ask again.")
+        An invalid plan is for a person to judge: `ask_again` sends its reasons back.
+        """
+        settings = self.settings(session).model_copy(update={"attempts": 1})
+        return self.conducting.begin_plan(self._first_call(session, settings, None), then_run=then_run)
+
+    def ask_again(self, session: str) -> LivePlan:
+        """Send the reasons why the newest plans are invalid back to the Conductor; returns at once.
+
+        Raises `PlanError` when the newest plan is valid, or was asked for as often as the settings allow.
+        """
+        rejected = self.rejected(session)
+        settings = self.settings(session)
+        if not rejected:
+            raise PlanError("The newest plan is not an invalid one; plan the query anew instead.")
+        if len(rejected) >= settings.attempts:
+            raise PlanError(
+                f"The Conductor was asked {len(rejected)} times; change the query, or edit a plan by hand."
+            )
+        last = rejected[-1]
+        before = self.state(self.store.run(last.looks_back)) if last.looks_back else None
+        request = plan_request(
+            self.store.session(session).query, pool=self.pool, settings=settings, after=before
+        ).model_copy(update={"rejected": tuple(plan.report for plan in rejected)})
+        call = Call(
+            session=session,
+            request=request,
+            settings=settings.model_copy(update={"attempts": 1}),
+            looks_back=last.looks_back,
+        )
+        return self.conducting.begin_plan(call, then_run=False)
+
+    def rejected(self, session: str) -> tuple[Plan, ...]:
+        """The newest round's newest attempts, where the last of them is invalid; oldest first."""
+        found: list[Plan] = []
+        for plan in reversed(self.store.plans(session)):
+            if plan.report is None or plan.report.ok or (found and plan.round != found[0].round):
+                break
+            found.append(plan)
+            if plan.attempt == 1:
+                break
+        return tuple(reversed(found))
+
+    def begin_round(self, session: str) -> LivePlan:
+        """Let the Conductor look at the newest run and plan another round, which then runs; returns at once.
+
+        Raises `WorkflowError` where there is no finished run, or `MAX_ROUNDS` were made.
+        """
+        last = self.store.latest_run(session)
+        state = None if last is None else self.state(last)
+        if state is None or state.status != "finished":
+            raise WorkflowError("Another round looks back on a finished run; run the workflow first.")
+        if state.round >= MAX_ROUNDS:
+            raise WorkflowError(f"This was round {state.round}; a query has at most {MAX_ROUNDS} rounds.")
+        settings = self.settings(session).model_copy(update={"attempts": 1, "rounds": state.round + 1})
+        request = plan_request(
+            self.store.session(session).query, pool=self.pool, settings=settings, after=state
+        )
+        call = Call(session=session, request=request, settings=settings, looks_back=state.run)
+        return self.conducting.begin_plan(call, then_run=True)
+
+    def _first_call(self, session: str, settings: Settings, listen: Listener | None) -> Call:
+        request = plan_request(self.store.session(session).query, pool=self.pool, settings=settings)
+        return Call(session=session, request=request, settings=settings, listen=listen)
 
     # -- revisions -------------------------------------------------------------------------------
 
@@ -166,29 +205,37 @@ class Workbench:
             self.store.outputs(session),
             query=self.store.session(session).query,
             pool=self.pool,
+            previous=self.conducting.previous(head),
         )
 
     def start(self, session: str, *, anew: bool = False, listen: Listener | None = None) -> LiveRun:
         """Run the current workflow, reusing known outputs unless `anew`; returns at once.
 
-        Raises `WorkflowError` when a step's worker is not in the pool or the session runs already.
+        Further rounds follow by themselves as the session's settings say. Raises `WorkflowError` when a
+        step's worker is not in the pool or the session runs already.
         """
-        head = self._required_head(session)
+        self._required_head(session)
         last = self.store.latest_run(session)
         if last is not None and self.state(last).live:
             raise WorkflowError("This session is running already; stop that run first.")
-        assignment = Assignment.of(head.workflow, query=self.store.session(session).query, pool=self.pool)
-        run = WorkflowRun(
-            assignment,
-            self.pool,
-            run=new_id(),
-            outputs={} if anew else self.store.outputs(session),
-            parent=last.id if last else None,
-        )
-        self.store.start_run(
-            run=run.run, session=session, revision=head.id, parent=run.parent, pool_label=self.pool.label
-        )
-        return self.background.start(run, listen)
+        return self.conducting.begin_run(session, settings=self.settings(session), anew=anew, listen=listen)
+
+    def stop(self, session: str) -> None:
+        """Stop what goes on in the session; what is done is kept."""
+        self.conducting.stop(session)
+        last = self.store.latest_run(session)
+        if last is not None:
+            self.background.cancel(last.id)
+
+    def rounds(self, session: str) -> tuple[tuple[Revision, RunState], ...]:
+        """The rounds before the current workflow's, oldest first: what was run and what came of it."""
+        before: list[tuple[Revision, RunState]] = []
+        head = self.store.head(session)
+        while head is not None and head.looks_back is not None:
+            run = self.store.run(head.looks_back)
+            head = self.store.revision(run.revision)
+            before.append((head, self.state(run)))
+        return tuple(reversed(before))
 
     def state(self, run: RunRecord) -> RunState:
         """A run's state, live or from the store: the same fold."""
@@ -222,7 +269,3 @@ class Workbench:
             raise WorkflowError("This session has no workflow yet; plan one first.")
         return head
 
-
-def new_id() -> str:
-    """A fresh id for a run or a planning attempt."""
-    return uuid4().hex[:16]

@@ -8,12 +8,17 @@ import pytest
 from pydantic import ValidationError
 from workflow_cases import workflow_of
 
+from conductor.budget import Budget
 from conductor.events import (
     EVENT,
+    AnswerKept,
+    BudgetExceeded,
     Event,
     PlanningDelta,
     PlanningFailed,
+    PlanningRetried,
     PlanningStarted,
+    PlanningThought,
     PlanRejected,
     RunFinished,
     RunStarted,
@@ -21,12 +26,16 @@ from conductor.events import (
     StepCancelled,
     StepDelta,
     StepFailed,
+    StepFellBack,
     StepFinished,
+    StepInner,
+    StepRetried,
     StepReused,
     StepStarted,
+    StepThought,
     WorkflowPlanned,
 )
-from conductor.messages import Message, Part, Request, Usage
+from conductor.messages import Message, Part, Request, SeenResponse, Usage
 from conductor.output import Output
 from conductor.planner.parse import parse
 
@@ -36,17 +45,36 @@ OUTPUT = Output(
 )
 STAMP = {"run": "r", "seq": 0, "at": 1.5}
 SPOKEN = "model_id: [0]\nsubtasks = ['do']\naccess_list = [[]]"
+EMPTY = "model_id = []\nsubtasks = []\naccess_list = []"
 
 EVENTS: list[Event] = [
     PlanningStarted(**STAMP, query="why?", planner="rules", planner_kind="offline"),
     PlanningDelta(**STAMP, text="so "),
     WorkflowPlanned(**STAMP, report=parse(SPOKEN, workers=["alpha"]), usage=Usage(), seconds=0.1),
     PlanRejected(**STAMP, report=parse("no", workers=["alpha"]), usage=Usage(prompt_tokens=1), seconds=0.1),
+    PlanningThought(**STAMP, text="hm"),
+    PlanningRetried(**STAMP, attempt=1, message="busy", seconds=0.5),
+    AnswerKept(
+        **STAMP, report=parse(EMPTY, workers=["alpha"], round=2), reason="good", usage=Usage(), seconds=0.1
+    ),
     PlanningFailed(**STAMP, message="gone"),
-    RunStarted(**STAMP, query="why?", workflow=workflow_of((), (0,)), parent="before"),
+    RunStarted(
+        **STAMP,
+        query="why?",
+        workflow=workflow_of((), (0,)),
+        parent="before",
+        round=2,
+        previous=(SeenResponse(step=0, worker="alpha", instruction="do", response="said", round=1),),
+        budget=Budget(tokens=9),
+    ),
     StepReused(**STAMP, step=0, output=OUTPUT, request=REQUEST),
     StepStarted(**STAMP, step=0, worker="alpha", worker_kind="simulated", fingerprint="f", request=REQUEST),
     StepDelta(**STAMP, step=0, text="wörd\u2028"),
+    StepThought(**STAMP, step=0, text="hm"),
+    StepRetried(**STAMP, step=0, attempt=1, message="busy", seconds=0.5),
+    StepFellBack(**STAMP, step=0, worker="beta", worker_kind="model", message="busy"),
+    StepInner(**STAMP, step=0, event=StepInner(**STAMP, step=1, event=PlanningDelta(**STAMP, text="so "))),
+    BudgetExceeded(**STAMP, limit="cost", used=0.2, allowed=0.1),
     StepFinished(**STAMP, step=0, output=OUTPUT),
     StepFailed(**STAMP, step=0, message="broke", usage=Usage(), seconds=0.1),
     StepBlocked(**STAMP, step=1, by=(0,)),
@@ -77,3 +105,15 @@ def test_an_event_reads_back_from_json(event: Event) -> None:
 def test_what_is_no_event_is_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(ValidationError):
         EVENT.validate_python(wrong)
+
+
+@pytest.mark.parametrize(
+    ("event", "words"),
+    [
+        (BudgetExceeded(**STAMP, limit="cost", used=0.21234, allowed=0.1), "$0.2123 of $0.1"),
+        (BudgetExceeded(**STAMP, limit="seconds", used=2.04, allowed=2), "2.0 of 2 seconds"),
+        (BudgetExceeded(**STAMP, limit="tokens", used=12345, allowed=10000), "12,345 of 10,000 tokens"),
+    ],
+)
+def test_a_crossed_budget_says_how_much_of_what(event: BudgetExceeded, words: str) -> None:
+    assert event.words == words

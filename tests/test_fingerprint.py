@@ -11,7 +11,14 @@ from conductor.messages import Sampling
 from conductor.workflow import Step
 
 STEP = Step(instruction="do", worker="alpha", access=(0,))
-BASE: dict[str, Any] = {"step": STEP, "identity": "alpha", "query": "why?", "seen": ["said"], "final": False}
+BASE: dict[str, Any] = {
+    "step": STEP,
+    "identity": "alpha",
+    "query": "why?",
+    "seen": ["said"],
+    "final": False,
+    "style": "steps-1",
+}
 
 
 def address(**changes: Any) -> str:
@@ -33,6 +40,8 @@ def address(**changes: Any) -> str:
         {"seen": []},
         {"final": True},
         {"style": "paper"},
+        {"previous": ["said"]},
+        {"seen": [], "previous": ["said"]},
     ],
 )
 def test_what_decides_the_answer_changes_the_address(change: dict[str, Any]) -> None:

@@ -32,6 +32,7 @@ def test_an_export_reads_back_as_it_was(
     workflow: Workflow, query: str | None, temperature: float | None
 ) -> None:
     workflow = workflow.with_sampling(0, Sampling(temperature=temperature))
+    workflow = workflow.with_sight_of_previous(workflow.final, temperature is None)
     text = write_plan(workflow, query=query, origin="conductor", workers=("alpha", "beta"), label="offline")
     read = read_plan(text.encode())
     assert (read.workflow, read.query, read.origin) == (workflow, query, "conductor")
@@ -54,6 +55,7 @@ def test_an_export_names_its_format_and_version_first() -> None:
         "instruction": "task 2",
         "worker": "alpha",
         "access": [0],
+        "sees_previous": False,
         "sampling": {"temperature": None, "max_tokens": None},
     }
 
@@ -89,6 +91,7 @@ def test_only_steps_are_required() -> None:
         (text_of(steps=[{**STEP, "sampling": {"temperature": 3}}]), "temperature' is wrong"),
         (text_of(steps=[{**STEP, "sampling": {"temperature": float("nan")}}]), "temperature' is wrong"),
         (text_of(steps=[{**STEP, "sampling": {"max_tokens": "9"}}]), "max_tokens' is wrong"),
+        (text_of(steps=[{**STEP, "sees_previous": 1}]), "'steps.0.sees_previous' is wrong"),
         (text_of(query=3), "'query' is wrong: it must be a text"),
         (text_of(origin="nobody"), "'origin' is wrong"),
         (second("0"), "'steps.1.access' is wrong: it must be a list"),

@@ -8,7 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any, get_args
 
-from conductor.commands.plan import described, positive, print_problems
+from conductor.commands.plan import described, print_problems
+from conductor.commands.settings import names, positive
 from conductor.commands.shapes import report_shape
 from conductor.errors import FormatError
 from conductor.plan import Dialect
@@ -20,7 +21,7 @@ def add_to(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
     """Register the command."""
     parser = commands.add_parser("parse", parents=parents, help="read a Conductor's completion")
     parser.add_argument("file", nargs="?", default="-", metavar="FILE", help="a file, or - for stdin")
-    parser.add_argument("--workers", required=True, type=_names, metavar="A,B,C", help="the numbered pool")
+    parser.add_argument("--workers", required=True, type=names, metavar="A,B,C", help="the numbered pool")
     parser.add_argument("--dialect", choices=get_args(Dialect), default="any")
     parser.add_argument("--max-steps", type=positive, default=MAX_PLANNED_STEPS, metavar="N")
     parser.add_argument("--round", type=positive, default=1, metavar="N")
@@ -57,10 +58,3 @@ def _text(name: str) -> str:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
         raise FormatError(f"{name} is not text in UTF-8.") from error
-
-
-def _names(text: str) -> list[str]:
-    names = [name.strip() for name in text.split(",")]
-    if not all(names):
-        raise argparse.ArgumentTypeError("give worker names separated by commas, none of them empty")
-    return names

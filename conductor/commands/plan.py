@@ -8,10 +8,10 @@ import sys
 from typing import Any
 
 from conductor.commands.opening import opened
+from conductor.commands.settings import add_settings, settings_of
 from conductor.commands.shapes import report_shape
 from conductor.errors import PlanError
 from conductor.plan import PlanReport
-from conductor.planner.conductor import MAX_PLANNED_STEPS
 from conductor.workflow import Workflow
 from storage import Plan
 
@@ -20,14 +20,14 @@ def add_to(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
     """Register the command."""
     parser = commands.add_parser("plan", parents=parents, help="write a workflow for a query")
     parser.add_argument("query", help="the question")
-    parser.add_argument("--max-steps", type=positive, default=MAX_PLANNED_STEPS, metavar="N")
+    add_settings(parser)
     parser.set_defaults(command=_plan)
 
 
 def _plan(options: argparse.Namespace) -> int:
     with opened(options) as workbench:
-        session = workbench.ask(options.query)
-        report = report_of(workbench.plan(session.id, max_steps=options.max_steps))
+        session = workbench.ask(options.query, settings=settings_of(options, pool=workbench.pool))
+        report = report_of(workbench.plan(session.id))
         label = workbench.pool.label
     if options.json:
         shape = {"session": session.id, "label": label, **report_shape(report)}
@@ -61,11 +61,3 @@ def print_problems(report: PlanReport) -> None:
     """Why a plan is not valid, on stderr."""
     for problem in report.problems:
         print(f"conductor: {problem.message}", file=sys.stderr)
-
-
-def positive(text: str) -> int:
-    """An argument that is a whole number from 1 on."""
-    number = int(text) if text.isdecimal() else 0
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 on")
-    return number

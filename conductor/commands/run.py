@@ -8,22 +8,30 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from concurrent.futures import CancelledError
 from pathlib import Path
 from typing import Any, TextIO
 
-from conductor.background import LiveRun
 from conductor.commands.opening import opened
 from conductor.commands.plan import print_problems, report_of
+from conductor.commands.settings import add_settings, settings_of
 from conductor.commands.shapes import run_shape
 from conductor.errors import FormatError
 from conductor.events import (
     EVENT,
+    AnswerKept,
+    BudgetExceeded,
     Event,
+    PlanningRetried,
+    PlanRejected,
     RunStarted,
     StepBlocked,
     StepCancelled,
     StepFailed,
+    StepFellBack,
     StepFinished,
+    StepInner,
+    StepRetried,
     StepReused,
     StepStarted,
 )
@@ -37,6 +45,7 @@ _ENDS: dict[RunStatus, str] = {
     "failed": "the run failed",
     "cancelled": "the run was stopped",
     "interrupted": "the run was interrupted",
+    "over_budget": "the run was stopped at its budget",
 }
 
 _EXIT_CODES: dict[RunStatus, int] = {"finished": 0, "cancelled": 130}
@@ -47,6 +56,7 @@ def add_to(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser("run", parents=parents, help="answer a query, or run a workflow file")
     parser.add_argument("query", nargs="?", help="the question; with --workflow, in place of the file's own")
     parser.add_argument("--workflow", type=Path, metavar="FILE", help="run this exported workflow")
+    add_settings(parser)
     parser.add_argument("--events", action="store_true", help="print events as JSON lines as they happen")
     parser.set_defaults(command=_run, usage=parser.error)
 
@@ -60,21 +70,25 @@ def _run(options: argparse.Namespace) -> int:
         session = _planned(options, workbench)
         if session is None:
             return 1
-        live = workbench.start(session.id, listen=_listener(options))
-        _wait(workbench, live)
-        state = live.state
-        if live.unsaved:
-            print(f"conductor: not everything was kept: {live.unsaved}", file=sys.stderr)
-        _report(options, workbench, session=session, state=state)
+        workbench.start(session.id, listen=_listener(options))
+        _wait(workbench, session)
+        runs = [workbench.state(run) for run in reversed(workbench.store.runs(session.id))]
+        for run in workbench.store.runs(session.id):
+            if unsaved := workbench.unsaved(run):
+                print(f"conductor: not everything was kept: {unsaved}", file=sys.stderr)
+        state = next((run for run in reversed(runs) if run.status == "finished"), runs[-1])
+        _report(options, workbench, session=session, state=state, last=runs[-1])
     return _EXIT_CODES.get(state.status, 1)
 
 
 def _planned(options: argparse.Namespace, workbench: Workbench) -> Session | None:
     """A session with a workflow, None after saying why there is none."""
+    settings = settings_of(options, pool=workbench.pool)
     if options.workflow is not None:
-        return workbench.import_plan(_content(options.workflow), query=options.query)
-    session = workbench.ask(options.query)
-    report = report_of(workbench.plan(session.id, listen=_print_event if options.events else None))
+        session = workbench.import_plan(_content(options.workflow), query=options.query)
+        return workbench.store.set_settings(session.id, settings)
+    session = workbench.ask(options.query, settings=settings)
+    report = report_of(workbench.plan(session.id, listen=_listener(options)))
     print_problems(report)
     return session if report.ok else None
 
@@ -86,17 +100,20 @@ def _content(path: Path) -> bytes:
         raise FormatError(f"{path} cannot be read: {error.strerror}.") from error
 
 
-def _wait(workbench: Workbench, live: LiveRun) -> None:
-    """Wait for the end; the first interrupt stops the run and keeps what is done."""
+def _wait(workbench: Workbench, session: Session) -> None:
+    """Wait for the end of the last round; the first interrupt stops what goes on and keeps what is done."""
 
     def stop(*_: object) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
         print("stopping", file=sys.stderr)
-        workbench.background.cancel(live.state.run)
+        workbench.stop(session.id)
 
     previous = signal.signal(signal.SIGINT, stop)
     try:
-        live.done.wait()
+        workbench.conducting.wait(session.id)
+    except CancelledError:
+        # Planning of a later round was stopped; the round before has ended.
+        pass
     finally:
         signal.signal(signal.SIGINT, previous)
 
@@ -128,13 +145,26 @@ class _Progress:
         self._steps = 0
 
     def __call__(self, event: Event) -> None:
-        if isinstance(event, RunStarted):
-            self._steps = len(event.workflow)
-            return
-        said = _progress(event)
-        if said is not None:
-            step, words = said
-            _say(f"[{step + 1}/{self._steps}] {words}", sys.stderr)
+        match event:
+            case RunStarted():
+                self._steps = len(event.workflow)
+                if event.round > 1:
+                    _say(f"round {event.round}", sys.stderr)
+            case PlanRejected():
+                _say(
+                    "the plan is not valid: " + " ".join(p.message for p in event.report.problems), sys.stderr
+                )
+            case PlanningRetried():
+                _say(f"the Conductor is asked again in {event.seconds:.1f} s: {event.message}", sys.stderr)
+            case AnswerKept():
+                _say(f"the Conductor keeps the answer: {event.reason}", sys.stderr)
+            case BudgetExceeded():
+                _say(f"stopped at the budget: {event.words}", sys.stderr)
+            case _:
+                said = _progress(event)
+                if said is not None:
+                    step, words = said
+                    _say(f"[{step + 1}/{self._steps}] {words}", sys.stderr)
 
 
 def _progress(event: Event) -> tuple[int, str] | None:
@@ -147,6 +177,13 @@ def _progress(event: Event) -> tuple[int, str] | None:
             return event.step, f"{event.output.worker}'s output is reused"
         case StepFailed():
             return event.step, f"failed: {event.message}"
+        case StepRetried():
+            return event.step, f"is asked again in {event.seconds:.1f} s: {event.message}"
+        case StepFellBack():
+            return event.step, f"{event.worker} stands in: {event.message}"
+        case StepInner():
+            inside = _progress(event.event)
+            return None if inside is None else (event.step, f"inside, step {inside[0] + 1}: {inside[1]}")
         case StepBlocked():
             return event.step, "does not run, because a step it reads failed"
         case StepCancelled():
@@ -155,7 +192,9 @@ def _progress(event: Event) -> tuple[int, str] | None:
             return None
 
 
-def _report(options: argparse.Namespace, workbench: Workbench, *, session: Session, state: RunState) -> None:
+def _report(
+    options: argparse.Namespace, workbench: Workbench, *, session: Session, state: RunState, last: RunState
+) -> None:
     label = workbench.pool.label
     if options.events:
         return
@@ -168,5 +207,10 @@ def _report(options: argparse.Namespace, workbench: Workbench, *, session: Sessi
         print(f"conductor: {_ENDS[state.status]}; there is no answer.", file=sys.stderr)
     if state.warning:
         print(f"conductor: {state.warning}", file=sys.stderr)
+    if last is not state:
+        print(
+            f"conductor: in round {last.round} {_ENDS[last.status]}; this is an earlier answer.",
+            file=sys.stderr,
+        )
     if label:
         print(f"({label})", file=sys.stderr)

@@ -57,6 +57,24 @@ def usage_shape(usage: Usage) -> Shape:
     return {**usage.model_dump(mode="json"), "total_tokens": usage.total}
 
 
+def _inner_shape(state: RunState) -> Shape:
+    """One round of a workflow inside a step."""
+    steps = state.workflow.steps if state.workflow else ()
+    return {
+        "status": state.status,
+        "answer": state.answer,
+        "steps": [
+            {
+                "worker": step.worker,
+                "instruction": step.instruction,
+                "status": done.status,
+                "output": done.text,
+            }
+            for step, done in zip(steps, state.steps, strict=True)
+        ],
+    }
+
+
 def run_shape(state: RunState, *, session: str, label: str | None, names: Sequence[str]) -> Shape:
     """What `run --json` prints: the answer first, then where to find the rest."""
     assert state.workflow is not None, "a run that started has a workflow"
@@ -65,9 +83,13 @@ def run_shape(state: RunState, *, session: str, label: str | None, names: Sequen
             "index": index,
             "worker": step.worker,
             "worker_kind": done.worker_kind,
+            "stand_in": done.stand_in,
             "status": "reused" if done.reused else done.status,
             "output": done.output.text if done.output else None,
+            "reasoning": done.reasoning or None,
             "error": done.message,
+            "retries": len(done.retries),
+            "rounds_inside": [_inner_shape(inner) for inner in done.inner],
             "usage": usage_shape(done.usage),
             "seconds": done.seconds,
         }
@@ -81,6 +103,9 @@ def run_shape(state: RunState, *, session: str, label: str | None, names: Sequen
         "session": session,
         "run": state.run,
         "status": state.status,
+        "round": state.round,
+        "calls": state.calls,
+        "budget_crossed": None if state.crossing is None else state.crossing.limit,
         "workflow": pool_workflow_shape(state.workflow, names),
         "steps": steps,
         "usage": usage_shape(state.usage),

@@ -10,15 +10,18 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import aclosing
 from typing import TypedDict
 
+from conductor.budget import Budget
 from conductor.engine.assignment import Assignment
 from conductor.engine.deltas import DeltaBatch
+from conductor.engine.meter import Crossing, Meter
 from conductor.engine.schedule import Schedule
 from conductor.errors import WorkerError
 from conductor.events import (
+    BudgetExceeded,
     Event,
     RunFinished,
     RunOutcome,
@@ -27,14 +30,18 @@ from conductor.events import (
     StepCancelled,
     StepDelta,
     StepFailed,
+    StepFellBack,
     StepFinished,
+    StepInner,
+    StepRetried,
     StepReused,
     StepStarted,
+    StepThought,
 )
-from conductor.messages import Completion, Request, Usage
+from conductor.messages import Completion, Delta, Request, Retried, Thought, Usage
 from conductor.output import Output
 from conductor.workers.pool import Pool
-from conductor.workers.protocol import Worker
+from conductor.workers.protocol import FellBack, Inner, Worker, WorkerCard
 
 GRACE_SECONDS = 0.5
 """How long a cancelled worker may take to let go before the run ends without it."""
@@ -51,8 +58,9 @@ class _Stamp(TypedDict):
 class WorkflowRun:
     """A run that has not started. `events()` starts it and may be iterated once.
 
-    `outputs` are known outputs by fingerprint: a step whose fingerprint is there is reused. All
-    methods belong to one event loop.
+    `outputs` are known outputs by fingerprint: a step whose fingerprint is there is reused. `meter` counts
+    what is spent, together with all that shares it; without one nothing is limited. `round` counts from 1.
+    All methods belong to one event loop.
     """
 
     def __init__(
@@ -63,9 +71,13 @@ class WorkflowRun:
         run: str,
         outputs: Mapping[str, Output] | None = None,
         parent: str | None = None,
+        round: int = 1,
+        meter: Meter | None = None,
     ) -> None:
         self.run = run
         self.parent = parent
+        self.round = round
+        self._meter = meter or Meter(Budget())
         self._assignment = assignment
         self._workflow = assignment.workflow
         self._pool = pool
@@ -75,6 +87,8 @@ class WorkflowRun:
         self._lost: dict[int, str] = {}
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self._started_at: dict[int, float] = {}
+        self._answering: dict[int, WorkerCard] = {}
+        self._crossing: Crossing | None = None
         self._queue: deque[Event] = deque()
         self._wake = asyncio.Event()
         self._seq = -1
@@ -83,13 +97,22 @@ class WorkflowRun:
         # Monotonic between events, and still Unix time.
         self._epoch = time.time() - time.perf_counter()
 
-    async def events(self) -> AsyncIterator[Event]:
+    async def events(self) -> AsyncGenerator[Event, None]:
         """Run; yield what happens. Closing the iterator stops the run without further events."""
         self._emit(
             RunStarted(
-                **self._stamp(), query=self._assignment.query, workflow=self._workflow, parent=self.parent
+                **self._stamp(),
+                query=self._assignment.query,
+                workflow=self._workflow,
+                parent=self.parent,
+                round=self.round,
+                previous=self._assignment.previous,
+                budget=self._meter.budget,
             )
         )
+        watched = self._meter.watch(self._over_budget)
+        left = self._meter.seconds_left
+        clock = None if left is None else asyncio.get_running_loop().call_later(left, self._meter.check)
         self._launch(self._schedule.initial())
         try:
             while True:
@@ -101,16 +124,35 @@ class WorkflowRun:
                 await self._wake.wait()
         finally:
             self._over = True
+            watched()
+            if clock is not None:
+                clock.cancel()
             for task in self._tasks.values():
                 task.cancel()
 
     def cancel(self) -> None:
         """Stop: running steps are cancelled, finished ones kept; the run is over within a second."""
-        if self._cancelled or self._over:
+        if not self._cancelled and not self._over:
+            self._stop(self._tasks)
+
+    def _over_budget(self, crossing: Crossing) -> None:
+        """Say which limit it was, and stop as `cancel` does."""
+        if self._crossing is not None or self._over:
             return
+        self._crossing = crossing
+        self._emit(
+            BudgetExceeded(
+                **self._stamp(), limit=crossing.limit, used=crossing.used, allowed=crossing.allowed
+            )
+        )
+        if not self._cancelled:
+            # A workflow inside is told of the crossing as well, and ends by itself with all it has to say.
+            self._stop(step for step in self._tasks if not self._answering[step].nested)
+
+    def _stop(self, steps: Iterable[int]) -> None:
         self._cancelled = True
-        for task in self._tasks.values():
-            task.cancel()
+        for step in tuple(steps):
+            self._tasks[step].cancel()
         asyncio.get_running_loop().call_later(GRACE_SECONDS, self._abandon)
 
     # -- steps ---------------------------------------------------------------------------------
@@ -127,7 +169,9 @@ class WorkflowRun:
             )
             known = self._known.get(address)
             if known is None:
-                self._start(step, worker, address=address, request=request)
+                # A Conductor's calls are counted where it makes them.
+                if worker.card.nested or self._meter.admit():
+                    self._start(step, worker, address=address, request=request)
             else:
                 self._emit(StepReused(**self._stamp(), step=step, output=known, request=request))
                 self._outputs[step] = known
@@ -144,6 +188,7 @@ class WorkflowRun:
             request=request,
         )
         self._started_at[step] = event.at
+        self._answering[step] = worker.card
         self._emit(event)
         self._tasks[step] = asyncio.create_task(self._ask(step, worker, address=address, request=request))
 
@@ -157,7 +202,11 @@ class WorkflowRun:
                 # Nobody stopped this run: something inside the worker was cancelled.
                 self._step_failed(step, f"{worker.card.name} broke off its answer; run the step again.")
         except WorkerError as error:
-            self._step_failed(step, str(error))
+            # What a stopped workflow inside gives up on is stopped, too.
+            if self._cancelled:
+                self._step_cancelled(step)
+            else:
+                self._step_failed(step, str(error))
         except Exception as error:  # noqa: BLE001 - a worker is foreign code; its fault is its step's only
             _log.exception("worker %s broke in run %s", worker.card.name, self.run)
             self._step_failed(
@@ -169,36 +218,62 @@ class WorkflowRun:
             self._step_finished(step, worker, address=address, completion=completion)
 
     async def _completion(self, step: int, worker: Worker, request: Request) -> Completion:
-        deltas = DeltaBatch(lambda text: self._emit_delta(step, text))
+        deltas = DeltaBatch(lambda text: self._emit_text(StepDelta, step, text))
+        thoughts = DeltaBatch(lambda text: self._emit_text(StepThought, step, text))
         try:
             # A plain async iterator has no aclose; every worker of ours is a generator and must be closed.
             async with aclosing(worker.stream(request)) as stream:  # type: ignore[type-var]
                 async for item in stream:
-                    if isinstance(item, Completion):
+                    if isinstance(item, Delta):
+                        deltas.add(item.text)
+                    elif isinstance(item, Completion):
                         return item
-                    deltas.add(item.text)
+                    elif isinstance(item, Thought):
+                        thoughts.add(item.text)
+                    else:
+                        self._note(step, item)
         finally:
+            thoughts.flush()
             deltas.flush()
         raise WorkerError(f"{worker.card.name} stopped without ending its answer; run the step again.")
+
+    def _note(self, step: int, item: Retried | FellBack | Inner) -> None:
+        """Say what happened on a worker's side."""
+        if self._over:
+            return
+        match item:
+            case Retried():
+                event: Event = StepRetried(**self._stamp(), step=step, **dict(item))
+            case FellBack():
+                self._answering[step] = self._pool[item.worker].card
+                event = StepFellBack(**self._stamp(), step=step, **dict(item))
+            case Inner():
+                event = StepInner(**self._stamp(), step=step, event=item.event)
+        self._emit(event)
 
     def _step_finished(self, step: int, worker: Worker, *, address: str, completion: Completion) -> None:
         if self._over:
             return
         stamp = self._stamp()
+        answering = self._answering[step]
         output = Output(
             fingerprint=address,
             text=completion.text,
-            worker=worker.card.name,
-            worker_kind=worker.card.kind,
+            reasoning=completion.reasoning,
+            worker=answering.name,
+            worker_kind=answering.kind,
             usage=completion.usage,
             seconds=stamp["at"] - self._started_at[step],
             finish_reason=completion.finish_reason,
+            instead_of=None if answering is worker.card else worker.card.name,
             run=self.run,
             step=step,
         )
         self._emit(StepFinished(**stamp, step=step, output=output))
         self._outputs[step] = output
         del self._tasks[step]
+        if not worker.card.nested:
+            self._meter.add(completion.usage)
         self._launch(self._schedule.done(step))
 
     def _step_failed(self, step: int, message: str) -> None:
@@ -241,7 +316,7 @@ class WorkflowRun:
         final = self._workflow.final
         outcome: RunOutcome = "finished" if final in self._outputs else "failed"
         if self._cancelled and final not in self._outputs:
-            outcome = "cancelled"
+            outcome = "cancelled" if self._crossing is None else "over_budget"
         answer_step, warning = self._answer_step()
         self._emit(
             RunFinished(
@@ -279,6 +354,6 @@ class WorkflowRun:
         self._queue.append(event)
         self._wake.set()
 
-    def _emit_delta(self, step: int, text: str) -> None:
+    def _emit_text(self, kind: type[StepDelta | StepThought], step: int, text: str) -> None:
         if not self._over:
-            self._emit(StepDelta(**self._stamp(), step=step, text=text))
+            self._emit(kind(**self._stamp(), step=step, text=text))

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from conductor.engine.assignment import Assignment
+from conductor.messages import SeenResponse
 from conductor.output import Output
 from conductor.workers.pool import Pool
 from conductor.workflow import Workflow
@@ -57,13 +58,22 @@ class BlastRadius:
 
 
 def blast_radius(
-    old: Workflow | None, new: Workflow, outputs: Mapping[str, Output], *, query: str, pool: Pool
+    old: Workflow | None,
+    new: Workflow,
+    outputs: Mapping[str, Output],
+    *,
+    query: str,
+    pool: Pool,
+    previous: tuple[SeenResponse, ...] = (),
 ) -> BlastRadius:
     """What running `new` will do, given outputs by fingerprint; `old` is the workflow last run.
 
+    `previous` is what the steps of the round before answered.
+
+
     Raises `WorkflowError` when a step names a worker that the pool does not have.
     """
-    assignment = Assignment.of(new, query=query, pool=pool)
+    assignment = Assignment.of(new, query=query, pool=pool, previous=previous)
     known: dict[int, Output] = {}
     runs: set[int] = set()
     spared: set[int] = set()

@@ -25,9 +25,13 @@ _LEGAL: dict[Dialect, str] = {
 
 @dataclass(slots=True)
 class Meaning:
-    """An entry understood: 0-based positions, what was repaired, and why it is not legal (if so)."""
+    """An entry understood: 0-based positions, what was repaired, and why it is not legal (if so).
+
+    `everything`: the entry says "all", which in a later round means the round before as well.
+    """
 
     access: tuple[int, ...] = ()
+    everything: bool = False
     repairs: list[Repair] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
@@ -103,6 +107,7 @@ def _everything(item: Literal, place: Place, meaning: Meaning, dialect: Dialect)
         return ()
     if isinstance(item, Word):
         meaning.repairs.append(repair("bare-word", f'{item.value} was read as "all"', item.span))
+    meaning.everything = True
     return range(place.step)
 
 

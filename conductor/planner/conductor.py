@@ -8,20 +8,31 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Protocol
 
-from conductor.messages import Completion, Delta, Value
-from conductor.plan import Dialect
+from conductor.messages import Completion, Delta, Retried, SeenResponse, Thought, Value
+from conductor.plan import Dialect, PlanReport
 from conductor.workers.protocol import WorkerCard
+from conductor.workflow import Workflow
 
 MAX_PLANNED_STEPS = 5
 """The published Conductor's limit on the steps of a plan."""
 
 
 class PlanRequest(Value):
-    """What a Conductor is asked: the query, the numbered pool (from 0) and the limit on steps."""
+    """What a Conductor is asked: the query, the numbered pool (from 0) and the limit on steps.
+
+    From `round` 2 on, `previous` is the workflow of the round before and `responses` what its steps
+    answered. `rejected` are this round's earlier completions, none of them valid, oldest first.
+    `economical` asks for the cheapest worker that can do a step.
+    """
 
     query: str
     workers: tuple[WorkerCard, ...]
     max_steps: int = MAX_PLANNED_STEPS
+    round: int = 1
+    previous: Workflow | None = None
+    responses: tuple[SeenResponse, ...] = ()
+    rejected: tuple[PlanReport, ...] = ()
+    economical: bool = False
 
 
 class Conductor(Protocol):
@@ -37,6 +48,6 @@ class Conductor(Protocol):
         """How its access lists are to be read."""
         ...
 
-    def stream(self, request: PlanRequest) -> AsyncIterator[Delta | Completion]:
+    def stream(self, request: PlanRequest) -> AsyncIterator[Delta | Thought | Retried | Completion]:
         """Write a completion for `request`; raises `WorkerError` when there is none."""
         ...

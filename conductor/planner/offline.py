@@ -52,7 +52,14 @@ class OfflineConductor:
     dialect: Dialect = "any"
 
     async def stream(self, request: PlanRequest) -> AsyncIterator[Delta | Completion]:
-        """The rule that fired, then the three lists."""
+        """The rule that fired, then the three lists; a later round returns the answer as it is."""
+        if request.round > 1:
+            reasoning = "Rule: one round. Rules would write the same plan again, so the answer stands.\n\n"
+            plan = "model_id = []\nsubtasks = []\naccess_list = []"
+            yield Delta(text=reasoning)
+            yield Delta(text=plan)
+            yield Completion(text=reasoning + plan)
+            return
         ruling = rule_for(request.query, max_steps=request.max_steps)
         workflow = Workflow.of(_step(draft, at, request.workers) for at, draft in enumerate(ruling.drafts))
         reasoning = f"Rule: {ruling.rule}. {ruling.why}\n\n"

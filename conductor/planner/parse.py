@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from conductor.plan import Candidate, Dialect, PlanProblem, PlanReport, Repair
-from conductor.planner.access import Place, access_of
+from conductor.planner.access import Meaning, Place, access_of
 from conductor.planner.labels import LIST_NAMES
 from conductor.planner.literals import Literal, Text
 from conductor.planner.plan_objects import Column
@@ -154,10 +154,17 @@ def _steps(draft: Draft, rules: _Rules, findings: _Findings) -> tuple[list[Step]
     for i in range(count):
         indices.append(_worker(draft.columns["model_id"], i, rules, findings))
         instruction = _instruction(draft.columns["subtasks"], i, findings)
-        access = _access(draft.columns["access_list"], i, indices, rules, findings)
+        sight = _access(draft.columns["access_list"], i, indices, rules, findings)
         worker = indices[i]
         if worker is not None and 0 <= worker < len(rules.workers):
-            steps.append(Step(instruction=instruction, worker=rules.workers[worker], access=access))
+            steps.append(
+                Step(
+                    instruction=instruction,
+                    worker=rules.workers[worker],
+                    access=sight.access,
+                    sees_previous=sight.everything and rules.round > 1,
+                )
+            )
     known = tuple(index for index in indices if index is not None)
     return steps, known if len(known) == count else ()
 
@@ -195,12 +202,12 @@ def _instruction(column: Column, i: int, findings: _Findings) -> str:
 
 def _access(
     column: Column, i: int, indices: Sequence[int | None], rules: _Rules, findings: _Findings
-) -> tuple[int, ...]:
+) -> Meaning:
     if i >= len(column.entries):
-        return ()
+        return Meaning()
     place = Place(step=i, workers=indices, pool=len(rules.workers))
     meaning = access_of(column.entries[i], place, dialect=rules.dialect)
     findings.repairs += meaning.repairs
     for problem in meaning.problems:
         findings.wrong(i, problem)
-    return meaning.access
+    return meaning

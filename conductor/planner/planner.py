@@ -8,19 +8,23 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from typing import Any
 
 from conductor.errors import QueryError, WorkerError
 from conductor.events import (
+    AnswerKept,
     Event,
     PlanningDelta,
     PlanningFailed,
+    PlanningRetried,
     PlanningStarted,
+    PlanningThought,
     PlanRejected,
     WorkflowPlanned,
 )
-from conductor.messages import Completion
+from conductor.messages import Completion, Delta, Retried, Thought
 from conductor.planner.conductor import Conductor, PlanRequest
 from conductor.planner.parse import parse
 
@@ -47,46 +51,74 @@ def check_query(query: str) -> str:
     return stripped
 
 
-async def plan(request: PlanRequest, *, conductor: Conductor, run: str) -> AsyncIterator[Event]:
-    """Ask `conductor` once; the last event is `WorkflowPlanned`, `PlanRejected` or `PlanningFailed`."""
+PlanningEnd = WorkflowPlanned | AnswerKept | PlanRejected | PlanningFailed
+"""The events with which planning ends."""
+
+
+async def plan(request: PlanRequest, *, conductor: Conductor, run: str) -> AsyncGenerator[Event, None]:
+    """Ask `conductor` once; the last event is a `PlanningEnd`."""
     card = conductor.card
     started = time.perf_counter()
     epoch = time.time() - started
-    seq = 0
+    stamp = _Stamps(run, epoch)
     yield PlanningStarted(
-        run=run, seq=seq, at=time.time(), query=request.query, planner=card.name, planner_kind=card.kind
+        **stamp(),
+        query=request.query,
+        planner=card.name,
+        planner_kind=card.kind,
+        round=request.round,
+        attempt=len(request.rejected) + 1,
     )
     completion: Completion | None = None
     failure = f"{card.name} stopped without ending its plan; ask again."
     try:
         async with aclosing(conductor.stream(request)) as stream:  # type: ignore[type-var]
             async for item in stream:
-                if isinstance(item, Completion):
-                    completion = item
-                    break
-                seq += 1
-                yield PlanningDelta(run=run, seq=seq, at=epoch + time.perf_counter(), text=item.text)
+                match item:
+                    case Delta():
+                        yield PlanningDelta(**stamp(), text=item.text)
+                    case Thought():
+                        yield PlanningThought(**stamp(), text=item.text)
+                    case Retried():
+                        yield PlanningRetried(**stamp(), **dict(item))
+                    case Completion():
+                        completion = item
+                        break
     except WorkerError as error:
         failure = str(error)
     except Exception as error:  # noqa: BLE001 - a Conductor is foreign code; its fault is no plan, not a crash
         _log.exception("the Conductor %s broke", card.name)
         failure = f"{card.name} broke with {type(error).__name__}, a fault of its program; ask again."
-    now = time.perf_counter()
     if completion is None:
-        yield PlanningFailed(run=run, seq=seq + 1, at=epoch + now, message=failure)
+        yield PlanningFailed(**stamp(), message=failure)
         return
     report = parse(
         completion.text,
         workers=[worker.name for worker in request.workers],
         dialect=conductor.dialect,
         max_steps=request.max_steps,
+        round=request.round,
     )
-    end = WorkflowPlanned if report.ok else PlanRejected
-    yield end(
-        run=run,
-        seq=seq + 1,
-        at=epoch + now,
-        report=report,
-        usage=completion.usage,
-        seconds=now - started,
-    )
+    if completion.reasoning:
+        thinking = "\n\n".join(part for part in (completion.reasoning, report.thinking) if part)
+        report = report.model_copy(update={"thinking": thinking})
+    spent = {"report": report, "usage": completion.usage, "seconds": time.perf_counter() - started}
+    if not report.ok:
+        yield PlanRejected(**stamp(), **spent)
+    elif report.return_previous:
+        yield AnswerKept(**stamp(), **spent, reason=report.reasoning or "The Conductor gave no reason.")
+    else:
+        yield WorkflowPlanned(**stamp(), **spent)
+
+
+class _Stamps:
+    """Numbers and dates the events of one planning attempt."""
+
+    def __init__(self, run: str, epoch: float) -> None:
+        self._run = run
+        self._epoch = epoch
+        self._seq = -1
+
+    def __call__(self) -> dict[str, Any]:
+        self._seq += 1
+        return {"run": self._run, "seq": self._seq, "at": self._epoch + time.perf_counter()}

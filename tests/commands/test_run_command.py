@@ -67,7 +67,7 @@ def test_a_program_reads_one_json_object(line: Line) -> None:
     assert {"index", "worker", "status", "output", "usage", "seconds"} <= set(step)
     assert (step["index"], step["worker"], step["status"]) == (0, "facts", "finished")
     assert step["output"] == shape["answer"]
-    assert shape["usage"] == {"prompt_tokens": None, "completion_tokens": None, "total_tokens": None}
+    assert shape["usage"] == dict.fromkeys(("prompt_tokens", "completion_tokens", "cost", "total_tokens"))
     assert [set(each) for each in shape["workflow"]["steps"]] == [
         {"instruction", "worker", "worker_index", "access"}
     ]
@@ -182,6 +182,7 @@ def test_only_debug_shows_where_an_error_comes_from(line: Line) -> None:
     assert "Traceback" in line("run", "", "--debug").err
 
 
+@pytest.mark.slow
 def test_an_interrupt_stops_the_run_and_keeps_what_is_done(folder: Path) -> None:
     slow = '[[worker]]\nkind = "simulated"\nname = "alpha"\nanswer = "kept"\n'
     slow += '[[worker]]\nkind = "simulated"\nname = "beta"\nlatency = 60\n'
@@ -205,6 +206,7 @@ def test_an_interrupt_stops_the_run_and_keeps_what_is_done(folder: Path) -> None
         assert fold(store.events(state.run)) == state
 
 
+@pytest.mark.slow
 def test_a_reader_who_leaves_does_not_stop_the_run(folder: Path, simulated: str) -> None:
     arguments = ("run", "--workflow", written(PAIR, folder), "--pool", simulated, "--events")
     with process(*arguments, folder=folder) as running:

@@ -1,0 +1,29 @@
+"""What a run may spend: values only. Who counts and who stops is the engine's matter."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from conductor.messages import Value
+
+Limit = Literal["tokens", "cost", "seconds", "calls"]
+
+
+class Budget(Value):
+    """Limits of a run with all that happens inside it; None leaves one open.
+
+    `tokens` counts prompts and completions, `cost` is in US dollars, `seconds` is wall time from the start,
+    `calls` counts requests to workers and Conductors.
+    """
+
+    tokens: int | None = Field(default=None, ge=1)
+    cost: float | None = Field(default=None, gt=0)
+    seconds: float | None = Field(default=None, gt=0)
+    calls: int | None = Field(default=None, ge=1)
+
+    @property
+    def open(self) -> bool:
+        """Whether nothing is limited."""
+        return self == Budget()

@@ -1,0 +1,78 @@
+"""The arguments that say how an answer is sought: a mode, and what differs from it."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any, get_args
+
+from conductor.errors import PoolError
+from conductor.modes import MAX_ROUNDS, MODES, Mode, Settings
+from conductor.workers.pool import Pool
+
+
+def add_settings(parser: argparse.ArgumentParser) -> None:
+    """Add them to a command."""
+    group = parser.add_argument_group("how the answer is sought")
+    group.add_argument("--mode", choices=get_args(Mode), default="standard", help="default: standard")
+    group.add_argument("--max-steps", type=positive, metavar="N", help="steps of a plan")
+    group.add_argument("--rounds", type=positive, metavar="N", help=f"rounds, {MAX_ROUNDS} at most")
+    group.add_argument("--attempts", type=positive, metavar="N", help="how often a plan is asked for")
+    group.add_argument("--workers", type=names, metavar="A,B", help="use these workers, in this order")
+    group.add_argument("--exclude", type=names, default=[], metavar="A,B", help="do without these workers")
+    group.add_argument("--budget-tokens", type=positive, metavar="N")
+    group.add_argument("--budget-cost", type=_amount, metavar="USD")
+    group.add_argument("--budget-seconds", type=_amount, metavar="S")
+    group.add_argument("--budget-calls", type=positive, metavar="N")
+
+
+def settings_of(options: argparse.Namespace, *, pool: Pool) -> Settings:
+    """The chosen settings. Raises `PoolError` for a worker that the pool does not have."""
+    said: dict[str, Any] = {
+        name: value
+        for name in ("max_steps", "rounds", "attempts")
+        if (value := getattr(options, name)) is not None
+    }
+    said["budget"] = {
+        name: getattr(options, f"budget_{name}") for name in ("tokens", "cost", "seconds", "calls")
+    }
+    chosen = _chosen(options, pool)
+    if chosen is not None:
+        said["workers"] = chosen
+    return Settings.model_validate(MODES[options.mode].model_dump() | said)
+
+
+def _chosen(options: argparse.Namespace, pool: Pool) -> tuple[str, ...] | None:
+    if options.workers is None and not options.exclude:
+        return None
+    for name in (*(options.workers or ()), *options.exclude):
+        _ = pool[name]
+    left = tuple(name for name in options.workers or pool.names if name not in options.exclude)
+    if not left:
+        raise PoolError("No worker is left to plan with; exclude fewer of them.")
+    return left
+
+
+def names(text: str) -> list[str]:
+    """An argument of names separated by commas."""
+    found = [name.strip() for name in text.split(",")]
+    if not all(found):
+        raise argparse.ArgumentTypeError("give worker names separated by commas, none of them empty")
+    return found
+
+
+def positive(text: str) -> int:
+    """An argument that is a whole number from 1 on."""
+    number = int(text) if text.isdecimal() else 0
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 on")
+    return number
+
+
+def _amount(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
+    return number

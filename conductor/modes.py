@@ -1,0 +1,43 @@
+"""How an answer is sought: limits of plans, rounds, workers and spending, and three named choices.
+
+Values only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from pydantic import Field
+
+from conductor.budget import Budget
+from conductor.messages import Value
+
+Mode = Literal["mini", "standard", "ultra"]
+
+MAX_ROUNDS = 3
+"""The published Conductor's limit on rounds."""
+
+
+class Settings(Value):
+    """What a session asks of its Conductor.
+
+    `workers` are the pool's workers that it may use, in the order in which they are numbered (None: all, in
+    the pool's order). `attempts` is how often a round's plan is asked for where nobody is there to decide.
+    `economical` asks for the cheapest worker that can do a step.
+    """
+
+    max_steps: int = Field(default=5, ge=1)
+    rounds: int = Field(default=1, ge=1, le=MAX_ROUNDS)
+    attempts: int = Field(default=3, ge=1)
+    workers: tuple[str, ...] | None = None
+    economical: bool = False
+    budget: Budget = Budget()
+
+
+MODES: Mapping[Mode, Settings] = {
+    "mini": Settings(max_steps=1, economical=True),
+    "standard": Settings(),
+    "ultra": Settings(rounds=MAX_ROUNDS),
+}
+"""`mini`: at most one call after the plan. `ultra`: the full pool, five steps, three rounds."""

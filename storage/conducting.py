@@ -1,0 +1,231 @@
+"""What goes on in a session: a Conductor plans, a workflow runs, further rounds follow; one at a time.
+
+Knows the store and the background loop; every step of the way is kept before the next begins. What a
+person wants and may want is the workbench's matter.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+
+from conductor.background import Background, LivePlan, LiveRun
+from conductor.budget import Budget
+from conductor.engine.assignment import Assignment
+from conductor.engine.meter import Meter
+from conductor.engine.run import WorkflowRun
+from conductor.errors import WorkflowError
+from conductor.events import Event, PlanningFailed, PlanningStarted, WorkflowPlanned
+from conductor.messages import SeenResponse, Usage
+from conductor.modes import Settings
+from conductor.orchestrate import new_id, plan_request, plan_round, responses_of
+from conductor.planner.conductor import Conductor, PlanRequest
+from conductor.planner.planner import PlanningEnd
+from conductor.recursion import with_conductor
+from conductor.run_state import RunState
+from conductor.workers.pool import Pool
+from storage.records import Revision
+from storage.store import SessionStore
+
+Listener = Callable[[Event], None]
+
+
+@dataclass(frozen=True)
+class Call:
+    """A round's plan to be asked for; `looks_back` is the id of the run before, from round 2 on."""
+
+    session: str
+    request: PlanRequest
+    settings: Settings
+    looks_back: str | None = None
+    listen: Listener | None = None
+
+
+class Conducting:
+    """Begun from any thread; `listen` hears each event in the loop's thread, and must be quick.
+
+    `nests`: the Conductor is a worker of its own pool.
+    """
+
+    def __init__(
+        self, store: SessionStore, background: Background, *, pool: Pool, conductor: Conductor, nests: bool
+    ) -> None:
+        self._store = store
+        self._background = background
+        self._conductor = conductor
+        self._bare = pool
+        self._nests = nests
+        self._plans: dict[str, LivePlan] = {}
+        self._busy: dict[str, Future[None]] = {}
+
+    def pool(self, meter: Meter | None = None) -> Pool:
+        """The pool of a run whose spending `meter` counts, with the Conductor where it is a worker."""
+        if not self._nests:
+            return self._bare
+        own = meter or Meter(Budget())
+        return with_conductor(self._bare, self._conductor, settings=Settings(), meter=own)
+
+    def live_plan(self, session: str) -> LivePlan | None:
+        """The planning under way, None when there is none."""
+        live = self._plans.get(session)
+        return None if live is None or live.done.is_set() else live
+
+    def busy(self, session: str) -> bool:
+        """Whether this process plans or runs here, or will do so next."""
+        going = self._busy.get(session)
+        return going is not None and not going.done()
+
+    def wait(self, session: str) -> None:
+        """Wait until nothing goes on any more. Raises what broke, should something have."""
+        going = self._busy.get(session)
+        if going is not None:
+            going.result()
+
+    def stop(self, session: str) -> None:
+        """Stop planning; a run is stopped by its own id. Nothing happens where nobody plans."""
+        if self.live_plan(session) is not None:
+            self._busy[session].cancel()
+
+    # -- plans -----------------------------------------------------------------------------------
+
+    def begin_plan(self, call: Call, *, then_run: bool) -> LivePlan:
+        """Ask the Conductor, and run what it plans when `then_run`; returns at once."""
+        self._claim(call.session)
+        live = LivePlan()
+        self._plans[call.session] = live
+        self._busy[call.session] = self._background.spawn(self._plan(call, live, then_run=then_run))
+        return live
+
+    async def _plan(self, call: Call, live: LivePlan, *, then_run: bool) -> None:
+        meter = Meter(call.settings.budget)
+        if await self._planned(call, live, meter) and then_run:
+            run = await asyncio.to_thread(self._prepared, call.session, meter, call.listen, anew=False)
+            await self._rounds(run, call, meter)
+
+    async def _planned(self, call: Call, live: LivePlan, meter: Meter) -> bool:
+        """Whether the Conductor wrote a workflow, which then is the session's newest revision."""
+        begun: PlanningStarted | None = None
+        attempts = plan_round(call.request, conductor=self._conductor, settings=call.settings, meter=meter)
+        end: PlanningEnd | None = None
+        try:
+            async with aclosing(attempts) as events:
+                async for event in events:
+                    begun = event if isinstance(event, PlanningStarted) else begun
+                    if isinstance(event, PlanningEnd):
+                        end = event
+                        # Kept before anybody hears of it, so that who looks next finds it.
+                        await asyncio.to_thread(self._keep, call, begun, end)
+                    live.hear(event)
+                    if call.listen is not None:
+                        call.listen(event)
+        except asyncio.CancelledError:
+            stopped = PlanningFailed(
+                run=begun.run if begun else new_id(),
+                seq=live.state.seq + 1,
+                at=time.time(),
+                message="Planning was stopped.",
+            )
+            self._keep(call, begun, stopped)
+            live.hear(stopped)
+            raise
+        finally:
+            live.done.set()
+        return isinstance(end, WorkflowPlanned)
+
+    def _keep(self, call: Call, begun: PlanningStarted | None, end: PlanningEnd) -> None:
+        card = self._conductor.card
+        answered = None if isinstance(end, PlanningFailed) else end
+        kept = self._store.add_plan(
+            call.session,
+            planner=card.name,
+            planner_kind=card.kind,
+            report=answered.report if answered else None,
+            failure=end.message if isinstance(end, PlanningFailed) else None,
+            usage=answered.usage if answered else Usage(),
+            seconds=answered.seconds if answered else None,
+            round=call.request.round,
+            attempt=begun.attempt if begun else 1,
+            looks_back=call.looks_back,
+        )
+        if isinstance(end, WorkflowPlanned) and end.report.workflow is not None:
+            note = "Planned" if kept.round == 1 else f"Planned for round {kept.round}"
+            self._store.add_revision(
+                call.session, end.report.workflow, origin="conductor", note=note, plan=kept.id
+            )
+
+    # -- runs ------------------------------------------------------------------------------------
+
+    def begin_run(self, session: str, *, settings: Settings, anew: bool, listen: Listener | None) -> LiveRun:
+        """Run the current workflow, and further rounds as the settings say; returns at once."""
+        self._claim(session)
+        meter = Meter(settings.budget)
+        live = self._prepared(session, meter, listen, anew=anew)
+        request = PlanRequest(query=self._store.session(session).query, workers=())
+        call = Call(session=session, request=request, settings=settings, listen=listen)
+        self._busy[session] = self._background.spawn(self._rounds(live, call, meter))
+        return live
+
+    async def _rounds(self, live: LiveRun, call: Call, meter: Meter) -> None:
+        """Follow a run, then look back and go on as long as the settings and the Conductor want."""
+        while True:
+            await self._background.follow(live)
+            state = live.state
+            if state.status != "finished" or state.round >= call.settings.rounds:
+                return
+            request = plan_request(call.request.query, pool=self.pool(), settings=call.settings, after=state)
+            call = replace(call, request=request, looks_back=state.run)
+            plan = self._plans[call.session] = LivePlan()
+            if not await self._planned(call, plan, meter):
+                return
+            live = await asyncio.to_thread(self._prepared, call.session, meter, call.listen, anew=False)
+
+    def _prepared(self, session: str, meter: Meter, listen: Listener | None, *, anew: bool) -> LiveRun:
+        """A run of the current workflow, started in the store and not yet followed."""
+        head = self._store.head(session)
+        if head is None:
+            raise WorkflowError("This session has no workflow yet; plan one first.")
+        pool = self.pool(meter)
+        before = self.before(head)
+        last = self._store.latest_run(session)
+        run = WorkflowRun(
+            Assignment.of(
+                head.workflow,
+                query=self._store.session(session).query,
+                pool=pool,
+                previous=responses_of(before),
+            ),
+            pool,
+            run=new_id(),
+            outputs={} if anew else self._store.outputs(session),
+            parent=last.id if last else None,
+            round=before.round + 1 if before else 1,
+            meter=meter,
+        )
+        self._store.start_run(
+            run=run.run,
+            session=session,
+            revision=head.id,
+            parent=run.parent,
+            pool_label=pool.label,
+            round=run.round,
+        )
+        return self._background.register(run, listen)
+
+    def before(self, revision: Revision) -> RunState | None:
+        """The run that a revision of a later round looks back on; None in a first round."""
+        return None if revision.looks_back is None else self._store.run_state(revision.looks_back)
+
+    def previous(self, revision: Revision) -> tuple[SeenResponse, ...]:
+        """What the steps of the round before answered, as this revision's steps may see it."""
+        return responses_of(self.before(revision))
+
+    def _claim(self, session: str) -> None:
+        """Raise `WorkflowError` where something goes on already."""
+        if self.live_plan(session) is not None:
+            raise WorkflowError("The Conductor is planning in this session; wait for it, or stop it first.")
+        if self.busy(session):
+            raise WorkflowError("This session is running already; stop that run first.")
