@@ -1,0 +1,201 @@
+"""What goes on in a session: plans asked again, rounds that look back, and a stop that keeps what is done."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+from conductor_cases import BROKEN, KEEP, ScriptedConductor, plan_text
+
+from conductor.budget import Budget
+from conductor.errors import PlanError, WorkflowError
+from conductor.messages import Completion, Delta
+from conductor.modes import Settings
+from conductor.planner.conductor import PlanRequest
+from conductor.workers.pool import Pool
+from conductor.workers.simulated import SimulatedWorker
+from storage import Session, SessionStore
+from storage.workbench import Workbench
+
+ONE = plan_text((0, "solve it", "[]"))
+TWO = plan_text((0, "look again", '"all"'), (1, "merge", "[0]"))
+
+
+class SlowConductor(ScriptedConductor):
+    """Begins to write, and never ends."""
+
+    async def stream(self, _request: PlanRequest) -> AsyncIterator[Delta | Completion]:
+        yield Delta(text="Let me see")
+        await asyncio.sleep(60)
+
+
+@pytest.fixture
+def benches(url: str) -> Iterator[list[Workbench]]:
+    """Workbenches that are closed afterwards."""
+    made: list[Workbench] = []
+    yield made
+    for bench in made:
+        bench.close()
+
+
+def opened(benches: list[Workbench], url: str, *texts: str, nests: bool = False) -> Workbench:
+    pool = Pool(workers=tuple(SimulatedWorker(name=name, answer=f"{name} says") for name in ("a", "b")))
+    conductor = ScriptedConductor(texts) if texts else SlowConductor([])
+    bench = Workbench.over(SessionStore.open(url), pool=pool, conductor=conductor, nests=nests)
+    benches.append(bench)
+    return bench
+
+
+def finished(bench: Workbench, session: Session) -> list[tuple[int, str, str | None]]:
+    """Round, status and answer of the session's runs, oldest first, once nothing goes on."""
+    bench.conducting.wait(session.id)
+    runs = reversed(bench.store.runs(session.id))
+    return [(run.round, run.status, run.answer) for run in runs]
+
+
+def test_a_person_is_asked_about_an_invalid_plan_and_may_send_the_reasons_back(
+    benches: list[Workbench], url: str
+) -> None:
+    bench = opened(benches, url, BROKEN, BROKEN, ONE)
+    session = bench.ask("why?")
+    assert bench.begin_plan(session.id).done.wait(5)
+    bench.conducting.wait(session.id)
+    assert bench.head(session.id) is None
+    assert len(bench.rejected(session.id)) == 1
+    bench.ask_again(session.id)
+    bench.conducting.wait(session.id)
+    bench.ask_again(session.id)
+    bench.conducting.wait(session.id)
+    assert [(plan.attempt, plan.report and plan.report.ok) for plan in bench.store.plans(session.id)] == [
+        (1, False),
+        (2, False),
+        (3, True),
+    ]
+    head = bench.head(session.id)
+    assert head is not None
+    assert head.workflow.steps[0].instruction == "solve it"
+    with pytest.raises(PlanError, match="not an invalid one"):
+        bench.ask_again(session.id)
+
+
+def test_asking_again_has_an_end(benches: list[Workbench], url: str) -> None:
+    bench = opened(benches, url, BROKEN)
+    session = bench.ask("why?")
+    bench.plan(session.id)
+    assert len(bench.rejected(session.id)) == Settings().attempts
+    with pytest.raises(PlanError, match="asked 3 times"):
+        bench.ask_again(session.id)
+
+
+def test_planning_anew_after_rejections_counts_from_the_first_attempt(
+    benches: list[Workbench], url: str
+) -> None:
+    bench = opened(benches, url, BROKEN)
+    session = bench.ask("why?")
+    bench.plan(session.id)
+    bench.begin_plan(session.id)
+    bench.conducting.wait(session.id)
+    assert len(bench.rejected(session.id)) == 1
+
+
+def test_a_plan_is_run_at_once_where_that_is_wanted(benches: list[Workbench], url: str) -> None:
+    bench = opened(benches, url, ONE)
+    session = bench.ask("why?")
+    bench.begin_plan(session.id, then_run=True)
+    assert finished(bench, session) == [(1, "finished", "a says")]
+
+
+def test_rounds_follow_by_themselves_and_every_one_is_kept(benches: list[Workbench], url: str) -> None:
+    bench = opened(benches, url, ONE, TWO, KEEP)
+    session = bench.ask("why?", settings=Settings(rounds=3))
+    bench.plan(session.id)
+    bench.start(session.id)
+    assert finished(bench, session) == [(1, "finished", "a says"), (2, "finished", "b says")]
+    [(revision, state)] = bench.rounds(session.id)
+    assert (revision.number, state.answer) == (1, "a says")
+    kept = bench.store.latest_plan(session.id)
+    assert kept is not None
+    assert kept.report is not None
+    assert (kept.round, kept.report.return_previous) == (3, True)
+    assert bench.store.sessions()[0].state == "finished"
+
+
+def test_another_round_can_be_asked_for(benches: list[Workbench], url: str) -> None:
+    bench = opened(benches, url, ONE, TWO)
+    session = bench.ask("why?")
+    with pytest.raises(WorkflowError, match="run the workflow first"):
+        bench.begin_round(session.id)
+    bench.plan(session.id)
+    bench.start(session.id)
+    bench.conducting.wait(session.id)
+    bench.begin_round(session.id)
+    assert [run[0] for run in finished(bench, session)] == [1, 2]
+
+
+def test_an_edited_later_round_still_sees_the_round_before(benches: list[Workbench], url: str) -> None:
+    bench = opened(benches, url, ONE, TWO)
+    session = bench.ask("why?", settings=Settings(rounds=2))
+    bench.plan(session.id)
+    bench.start(session.id)
+    bench.conducting.wait(session.id)
+    head = bench.head(session.id)
+    assert head is not None
+    edited = head.workflow.with_sight_of_previous(1, True)
+    bench.edit(session.id, edited, note="Sees the round before", head=head)
+    radius = bench.radius(session.id)
+    assert (radius.runs, radius.reused) == ({1}, {0})
+    bench.start(session.id)
+    bench.conducting.wait(session.id)
+    newest = bench.store.runs(session.id)[0]
+    state = bench.state(newest)
+    assert newest.round == 2
+    assert [step.reused for step in state.steps] == [True, False]
+    request = state.steps[1].request
+    assert request is not None
+    assert [(seen.round, seen.response) for seen in request.seen] == [(1, "a says"), (None, "a says")]
+
+
+def test_planning_can_be_stopped_and_says_so(benches: list[Workbench], url: str) -> None:
+    bench = opened(benches, url)
+    session = bench.ask("why?")
+    live = bench.begin_plan(session.id)
+    while not live.state.planning_text:
+        assert bench.conducting.busy(session.id)
+    with pytest.raises(WorkflowError, match="is planning"):
+        bench.begin_plan(session.id)
+    bench.stop(session.id)
+    assert live.done.wait(5)
+    assert live.state.planning_failure == "Planning was stopped."
+    kept = bench.store.latest_plan(session.id)
+    assert kept is not None
+    assert kept.failure == "Planning was stopped."
+    assert bench.conducting.live_plan(session.id) is None
+
+
+def test_a_budget_holds_for_all_rounds_of_a_run(benches: list[Workbench], url: str) -> None:
+    bench = opened(benches, url, ONE, TWO)
+    session = bench.ask("why?", settings=Settings(rounds=3, budget=Budget(calls=3)))
+    bench.plan(session.id)
+    bench.start(session.id)
+    assert finished(bench, session) == [(1, "finished", "a says"), (2, "over_budget", None)]
+
+
+def test_the_conductor_can_be_a_worker_of_its_own_pool(benches: list[Workbench], url: str) -> None:
+    bench = opened(benches, url, plan_text((2, "plan it yourself", "[]")), ONE, nests=True)
+    assert bench.pool.names == ("a", "b", "conductor")
+    session = bench.ask("why?")
+    bench.plan(session.id)
+    bench.start(session.id)
+    assert finished(bench, session) == [(1, "finished", "a says")]
+    state = bench.state(bench.store.runs(session.id)[0])
+    assert state.steps[0].inner[0].workflow is not None
+
+
+def test_settings_are_kept_with_the_session(benches: list[Workbench], url: str) -> None:
+    bench = opened(benches, url, ONE)
+    chosen = Settings(max_steps=2, rounds=2, workers=("b",), budget=Budget(cost=0.5))
+    session = bench.ask("why?", settings=chosen)
+    with SessionStore.open(url) as other:
+        assert other.session(session.id).settings == chosen
+    assert bench.settings(bench.ask("how?").id) == Settings()
