@@ -80,3 +80,32 @@ def test_a_migration_that_fails_changes_nothing(url: str, file: Path) -> None:
     assert _version(file) == len(MIGRATIONS)
     with closing(sqlite3.connect(file)) as connection:
         assert not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'added'").fetchall()
+
+
+def test_what_the_first_version_kept_is_read_by_this_one(url: str, file: Path) -> None:
+    database = Database(url)
+    database.create_folder()
+    bring_up_to_date(database, now=0.0, migrations=MIGRATIONS[:1])
+    database.close()
+    workflow = '{"steps":[{"instruction":"do","worker":"alpha","access":[]}]}'
+    with closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute(
+            "INSERT INTO sessions VALUES ('s', 'kept', 'why?', 1.0, 2.0, NULL, 'r', 'finished', NULL)"
+        )
+        connection.execute(
+            "INSERT INTO plans VALUES ('p', 's', 1, 1.0, 'rules', 'offline', NULL, 'gone', '{}', NULL)"
+        )
+        connection.execute(
+            "INSERT INTO revisions VALUES ('r', 's', 1, NULL, 'human', '', 'p', 1.0, ?, 'single', 1)",
+            (workflow,),
+        )
+        connection.execute(
+            "INSERT INTO runs VALUES ('n', 's', 1, 'r', NULL, 'finished', 1.0, 2.0, 'so', 'me', NULL)"
+        )
+    with SessionStore.open(url) as store:
+        assert store.session("s").settings is None
+        assert [(plan.round, plan.attempt, plan.looks_back) for plan in store.plans("s")] == [(1, 1, None)]
+        head = store.head("s")
+        assert head is not None
+        assert (head.looks_back, head.workflow.steps[0].sees_previous) == (None, False)
+        assert [(run.round, run.answer) for run in store.runs("s")] == [(1, "so")]
