@@ -71,7 +71,8 @@ class Report:
 
 async def measured(base_url: str, effort: Effort) -> Report:
     """Everything against one endpoint, contenders in turn."""
-    pool = Pool(workers=(OpenAIWorker(Endpoint(base_url=base_url, model="any"), name="served"),))
+    worker = OpenAIWorker(Endpoint(base_url=base_url, model="any"), name="served")
+    pool = Pool(workers=(worker,))
     limits = httpx.Limits(max_connections=None, max_keepalive_connections=None)
     async with httpx.AsyncClient(base_url=base_url, timeout=60, limits=limits) as client:
         await run(FAN, pool)
@@ -85,6 +86,7 @@ async def measured(base_url: str, effort: Effort) -> Report:
             runs.append(await seconds(lambda: together(effort.crowd, lambda: run(CHAIN, pool))))
             calls.append(await seconds(lambda: together(effort.crowd, lambda: bare(client))))
         lags = await token_lags(pool, effort.rounds)
+    await worker.client.aclose()
     return Report(
         machine=machine(),
         one=Spread.of(one),
