@@ -7,6 +7,7 @@
         PlanError            a Conductor gave no valid plan
         PoolError            the pool, or its file, is wrong
         WorkerError          a worker could not answer
+        ServeError           a server of models could not be started, or ended by itself
         StorageError         the store cannot be read or written
             EditConflict     the workflow was changed by somebody else meanwhile
 
@@ -40,11 +41,26 @@ class PlanError(ConductorError):
 
 
 class PoolError(ConductorError):
-    """A pool file, or a use of the pool, is wrong: unknown key, duplicate name, unknown worker."""
+    """A pool file, or a use of the pool, is wrong: unknown key, duplicate name, unknown worker.
+
+    Of a file, `line` (from 1) and `key` say where, and `reason` what is wrong there; None where unknown.
+    """
+
+    def __init__(
+        self, message: str, *, line: int | None = None, key: str | None = None, reason: str | None = None
+    ) -> None:
+        super().__init__(message)
+        self.line = line
+        self.key = key
+        self.reason = reason
 
 
 class WorkerError(ConductorError):
     """A worker could not give an answer. Raised by workers; the engine turns it into an event."""
+
+
+class ServeError(ConductorError):
+    """A server of models cannot be started, is not what was asked for, or ended by itself."""
 
 
 class StorageError(ConductorError):

@@ -1,0 +1,73 @@
+"""One real vLLM server for all tests of this folder, started and ended by our own command.
+
+`make test-vllm` names the Python that has vLLM in CONDUCTOR_TEST_VLLM; without it nothing here is collected.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from fake_vllm import free_port
+from real_vllm import KEY, VARIABLE, WORKERS, Served, commands, groups_below
+
+ROOT = Path(__file__).parents[3]
+_PYTHON = "CONDUCTOR_TEST_VLLM"
+_START_SECONDS = 600
+"""After that the start has failed; it takes half a minute on two cores."""
+
+collect_ignore_glob = [] if _PYTHON in os.environ else ["test_*.py"]
+
+
+@pytest.fixture(scope="session")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """The server, ready. When the tests are done, Ctrl+C must end it and all that it started."""
+    log = tmp_path_factory.mktemp("vllm") / "server.log"
+    with log.open("wb") as errors:
+        process = subprocess.Popen(
+            [
+                *(sys.executable, "-m", "conductor", "vllm", "--tiny", "--json", "--verbose"),
+                *("--python", os.environ[_PYTHON], "--port", str(free_port())),
+            ],
+            cwd=ROOT,
+            env={**os.environ, VARIABLE: KEY},
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+        )
+    limit = threading.Timer(_START_SECONDS, process.terminate)
+    limit.start()
+    try:
+        assert process.stdout is not None
+        printed = process.stdout.readline()
+        limit.cancel()
+        assert printed, log.read_text(errors="replace")[-6000:]
+        group = groups_below(process.pid)
+        assert group
+        yield Served(process.pid, json.loads(printed)["pool"])
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=60) == 0
+        assert not [line for line in commands() if line.split()[0] in group]
+        assert KEY not in log.read_text(errors="replace")
+    finally:
+        limit.cancel()
+        # Asked, not killed: it has a server to end.
+        process.terminate()
+        process.communicate(timeout=60)
+
+
+@pytest.fixture(scope="session")
+def pool_file(served: Served, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The printed lines as a pool file, the one worker under three names."""
+    conductor, worker = served.pool.split("[[worker]]")
+    file = tmp_path_factory.mktemp("pool") / "pool.toml"
+    workers = [f"[[worker]]{worker.replace('tiny', name, 1)}" for name in WORKERS]
+    file.write_text(conductor + "\n".join(workers), encoding="utf-8")
+    return file

@@ -1,0 +1,191 @@
+"""A server process is waited for, answers for its death, and leaves nobody behind; each is a real process."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from fake_vllm import SERVER, fake_vllm, free_port
+
+from conductor.errors import ServeError
+from conductor.vllm.server import Server
+
+KEY = "sk-marked"
+
+Make = Callable[..., Server]
+
+
+@pytest.fixture
+def record(tmp_path: Path) -> Path:
+    """Where the server writes what it was given."""
+    return tmp_path / "record.json"
+
+
+@pytest.fixture
+def make(tmp_path: Path, record: Path) -> Make:
+    """A server of the fake vLLM that behaves as named."""
+    site = fake_vllm(tmp_path / "site")
+
+    def made(*fakes: str, key: str | None = KEY, grace: float = 20.0, **options: object) -> Server:
+        port = free_port()
+        behaviour = [word for fake in fakes for word in ("--fake", fake)]
+        command = [sys.executable, "-m", SERVER, "--served-model-name", "conductor", *behaviour]
+        environment = {**os.environ, "PYTHONPATH": site, "RECORD": str(record)}
+        return Server(
+            [*command, "--host", "127.0.0.1", "--port", str(port)],
+            environment=environment if key is None else {**environment, "VLLM_API_KEY": key},
+            url=f"http://127.0.0.1:{port}",
+            key=key,
+            grace=grace,
+            **options,  # type: ignore[arg-type]
+        )
+
+    return made
+
+
+def ready(server: Server, model: str = "conductor") -> int | None:
+    return server.wait_until_ready(model, said=lambda *_: None, every=0.02)
+
+
+def alive(pid: int) -> bool:
+    """Whether a process runs; one that has ended and that nobody has asked about does not."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    state = Path(f"/proc/{pid}/stat")
+    return not state.exists() or state.read_text().rpartition(")")[2].split()[0] != "Z"
+
+
+def until_gone(pid: int) -> None:
+    """Wait for a process that was killed, which takes it a moment; a living one would fail the test."""
+    for _ in range(500):
+        if not alive(pid):
+            return
+        time.sleep(0.01)
+    raise AssertionError(f"{pid} still runs")
+
+
+def test_it_is_ready_when_healthy_and_says_how_much_a_call_may_hold(make: Make) -> None:
+    with make() as server:
+        assert ready(server) == 4096
+
+
+def test_the_wait_tells_how_long_it_lasts_and_what_the_server_said_last(make: Make) -> None:
+    told: list[tuple[float, str]] = []
+    with make("slow") as server:
+        server.wait_until_ready("conductor", said=lambda *news: told.append(news), every=0.02)
+    assert len(told) >= 5
+    assert [seconds for seconds, _ in told] == sorted(seconds for seconds, _ in told)
+    assert told[-1][1] == "Starting to load model"
+
+
+def test_a_server_that_dies_at_its_start_gives_its_last_lines(make: Make) -> None:
+    with pytest.raises(ServeError) as error, make("die") as server:
+        ready(server)
+    assert str(error.value) == (
+        "The vLLM server ended with exit code 1 before it was ready. Its last lines:\n"
+        "EngineCore failed to start.\n"
+        "ValueError: 99 GiB are needed, 80 GiB are there.\n"
+        "RuntimeError: Engine core initialization failed. See root cause above."
+    )
+
+
+def test_a_server_that_ends_later_is_not_taken_for_a_success(make: Make) -> None:
+    with make("end") as server:
+        ready(server)
+        with pytest.raises(ServeError, match=r"exit code 3 by itself(.|\n)*the engine is dead"):
+            server.join()
+
+
+def test_a_server_that_was_killed_says_by_which_signal(make: Make, record: Path) -> None:
+    with make() as server:
+        ready(server)
+        os.kill(json.loads(record.read_text())["pid"], signal.SIGKILL)
+        with pytest.raises(ServeError, match="was killed by SIGKILL"):
+            server.join()
+
+
+def test_leaving_the_block_ends_it_in_order(make: Make, record: Path) -> None:
+    heard: list[str] = []
+    with make(listen=heard.append) as server:
+        ready(server)
+    assert heard[-1].endswith("shutdown")
+    assert not alive(json.loads(record.read_text())["pid"])
+
+
+def test_an_interrupt_while_waiting_ends_it_too(make: Make, record: Path) -> None:
+    def interrupt(*_: object) -> None:
+        if record.exists():
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), make("slow") as server:
+        server.wait_until_ready("conductor", said=interrupt, every=0.02)
+    assert not alive(json.loads(record.read_text())["pid"])
+
+
+@pytest.mark.slow
+def test_a_child_that_hears_no_interrupt_ends_with_it(make: Make, record: Path) -> None:
+    with make("child") as server:
+        ready(server)
+        child = int(record.with_name("child").read_text())
+        assert alive(child)
+    until_gone(child)
+
+
+def test_a_server_that_hears_no_interrupt_is_ended_after_its_grace(make: Make, record: Path) -> None:
+    with make("stubborn", grace=0.2) as server:
+        ready(server)
+    assert not alive(json.loads(record.read_text())["pid"])
+
+
+def test_a_second_interrupt_skips_the_grace(make: Make, record: Path) -> None:
+    impatient = threading.Timer(0.5, signal.raise_signal, [signal.SIGINT])
+    with make("stubborn", grace=600.0) as server:
+        ready(server)
+        impatient.start()
+    assert not alive(json.loads(record.read_text())["pid"])
+
+
+def test_a_taken_port_is_said_before_anything_starts(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        server = Server([str(tmp_path / "python")], environment={}, url=f"http://127.0.0.1:{port}")
+        with pytest.raises(ServeError, match=f"Port {port} of 127.0.0.1 is taken; choose another by --port"):
+            server.__enter__()
+
+
+@pytest.mark.parametrize(
+    ("fakes", "model", "said"),
+    [
+        ((), "other", "serves conductor instead of other; check the flags after the --"),
+        (("mute",), "conductor", "is healthy, but lists no models: KeyError"),
+    ],
+)
+def test_a_server_of_something_else_is_not_ready(
+    make: Make, fakes: tuple[str, ...], model: str, said: str
+) -> None:
+    with pytest.raises(ServeError, match=said), make(*fakes) as server:
+        ready(server, model)
+
+
+def test_the_key_is_nowhere_in_what_is_shown(make: Make) -> None:
+    heard: list[str] = []
+    with pytest.raises(ServeError) as error, make("leak", "die", listen=heard.append) as server:
+        ready(server)
+    assert "the key is ***" in str(error.value)
+    assert KEY not in str(error.value) + "".join(heard)
+
+
+def test_an_interpreter_that_is_gone_is_named(tmp_path: Path) -> None:
+    server = Server([str(tmp_path / "python")], environment=os.environ, url=f"http://127.0.0.1:{free_port()}")
+    with pytest.raises(ServeError, match="python cannot be run: No such file"):
+        server.__enter__()
