@@ -5,7 +5,7 @@ import os
 import re
 import subprocess
 import sys
-import time
+from collections.abc import AsyncGenerator
 from pathlib import Path
 
 import pytest
@@ -60,6 +60,18 @@ async def test_questions_share_one_child_and_come_as_deltas_then_a_completion() 
     assert not alive(first)
 
 
+async def begun() -> AsyncGenerator[str, None]:
+    """The lines of a computation that has no end; the first is out."""
+    lines = kernel().lines("mathematics", Task(query=HARD, instruction=""))
+    assert (await anext(lines)).startswith("Read as: ")
+    return lines
+
+
+async def rest(lines: AsyncGenerator[str, None]) -> list[str]:
+    return [line async for line in lines]
+
+
+@pytest.mark.slow
 async def test_a_computation_that_takes_too_long_is_stopped_and_the_next_one_works() -> None:
     await warm_up()
     first = pid()
@@ -76,28 +88,26 @@ async def test_a_computation_that_takes_too_long_is_stopped_and_the_next_one_wor
     assert not alive(second)
 
 
-async def test_cancelling_ends_the_child_within_milliseconds() -> None:
-    await warm_up()
+@pytest.mark.slow
+async def test_cancelling_ends_the_child_in_the_middle_of_its_work() -> None:
+    task = asyncio.create_task(rest(await begun()))
     first = pid()
-    task = asyncio.create_task(answered(HARD))
-    await asyncio.sleep(0.1)
-    began = time.perf_counter()
+    await asyncio.sleep(0)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
-        await task
-    assert time.perf_counter() - began < 0.2
+        await asyncio.wait_for(task, 5)  # half the time after which the computation would end by itself
     assert not alive(first)
 
 
+@pytest.mark.slow
 async def test_a_child_that_dies_is_a_worker_error() -> None:
-    await warm_up()
-    task = asyncio.create_task(answered(HARD))
-    await asyncio.sleep(0.1)
+    lines = await begun()
     os.kill(pid(), 9)
     with pytest.raises(WorkerError, match="ended unexpectedly"):
-        await task
+        await rest(lines)
 
 
+@pytest.mark.slow
 def test_the_package_is_imported_without_sympy_and_its_child_starts_anywhere_and_ends_with_its_loop(
     tmp_path: Path,
 ) -> None:

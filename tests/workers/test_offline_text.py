@@ -1,9 +1,9 @@
 """The text expert: summaries that only quote, merges that name every disagreement."""
 
 import asyncio
-import time
 
 import pytest
+from reading_work import growth, patience
 
 from conductor.messages import Message, Part, Request, SeenResponse
 from conductor.workers.offline.experts import ExpertName, offline_expert
@@ -13,6 +13,7 @@ from conductor.workers.offline.summary import sentences_of, summarised
 from conductor.workers.offline.task import Task, answer_in
 from conductor.workers.offline.text import CANNOT, text
 
+PACKAGE = "conductor.workers.offline"
 ARTICLE = (
     "The river Rhine rises in the Swiss Alps. It flows through Germany to the North Sea. "
     "My neighbour likes cake. Ships on the river Rhine carry coal and grain through Germany. "
@@ -57,11 +58,23 @@ def test_abbreviations_end_no_sentence() -> None:
     ]  # fmt: skip
 
 
-def test_a_text_of_a_hundred_thousand_characters_is_summarised_quickly() -> None:
-    long = " ".join(f"Sentence {at} speaks of rivers and topic {at % 37}." for at in range(2_300))
-    began = time.perf_counter()
-    assert len(summarised(long, 3)) == 3
-    assert time.perf_counter() - began < 2
+@pytest.fixture
+def few_ranked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sentences are compared with one another only up to a limit; a low one is as good and soon reached."""
+    monkeypatch.setattr("conductor.workers.offline.summary.MAX_RANKED", 10)
+
+
+def sentences(count: int) -> str:
+    return " ".join(f"Sentence {at} speaks of rivers and topic {at % 37}." for at in range(count))
+
+
+def test_of_thousands_of_sentences_as_few_are_quoted_as_asked_for() -> None:
+    assert len(summarised(sentences(2_300), 3)) == 3
+
+
+def test_work_on_a_summary_grows_with_the_length_of_its_text(few_ranked: None) -> None:
+    found = growth(lambda text: summarised(text, 3), sentences, package=PACKAGE, length=50)
+    assert found == pytest.approx(2, abs=0.2)
 
 
 @pytest.mark.parametrize("query", ["Write a poem about rain", "", "Summarise"])
@@ -131,9 +144,7 @@ def test_equal_answers_compare_equal(left: str, right: str) -> None:
 
 @pytest.mark.parametrize("number", ["1e9000000", "-1E-9_000_000", "9" * 1_001])
 def test_a_number_too_large_to_write_out_is_compared_as_text(number: str) -> None:
-    began = time.process_time()
     assert comparable(f"{number}.") == number.lower()
-    assert time.process_time() - began < 0.5
 
 
 @pytest.mark.parametrize(
@@ -153,32 +164,37 @@ def test_the_last_answer_of_a_response_counts(response: str, answer: str | None)
     assert answer_in(response) == answer
 
 
-@pytest.mark.parametrize(
-    "repeated",
-    [
-        *(
-            "- " * 20 + "\n",
-            "answer" + " " * 50,
-            "answer:\n",
-            "the answer is ",
-            "the answer is\n\n",
-            "which ",
-        ),
-        *("A. ", ". (", "1 ", "* ", "\n", " "),
-    ],
-)
-def test_a_hostile_text_of_a_hundred_thousand_characters_is_read_in_time(repeated: str) -> None:
-    long = (repeated * 100_000)[:99_990] + " x"
-    read = [
+HOSTILE = (
+    "- " * 20 + "\n", "answer" + " " * 50, "answer:\n", "the answer is ", "the answer is\n\n", "which ",
+    "A. ", ". (", "1 ", "* ", "\n", " ",
+)  # fmt: skip
+
+
+def hostile(repeated: str, length: int) -> str:
+    return (repeated * length)[: length - 2] + " x"
+
+
+def read(long: str) -> None:
+    for task in (
         Task(query=long, instruction="Merge the answers.", seen=seen(long, long)),
         Task(query=long, instruction=f"Summarise the text of the question. {long}"),
-    ]
-    began = time.process_time()
-    for task in read:
+    ):
         text(task)
         facts(task)
         fact_check(task)
-    assert time.process_time() - began < 4
+
+
+@pytest.mark.parametrize("repeated", HOSTILE)
+def test_work_grows_with_the_length_of_a_hostile_text(repeated: str, few_ranked: None) -> None:
+    found = growth(read, lambda length: hostile(repeated, length), package=PACKAGE, length=1_000)
+    assert found == pytest.approx(2, abs=0.2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("repeated", HOSTILE)
+def test_a_hostile_text_of_a_hundred_thousand_characters_is_read_to_its_end(repeated: str) -> None:
+    with patience():
+        read(hostile(repeated, 100_000))
 
 
 @pytest.mark.parametrize("expert", ["text", "facts", "checker"])

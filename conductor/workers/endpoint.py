@@ -1,0 +1,134 @@
+"""An endpoint that speaks OpenAI's chat completions: where it is, which model, and how patient to be.
+
+Values only; chat.py asks it. No key is in here, only the name of the variable that holds it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import httpx
+from pydantic import AfterValidator, ConfigDict, Field
+
+from conductor.errors import PoolError
+from conductor.messages import Value
+from conductor.workers.secret import SECRETS_FILE, find_secret
+
+MAX_CHARACTERS = 4_000_000
+"""A longer answer is broken off, where the pool file sets no other limit."""
+
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_SECRET_PARAMETER = re.compile(
+    r"(^|[-_])(key|apikey|token|secret|password|passwd|pwd|sig|signature|auth|authorization|code)$", re.I
+)
+_SECRET_EXTRA = re.compile(
+    r"(api[-_]?key|authorization|password|secret|access[-_]token|auth[-_]token)$", re.I
+)
+_OWN_KEYS = frozenset(
+    "model messages stream stream_options n temperature max_tokens max_completion_tokens "
+    "reasoning_effort".split()
+)
+
+
+def _checked_url(text: str) -> str:
+    try:
+        url = httpx.URL(text)
+    except httpx.InvalidURL:
+        raise ValueError("this is no URL; write one like https://api.openai.com/v1") from None
+    if url.scheme not in ("http", "https") or not url.host:
+        raise ValueError("write a whole URL, like https://api.openai.com/v1")
+    if url.userinfo:
+        raise ValueError("a user and password do not belong into this file; name a variable in api_key_env")
+    if any(_SECRET_PARAMETER.search(name) for name in url.params):
+        raise ValueError("a key in the URL does not belong into this file; name a variable in api_key_env")
+    return text.strip()
+
+
+def _checked_variable(text: str) -> str:
+    if not _VARIABLE.fullmatch(text):
+        raise ValueError("write the name of an environment variable, like OPENAI_API_KEY, not the key itself")
+    return text
+
+
+def _checked_extra(extra: Mapping[str, Any]) -> Mapping[str, Any]:
+    for name in extra:
+        if name in _OWN_KEYS:
+            raise ValueError(f"{name} cannot stand in extra; it has a key of its own or is set by the app")
+        if _SECRET_EXTRA.search(name):
+            raise ValueError(f"{name} looks like a key; name a variable in api_key_env")
+    try:
+        json.dumps(extra, allow_nan=False)
+    except (TypeError, ValueError):
+        raise ValueError(
+            "every extra parameter must be a text, number, true or false, list or table"
+        ) from None
+    return extra
+
+
+BaseUrl = Annotated[str, AfterValidator(_checked_url)]
+KeyVariable = Annotated[str, AfterValidator(_checked_variable)]
+Extra = Annotated[Mapping[str, Any], AfterValidator(_checked_extra)]
+Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Retries = Annotated[int, Field(ge=0, le=20)]
+Count = Annotated[int, Field(ge=1)]
+Rate = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
+
+class Patience(Value):
+    """How many seconds to wait. `first_token` runs from the start of an attempt; `total` covers retries."""
+
+    connect: Seconds = 10.0
+    first_token: Seconds = 120.0
+    between_tokens: Seconds = 60.0
+    total: Seconds = 600.0
+
+
+class Endpoint(Value):
+    """One served model and how to ask it.
+
+    `concurrency` and `requests_per_minute` are limits (None: none), `retries` how often a failed request is
+    asked again, `max_characters` where an answer is broken off, `extra` goes into the request's body.
+    """
+
+    model_config = ConfigDict(hide_input_in_errors=True)
+
+    base_url: BaseUrl
+    model: str = Field(min_length=1)
+    api_key_env: KeyVariable | None = None
+    patience: Patience = Patience()
+    retries: Retries = 3
+    concurrency: Count | None = None
+    requests_per_minute: Rate | None = None
+    max_characters: Count = MAX_CHARACTERS
+    reasoning_effort: str | None = None
+    extra: Extra = Field(default_factory=dict)
+
+    @property
+    def host(self) -> str:
+        """Host and port, for sentences."""
+        return httpx.URL(self.base_url).netloc.decode("ascii")
+
+    @property
+    def parameters(self) -> str:
+        """What else decides its answers, as canonical text; "" when nothing does."""
+        deciding: dict[str, Any] = {"extra": self.extra} if self.extra else {}
+        if self.reasoning_effort is not None:
+            deciding["reasoning_effort"] = self.reasoning_effort
+        return json.dumps(deciding, sort_keys=True, ensure_ascii=False) if deciding else ""
+
+    def url(self, path: str) -> httpx.URL:
+        """The address of `path`, such as "chat/completions"; a query of the base URL stays."""
+        base = httpx.URL(self.base_url)
+        return base.copy_with(path=f"{base.path.rstrip('/')}/{path}")
+
+    def key(self) -> str | None:
+        """The key, None where none is named. Raises `PoolError` when the variable is not set."""
+        if self.api_key_env is None:
+            return None
+        key = find_secret(self.api_key_env)
+        if key is None:
+            raise PoolError(f"{self.api_key_env} is not set; export it, or write it into {SECRETS_FILE}.")
+        return key

@@ -1,0 +1,73 @@
+"""What is wrong with a table of a pool file, key by key, in words for whoever wrote it.
+
+Knows pydantic's errors and the tables' keys; knows no lines. A value is never repeated: it may be a key.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from pydantic import ValidationError
+
+from conductor.workers.entries import conductor_table, worker_table
+from conductor.workers.offline import EXPERTS
+
+_NO_TABLE = ("dict_type", "model_type", "model_attributes_type")
+_SECRET = re.compile(r"key|token$|secret", re.IGNORECASE)
+
+
+class Fault(NamedTuple):
+    """A key, and what is wrong with what stands there."""
+
+    key: str
+    message: str
+
+
+def worker_faults(entry: Mapping[str, Any]) -> tuple[Fault, ...]:
+    """The faults of a `[[worker]]` table by itself; none where it is a good one."""
+    try:
+        worker_table(entry)
+    except ValidationError as error:
+        return faults(error, entry, tagged=True)
+    return ()
+
+
+def conductor_faults(entry: Mapping[str, Any]) -> tuple[Fault, ...]:
+    """The faults of a `[conductor]` table; none where it is a good one."""
+    try:
+        conductor_table(entry)
+    except ValidationError as error:
+        return faults(error, entry, tagged=False)
+    return ()
+
+
+def faults(error: ValidationError, entry: object, *, tagged: bool) -> tuple[Fault, ...]:
+    """The first fault of each key. In a `tagged` error the table's kind stands before the key."""
+    found: dict[str, Fault] = {}
+    for detail in error.errors(include_url=False, include_input=False, include_context=False):
+        path = detail["loc"][1:] if tagged else detail["loc"]
+        key = str(path[0]) if path else "kind"
+        found.setdefault(key, Fault(key, _message(detail["type"], detail["msg"], key, entry)))
+    return tuple(found.values())
+
+
+def _message(kind: str, said: str, key: str, entry: object) -> str:
+    if kind.startswith("union_tag"):
+        return 'needs kind = "offline" or kind = "simulated", or a base_url where a model is served.'
+    if kind == "extra_forbidden":
+        return f"unknown key.{_instead(key, entry)}"
+    if kind in _NO_TABLE:
+        return "write a table, with its keys and values in { }."
+    experts = f" Experts: {', '.join(EXPERTS)}." if key == "expert" else ""
+    return f"{said.removeprefix('Value error, ')}.{experts}"
+
+
+def _instead(key: str, entry: object) -> str:
+    """What an unknown key was meant to be."""
+    if _SECRET.search(key):
+        return " Keys do not belong into this file; name the variable that holds it in api_key_env."
+    if isinstance(entry, dict) and "base_url" in entry:
+        return f" A parameter of the endpoint's own goes into extra = {{ {key} = ... }}."
+    return ""

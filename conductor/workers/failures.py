@@ -1,0 +1,255 @@
+"""What can go wrong at an endpoint, each as one sentence: who, what, how long, and what to do.
+
+Knows httpx's errors and the statuses of HTTP; knows neither streams nor retries, but says which failures
+are worth another attempt. A key that a server repeats is masked.
+"""
+
+from __future__ import annotations
+
+import ssl
+from http import HTTPStatus
+
+import httpx
+
+from conductor.errors import WorkerError
+from conductor.workers.endpoint import Endpoint
+from conductor.workers.said import message_of, quoted, retry_after, shortened, spoken
+from conductor.workers.secret import masked
+
+_RETRIED = frozenset((408, 409, 429))
+_AGAIN = "run the step again"
+
+
+class EndpointFailure(WorkerError):
+    """An endpoint gave no answer.
+
+    `reason` and `advice` make the sentence. `status` is the HTTP status where there was one, `said` the
+    server's own words, `transient` says whether another attempt may help, after `retry_after` seconds where
+    the server asked for that.
+    """
+
+    def __init__(
+        self,
+        reason: str,
+        *,
+        advice: str,
+        status: int | None = None,
+        said: str = "",
+        transient: bool = False,
+        retry_after: float | None = None,
+    ) -> None:
+        super().__init__(f"{reason}; {advice}.")
+        self.reason = reason
+        self.advice = advice
+        self.status = status
+        self.said = said
+        self.transient = transient
+        self.retry_after = retry_after
+
+    def refuses(self, parameter: str) -> bool:
+        """Whether the server refused the request and named this parameter of its body."""
+        return self.status in (400, 422) and parameter in self.said
+
+    def after(self, attempts: int) -> EndpointFailure:
+        """The same once it has happened at the last of so many attempts."""
+        if attempts == 1:
+            return self
+        return EndpointFailure(
+            f"{self.reason}, at the last of {attempts} attempts",
+            advice=self.advice,
+            status=self.status,
+            said=self.said,
+        )
+
+
+class Failures:
+    """The failures of one worker's endpoint."""
+
+    def __init__(self, name: str, endpoint: Endpoint) -> None:
+        self._who = name
+        self._endpoint = endpoint
+        self._at = f"{name}: {endpoint.host}"
+
+    # -- time --------------------------------------------------------------------------------------
+
+    def no_connection(self) -> EndpointFailure:
+        """Connecting took too long."""
+        seconds = _seconds(self._endpoint.patience.connect)
+        return EndpointFailure(
+            f"{self._at} took no connection within {seconds}",
+            advice="check base_url and that the server runs, or raise connect_seconds in the pool file",
+            transient=True,
+        )
+
+    def no_first_token(self) -> EndpointFailure:
+        """The answer did not begin in time."""
+        seconds = _seconds(self._endpoint.patience.first_token)
+        return EndpointFailure(
+            f"{self._at} sent no token within {seconds}",
+            advice="raise first_token_seconds in the pool file, or give the step a faster worker",
+        )
+
+    def stalled(self, characters: int) -> EndpointFailure:
+        """The answer stopped in the middle."""
+        seconds = _seconds(self._endpoint.patience.between_tokens)
+        return EndpointFailure(
+            f"{self._at} sent nothing more for {seconds} after {_characters(characters)}",
+            advice=f"{_AGAIN}, or raise between_tokens_seconds in the pool file",
+        )
+
+    def too_slow(self) -> EndpointFailure:
+        """The answer, with all attempts, took too long."""
+        seconds = _seconds(self._endpoint.patience.total)
+        return EndpointFailure(
+            f"{self._at} did not finish within {seconds}, all attempts together",
+            advice="raise total_seconds in the pool file, or ask for a shorter answer",
+        )
+
+    def no_time_to_wait(self, failure: EndpointFailure, seconds: float) -> EndpointFailure:
+        """Another attempt would begin only when the whole time is over."""
+        total = _seconds(self._endpoint.patience.total)
+        return EndpointFailure(
+            f"{failure.reason}, and asking again after {_seconds(round(seconds, 1))} would pass the "
+            f"{total} in all",
+            advice="raise total_seconds in the pool file, or run the step later",
+            status=failure.status,
+            said=failure.said,
+        )
+
+    # -- the connection ----------------------------------------------------------------------------
+
+    def of(self, error: httpx.TransportError | httpx.DecodingError, characters: int) -> EndpointFailure:
+        """What httpx met before or after so many characters of the answer."""
+        if isinstance(error, httpx.ConnectTimeout):
+            return self.no_connection()
+        if isinstance(error, httpx.ConnectError):
+            return self._unreachable(error)
+        if isinstance(error, httpx.DecodingError):
+            return self.malformed("its compression cannot be undone")
+        return self.broken(characters)
+
+    def _unreachable(self, error: httpx.ConnectError) -> EndpointFailure:
+        certificate = _certificate_fault(error)
+        if certificate is not None:
+            return EndpointFailure(
+                f"{self._at} has a certificate that is not trusted ({certificate})",
+                advice="correct base_url, or point SSL_CERT_FILE to the authority's certificate",
+            )
+        return EndpointFailure(
+            f"{self._at} cannot be reached ({shortened(str(error)) or 'no connection'})",
+            advice="start the server there, or correct base_url in the pool file",
+            transient=True,
+        )
+
+    def broken(self, characters: int) -> EndpointFailure:
+        """The connection ended before the answer did."""
+        when = f"after {_characters(characters)}" if characters else "before the first token"
+        return EndpointFailure(f"{self._at} broke the connection {when}", advice=_AGAIN, transient=True)
+
+    # -- what came -----------------------------------------------------------------------------------
+
+    def status(self, response: httpx.Response, body: bytes, key: str | None) -> EndpointFailure:
+        """An answer that is no success."""
+        code = response.status_code
+        said = masked(spoken(body), key)
+        return EndpointFailure(
+            f"{self._at} answered {_status(code)}{quoted(said)}",
+            advice=self._advice(code),
+            status=code,
+            said=said,
+            transient=code in _RETRIED or code >= 500,
+            retry_after=retry_after(response.headers.get("retry-after", "")),
+        )
+
+    def _advice(self, code: int) -> str:
+        variable = self._endpoint.api_key_env
+        match code:
+            case 401 | 403 if variable is None:
+                return "name the variable that holds its key in api_key_env in the pool file"
+            case 401 | 403:
+                return f"check the key in {variable}"
+            case 402:
+                return "see to the account there"
+            case 404:
+                return f"check base_url, and that it serves the model {self._endpoint.model!r}"
+            case 429:
+                return "wait a while, or lower requests_per_minute or concurrency in the pool file"
+            case _ if 300 <= code < 400:
+                return "write the address it sends to as base_url in the pool file"
+            case _ if code in _RETRIED or code >= 500:
+                return f"{_AGAIN} later"
+            case _:
+                return "change what it objects to in the step or the pool file"
+
+    def in_stream(self, error: object, key: str | None) -> EndpointFailure:
+        """An error that came in the place of a piece of the answer."""
+        code = error.get("code") if isinstance(error, dict) else None
+        status = code if isinstance(code, int) and not isinstance(code, bool) else None
+        said = masked(message_of(error), key)
+        return EndpointFailure(
+            f"{self._at} reported an error{quoted(said)}",
+            advice=_AGAIN,
+            status=status,
+            said=said,
+            transient=status is not None and (status in _RETRIED or 500 <= status < 600),
+        )
+
+    def wrong_type(self, content_type: str) -> EndpointFailure:
+        """Something else than an answer came, with a status that says all is well."""
+        return EndpointFailure(
+            f"{self._at} answered with {shortened(content_type) or 'no content type'} "
+            "instead of an event stream",
+            advice="check base_url in the pool file, which for most servers ends in /v1",
+        )
+
+    def malformed(self, what: str) -> EndpointFailure:
+        """What came is not the protocol."""
+        return EndpointFailure(
+            f"{self._at} sent something that is no chat completion ({what})",
+            advice=f"{_AGAIN}, or check base_url in the pool file",
+        )
+
+    def too_long(self) -> EndpointFailure:
+        """The answer passes what is kept of one."""
+        limit = f"{self._endpoint.max_characters:,}"
+        return EndpointFailure(
+            f"{self._at} sent more than {limit} characters and was broken off",
+            advice="set max_tokens for the worker, or raise max_characters in the pool file",
+        )
+
+    def tool_calls(self) -> EndpointFailure:
+        """Tools were called, and there is no text."""
+        return EndpointFailure(
+            f"{self._at} called tools that nobody offered, and answered nothing",
+            advice=f"{_AGAIN}, or give the step another worker",
+        )
+
+    def filtered(self) -> EndpointFailure:
+        """The provider's filter held everything back."""
+        return EndpointFailure(
+            f"{self._at} held its answer back by its content filter",
+            advice="word the step differently, or give it another worker",
+        )
+
+
+def _status(code: int) -> str:
+    try:
+        return f"{code} {HTTPStatus(code).phrase}"
+    except ValueError:
+        return str(code)
+
+
+def _seconds(number: float) -> str:
+    return "1 second" if number == 1 else f"{number:,.6g} seconds"
+
+
+def _characters(number: int) -> str:
+    return "1 character" if number == 1 else f"{number:,} characters"
+
+
+def _certificate_fault(error: BaseException | None) -> str | None:
+    while error is not None:
+        if isinstance(error, ssl.SSLCertVerificationError):
+            return error.verify_message
+        error = error.__cause__ or error.__context__
+    return None

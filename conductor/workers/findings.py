@@ -1,0 +1,161 @@
+"""What an examination of a worker finds, and how each finding is said: what is, and what to do about it.
+
+Values and sentences; knows nobody who could be asked.
+"""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import Literal
+
+from conductor.messages import Completion, Value
+from conductor.workers.catalogue import ServedModel
+from conductor.workers.secret import SECRETS_FILE
+
+Check = Literal["key", "reachable", "model", "answer"]
+FindingState = Literal["well", "unsure", "failing", "skipped"]
+"""Unsure is what may be meant so; skipped is what cannot be known as another check fails."""
+
+_NAMES_SHOWN = 4
+_NAMES_COMPARED = 2000
+_NAME_CHARACTERS = 80
+
+
+class Finding(Value):
+    """What one check found: in a `word` for tables, in a sentence, and what to do ("" where nothing is)."""
+
+    check: Check
+    state: FindingState
+    word: str
+    message: str
+    advice: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """The message with the advice."""
+        return f"{self.message.rstrip('.')}; {self.advice}." if self.advice else self.message
+
+
+class Health(Value):
+    """What is known so far, `done` once nothing is to come.
+
+    `first_token` is in seconds, from the request to the first word; both measures are None where unknown.
+    """
+
+    findings: tuple[Finding, ...] = ()
+    first_token: float | None = None
+    tokens_per_second: float | None = None
+    done: bool = False
+
+    @property
+    def failing(self) -> bool:
+        """Whether it cannot be used."""
+        return any(finding.state == "failing" for finding in self.findings)
+
+    @property
+    def complaints(self) -> tuple[Finding, ...]:
+        """What somebody should look at."""
+        return tuple(finding for finding in self.findings if finding.advice)
+
+    def finding(self, check: Check) -> Finding | None:
+        """What that check found, None where it was not made."""
+        return next((finding for finding in self.findings if finding.check == check), None)
+
+    def found(self, *findings: Finding) -> Health:
+        """More findings."""
+        return self.model_copy(update={"findings": (*self.findings, *findings)})
+
+    def ended(self) -> Health:
+        """Nothing is to come."""
+        return self.model_copy(update={"done": True})
+
+
+# -- each check ----------------------------------------------------------------------------------------
+
+NO_KEY = Finding(check="key", state="well", word="none", message="No key is named, so none is sent.")
+
+
+def key_set(variable: str) -> Finding:
+    """The variable that holds the key is set."""
+    return Finding(check="key", state="well", word="set", message=f"{variable} is set.")
+
+
+def key_missing(variable: str) -> Finding:
+    """The variable that holds the key is not set."""
+    advice = f'export it before the program starts, or write {variable} = "..." into {SECRETS_FILE}'
+    return failing("key", "missing", f"{variable} is not set", advice)
+
+
+def reachable(host: str) -> Finding:
+    """Somebody answered there, whatever it was."""
+    return Finding(check="reachable", state="well", word="yes", message=f"{host} can be reached.")
+
+
+def no_list(reason: str) -> Finding:
+    """The endpoint does not list its models, which it need not."""
+    return Finding(
+        check="model", state="unsure", word="no list", message=f"Its models are not known: {reason}."
+    )
+
+
+def listed(wanted: str, served: tuple[ServedModel, ...], *, context: int | None) -> Finding:
+    """How the model stands in the endpoint's list; `context` is what the pool file says of it, in tokens."""
+    found = next((model for model in served if wanted in _spellings(model.name)), None)
+    if found is None:
+        return Finding(
+            check="model",
+            state="unsure",
+            word="not listed",
+            message=f"{wanted} is not among the {len(served):,} models listed there",
+            advice=_other_names(wanted, [model.name for model in served]),
+        )
+    if found.context is not None and context is not None and found.context < context:
+        return Finding(
+            check="model",
+            state="unsure",
+            word="listed",
+            message=f"{wanted} is served with a context of {found.context:,} tokens, "
+            f"and the pool file says {context:,}",
+            advice=f"write context = {found.context} there",
+        )
+    size = "" if found.context is None else f", with a context of {found.context:,} tokens"
+    return Finding(check="model", state="well", word="listed", message=f"{wanted} is listed{size}.")
+
+
+def answered(completion: Completion, *, limit: int) -> Finding:
+    """What came of a question whose answer could take `limit` tokens."""
+    if completion.text.strip() or completion.reasoning.strip():
+        return Finding(check="answer", state="well", word="answers", message="It answers.")
+    if completion.finish_reason == "length":
+        message = f"It answers; its first {limit} tokens were reasoning that is not shown."
+        return Finding(check="answer", state="well", word="answers", message=message)
+    return Finding(
+        check="answer",
+        state="unsure",
+        word="empty",
+        message="It answers with an empty text",
+        advice="give it a step and look; where that stays empty, check model and extra in the pool file",
+    )
+
+
+def failing(check: Check, word: str, message: str, advice: str) -> Finding:
+    """What keeps it from being used."""
+    return Finding(check=check, state="failing", word=word, message=message, advice=advice)
+
+
+def skipped(check: Check, why: str) -> Finding:
+    """A check that another one's outcome makes pointless."""
+    return Finding(check=check, state="skipped", word="-", message=f"Not known: {why}.")
+
+
+def _spellings(name: str) -> tuple[str, ...]:
+    """What a listed model may be called: Google lists a path, Ollama a tag that may be left out."""
+    return name, name.removeprefix("models/"), name.removesuffix(":latest")
+
+
+def _other_names(wanted: str, names: list[str]) -> str:
+    if not names:
+        return "load a model there"
+    near = get_close_matches(wanted, names[:_NAMES_COMPARED], n=_NAMES_SHOWN, cutoff=0.5)
+    shown = ", ".join(repr(name[:_NAME_CHARACTERS]) for name in near or sorted(names)[:_NAMES_SHOWN])
+    return f"write the name as it is listed there, such as {shown}"

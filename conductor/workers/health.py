@@ -1,0 +1,157 @@
+"""Whether a worker, or the Conductor, can be used: its key, its endpoint, its model, and a short answer.
+
+Knows endpoints and the worker protocol. A key is used and never shown. An endpoint is asked for its list
+and for one answer, with its own patience and without retries; what fails is a finding, never an error.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
+
+import httpx
+
+from conductor.errors import PoolError, WorkerError
+from conductor.messages import Completion, Delta, Message, Part, Request, Retried, Thought
+from conductor.workers.chat import ChatClient
+from conductor.workers.endpoint import Endpoint
+from conductor.workers.failures import EndpointFailure
+from conductor.workers.findings import (
+    NO_KEY,
+    Finding,
+    Health,
+    answered,
+    failing,
+    key_missing,
+    key_set,
+    listed,
+    no_list,
+    reachable,
+    skipped,
+)
+from conductor.workers.protocol import StreamItem, Worker
+from conductor.workers.secret import find_secret
+from conductor.workers.subject import Subject
+
+PROBE_TOKENS = 16
+"""How long the answer may be: one token tells that it comes, the others how fast they follow."""
+
+AT_ONCE = 16
+"""How many are examined at the same time."""
+
+_QUESTION = (
+    Message(
+        role="user",
+        parts=(
+            Part(kind="query", text="What is 1 + 1?"),
+            Part(kind="frame", text="\n"),
+            Part(kind="instruction", text="Answer in one word."),
+        ),
+    ),
+)
+
+
+async def examine(subject: Subject) -> AsyncGenerator[Health, None]:
+    """What is known after each check; the last one is done."""
+    if subject.endpoint is None:
+        yield await _asked(Health(), _own_answer(subject.worker), name=subject.name)
+        return
+    health = Health().found(key := _key(subject.endpoint))
+    yield health
+    client = ChatClient(_once(subject.endpoint, with_key=key.state == "well"), name=subject.name)
+    try:
+        health = health.found(*await _list(client, context=subject.context))
+        yield health
+        if key.state != "well":
+            yield health.found(skipped("answer", "the key is missing")).ended()
+        elif health.failing:
+            yield health.found(skipped("answer", "the endpoint cannot be reached")).ended()
+        else:
+            sampling = subject.sampling.model_copy(update={"max_tokens": PROBE_TOKENS})
+            yield await _asked(health, client.stream(_QUESTION, sampling=sampling), name=subject.name)
+    finally:
+        await client.aclose()
+
+
+def rate(tokens: int | None, *, first: float, last: float) -> float | None:
+    """Tokens a second after the first one, which came at `first`; None where they cannot be told apart."""
+    if tokens is None or tokens < 2 or last <= first:
+        return None
+    return (tokens - 1) / (last - first)
+
+
+def _own_answer(worker: Worker | None) -> AsyncIterator[StreamItem]:
+    assert worker is not None, "who has no endpoint is a worker"
+    return worker.stream(Request(messages=_QUESTION, sampling=worker.card.sampling))
+
+
+def _once(endpoint: Endpoint, *, with_key: bool) -> Endpoint:
+    """The endpoint without retries; without its key it can still tell that it is there."""
+    variable = endpoint.api_key_env if with_key else None
+    return endpoint.model_copy(update={"retries": 0, "api_key_env": variable})
+
+
+def _key(endpoint: Endpoint) -> Finding:
+    variable = endpoint.api_key_env
+    if variable is None:
+        return NO_KEY
+    try:
+        key = find_secret(variable)
+    except PoolError as error:
+        reason, _, advice = str(error).rstrip(".").partition("; ")
+        return failing("key", "unusable", reason, advice or "mend that file")
+    return key_missing(variable) if key is None else key_set(variable)
+
+
+async def _list(client: ChatClient, *, context: int | None) -> tuple[Finding, Finding]:
+    """Whether the endpoint can be reached, and whether it lists the model."""
+    yes = reachable(client.endpoint.host)
+    try:
+        served = await client.served()
+    except EndpointFailure as failure:
+        reason = _nameless(failure, client.name)
+        if isinstance(failure.__cause__, httpx.ConnectError | httpx.ConnectTimeout):
+            no = failing("reachable", "no", reason, failure.advice)
+            return no, skipped("model", "the endpoint cannot be reached")
+        if failure.status in (401, 403):
+            return yes, skipped("model", "its list of models needs the right key")
+        return yes, no_list(reason)
+    return yes, listed(client.endpoint.model, served, context=context)
+
+
+async def _asked(health: Health, stream: AsyncIterator[StreamItem], *, name: str) -> Health:
+    """The health with the answer of `stream` and its pace, done."""
+    time = asyncio.get_running_loop().time
+    begun = time()
+    first = last = None
+    completion = Completion(text="")
+    try:
+        async with aclosing(stream) as items:  # type: ignore[type-var]
+            async for item in items:
+                if isinstance(item, Delta | Thought):
+                    last = time()
+                    first = last if first is None else first
+                elif isinstance(item, Retried):
+                    begun = time()  # it was asked in words that it does not take, and is asked anew
+                elif isinstance(item, Completion):
+                    completion = item
+    except EndpointFailure as failure:
+        finding = failing("answer", "fails", _nameless(failure, name), failure.advice)
+        return health.found(finding).ended()
+    except WorkerError as error:
+        advice = "give its steps to another worker until this is mended"
+        return health.found(failing("answer", "fails", str(error).rstrip("."), advice)).ended()
+    measures: dict[str, float | None] = {}
+    if first is not None and last is not None:
+        tokens = completion.usage.completion_tokens
+        measures = {
+            "first_token": first - begun,
+            "tokens_per_second": rate(tokens, first=first, last=last),
+        }
+    return health.found(answered(completion, limit=PROBE_TOKENS)).model_copy(update=measures).ended()
+
+
+def _nameless(failure: EndpointFailure, name: str) -> str:
+    """A failure's reason without the worker's name, which stands beside it already."""
+    return failure.reason.removeprefix(f"{name}: ")

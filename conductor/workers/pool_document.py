@@ -1,0 +1,213 @@
+"""A pool file as a document to edit: tables are added, changed and removed, all else stays as it is.
+
+An edit is a new document; only `opened` and `save` touch the disk. Knows the file's text and its blocks;
+what a table may say is the reader's (pool.py).
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import tomlkit
+from tomlkit.items import AbstractTable
+
+from conductor.errors import PoolError
+from conductor.workers.pool import Pool, parse_pool
+from conductor.workers.toml_blocks import Block, blocks
+from conductor.workers.whole_file import read_whole, write_whole
+
+Entry = Mapping[str, Any]
+"""A table as plain values."""
+
+Place = int | Literal["conductor"]
+"""A worker's position, from 0, or the Conductor's table."""
+
+
+@dataclass(frozen=True)
+class PoolDocument:
+    """The text of the file at `path`, and what stood there `before`; None where there was no file."""
+
+    path: Path
+    before: str | None
+    text: str
+
+    @classmethod
+    def opened(cls, path: Path) -> PoolDocument:
+        """The file as it is, empty where there is none yet. Raises `PoolError` when it cannot be read."""
+        before = read_whole(path)
+        return cls(path=path, before=before, text=before or "")
+
+    @property
+    def workers(self) -> tuple[Entry, ...]:
+        """The `[[worker]]` tables. Raises `PoolError` when the text is not TOML."""
+        return tuple(self._tables().get("worker", ()))
+
+    @property
+    def conductor(self) -> Entry | None:
+        """The `[conductor]` table, None where there is none. Raises `PoolError` when the text is not TOML."""
+        found: Entry | None = self._tables().get("conductor")
+        return found
+
+    def pool(self) -> Pool:
+        """The pool that the text describes, whether its keys are set or not. Raises `PoolError`."""
+        return parse_pool(self.text, source=str(self.path), keys="optional")
+
+    # -- edits -----------------------------------------------------------------------------------
+
+    def with_text(self, text: str) -> PoolDocument:
+        """Another text as a whole."""
+        return replace(self, text=text)
+
+    def with_worker(self, entry: Entry) -> PoolDocument:
+        """One more worker, the last. Raises `PoolError` where the file leaves no room for it."""
+        new = _rendered("worker", entry)
+        text = self.text if self.text.endswith("\n") or not self.text else f"{self.text}\n"
+        gap = "" if not text.strip() or text.endswith("\n\n") else "\n"
+        expected = {**self._tables(), "worker": [*self.workers, dict(entry)]}
+        return self._edited(f"{text}{gap}{new}", expected)
+
+    def with_conductor(self, entry: Entry) -> PoolDocument:
+        """A Conductor in a file that has none, above its workers. Raises `PoolError`."""
+        at = min((block.start for block in blocks(self.text)), default=len(self.text))
+        above, below = self.text[:at], self.text[at:]
+        gap = "\n" if below else ""
+        expected = {**self._tables(), "conductor": dict(entry)}
+        return self._edited(f"{above}{_rendered('conductor', entry)}{gap}{below}", expected)
+
+    def changed(self, place: Place, entry: Entry) -> PoolDocument:
+        """Another table at `place`; keys that say the same stay as they are written.
+
+        Workers that fall back to a renamed one follow it. Raises `PoolError`.
+        """
+        old = self._entry(place)
+        document = self._changed(place, entry)
+        if place == "conductor" or "name" not in entry or old.get("name") == entry["name"]:
+            return document
+        for at, other in enumerate(document.workers):
+            if at != place and "fallback" in other and other["fallback"] == old.get("name"):
+                document = document._changed(at, {**other, "fallback": entry["name"]})
+        return document
+
+    def without(self, place: Place) -> PoolDocument:
+        """No such table, nor the comment that stands right above it. Raises `PoolError`."""
+        self._entry(place)
+        block = self._block(place)
+        above, below = self.text[: block.start], self.text[block.tail :]
+        # The gap below goes with the table; at the end of the file it is the gap above.
+        text = above + below.lstrip("\r\n") if below.strip() else above.rstrip() + "\n"
+        expected = self._tables()
+        if place == "conductor":
+            del expected["conductor"]
+        else:
+            expected["worker"] = [other for at, other in enumerate(self.workers) if at != place]
+        return self._edited(text, {key: value for key, value in expected.items() if value != []})
+
+    # -- the disk --------------------------------------------------------------------------------
+
+    def save(self) -> Pool:
+        """Write the text in the place of the file; the pool that it describes.
+
+        Raises `PoolError`, and leaves the file as it is, when the text describes no pool, when the file was
+        changed by somebody else meanwhile, or when it cannot be written.
+        """
+        pool = self.pool()
+        write_whole(self.path, self.text, before=self.before)
+        return pool
+
+    # -- inside ----------------------------------------------------------------------------------
+
+    def _tables(self) -> dict[str, Any]:
+        try:
+            return tomllib.loads(self.text)
+        except (ValueError, RecursionError):
+            # The reader says it best.
+            self.pool()
+            raise
+
+    def _entry(self, place: Place) -> Entry:
+        tables = self._tables()
+        try:
+            entry = tables["conductor"] if place == "conductor" else tables["worker"][place]
+        except (KeyError, IndexError):
+            raise PoolError(
+                f"{self.path} has no such table any more; look at what it says now, and edit that."
+            ) from None
+        assert isinstance(entry, dict), "the reader refuses anything else"
+        return entry
+
+    def _block(self, place: Place) -> Block:
+        name = "conductor" if place == "conductor" else "worker"
+        own = [block for block in blocks(self.text) if block.name == name]
+        at = 0 if place == "conductor" else place
+        if at >= len(own):
+            raise self._unusual()
+        return own[at]
+
+    def _changed(self, place: Place, entry: Entry) -> PoolDocument:
+        block = self._block(place)
+        part = tomlkit.parse(self.text[block.header : block.end])
+        found = part["conductor"] if place == "conductor" else part["worker"][0]
+        assert isinstance(found, AbstractTable), "the block begins with its header"
+        _update(found, entry)
+        text = f"{self.text[: block.header]}{part.as_string()}{self.text[block.end :]}"
+        expected = self._tables()
+        if place == "conductor":
+            expected["conductor"] = dict(entry)
+        else:
+            expected["worker"][place] = dict(entry)
+        return self._edited(text, expected)
+
+    def _edited(self, text: str, expected: Mapping[str, Any]) -> PoolDocument:
+        """The document with `text`, where that says what it should and nothing else."""
+        if "\r\n" in self.text:
+            text = text.replace("\r\n", "\n").replace("\n", "\r\n")
+        try:
+            understood = tomllib.loads(text) == expected
+        except ValueError:
+            understood = False
+        if not understood:
+            raise self._unusual()
+        return replace(self, text=text)
+
+    def _unusual(self) -> PoolError:
+        return PoolError(
+            f"{self.path} is written in a way that cannot be edited table by table; edit it as text, and "
+            "give each worker a [[worker]] table and the Conductor a [conductor] table."
+        )
+
+
+def _rendered(name: Literal["worker", "conductor"], entry: Entry) -> str:
+    header = "[[worker]]" if name == "worker" else "[conductor]"
+    lines = [f"{tomlkit.key(key).as_string()} = {_item(value).as_string()}" for key, value in entry.items()]
+    return "\n".join([header, *lines, ""])
+
+
+def _update(table: AbstractTable, entry: Entry) -> None:
+    for key in [key for key in table if key not in entry]:
+        del table[key]
+    for key, value in entry.items():
+        if key not in table or not _same(table[key], value):
+            table[key] = _item(value)
+
+
+def _same(item: Any, value: Any) -> bool:
+    """Whether a number, text or table needs no rewriting; 1 and 1.0 say the same, 1 and true do not."""
+    said = item.unwrap() if hasattr(item, "unwrap") else item
+    return bool(said == value) and isinstance(said, bool) == isinstance(value, bool)
+
+
+def _item(value: Any) -> Any:
+    """A value in one line: tables are written inline."""
+    if isinstance(value, Mapping):
+        table = tomlkit.inline_table()
+        table.update({key: _item(inner) for key, inner in value.items()})
+        return table
+    if isinstance(value, list):
+        array = tomlkit.array()
+        array.extend(_item(inner) for inner in value)
+        return array
+    return tomlkit.item(value)

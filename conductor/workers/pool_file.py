@@ -1,0 +1,229 @@
+"""A pool's TOML file: its tables in order, and for every fault the line where it stands.
+
+Knows the file's structure and its names; what a table may say is entries'.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pydantic import ValidationError
+
+from conductor.errors import PoolError
+from conductor.workers.endpoint import Endpoint
+from conductor.workers.entries import (
+    ConductorEntry,
+    ConductorTable,
+    ModelTable,
+    WorkerTable,
+    conductor_table,
+    worker_table,
+)
+from conductor.workers.entry_faults import faults
+from conductor.workers.fallback import FallbackWorker
+from conductor.workers.protocol import Worker
+
+Keys = Literal["required", "optional"]
+"""Whether a variable that is not set is an error when the file is read, or only when the key is needed."""
+
+_LONG_TEXT = re.compile(r'("""|\'\'\')[\s\S]*?\1')
+_HEADER = re.compile(r"\s*\[\[?\s*([^\]]*?)\s*\]")
+
+
+@dataclass(frozen=True)
+class PoolFile:
+    """What a pool file describes."""
+
+    workers: tuple[Worker, ...]
+    conductor: ConductorEntry | None
+
+
+def read_tables(text: str, *, source: str, keys: Keys) -> PoolFile:
+    """The workers in order, with their fallbacks, and the Conductor. Raises `PoolError`."""
+    document = _document(text, source)
+    places = _Places(text, source)
+    for key in document:
+        if key not in ("worker", "conductor"):
+            raise places.error(
+                None, key, f"unknown key {key!r}; use [[worker]] tables and one [conductor] table."
+            )
+    conductor = _conductor(document, places)
+    tables = _tables(document, places)
+    _check_names(tables, conductor, places)
+    _check_fallbacks(tables, places)
+    if keys == "required":
+        _check_keys(tables, conductor, places)
+    return PoolFile(workers=_with_fallbacks(tables), conductor=None if conductor is None else conductor.entry)
+
+
+class _Places:
+    """Where things stand. A table is a worker's index (from 0), "conductor", or None for the whole file."""
+
+    def __init__(self, text: str, source: str) -> None:
+        self.source = source
+        # Lines of long texts are no keys, but count.
+        plain = _LONG_TEXT.sub(lambda found: "\n" * found[0].count("\n"), text)
+        self._lines = plain.splitlines()
+
+    def error(self, table: int | Literal["conductor"] | None, key: str, message: str) -> PoolError:
+        """`message` with the file and the line of `key`, else of its table."""
+        line = self._line(table, key)
+        reason = message.partition(f", {key}: ")[2] or message
+        return PoolError(f"{self.source}, line {line}: {message}", line=line, key=key, reason=reason)
+
+    def _line(self, table: int | Literal["conductor"] | None, key: str) -> int:
+        first, last = self._extent(table)
+        name = re.escape(key)
+        owner = "" if table is None else r"""(?:\[\s*(?:worker|conductor)\s*\.\s*)?"""
+        spelled = re.compile(rf"""\s*{owner}\[*\s*["']?{name}["']?\s*[\]=.]""")
+        lines = range(first, last + 1)
+        return next((number for number in lines if spelled.match(self._lines[number - 1])), max(first, 1))
+
+    def _extent(self, table: int | Literal["conductor"] | None) -> tuple[int, int]:
+        """The first and last line of a table with its inner tables, from 1."""
+        whole = (1, len(self._lines))
+        if table is None:
+            return whole
+        name = "conductor" if table == "conductor" else "worker"
+        headers = list(self._headers())
+        own = [number for number, header in headers if header == name]
+        at = 0 if table == "conductor" else table
+        if not isinstance(at, int) or at >= len(own):
+            return whole
+        others = (
+            number
+            for number, header in headers
+            if number > own[at] and not header.startswith((f"{name}.", f"{name} ."))
+        )
+        return own[at], next(others, len(self._lines) + 1) - 1
+
+    def _headers(self) -> Iterator[tuple[int, str]]:
+        for number, line in enumerate(self._lines, start=1):
+            header = _HEADER.match(line)
+            if header is not None:
+                yield number, header[1].replace('"', "").replace("'", "")
+
+
+def _document(text: str, source: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        found = re.search(r"\(at line (\d+),", str(error))
+        line = int(found[1]) if found else text.count("\n") + 1
+        raise PoolError(f"{source} is not valid TOML: {error}.", line=line) from None
+    except RecursionError as error:
+        raise PoolError(f"{source} nests brackets too deeply; a worker's table needs none.") from error
+    except ValueError as error:
+        raise PoolError(f"{source} holds a number with too many digits; write a shorter one.") from error
+
+
+def _conductor(document: Mapping[str, Any], places: _Places) -> ConductorTable | None:
+    entry = document.get("conductor")
+    if entry is None:
+        return None
+    if not isinstance(entry, dict):
+        raise places.error(None, "conductor", "write one [conductor] table, with single brackets.")
+    try:
+        table = conductor_table(entry)
+    except ValidationError as error:
+        key, message = faults(error, entry, tagged=False)[0]
+        raise places.error("conductor", key, f"[conductor], {key}: {message}") from None
+    _check_price("conductor", table, "[conductor]", places)
+    return table
+
+
+def _tables(document: Mapping[str, Any], places: _Places) -> list[WorkerTable]:
+    entries = document.get("worker", [])
+    if not isinstance(entries, list):
+        raise PoolError(f"{places.source}: write [[worker]] with two brackets, one table a worker.")
+    if not entries:
+        raise PoolError(f"{places.source} has no worker; add at least one [[worker]] table.")
+    return [_worker(entry, index, places) for index, entry in enumerate(entries)]
+
+
+def _worker(entry: object, index: int, places: _Places) -> WorkerTable:
+    try:
+        table = worker_table(entry)
+    except ValidationError as error:
+        key, message = faults(error, entry, tagged=True)[0]
+        raise places.error(index, key, f"worker {index + 1}, {key}: {message}") from None
+    if isinstance(table, ModelTable):
+        _check_price(index, table, f"worker {index + 1}", places)
+    return table
+
+
+def _check_price(
+    place: int | Literal["conductor"], table: ModelTable | ConductorTable, whose: str, places: _Places
+) -> None:
+    prices = {"price_prompt": table.price_prompt, "price_completion": table.price_completion}
+    missing = [key for key, price in prices.items() if price is None]
+    if len(missing) == 1:
+        (given,) = prices.keys() - missing
+        raise places.error(place, given, f"{whose}, {given}: it needs {missing[0]} beside it.")
+
+
+def _check_names(tables: list[WorkerTable], conductor: ConductorTable | None, places: _Places) -> None:
+    names = {conductor.name} if conductor is not None and conductor.as_worker else set()
+    for index, table in enumerate(tables):
+        if table.name in names:
+            raise places.error(
+                index, "name", f"a second worker is named {table.name!r}; give each its own name."
+            )
+        names.add(table.name)
+
+
+def _check_fallbacks(tables: list[WorkerTable], places: _Places) -> None:
+    by_name = {table.name: table for table in tables}
+    for index, table in enumerate(tables):
+        chain = [table.name]
+        while (following := _fallback(by_name[chain[-1]])) is not None:
+            where = f"worker {index + 1}, fallback:"
+            if following not in by_name:
+                if len(chain) > 1:
+                    break  # said where the other worker stands
+                known = ", ".join(by_name)
+                raise places.error(
+                    index, "fallback", f"{where} there is no worker named {following!r}; there are {known}."
+                )
+            if following in chain:
+                circle = " → ".join([*chain, following])
+                raise places.error(
+                    index, "fallback", f"{where} {circle} goes in a circle; end it at a worker without one."
+                )
+            chain.append(following)
+
+
+def _fallback(table: WorkerTable) -> str | None:
+    return table.fallback if isinstance(table, ModelTable) else None
+
+
+def _check_keys(tables: list[WorkerTable], conductor: ConductorTable | None, places: _Places) -> None:
+    """Raises `PoolError` at the first table whose variable is not set."""
+    served: list[tuple[int | Literal["conductor"], str, Endpoint]] = [
+        (index, f"worker {index + 1}", table.endpoint)
+        for index, table in enumerate(tables)
+        if isinstance(table, ModelTable)
+    ]
+    if conductor is not None:
+        served.insert(0, ("conductor", "[conductor]", conductor.endpoint))
+    for table, whose, endpoint in served:
+        try:
+            endpoint.key()
+        except PoolError as error:
+            raise places.error(table, "api_key_env", f"{whose}, api_key_env: {error}") from None
+
+
+def _with_fallbacks(tables: list[WorkerTable]) -> tuple[Worker, ...]:
+    """The workers. Those that stand in are the very ones of the pool, limits included."""
+    by_name = {table.name: table for table in tables}
+    alone = {table.name: table.build() for table in tables}
+
+    def whole(name: str) -> Worker:
+        second = _fallback(by_name[name])
+        return alone[name] if second is None else FallbackWorker(alone[name], whole(second))
+
+    return tuple(whole(table.name) for table in tables)

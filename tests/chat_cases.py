@@ -1,0 +1,84 @@
+"""Clients of an endpoint on the loopback address, and what they say: items as short texts."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import aclosing
+from typing import Any
+
+from conductor.errors import WorkerError
+from conductor.messages import Completion, Delta, Message, Part, Request, Retried, Sampling, Thought
+from conductor.workers.chat import ChatClient
+from conductor.workers.endpoint import Endpoint, Patience
+from conductor.workers.protocol import FellBack, StreamItem
+
+QUESTION = "why is the sky blue?"
+
+
+def request(query: str = QUESTION, **sampling: Any) -> Request:
+    """A request with one question."""
+    part = Part(kind="query", text=query)
+    return Request(messages=(Message(role="user", parts=(part,)),), sampling=Sampling(**sampling))
+
+
+def endpoint(base_url: str, model: str = "simulated", **keys: Any) -> Endpoint:
+    """An endpoint that is asked three times at most; `keys` are its own, or those of its patience."""
+    patience = {name: keys.pop(name) for name in tuple(keys) if name in Patience.model_fields}
+    return Endpoint(base_url=base_url, model=model, patience=Patience(**patience), **{"retries": 2, **keys})
+
+
+def client(base_url: str, model: str = "simulated", *, name: str = "alpha", **keys: Any) -> ChatClient:
+    """A client of it."""
+    return ChatClient(endpoint(base_url, model, **keys), name=name)
+
+
+def asked(chat: ChatClient, *, extra: Mapping[str, Any] | None = None) -> AsyncGenerator[StreamItem, None]:
+    """The answer to the question."""
+    return chat.stream(request().messages, extra=extra or {})
+
+
+async def told(stream: AsyncIterator[StreamItem]) -> list[str]:
+    """What a step's followers see, pieces joined: "thought: ...", "text: ...", and the end or the error."""
+    said: list[str] = []
+    try:
+        async for item in stream:
+            _add(said, item)
+    except WorkerError as error:
+        said.append(f"error: {error}")
+    return said
+
+
+async def completed(stream: AsyncGenerator[StreamItem, None]) -> Completion:
+    """The completion, which joins the deltas and thoughts before it."""
+    text = reasoning = ""
+    async with aclosing(stream) as items:
+        async for item in items:
+            if isinstance(item, Delta):
+                text += item.text
+            elif isinstance(item, Thought):
+                reasoning += item.text
+            elif isinstance(item, Completion):
+                assert (item.text, item.reasoning) == (text, reasoning)
+                return item
+    raise AssertionError("the stream ended without a completion")
+
+
+def _add(said: list[str], item: StreamItem) -> None:
+    match item:
+        case Delta():
+            _join(said, "text: ", item.text)
+        case Thought():
+            _join(said, "thought: ", item.text)
+        case Retried():
+            said.append(f"attempt {item.attempt}: {item.message}")
+        case FellBack():
+            said.append(f"{item.worker} ({item.worker_kind}) instead: {item.message}")
+        case Completion():
+            said.append(f"{item.finish_reason}: {item.usage.total} tokens")
+
+
+def _join(said: list[str], kind: str, text: str) -> None:
+    if said and said[-1].startswith(kind):
+        said[-1] += text
+    else:
+        said.append(kind + text)

@@ -1,0 +1,286 @@
+"""A client asks an endpoint as it is told to, remembers what it refuses, and lets go at once."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+from contextlib import aclosing
+
+import pytest
+from chat_cases import asked, client, completed, endpoint, request, told
+from fake_openai_server import Served, serving
+from raw_endpoint import DONE, chunk, event, head, raw_endpoint, says
+
+from conductor.errors import WorkerError
+from conductor.fake_openai.app import FakeOpenAI
+from conductor.messages import Delta, Retried, Sampling
+from conductor.workers.catalogue import ServedModel
+from conductor.workers.chat import ChatClient
+
+
+async def test_the_body_holds_what_was_asked_and_nothing_that_was_not(fake_openai: Served) -> None:
+    await completed(asked(client(fake_openai.base_url)))
+    assert fake_openai.settled().body == {
+        "model": "simulated",
+        "messages": [{"role": "user", "content": "why is the sky blue?"}],
+        "stream": True,
+        "stream_options": {"include_usage": True},
+    }
+
+
+async def test_sampling_effort_and_extra_parameters_go_into_the_body(fake_openai: Served) -> None:
+    chat = client(fake_openai.base_url, reasoning_effort="low", extra={"top_k": 3, "seed": 1})
+    stream = chat.stream(
+        request().messages, sampling=Sampling(temperature=0.2, max_tokens=7), extra={"seed": 2, "top_p": 0.5}
+    )
+    completion = await completed(stream)
+    body = fake_openai.settled().body or {}
+    expected = {
+        "temperature": 0.2,
+        "max_tokens": 7,
+        "reasoning_effort": "low",
+        "top_k": 3,
+        "seed": 2,
+        "top_p": 0.5,
+    }
+    assert body.items() >= expected.items()
+    assert (completion.finish_reason, completion.usage.completion_tokens) == ("length", 7)
+
+
+@pytest.mark.parametrize("model", ["reasoning-simulated", "reasoning-field-simulated"])
+async def test_reasoning_is_kept_apart_from_the_answer(fake_openai: Served, model: str) -> None:
+    thought, text, end = await told(asked(client(fake_openai.base_url, model)))
+    assert thought.startswith("thought: Simulated reasoning: ")
+    assert text.startswith("text: Simulated answer № ")
+    assert end.startswith("stop: ")
+
+
+async def test_a_think_block_is_reasoning_too_wherever_it_is_cut() -> None:
+    pieces = ["\n<th", "ink>so ", "and so</thi", "nk>", "\n\n", "blue", "<think>"]
+    body = b"".join(chunk(content=piece) for piece in pieces) + chunk("stop") + DONE
+    async with raw_endpoint(says(body)) as base_url:
+        completion = await completed(asked(client(base_url)))
+    assert (completion.reasoning, completion.text) == ("so and so", "blue<think>")
+
+
+async def test_tokens_are_those_of_the_last_word_on_them() -> None:
+    early = event({"choices": [{"delta": {"content": "a"}}], "usage": {"prompt_tokens": 1}})
+    late = event({"choices": [], "usage": {"prompt_tokens": 5, "completion_tokens": 2}})
+    async with raw_endpoint(says(early + chunk("stop") + late + DONE)) as base_url:
+        usage = (await completed(asked(client(base_url)))).usage
+    assert (usage.prompt_tokens, usage.completion_tokens, usage.cost) == (5, 2, None)
+
+
+@pytest.mark.parametrize("usage", [None, "many", {"prompt_tokens": -1}, {"prompt_tokens": True}, {}])
+async def test_tokens_that_make_no_sense_are_unknown(usage: object) -> None:
+    body = event({"choices": [{"delta": {"content": "a"}, "finish_reason": "stop"}], "usage": usage})
+    async with raw_endpoint(says(body)) as base_url:
+        assert (await completed(asked(client(base_url)))).usage.prompt_tokens is None
+
+
+async def test_parts_of_a_message_that_are_text_are_the_answer() -> None:
+    parts = [{"type": "image"}, {"type": "text", "text": "bl"}, {"type": "text", "text": "ue"}]
+    async with raw_endpoint(says(chunk(content=parts) + DONE)) as base_url:
+        assert (await completed(asked(client(base_url)))).text == "blue"
+
+
+@pytest.mark.parametrize(
+    ("parameter", "learned"),
+    [
+        ("stream_options", "asked again without stream_options, so its tokens stay unknown."),
+        ("max_tokens", None),
+    ],
+)
+async def test_a_refused_parameter_is_left_out_from_then_on(
+    fake_openai: Served, parameter: str, learned: str | None
+) -> None:
+    chat = client(fake_openai.base_url, f"fault:unknown-parameter={parameter}")
+    first = await told(chat.stream(request().messages, sampling=Sampling(max_tokens=500)))
+    assert (learned is None) == (len(first) == 1)
+    if learned is not None:
+        assert first[0].endswith(learned)
+        second = await told(chat.stream(request().messages, sampling=Sampling(max_tokens=500)))
+        assert second == first[1:]
+
+
+async def test_the_limit_of_tokens_is_called_as_the_endpoint_calls_it() -> None:
+    message = "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."
+    refusal = says(f'{{"error": {{"message": "{message}"}}}}', status="400 Bad Request")
+    async with raw_endpoint(refusal) as base_url:
+        chat = client(base_url)
+        said = await told(chat.stream(request().messages, sampling=Sampling(max_tokens=5)))
+    assert said[0].endswith("asked again with max_completion_tokens.")
+    # The endpoint objects to everything, but is not asked the same twice.
+    assert len(said) == 2
+    assert said[1].startswith("error: ")
+
+
+async def test_the_key_is_sent_and_a_wrong_one_is_named_by_its_variable(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with serving(FakeOpenAI(key="right")) as served:
+        chat = client(served.base_url, api_key_env="ALPHA_KEY")
+        monkeypatch.setenv("ALPHA_KEY", "right")
+        await completed(asked(chat))
+        monkeypatch.setenv("ALPHA_KEY", "wrong")
+        (said,) = await told(asked(chat))
+        assert said.endswith(
+            "answered 401 Unauthorized: “Incorrect API key provided”; check the key in ALPHA_KEY."
+        )
+        (said,) = await told(asked(client(served.base_url)))
+        assert said.endswith(
+            "401 Unauthorized: “You did not provide an API key”; name the variable that holds its key in "
+            "api_key_env in the pool file."
+        )
+
+
+async def test_a_key_that_is_not_set_is_missed_before_the_call(fake_openai: Served) -> None:
+    chat = client(fake_openai.base_url, api_key_env="NOBODY_SETS_THIS")
+    assert await told(asked(chat)) == [
+        "error: alpha: NOBODY_SETS_THIS is not set; export it, or write it into .streamlit/secrets.toml."
+    ]
+    assert not fake_openai.log.entries
+
+
+async def _left(served: Served) -> bool:
+    """Whether the server saw the client leave within a second."""
+    return await asyncio.to_thread(
+        served.log.wait_for, lambda entries: entries[-1].outcome == "disconnected", seconds=1.0
+    )
+
+
+async def test_closing_the_stream_is_seen_by_the_server_within_a_second(fake_openai: Served) -> None:
+    async with aclosing(client(fake_openai.base_url, "fault:stall").stream(request().messages)) as items:
+        assert isinstance(await anext(items), Delta)
+    assert await _left(fake_openai)
+
+
+@pytest.mark.parametrize("fault", ["stall", "slow-first-token"])
+async def test_cancelling_the_wait_is_seen_by_the_server_within_a_second(
+    fake_openai: Served, fault: str
+) -> None:
+    waiting = asyncio.create_task(told(asked(client(fake_openai.base_url, f"fault:{fault}"))))
+    came = await asyncio.to_thread(
+        fake_openai.log.wait_for, lambda entries: bool(entries) and entries[-1].pieces > 0, seconds=5.0
+    )
+    assert came
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    assert await _left(fake_openai)
+
+
+async def test_a_longer_pause_than_is_waited_is_told_and_closing_the_stream_ends_it(
+    fake_openai: Served,
+) -> None:
+    chat = client(fake_openai.base_url, "fault:rate-limited-retry-after=900")
+    async with aclosing(chat.stream(request().messages)) as items:
+        first = await anext(items)
+    assert isinstance(first, Retried)
+    assert first.message.endswith("“Rate limit reached”; it asks for 900 seconds, of which 60 are waited.")
+    assert 60 <= first.seconds <= 66
+    assert len(fake_openai.log.entries) == 1
+
+
+async def test_one_connection_serves_call_after_call_until_its_worker_is_dropped() -> None:
+    with serving(FakeOpenAI()) as served:
+        chat = client(served.base_url)
+        for _ in range(3):
+            await completed(asked(chat))
+        assert len(served.server.server_state.connections) == 1
+        # In a circle, as a failure's traceback makes one: found by the collector, not by counting.
+        vars(chat)["circle"] = chat
+        del chat
+        gc.collect()
+        for _ in range(500):
+            if not served.server.server_state.connections:
+                break
+            await asyncio.sleep(0.01)
+        assert not served.server.server_state.connections
+
+
+async def test_connections_can_be_closed_and_are_opened_again(fake_openai: Served) -> None:
+    chat = client(fake_openai.base_url)
+    await completed(asked(chat))
+    await chat.aclose()
+    await chat.aclose()
+    await completed(asked(chat))
+
+
+def test_a_client_serves_one_event_loop_after_another(fake_openai: Served) -> None:
+    chat = client(fake_openai.base_url, concurrency=1, requests_per_minute=1_000)
+    texts = {asyncio.run(completed(asked(chat))).text for _ in range(3)}
+    assert len(texts) == 1
+
+
+async def test_as_many_requests_are_under_way_as_the_worker_allows() -> None:
+    under_way = most = 0
+    two = asyncio.Barrier(2)
+
+    async def paired(writer: asyncio.StreamWriter) -> None:
+        nonlocal under_way, most
+        under_way += 1
+        most = max(most, under_way)
+        await two.wait()
+        under_way -= 1
+        writer.write(head() + chunk(content="a") + DONE)
+
+    async with raw_endpoint(paired) as base_url:
+        chat = client(base_url, concurrency=2)
+        async with asyncio.timeout(30):
+            said = await asyncio.gather(*(told(asked(chat)) for _ in range(6)))
+    assert said == [["text: a", "other: None tokens"]] * 6
+    assert most == 2
+
+
+async def test_the_list_of_models_is_read(fake_openai: Served) -> None:
+    names = await client(fake_openai.base_url).models()
+    assert names[:2] == ("simulated", "reasoning-simulated")
+
+
+@pytest.mark.parametrize(
+    ("body", "models"),
+    [
+        ('{"data": []}', ()),
+        (
+            '{"data": [{"id": "a", "owned_by": "vllm", "max_model_len": 4096}, {"id": "b"}]}',
+            (ServedModel(name="a", owner="vllm", context=4096), ServedModel(name="b")),
+        ),
+        ('[{"id": "a", "context_length": 8}]', (ServedModel(name="a", context=8),)),
+    ],
+)
+async def test_the_list_of_models_says_who_owns_them(body: str, models: tuple[ServedModel, ...]) -> None:
+    async with raw_endpoint(says(body, content_type="application/json")) as base_url:
+        assert await client(base_url).served() == models
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "said"),
+    [
+        ("<html>", "200 OK", "no chat completion (its list of models cannot be read)"),
+        ('{"error": {"message": "no"}}', "401 Unauthorized", "answered 401 Unauthorized: “no”; name the"),
+        ("", "500 Oh", "answered 500 Internal Server Error; run the step again later"),
+    ],
+)
+async def test_a_list_of_models_that_does_not_come_says_why(body: str, status: str, said: str) -> None:
+    async with raw_endpoint(says(body, status=status)) as base_url:
+        with pytest.raises(WorkerError) as caught:
+            await client(base_url).models()
+    assert said in str(caught.value)
+
+
+async def test_a_list_of_models_has_its_time(unused_tcp_port: int) -> None:
+    async def silent(_: asyncio.StreamWriter) -> None:
+        await asyncio.sleep(60)
+
+    async with raw_endpoint(silent) as base_url:
+        with pytest.raises(WorkerError, match=r"sent no token within 0\.05 seconds"):
+            await client(base_url, first_token=0.05).models()
+    with pytest.raises(WorkerError, match="cannot be reached"):
+        await client(f"http://127.0.0.1:{unused_tcp_port}/v1").models()
+
+
+async def test_a_query_of_the_base_url_stays(fake_openai: Served) -> None:
+    chat = ChatClient(endpoint(f"{fake_openai.base_url}?api-version=3"), name="alpha")
+    assert str(chat.endpoint.url("models")).endswith("/v1/models?api-version=3")
+    await completed(asked(chat))

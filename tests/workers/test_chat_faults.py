@@ -1,0 +1,385 @@
+"""Whatever an endpoint does, the person who watches the step reads what happened and what to do."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import socket
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+
+import pytest
+from chat_cases import asked, client, completed, told
+from fake_openai_server import Served
+from raw_endpoint import DONE, chunk, event, head, raw_endpoint, says
+
+from conductor.workers import clock
+
+TEXT = r"text: Simulated answer № [0-9a-f]{6}: .+"
+START = r"text: Simulated answer № .*"
+LIMITED = r"alpha: HOST answered 429 Too Many Requests: “Rate limit reached”"
+FAILED = (
+    r"alpha: HOST answered 500 Internal Server Error: "
+    r"“The server had an error while processing your request”"
+)
+BROKE_FIRST = r"alpha: HOST broke the connection before the first token"
+TIMES = {
+    "slow-first-token": {"first_token": 0.1},
+    "stall": {"between_tokens": 0.2},
+    "rate-limited-retry-after=900": {"total": 5},
+}
+
+
+@pytest.mark.usefixtures("no_pauses")
+@pytest.mark.parametrize(
+    ("fault", "expected"),
+    [
+        (
+            "slow-first-token",
+            [
+                r"error: alpha: HOST sent no token within 0\.1 seconds; raise first_token_seconds in the "
+                r"pool file, or give the step a faster worker\."
+            ],
+        ),
+        (
+            "stall",
+            [
+                START,
+                r"error: alpha: HOST sent nothing more for 0\.2 seconds after \d+ characters; run the step "
+                r"again, or raise between_tokens_seconds in the pool file\.",
+            ],
+        ),
+        (
+            "reset-before-first-byte",
+            [
+                rf"attempt 1: {BROKE_FIRST}\.",
+                rf"attempt 2: {BROKE_FIRST}\.",
+                rf"error: {BROKE_FIRST}, at the last of 3 attempts; run the step again\.",
+            ],
+        ),
+        (
+            "reset-mid-stream",
+            [START, r"error: alpha: HOST broke the connection after \d+ characters; run the step again\."],
+        ),
+        (
+            "hang-up",
+            [START, r"error: alpha: HOST broke the connection after \d+ characters; run the step again\."],
+        ),
+        (
+            "early-close",
+            [START, r"error: alpha: HOST broke the connection after \d+ characters; run the step again\."],
+        ),
+        (
+            "malformed-sse",
+            [
+                START,
+                r"error: alpha: HOST sent something that is no chat completion \(Invalid JSON: .*\); run the "
+                r"step again, or check base_url in the pool file\.",
+            ],
+        ),
+        (
+            "error-event",
+            [START, r"error: alpha: HOST reported an error: “The engine died”; run the step again\."],
+        ),
+        ("ragged-sse", [TEXT, r"stop: \d+ tokens"]),
+        ("non-stream-json", [TEXT, r"stop: \d+ tokens"]),
+        ("rate-limited", [rf"attempt 1: {LIMITED}\.", rf"attempt 2: {LIMITED}\.", TEXT, r"stop: \d+ tokens"]),
+        (
+            "rate-limited=9",
+            [
+                rf"attempt 1: {LIMITED}\.",
+                rf"attempt 2: {LIMITED}\.",
+                rf"error: {LIMITED}, at the last of 3 attempts; wait a while, or lower requests_per_minute "
+                r"or concurrency in the pool file\.",
+            ],
+        ),
+        ("rate-limited-retry-after=0.01", [rf"attempt 1: {LIMITED}\.", TEXT, r"stop: \d+ tokens"]),
+        ("rate-limited-retry-date=0", [rf"attempt 1: {LIMITED}\.", TEXT, r"stop: \d+ tokens"]),
+        (
+            "rate-limited-retry-after=900",
+            [
+                rf"error: {LIMITED}, and asking again after 6\d(\.\d)? seconds would pass the 5 seconds in "
+                r"all; raise total_seconds in the pool file, or run the step later\."
+            ],
+        ),
+        ("error-500-then-200", [rf"attempt 1: {FAILED}\.", TEXT, r"stop: \d+ tokens"]),
+        (
+            "error-500",
+            [
+                rf"attempt 1: {FAILED}\.",
+                rf"attempt 2: {FAILED}\.",
+                rf"error: {FAILED}, at the last of 3 attempts; run the step again later\.",
+            ],
+        ),
+        (
+            "bad-request-400",
+            [
+                r"error: alpha: HOST answered 400 Bad Request: “Unsupported value: 'messages' does not suit "
+                r"this model”; change what it objects to in the step or the pool file\."
+            ],
+        ),
+        (
+            "unauthorized-401",
+            [
+                r"error: alpha: HOST answered 401 Unauthorized: “Incorrect API key provided”; name the "
+                r"variable that holds its key in api_key_env in the pool file\."
+            ],
+        ),
+        (
+            "wrong-content-type",
+            [
+                r"error: alpha: HOST answered with text/html instead of an event stream; check base_url in "
+                r"the pool file, which for most servers ends in /v1\."
+            ],
+        ),
+        ("empty", [r"stop: \d+ tokens"]),
+        ("no-usage", [TEXT, r"stop: None tokens"]),
+        (
+            "huge=0.06",
+            [
+                r"text: These words .*",
+                r"error: alpha: HOST sent more than 50,000 characters and was broken off; set max_tokens for "
+                r"the worker, or raise max_characters in the pool file\.",
+            ],
+        ),
+        (
+            "tool-calls",
+            [
+                r"error: alpha: HOST called tools that nobody offered, and answered nothing; run the step "
+                r"again, or give the step another worker\."
+            ],
+        ),
+        ("length", [START, r"length: \d+ tokens"]),
+        ("content-filter", [START, r"other: \d+ tokens"]),
+        (
+            "unknown-parameter=stream_options",
+            [
+                r"attempt 1: alpha: HOST answered 400 Bad Request: “Unknown parameter: 'stream_options'”; "
+                r"asked again without stream_options, so its tokens stay unknown\.",
+                TEXT,
+                r"stop: None tokens",
+            ],
+        ),
+        (
+            "unknown-parameter=top_k",
+            [
+                r"error: alpha: HOST answered 400 Bad Request: “Unknown parameter: 'top_k'”; change what it "
+                r"objects to in the step or the pool file\."
+            ],
+        ),
+    ],
+)
+async def test_every_misbehaviour_says_what_it_was(
+    fake_openai: Served, fault: str, expected: list[str]
+) -> None:
+    chat = client(
+        fake_openai.base_url,
+        f"fault:{fault}",
+        max_characters=50_000,
+        extra={"top_k": 3},
+        **TIMES.get(fault, {}),
+    )
+    said = await told(asked(chat))
+    host = re.escape(chat.endpoint.host)
+    assert len(said) == len(expected), said
+    for line, pattern in zip(said, expected, strict=True):
+        assert re.fullmatch(pattern.replace("HOST", host), line, re.DOTALL), line
+
+
+@pytest.mark.slow
+async def test_ten_megabytes_are_broken_off_at_the_usual_limit(fake_openai: Served) -> None:
+    said = await told(asked(client(fake_openai.base_url, "fault:huge")))
+    assert len(said[0]) > 3_900_000
+    assert "sent more than 4,000,000 characters and was broken off" in said[1]
+
+
+async def test_the_end_of_all_attempts_together_is_told(fake_openai: Served) -> None:
+    chat = client(fake_openai.base_url, "fault:stall", total=0.2)
+    assert (await told(asked(chat)))[-1] == (
+        f"error: alpha: {chat.endpoint.host} did not finish within 0.2 seconds, all attempts together; raise "
+        "total_seconds in the pool file, or ask for a shorter answer."
+    )
+
+
+@contextmanager
+def _nobody_answers_the_door() -> Iterator[str]:
+    """A port whose queue is full, so that connecting waits."""
+    with closing(socket.create_server(("127.0.0.1", 0), backlog=0)) as listener:
+        address = listener.getsockname()
+        waiting = [socket.socket() for _ in range(4)]
+        for one in waiting:
+            one.setblocking(False)
+            one.connect_ex(address)
+        try:
+            yield f"http://127.0.0.1:{address[1]}/v1"
+        finally:
+            for one in waiting:
+                one.close()
+
+
+@pytest.mark.usefixtures("no_pauses")
+async def test_a_connection_that_nobody_takes_is_told() -> None:
+    with _nobody_answers_the_door() as base_url:
+        chat = client(base_url, connect=0.05, retries=1)
+        reason = f"alpha: {chat.endpoint.host} took no connection within 0.05 seconds"
+        assert await told(asked(chat)) == [
+            f"attempt 1: {reason}.",
+            f"error: {reason}, at the last of 2 attempts; check base_url and that the server runs, or raise "
+            "connect_seconds in the pool file.",
+        ]
+
+
+@pytest.mark.usefixtures("no_pauses")
+async def test_a_server_that_does_not_run_is_told(unused_tcp_port: int) -> None:
+    chat = client(f"http://127.0.0.1:{unused_tcp_port}/v1", retries=1)
+    reason = f"alpha: 127.0.0.1:{unused_tcp_port} cannot be reached (All connection attempts failed)"
+    assert await told(asked(chat)) == [
+        f"attempt 1: {reason}.",
+        f"error: {reason}, at the last of 2 attempts; start the server there, or correct base_url in the "
+        "pool file.",
+    ]
+
+
+async def test_signs_of_life_are_no_tokens() -> None:
+    async def breathing(writer: asyncio.StreamWriter) -> None:
+        writer.write(head() + chunk(role="assistant", content=""))
+        while True:
+            writer.write(b": still here\n\nid: 1\n\n" + event({"choices": []}))
+            await writer.drain()
+            await asyncio.sleep(0.01)
+
+    async with raw_endpoint(breathing) as base_url:
+        said = await told(asked(client(base_url, first_token=0.1)))
+    assert len(said) == 1
+    assert "sent no token within 0.1 seconds" in said[0]
+
+
+async def test_a_stream_kept_open_by_signs_of_life_has_still_stalled() -> None:
+    async def breathing(writer: asyncio.StreamWriter) -> None:
+        writer.write(head() + chunk(content="half"))
+        while True:
+            writer.write(b": still here\n\n")
+            await writer.drain()
+            await asyncio.sleep(0.01)
+
+    async with raw_endpoint(breathing) as base_url:
+        said = await told(asked(client(base_url, between_tokens=0.1)))
+    assert said[0] == "text: half"
+    assert "sent nothing more for 0.1 seconds after 4 characters" in said[1]
+
+
+async def test_an_answer_that_is_whole_is_kept_though_its_stream_never_ends(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(clock, "TAIL_SECONDS", 0.05)
+
+    async def lingering(writer: asyncio.StreamWriter) -> None:
+        writer.write(head() + chunk(content="all") + chunk("stop"))
+        await writer.drain()
+        await asyncio.sleep(60)
+
+    async with raw_endpoint(lingering) as base_url:
+        assert await told(asked(client(base_url))) == ["text: all", "stop: None tokens"]
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (chunk(content="all") + chunk("stop"), ["text: all", "stop: None tokens"]),
+        (chunk(content="all") + DONE, ["text: all", "other: None tokens"]),
+        (chunk(content="all") + DONE + b"data: {broken\n\n", ["text: all", "other: None tokens"]),
+        (chunk(content="all") + chunk("eos"), ["text: all", "stop: None tokens"]),
+        (chunk(content="all") + chunk("max_tokens"), ["text: all", "length: None tokens"]),
+        (chunk(content="all") + chunk("new_word"), ["text: all", "other: None tokens"]),
+        (chunk(refusal="I will not.") + chunk("stop"), ["text: I will not.", "stop: None tokens"]),
+        (chunk(content="all", tool_calls=[{}]) + chunk("tool_calls"), ["text: all", "other: None tokens"]),
+        (chunk(content="\n", tool_calls=[{}]) + DONE, ["text: \n", "called tools that nobody offered"]),
+        (chunk("content_filter"), ["held its answer back by its content filter; word the step differently"]),
+        (chunk("error"), ["reported an error; run the step again."]),
+        (b"", ["broke the connection before the first token"]),
+        (b"data: 7\n\n", ["no chat completion (Input should be an object)"]),
+        (b"data: {}\n\ndata: null\n\n", ["no chat completion (Input should be an object)"]),
+        (b"data: " + b"[" * 5_000 + b"\n\n", ["Invalid JSON: recursion limit exceeded"]),
+        (event({"choices": [{"delta": {"content": 7}}]}), ["no chat completion (choices.0.delta.content."]),
+        (event({"choices": [{"index": 1, "delta": {"content": "b"}}]}) + DONE, ["other: None tokens"]),
+        (b"data: " + b"x" * 700_000, ["sent more than 100 characters and was broken off"]),
+    ],
+)
+async def test_every_end_of_a_stream_is_understood(body: bytes, expected: list[str]) -> None:
+    async with raw_endpoint(says(body)) as base_url:
+        said = await told(asked(client(base_url, retries=0, max_characters=100)))
+    assert len(said) == len(expected), said
+    for line, part in zip(said, expected, strict=True):
+        assert part in line
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ({"error": {"message": "No such thing."}}, "“No such thing”"),
+        ({"error": {"message": "No such thing.", "param": "tools"}}, "“No such thing. (tools)”"),
+        ({"error": "No such thing."}, "“No such thing”"),
+        ({"message": "No such thing."}, "“No such thing”"),
+        ({"detail": [{"loc": ["body", "top_k"], "msg": "Extra inputs"}]}, "“body.top_k: Extra inputs”"),
+        ({"object": "error", "message": {"detail": [{"msg": "Extra inputs"}]}}, "“Extra inputs”"),
+        ([{"error": {"code": 400, "message": "No such thing."}}], "“No such thing”"),
+        ({"error": {"message": "one\n\n\ttwo\x07\u202ethree"}}, "“one two three”"),
+        ({"error": {"message": "x" * 5_000}}, f"“{'x' * 299}…”"),
+    ],
+)
+async def test_a_servers_own_words_are_shown_in_one_short_line(body: object, said: str) -> None:
+    answer = says(json.dumps(body), content_type="application/json", status="418 I'm a Teapot")
+    async with raw_endpoint(answer) as base_url:
+        (line,) = await told(asked(client(base_url)))
+    assert f"answered 418 I'm a Teapot: {said}; change what it objects to" in line
+
+
+@pytest.mark.parametrize(
+    ("status", "more", "advice"),
+    [
+        ("301 Moved", "Location: http://127.0.0.1:1/\r\n", "write the address it sends to as base_url"),
+        ("402 Payment Required", "", "see to the account there"),
+        ("404 Not Found", "", "check base_url, and that it serves the model 'simulated'"),
+        ("413 Too Large", "", "change what it objects to"),
+        ("599 Unheard of", "", "alpha: HOST answered 599; run the step again later"),
+    ],
+)
+async def test_a_status_without_words_is_told_with_advice(status: str, more: str, advice: str) -> None:
+    page = says("<html>no words</html>", content_type="text/html", status=status, more=more)
+    async with raw_endpoint(page) as base_url:
+        chat = client(base_url, retries=0)
+        (line,) = await told(asked(chat))
+    assert advice.replace("HOST", chat.endpoint.host) in line
+    assert "no words" not in line
+
+
+async def test_an_endless_error_page_is_not_read_to_its_end() -> None:
+    async def endless(writer: asyncio.StreamWriter) -> None:
+        writer.write(head(status="400 Bad Request", content_type="text/plain"))
+        while True:
+            writer.write(b"words " * 1_000)
+            await writer.drain()
+
+    async with raw_endpoint(endless) as base_url:
+        (line,) = await told(asked(client(base_url)))
+    assert "answered 400 Bad Request: “words words" in line
+
+
+async def test_a_compression_nobody_asked_for_is_told_where_it_is_broken() -> None:
+    broken = says(b"no gzip", more="Content-Encoding: gzip\r\n")
+    async with raw_endpoint(broken) as base_url:
+        (line,) = await told(asked(client(base_url)))
+    assert "no chat completion (its compression cannot be undone)" in line
+
+
+async def test_many_small_events_are_no_large_one() -> None:
+    body = chunk(content="") * 2_000 + chunk(content="all") + DONE
+    async with raw_endpoint(says(body)) as base_url:
+        assert (await completed(asked(client(base_url, max_characters=100)))).text == "all"
+
+
+async def test_text_in_another_charset_than_the_headers_say_is_read_as_utf_8() -> None:
+    body = "data: " + '{"choices": [{"delta": {"content": "Grüße № 1"}}]}' + "\n\n" + DONE.decode()
+    async with raw_endpoint(says(body, content_type="text/event-stream; charset=latin-1")) as base_url:
+        assert (await completed(asked(client(base_url)))).text == "Grüße № 1"

@@ -1,0 +1,106 @@
+"""An endpoint holds where and how to ask, and refuses to hold a key."""
+
+from __future__ import annotations
+
+import pytest
+from pydantic import ValidationError
+
+from conductor.errors import PoolError
+from conductor.workers.endpoint import Endpoint, Patience
+
+URL = "https://api.example.com/v1"
+
+
+@pytest.mark.parametrize(
+    ("base_url", "address"),
+    [
+        (URL, f"{URL}/chat/completions"),
+        (f"{URL}/", f"{URL}/chat/completions"),
+        (f"{URL}/?api-version=2", f"{URL}/chat/completions?api-version=2"),
+        ("http://localhost:8000", "http://localhost:8000/chat/completions"),
+        ("http://[::1]:8000/v1", "http://[::1]:8000/v1/chat/completions"),
+    ],
+)
+def test_paths_are_joined_to_the_base_url(base_url: str, address: str) -> None:
+    assert str(Endpoint(base_url=base_url, model="m").url("chat/completions")) == address
+
+
+@pytest.mark.parametrize(
+    ("base_url", "host"),
+    [(URL, "api.example.com"), ("http://localhost:8000/v1", "localhost:8000"), ("http://[::1]:1", "[::1]:1")],
+)
+def test_sentences_name_the_host_with_its_port(base_url: str, host: str) -> None:
+    assert Endpoint(base_url=base_url, model="m").host == host
+
+
+@pytest.mark.parametrize(
+    "base_url",
+    [
+        "",
+        "localhost:8000/v1",
+        "ftp://example.com",
+        "http://",
+        "http://h:port",
+        "http://user:sk-marked@example.com/v1",
+        "http://sk-marked@example.com/v1",
+        "https://example.com/v1?key=sk-marked",
+        "https://example.com/v1?api-version=1&api-key=sk-marked",
+        "https://example.com/v1?access_token=sk-marked",
+        "https://example.com/v1?Subscription-Key=sk-marked",
+        "https://example.com/v1?sig=sk-marked",
+    ],
+)
+def test_a_base_url_that_is_none_or_holds_a_secret_is_refused(base_url: str) -> None:
+    with pytest.raises(ValidationError) as caught:
+        Endpoint(base_url=base_url, model="m")
+    assert "sk-marked" not in str(caught.value)
+
+
+@pytest.mark.parametrize("variable", ["sk-marked", "MY KEY", "", "1KEY"])
+def test_the_name_of_a_variable_is_no_key(variable: str) -> None:
+    with pytest.raises(ValidationError) as caught:
+        Endpoint(base_url=URL, model="m", api_key_env=variable)
+    assert "not the key itself" in str(caught.value)
+    assert "sk-marked" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "extra",
+    [
+        {"model": "other"},
+        {"stream": False},
+        {"max_tokens": 4},
+        {"api_key": "sk-marked"},
+        {"Authorization": "sk-marked"},
+        {"top_p": float("nan")},
+        {"when": object()},
+    ],
+)
+def test_extra_parameters_replace_no_key_and_hold_none(extra: dict[str, object]) -> None:
+    with pytest.raises(ValidationError) as caught:
+        Endpoint(base_url=URL, model="m", extra=extra)
+    assert "sk-marked" not in str(caught.value)
+
+
+def test_what_decides_answers_is_one_text_whatever_its_order() -> None:
+    one = Endpoint(base_url=URL, model="m", extra={"a": 1, "b": {"c": [1], "d": 2}}, reasoning_effort="low")
+    same = Endpoint(base_url=URL, model="m", extra={"b": {"d": 2, "c": [1]}, "a": 1}, reasoning_effort="low")
+    assert one.parameters == same.parameters
+    assert one.parameters == '{"extra": {"a": 1, "b": {"c": [1], "d": 2}}, "reasoning_effort": "low"}'
+    assert Endpoint(base_url=URL, model="m", retries=0, api_key_env="KEY").parameters == ""
+
+
+@pytest.mark.parametrize("seconds", [0, -1, float("inf"), float("nan")])
+def test_patience_ends(seconds: float) -> None:
+    with pytest.raises(ValidationError):
+        Patience(total=seconds)
+
+
+def test_the_key_is_looked_up_when_it_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    endpoint = Endpoint(base_url=URL, model="m", api_key_env="ALPHA_KEY")
+    with pytest.raises(PoolError, match=r"ALPHA_KEY is not set; export it, or write it into .*secrets\.toml"):
+        endpoint.key()
+    monkeypatch.setenv("ALPHA_KEY", "sk-marked")
+    assert endpoint.key() == "sk-marked"
+    assert "sk-marked" not in repr(endpoint) + endpoint.model_dump_json()
+    assert Endpoint(base_url=URL, model="m").key() is None

@@ -1,0 +1,82 @@
+"""A failure is one sentence: who, what, and what to do."""
+
+from __future__ import annotations
+
+import json
+import ssl
+
+import httpx
+import pytest
+
+from conductor.workers.endpoint import Endpoint
+from conductor.workers.failures import EndpointFailure, Failures
+
+ENDPOINT = Endpoint(base_url="https://api.example.com/v1", model="m")
+FAILURES = Failures("alpha", ENDPOINT)
+
+
+def _caused(error: httpx.ConnectError, cause: BaseException) -> httpx.ConnectError:
+    error.__cause__ = cause
+    return error
+
+
+def test_a_certificate_that_is_not_trusted_is_not_asked_again() -> None:
+    fault = ssl.SSLCertVerificationError()
+    fault.verify_message = "self-signed certificate"
+    failure = FAILURES.of(_caused(httpx.ConnectError("failed"), OSError()), 0)
+    assert failure.transient
+    failure = FAILURES.of(_caused(httpx.ConnectError("failed"), _caused(httpx.ConnectError(""), fault)), 0)
+    assert not failure.transient
+    assert str(failure) == (
+        "alpha: api.example.com has a certificate that is not trusted (self-signed certificate); correct "
+        "base_url, or point SSL_CERT_FILE to the authority's certificate."
+    )
+
+
+@pytest.mark.parametrize(
+    ("attempts", "said"),
+    [(1, "it is busy; wait."), (4, "it is busy, at the last of 4 attempts; wait.")],
+)
+def test_the_last_failure_counts_the_attempts(attempts: int, said: str) -> None:
+    failure = EndpointFailure("it is busy", advice="wait", status=429, said="busy", transient=True)
+    last = failure.after(attempts)
+    assert (str(last), last.status, last.said) == (said, 429, "busy")
+
+
+def test_a_repeated_key_is_masked_before_the_words_are_shortened() -> None:
+    key = "sk-" + "k" * 100
+    body = json.dumps({"error": {"message": "x" * 250 + key}}).encode()
+    failure = FAILURES.status(httpx.Response(401), body, key)
+    assert "kk" not in str(failure) + failure.said
+    assert f"{'x' * 250}***" in str(failure)
+    assert "kk" not in str(FAILURES.in_stream({"message": key}, key))
+
+
+@pytest.mark.parametrize("body", [b"[" * 100_000, b"\xff\xfe", b"{}", b"null", b"[]", b'{"error": null}'])
+def test_words_in_no_known_shape_do_no_harm(body: bytes) -> None:
+    assert str(FAILURES.status(httpx.Response(400), body, None)).startswith(
+        "alpha: api.example.com answered 400 Bad Request"
+    )
+
+
+@pytest.mark.parametrize(
+    ("error", "transient"),
+    [
+        ({"code": 429, "message": "busy"}, True),
+        ({"code": 503}, True),
+        ({"code": 400}, False),
+        ({"code": "server_error"}, False),
+        ({"code": True}, False),
+        ("broken", False),
+    ],
+)
+def test_an_error_in_the_stream_may_pass_where_its_code_says_so(error: object, transient: bool) -> None:
+    assert FAILURES.in_stream(error, None).transient is transient
+
+
+def test_a_refused_parameter_is_recognised_by_its_name() -> None:
+    body = b'{"error": {"message": "Unknown parameter", "param": "structured_outputs"}}'
+    failure = FAILURES.status(httpx.Response(400), body, None)
+    assert failure.refuses("structured_outputs")
+    assert not failure.refuses("response_format")
+    assert not FAILURES.status(httpx.Response(500), body, None).refuses("structured_outputs")

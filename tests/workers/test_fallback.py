@@ -1,0 +1,104 @@
+"""Where a worker fails before its first word another one stands in for it, and says so."""
+
+from __future__ import annotations
+
+from chat_cases import endpoint, request, told
+from fake_openai_server import Served
+from worker_cases import Raising, outputs_of, played
+from workflow_cases import workflow_of
+
+from conductor.messages import Sampling
+from conductor.workers.fallback import FallbackWorker
+from conductor.workers.openai import OpenAIWorker
+from conductor.workers.pool import Pool
+from conductor.workers.simulated import SimulatedWorker
+
+
+def _model(served: Served, name: str, model: str = "simulated", **sampling: float | int) -> OpenAIWorker:
+    return OpenAIWorker(
+        endpoint(served.base_url, model, retries=0), name=name, sampling=Sampling.model_validate(sampling)
+    )
+
+
+FAILED = "answered 500 Internal Server Error: “The server had an error while processing your request”"
+
+
+async def test_another_worker_answers_and_is_named(fake_openai: Served) -> None:
+    first = _model(fake_openai, "alpha", "fault:error-500")
+    worker = FallbackWorker(first, SimulatedWorker(name="beta", answer="blue"))
+    host = first.client.endpoint.host
+    assert await told(worker.stream(request())) == [
+        f"beta (simulated) instead: alpha: {host} {FAILED}; run the step again later.",
+        "text: blue",
+        "stop: 6 tokens",
+    ]
+    assert worker.card is first.card
+
+
+async def test_who_has_said_a_word_is_not_replaced(fake_openai: Served) -> None:
+    worker = FallbackWorker(_model(fake_openai, "alpha", "fault:hang-up"), SimulatedWorker(name="beta"))
+    text, error = await told(worker.stream(request()))
+    assert text.startswith("text: Simulated answer")
+    assert "broke the connection after" in error
+
+
+async def test_who_answers_is_not_replaced(fake_openai: Served) -> None:
+    worker = FallbackWorker(_model(fake_openai, "alpha", "fault:empty"), SimulatedWorker(name="beta"))
+    (end,) = await told(worker.stream(request()))
+    assert end.startswith("stop: ")
+
+
+async def test_what_does_not_fit_one_context_may_fit_anothers(fake_openai: Served) -> None:
+    small = OpenAIWorker(endpoint(fake_openai.base_url), name="alpha", context=10)
+    worker = FallbackWorker(small, SimulatedWorker(name="beta", answer="blue"))
+    said = await told(worker.stream(request("x" * 1_000)))
+    assert said[0].startswith("beta (simulated) instead: alpha has a context of 10 tokens")
+    assert said[1] == "text: blue"
+
+
+async def test_the_one_that_stands_in_may_have_one_itself(fake_openai: Served) -> None:
+    second = FallbackWorker(
+        _model(fake_openai, "beta", "fault:unauthorized-401"), SimulatedWorker(name="gamma", answer="blue")
+    )
+    worker = FallbackWorker(_model(fake_openai, "alpha", "fault:error-500"), second)
+    said = await told(worker.stream(request()))
+    assert [line.partition(":")[0] for line in said] == [
+        "beta (model) instead",
+        "gamma (simulated) instead",
+        "text",
+        "stop",
+    ]
+
+
+async def test_the_last_one_that_fails_says_why(fake_openai: Served) -> None:
+    worker = FallbackWorker(
+        _model(fake_openai, "alpha", "fault:error-500"), _model(fake_openai, "beta", "fault:bad-request-400")
+    )
+    fell_back, error = await told(worker.stream(request()))
+    assert fell_back.startswith("beta (model) instead: alpha: ")
+    assert error.startswith("error: beta: ")
+
+
+async def test_a_fault_of_a_workers_program_is_not_hidden(fake_openai: Served) -> None:
+    worker = FallbackWorker(Raising(ZeroDivisionError("by zero"), name="alpha"), SimulatedWorker(name="beta"))
+    state = await played(workflow_of(()), Pool(workers=(worker,)))
+    assert "alpha broke with ZeroDivisionError" in (state.steps[0].message or "")
+
+
+async def test_the_one_that_stands_in_is_asked_with_its_own_defaults(fake_openai: Served) -> None:
+    first = _model(fake_openai, "alpha", "fault:bad-request-400", temperature=0.2, max_tokens=50)
+    worker = FallbackWorker(first, _model(fake_openai, "beta", temperature=0.9))
+    # The step's own limit of tokens stays; its temperature was the first worker's default.
+    await told(worker.stream(request(temperature=0.2, max_tokens=9)))
+    body = fake_openai.settled().body or {}
+    assert (body["temperature"], body["max_tokens"]) == (0.9, 9)
+    await told(worker.stream(request(temperature=0.2, max_tokens=50)))
+    assert "max_tokens" not in (fake_openai.settled().body or {})
+
+
+async def test_a_run_marks_whose_answer_it_is(fake_openai: Served) -> None:
+    other = _model(fake_openai, "beta")
+    pool = Pool(workers=(FallbackWorker(_model(fake_openai, "alpha", "fault:error-500"), other), other))
+    state = await played(workflow_of(()), pool)
+    (output,) = outputs_of(state).values()
+    assert (output.worker, output.instead_of) == ("beta", "alpha")

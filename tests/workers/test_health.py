@@ -1,0 +1,260 @@
+"""What an examination finds of each worker, over real HTTP, and what it says is to be done."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fake_openai_server import Served, serving
+from raw_endpoint import EVENTS, Conversation, chunk, event, raw_endpoint, says
+
+from conductor.fake_openai.app import FakeOpenAI
+from conductor.messages import Completion
+from conductor.workers.catalogue import ServedModel
+from conductor.workers.findings import Check, Health, answered, listed
+from conductor.workers.health import PROBE_TOKENS, examine, rate
+from conductor.workers.pool import parse_pool
+from conductor.workers.subject import Subject, subjects
+
+KEY = "sk-marked-0123456789"
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No secrets file but a test's own."""
+    monkeypatch.chdir(tmp_path)
+
+
+def subject(base_url: str, model: str = "simulated", **keys: Any) -> Subject:
+    """A worker named alpha, from a pool file with these keys."""
+    lines = "".join(f"{key} = {value!r}\n" for key, value in keys.items())
+    text = f"[[worker]]\nname = 'alpha'\nbase_url = '{base_url}'\nmodel = '{model}'\n{lines}"
+    return subjects(parse_pool(text, keys="optional"))[0]
+
+
+async def examined(whom: Subject) -> Health:
+    """The last word on it."""
+    states = [health async for health in examine(whom)]
+    assert [health.done for health in states] == [False] * (len(states) - 1) + [True]
+    assert all(
+        earlier.findings == later.findings[: len(earlier.findings)]
+        for earlier, later in zip(states, states[1:], strict=False)
+    )
+    return states[-1]
+
+
+def words(health: Health) -> dict[Check, str]:
+    return {finding.check: finding.word for finding in health.findings}
+
+
+async def test_a_worker_that_is_well_has_nothing_to_complain_of(
+    fake_openai: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ALPHA_KEY", KEY)
+    health = await examined(subject(fake_openai.base_url, api_key_env="ALPHA_KEY", temperature=0.5))
+    assert words(health) == {"key": "set", "reachable": "yes", "model": "listed", "answer": "answers"}
+    assert not health.failing
+    assert health.complaints == ()
+    assert health.first_token is not None
+    assert health.first_token > 0
+    listing, probe = fake_openai.log.entries
+    assert (listing.path, listing.authorization_sent) == ("/v1/models", True)
+    assert probe.body is not None
+    assert (probe.body["max_tokens"], probe.body["temperature"]) == (PROBE_TOKENS, 0.5)
+
+
+async def test_the_pace_is_measured_where_tokens_come_one_by_one() -> None:
+    with serving(FakeOpenAI(tokens_per_second=500)) as served:
+        health = await examined(subject(served.base_url))
+    assert health.first_token is not None
+    assert health.tokens_per_second is not None
+    assert health.tokens_per_second > 0
+
+
+@pytest.mark.parametrize(
+    ("tokens", "first", "last", "found"),
+    [
+        (16, 10.0, 13.0, 5.0),
+        (2, 1.0, 1.5, 2.0),
+        (1, 1.0, 2.0, None),
+        (None, 1.0, 2.0, None),
+        (16, 1.0, 1.0, None),
+    ],
+)
+def test_the_rate_counts_the_tokens_after_the_first(
+    tokens: int | None, first: float, last: float, found: float | None
+) -> None:
+    assert rate(tokens, first=first, last=last) == found
+
+
+async def test_a_missing_key_is_said_and_the_endpoint_is_looked_at_all_the_same(fake_openai: Served) -> None:
+    health = await examined(subject(fake_openai.base_url, api_key_env="NO_SUCH_KEY"))
+    assert words(health) == {"key": "missing", "reachable": "yes", "model": "listed", "answer": "-"}
+    assert health.failing
+    assert [finding.sentence for finding in health.complaints] == [
+        'NO_SUCH_KEY is not set; export it before the program starts, or write NO_SUCH_KEY = "..." into '
+        ".streamlit/secrets.toml."
+    ]
+    assert [entry.path for entry in fake_openai.log.entries] == ["/v1/models"]
+
+
+async def test_a_key_that_cannot_be_read_is_no_missing_one(fake_openai: Served, tmp_path: Path) -> None:
+    secrets = tmp_path / ".streamlit" / "secrets.toml"
+    secrets.parent.mkdir()
+    secrets.write_text(f"ALPHA_KEY = {KEY}", encoding="utf-8")
+    health = await examined(subject(fake_openai.base_url, api_key_env="ALPHA_KEY"))
+    assert words(health)["key"] == "unusable"
+    assert "secrets.toml cannot be read" in health.complaints[0].sentence
+    assert KEY not in health.model_dump_json()
+
+
+async def test_a_wrong_key_shows_that_somebody_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALPHA_KEY", KEY)
+    with serving(FakeOpenAI(key="sk-another")) as served:
+        wrong = await examined(subject(served.base_url, api_key_env="ALPHA_KEY"))
+        none = await examined(subject(served.base_url))
+    assert words(wrong) == {"key": "set", "reachable": "yes", "model": "-", "answer": "fails"}
+    assert words(none) == {"key": "none", "reachable": "yes", "model": "-", "answer": "fails"}
+    assert wrong.complaints[0].sentence.endswith("check the key in ALPHA_KEY.")
+    assert "name the variable that holds its key in api_key_env" in none.complaints[0].sentence
+    assert KEY not in wrong.model_dump_json()
+
+
+async def test_an_endpoint_that_is_not_there_is_asked_nothing_more(unused_tcp_port: int) -> None:
+    health = await examined(subject(f"http://127.0.0.1:{unused_tcp_port}/v1"))
+    assert words(health) == {"key": "none", "reachable": "no", "model": "-", "answer": "-"}
+    [complaint] = health.complaints
+    assert complaint.sentence.startswith(f"127.0.0.1:{unused_tcp_port} cannot be reached (")
+    assert complaint.sentence.endswith("; start the server there, or correct base_url in the pool file.")
+
+
+async def test_a_model_that_is_not_listed_is_answered_by_names_like_it() -> None:
+    with serving(FakeOpenAI(models=("qwen3-32b", "qwen3-8b", "other"))) as served:
+        health = await examined(subject(served.base_url, model="qwen-32b"))
+    assert words(health) == {"key": "none", "reachable": "yes", "model": "not listed", "answer": "fails"}
+    assert "such as 'qwen3-32b', 'qwen3-8b'" in health.complaints[0].sentence
+    assert "404 Not Found" in health.complaints[1].sentence
+
+
+@pytest.mark.parametrize(
+    ("wanted", "served", "word"),
+    [
+        ("gpt-5", "gpt-5", "listed"),
+        ("gemini-2.5-pro", "models/gemini-2.5-pro", "listed"),
+        ("llama3.2", "llama3.2:latest", "listed"),
+        ("llama3.2", "llama3.2:1b", "not listed"),
+    ],
+)
+def test_a_model_is_found_under_the_names_that_servers_give_it(wanted: str, served: str, word: str) -> None:
+    assert listed(wanted, (ServedModel(name=served),), context=None).word == word
+
+
+def test_no_model_at_all_is_something_to_load() -> None:
+    assert listed("x", (), context=None).sentence == (
+        "x is not among the 0 models listed there; load a model there."
+    )
+
+
+def test_a_context_that_is_smaller_than_said_is_a_complaint() -> None:
+    small = (ServedModel(name="m", context=8192),)
+    assert listed("m", small, context=8192).advice == ""
+    assert listed("m", small, context=None).message == "m is listed, with a context of 8,192 tokens."
+    assert listed("m", small, context=32768).sentence == (
+        "m is served with a context of 8,192 tokens, and the pool file says 32,768; write context = 8192 there."
+    )
+
+
+@pytest.mark.parametrize(
+    ("model", "word", "said"),
+    [
+        ("fault:error-500", "fails", "500 Internal Server Error"),
+        ("fault:rate-limited", "fails", "wait a while"),
+        ("fault:wrong-content-type", "fails", "instead of an event stream; check base_url"),
+        ("fault:stall", "fails", "raise between_tokens_seconds in the pool file"),
+        ("fault:slow-first-token", "fails", "raise first_token_seconds in the pool file"),
+        ("fault:reset-before-first-byte", "fails", "broke the connection before the first token"),
+        ("fault:tool-calls", "fails", "called tools that nobody offered"),
+        ("fault:empty", "empty", "answers with an empty text; give it a step and look"),
+        ("fault:no-usage", "answers", ""),
+        ("fault:length", "answers", ""),
+        ("fault:unknown-parameter=stream_options", "answers", ""),
+    ],
+)
+async def test_whatever_goes_wrong_is_a_finding_with_what_to_do(
+    fake_openai: Served, model: str, word: str, said: str
+) -> None:
+    health = await examined(
+        subject(fake_openai.base_url, model, first_token_seconds=0.2, between_tokens_seconds=0.1)
+    )
+    assert words(health)["reachable"] == "yes"
+    assert words(health)["answer"] == word
+    assert health.failing == (word == "fails")
+    complaint = next((found for found in health.complaints if found.check == "answer"), None)
+    assert (complaint.sentence if complaint else "") == "" if not said else said in complaint.sentence  # type: ignore[union-attr]
+    chats = [entry for entry in fake_openai.log.entries if entry.path.endswith("completions")]
+    assert len(chats) == (2 if "unknown-parameter" in model else 1)
+
+
+def only_chat(writes: bytes) -> Conversation:
+    """Answers everything with these events: a list of models it is not."""
+    return says(writes, content_type=EVENTS)
+
+
+@pytest.mark.parametrize(
+    ("completion", "word", "state"),
+    [
+        (Completion(text="two"), "answers", "well"),
+        (Completion(text="", reasoning="hm"), "answers", "well"),
+        (Completion(text="", finish_reason="length"), "answers", "well"),
+        (Completion(text=" \n"), "empty", "unsure"),
+    ],
+)
+def test_reasoning_out_of_sight_is_an_answer_and_nothing_is_none(
+    completion: Completion, word: str, state: str
+) -> None:
+    finding = answered(completion, limit=16)
+    assert (finding.word, finding.state) == (word, state)
+
+
+async def test_an_endpoint_without_a_list_of_models_can_be_well() -> None:
+    stream = chunk(content="two") + chunk("stop") + event({"choices": [], "usage": {}}) + b"data: [DONE]\n\n"
+    async with raw_endpoint(only_chat(stream)) as url:
+        health = await examined(subject(url))
+    assert words(health) == {"key": "none", "reachable": "yes", "model": "no list", "answer": "answers"}
+    assert not health.failing
+    assert health.complaints == ()
+
+
+@pytest.mark.parametrize(
+    ("table", "word"),
+    [
+        ("kind = 'offline'\nexpert = 'facts'", "answers"),
+        ("kind = 'simulated'", "answers"),
+        ("kind = 'simulated'\nfail_on = 'one word'", "fails"),
+    ],
+)
+async def test_who_has_no_endpoint_is_asked_for_an_answer(table: str, word: str) -> None:
+    [own] = subjects(parse_pool(f"[[worker]]\nname = 'own'\n{table}\n"))
+    assert words(await examined(own)) == {"answer": word}
+
+
+def test_the_conductor_comes_first_and_nobody_hides_behind_a_stand_in() -> None:
+    pool = parse_pool(
+        "[conductor]\nbase_url = 'http://c/v1'\nmodel = 'c'\n"
+        "[[worker]]\nname = 'a'\nbase_url = 'http://a/v1'\nmodel = 'm'\nfallback = 'b'\n"
+        "[[worker]]\nname = 'b'\nkind = 'simulated'\n"
+    )
+    found = subjects(pool)
+    assert [(one.role, one.name) for one in found] == [
+        ("conductor", "conductor"),
+        ("worker", "a"),
+        ("worker", "b"),
+    ]
+    assert [one.endpoint.base_url if one.endpoint else None for one in found] == [
+        "http://c/v1",
+        "http://a/v1",
+        None,
+    ]
+    assert len({one.mark for one in found}) == 3
+    assert subject("http://a/v1").mark != subject("http://b/v1").mark

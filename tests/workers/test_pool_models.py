@@ -1,0 +1,353 @@
+"""A pool file may name served models and a Conductor; every fault is told with its line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conductor.errors import PoolError
+from conductor.messages import Sampling
+from conductor.workers.endpoint import Endpoint, Patience
+from conductor.workers.entries import ConductorEntry, ConductorTable, ModelTable
+from conductor.workers.fallback import FallbackWorker
+from conductor.workers.openai import OpenAIWorker
+from conductor.workers.pool import Pool, configured_pool, parse_pool, read_pool
+from conductor.workers.protocol import Price
+
+CONDUCTOR = """\
+[conductor]
+base_url = "http://localhost:8000/v1"
+model = "conductor"
+"""
+
+ALPHA = """\
+[[worker]]
+name = "alpha"
+base_url = "http://localhost:1/v1"
+model = "a"
+"""
+
+FULL = """\
+[[worker]]
+kind = "model"
+name = "alpha"
+base_url = "http://localhost:1/v1"
+model = "a"
+api_key_env = "ALPHA_KEY"
+strengths = "hard code"
+temperature = 1
+max_tokens = 100
+reasoning_effort = "low"
+price_prompt = 1
+price_completion = 2.5
+context = 8192
+concurrency = 2
+requests_per_minute = 30
+connect_seconds = 1
+first_token_seconds = 2.5
+between_tokens_seconds = 3
+total_seconds = 4
+retries = 0
+max_characters = 1000
+fallback = "beta"
+prompt_style = "paper"
+
+[worker.extra]
+top_k = 3
+nested = { list = [1, "two", true] }
+
+[[worker]]
+kind = "simulated"
+name = "beta"
+"""
+
+
+def test_every_key_of_a_model_reaches_its_worker() -> None:
+    pool = parse_pool(FULL, keys="optional")
+    alpha = pool["alpha"]
+    assert isinstance(alpha, FallbackWorker)
+    assert alpha.second is pool["beta"]
+    assert isinstance(alpha.first, OpenAIWorker)
+    assert alpha.first.client.endpoint == Endpoint(
+        base_url="http://localhost:1/v1",
+        model="a",
+        api_key_env="ALPHA_KEY",
+        patience=Patience(connect=1, first_token=2.5, between_tokens=3, total=4),
+        retries=0,
+        concurrency=2,
+        requests_per_minute=30,
+        max_characters=1000,
+        reasoning_effort="low",
+        extra={"top_k": 3, "nested": {"list": [1, "two", True]}},
+    )
+    card = pool.cards["alpha"]
+    assert (card.strengths, card.prompt_style, card.fallback) == ("hard code", "paper", "beta")
+    assert card.sampling == Sampling(temperature=1, max_tokens=100)
+    assert (card.price, card.context) == (Price(prompt=1, completion=2.5), 8192)
+
+
+def test_a_model_needs_a_name_an_address_and_what_it_serves_and_no_more() -> None:
+    pool = parse_pool(ALPHA)
+    worker = pool["alpha"]
+    assert isinstance(worker, OpenAIWorker)
+    assert worker.client.endpoint == Endpoint(base_url="http://localhost:1/v1", model="a")
+    assert pool.label is None
+    assert pool.conductor is None
+
+
+def test_a_pool_may_hold_all_kinds() -> None:
+    pool = parse_pool(ALPHA + "[[worker]]\nkind = 'simulated'\nname = 'beta'\n")
+    assert [card.kind for card in pool.cards.values()] == ["model", "simulated"]
+    assert pool.label is None
+
+
+def test_the_conductor_is_what_its_table_says() -> None:
+    assert parse_pool(CONDUCTOR + ALPHA).conductor == ConductorEntry(
+        endpoint=Endpoint(base_url="http://localhost:8000/v1", model="conductor"),
+        name="conductor",
+        strengths=None,
+        dialect="any",
+        prompt_style="ours",
+        constrain="auto",
+        sampling=Sampling(),
+        price=None,
+        context=None,
+        as_worker=False,
+    )
+    told = """\
+name = "chief"
+strengths = "plans"
+dialect = "binary"
+prompt_style = "paper"
+constrain = "regex"
+temperature = 0.5
+max_tokens = 1024
+reasoning_effort = "low"
+extra = { top_k = 1 }
+total_seconds = 9
+retries = 1
+as_worker = true
+"""
+    entry = parse_pool(CONDUCTOR + told + ALPHA).conductor
+    assert entry is not None
+    assert (entry.name, entry.strengths, entry.dialect) == ("chief", "plans", "binary")
+    assert (entry.prompt_style, entry.constrain, entry.as_worker) == ("paper", "regex", True)
+    assert entry.sampling == Sampling(temperature=0.5, max_tokens=1024)
+    assert (entry.endpoint.patience.total, entry.endpoint.retries) == (9, 1)
+    assert (entry.endpoint.reasoning_effort, entry.endpoint.extra) == ("low", {"top_k": 1})
+
+
+def _alpha(**keys: Any) -> str:
+    """A worker with these keys after its own, each as TOML."""
+    return ALPHA + "".join(f"{key} = {value}\n" for key, value in keys.items())
+
+
+BETA = ALPHA.replace("alpha", "beta")
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (_alpha(modle='"a"'), "line 5: worker 1, modle: unknown key. A parameter of the endpoint's own goes"),
+        (_alpha(api_key='"sk-marked"'), "line 5: worker 1, api_key: unknown key. Keys do not belong into"),
+        (_alpha(token='"sk-marked"'), "line 5: worker 1, token: unknown key. Keys do not belong into"),
+        (
+            _alpha(api_key_env='"sk-marked"'),
+            "line 5: worker 1, api_key_env: write the name of an environment",
+        ),
+        (
+            ALPHA.replace("localhost", "user:sk-marked@localhost"),
+            "line 3: worker 1, base_url: a user and password do not belong into this file",
+        ),
+        (
+            ALPHA.replace("/v1", "/v1?key=sk-marked"),
+            "line 3: worker 1, base_url: a key in the URL does not belong into this file",
+        ),
+        (_alpha(extra='{ api_key = "sk-marked" }'), "line 5: worker 1, extra: api_key looks like a key"),
+        (_alpha(extra="{ model = 3 }"), "line 5: worker 1, extra: model cannot stand in extra"),
+        (
+            _alpha(extra="{ day = 2020-01-01 }"),
+            "line 5: worker 1, extra: every extra parameter must be a text",
+        ),
+        (_alpha(extra="3"), "line 5: worker 1, extra: write a table, with its keys and"),
+        (f"{ALPHA}[worker.extra]\nstream = false\n", "line 5: worker 1, extra: stream cannot stand in extra"),
+        (_alpha(extra="{}") + "\n\nextra.stream = false", "is not valid TOML"),
+        (
+            ALPHA.replace("http://localhost:1/v1", "localhost"),
+            "line 3: worker 1, base_url: write a whole URL",
+        ),
+        (ALPHA.replace('"a"', '""'), "line 4: worker 1, model: String should have at least 1 character"),
+        (ALPHA.replace('model = "a"\n', ""), "line 1: worker 1, model: Field required"),
+        (ALPHA.replace('name = "alpha"\n', "") + BETA, "line 1: worker 1, name: Field required"),
+        (_alpha(kind='"offline"'), "line 1: worker 1, expert: Field required"),
+        (_alpha(kind='"openai"'), 'line 5: worker 1, kind: needs kind = "offline" or kind = "simulated", or'),
+        (_alpha(temperature='"warm"'), "line 5: worker 1, temperature: Input should be a valid number"),
+        (_alpha(temperature="3"), "line 5: worker 1, temperature: Input should be less than or equal to 2"),
+        (_alpha(temperature="true"), "line 5: worker 1, temperature: Input should be a valid number"),
+        (_alpha(max_tokens="0"), "line 5: worker 1, max_tokens: Input should be greater than or equal to 1"),
+        (_alpha(max_tokens="1.5"), "line 5: worker 1, max_tokens: Input should be a valid integer"),
+        (_alpha(context='"8k"'), "line 5: worker 1, context: Input should be a valid integer"),
+        (_alpha(retries="-1"), "line 5: worker 1, retries: Input should be greater than or equal to 0"),
+        (_alpha(total_seconds="0"), "line 5: worker 1, total_seconds: Input should be greater than 0"),
+        (_alpha(total_seconds="inf"), "line 5: worker 1, total_seconds: Input should be a finite number"),
+        (_alpha(price_prompt="-1"), "line 5: worker 1, price_prompt: Input should be greater than or equal"),
+        (_alpha(price_prompt="1"), "line 5: worker 1, price_prompt: it needs price_completion beside it."),
+        (
+            _alpha(price_completion="1"),
+            "line 5: worker 1, price_completion: it needs price_prompt beside it.",
+        ),
+        (_alpha(prompt_style='"mine"'), "line 5: worker 1, prompt_style: Input should be 'ours' or 'paper'"),
+        (_alpha(fallback='"gamma"') + BETA, "line 5: worker 1, fallback: there is no worker named 'gamma'"),
+        (_alpha(fallback='"alpha"'), "line 5: worker 1, fallback: alpha → alpha goes in a circle; end it at"),
+        (
+            BETA + 'fallback = "alpha"\n' + _alpha(fallback='"beta"'),
+            "line 5: worker 1, fallback: beta → alpha → beta goes in a circle",
+        ),
+        (
+            _alpha(fallback='"beta"') + BETA + 'fallback = "gamma"\n',
+            "line 10: worker 2, fallback: there is no worker named 'gamma'; there are alpha, beta.",
+        ),
+        (_alpha(api_key_env='"ALPHA_KEY"'), "line 5: worker 1, api_key_env: ALPHA_KEY is not set; export it"),
+        (ALPHA + BETA + 'api_key_env = "K1"\n', "line 9: worker 2, api_key_env: K1 is not set; export it"),
+        (CONDUCTOR + 'api_key_env = "K1"\n' + ALPHA, "line 4: [conductor], api_key_env: K1 is not set"),
+        (CONDUCTOR, "has no worker"),
+        (CONDUCTOR + 'expert = "facts"\n' + ALPHA, "line 4: [conductor], expert: unknown key."),
+        (CONDUCTOR + 'dialect = "french"\n' + ALPHA, "line 4: [conductor], dialect: Input should be 'any',"),
+        (
+            CONDUCTOR + "as_worker = 1\n" + ALPHA,
+            "line 4: [conductor], as_worker: Input should be a valid bool",
+        ),
+        (CONDUCTOR + "price_prompt = 1\n" + ALPHA, "line 4: [conductor], price_prompt: it needs"),
+        (
+            ALPHA + CONDUCTOR.replace('model = "conductor"\n', ""),
+            "line 5: [conductor], model: Field required",
+        ),
+        (ALPHA + "[[conductor]]\nname = 'c'\n", "line 5: write one [conductor] table, with single brackets."),
+        (
+            CONDUCTOR + 'as_worker = true\nname = "alpha"\n' + ALPHA,
+            "line 7: a second worker is named 'alpha'; give each its own name.",
+        ),
+        (
+            ALPHA + "[pool]\nname = 'a'\n",
+            "line 5: unknown key 'pool'; use [[worker]] tables and one [conductor]",
+        ),
+        (
+            ALPHA + 'strengths = """\n[[worker]]\nretries = 9\n"""\nretries = "no"\n',
+            "line 9: worker 1, retries: Input should be a valid integer",
+        ),
+        (
+            'worker = [{ name = "a", base_url = "http://h/v1" }]',
+            "line 1: worker 1, model: Field required",
+        ),
+    ],
+)
+def test_a_wrong_file_is_refused_with_its_name_and_line(text: str, reason: str, tmp_path: Path) -> None:
+    file = tmp_path / "my pool.toml"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(PoolError) as caught:
+        read_pool(file)
+    said = str(caught.value)
+    assert reason in said
+    assert "my pool.toml" in said
+    assert "\n" not in said
+    assert "sk-marked" not in said + repr(caught.value.__cause__)
+
+
+def test_the_same_name_for_the_conductor_is_fine_where_it_is_no_worker() -> None:
+    assert parse_pool(CONDUCTOR + 'name = "alpha"\n' + ALPHA).names == ("alpha",)
+
+
+@pytest.mark.parametrize("where", ["environment", "file"])
+def test_a_key_is_found_in_the_environment_and_in_the_secrets_file(
+    where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = _alpha(api_key_env='"ALPHA_KEY"')
+    assert parse_pool(text, keys="optional").names == ("alpha",)
+    with pytest.raises(PoolError, match="ALPHA_KEY is not set"):
+        parse_pool(text)
+    if where == "environment":
+        monkeypatch.setenv("ALPHA_KEY", "sk-marked")
+    else:
+        (tmp_path / ".streamlit").mkdir()
+        (tmp_path / ".streamlit/secrets.toml").write_text('ALPHA_KEY = "sk-marked"')
+    pool = parse_pool(text)
+    assert "sk-marked" not in repr(pool)
+
+
+def test_a_chain_of_stand_ins_ends_at_the_pools_own_workers() -> None:
+    gamma = ALPHA.replace("alpha", "gamma")
+    pool = parse_pool(_alpha(fallback='"beta"') + BETA + 'fallback = "gamma"\n' + gamma)
+    alpha, beta = pool["alpha"], pool["beta"]
+    assert isinstance(alpha, FallbackWorker)
+    assert isinstance(alpha.second, FallbackWorker)
+    assert isinstance(beta, FallbackWorker)
+    # One object each, so that a worker's limits hold whoever asks it.
+    assert alpha.second.first is beta.first
+    assert alpha.second.second is pool["gamma"]
+
+
+def test_a_configured_pool_can_be_read_without_its_keys(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pool.toml").write_text(_alpha(api_key_env='"ALPHA_KEY"'))
+    assert configured_pool(keys="optional").names == ("alpha",)
+    with pytest.raises(PoolError, match=r"pool\.toml, line 5"):
+        configured_pool()
+
+
+EXAMPLE = Path(__file__).parents[2] / "pool.example.toml"
+SEVEN = {
+    "gemini-2.5-pro",
+    "claude-sonnet-4",
+    "gpt-5-openrouter",
+    "deepseek-r1-distill-qwen-32b",
+    "gemma-3-27b-it",
+    "qwen3-32b-reasoning",
+    "qwen3-32b-direct",
+}
+
+
+def _example(monkeypatch: pytest.MonkeyPatch) -> Pool:
+    for variable in ("CONDUCTOR", "OPENAI_API", "ANTHROPIC_API", "GEMINI_API", "OPENROUTER_API"):
+        monkeypatch.setenv(f"{variable}_KEY", "sk-marked")
+    monkeypatch.setenv("TOGETHER_API_KEY", "sk-marked")
+    monkeypatch.setenv("VLLM_API_KEY", "sk-marked")
+    return read_pool(EXAMPLE)
+
+
+def test_the_example_shows_every_kind_of_endpoint(monkeypatch: pytest.MonkeyPatch) -> None:
+    pool = _example(monkeypatch)
+    assert pool.conductor is not None
+    hosts = {card.endpoint.split("/")[2] for card in pool.cards.values() if card.endpoint}
+    assert hosts >= {
+        "api.openai.com",
+        "api.anthropic.com",
+        "generativelanguage.googleapis.com",
+        "openrouter.ai",
+        "api.together.ai",
+        "localhost:8001",
+        "localhost:11434",
+        "localhost:1234",
+        "localhost:8080",
+    }
+    assert set(pool.names) >= SEVEN
+
+
+def test_the_example_shows_every_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    pool = _example(monkeypatch)
+    text = EXAMPLE.read_text(encoding="utf-8")
+    last = pool[pool.names[-1]]
+    assert isinstance(last, FallbackWorker)
+    for key in {*ModelTable.model_fields, *ConductorTable.model_fields}:
+        assert f"{key} =" in text, key
+
+
+def test_the_example_without_its_keys_names_the_first_one_that_is_missing() -> None:
+    with pytest.raises(
+        PoolError, match=r"pool\.example\.toml, line 11: \[conductor\], api_key_env: CONDUCTOR"
+    ):
+        read_pool(EXAMPLE)

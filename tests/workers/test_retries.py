@@ -1,0 +1,100 @@
+"""Attempts follow each other as often and as late as they may."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+
+import httpx
+import pytest
+
+from conductor.workers.endpoint import Endpoint
+from conductor.workers.failures import EndpointFailure, Failures
+from conductor.workers.retries import LONGEST_PAUSE, Retries, pause_note
+
+
+def failure(*, transient: bool = True, retry_after: float | None = None) -> EndpointFailure:
+    return EndpointFailure("it is busy", advice="wait", transient=transient, retry_after=retry_after)
+
+
+def status(code: int, **headers: str) -> EndpointFailure:
+    """The failure of an answer with this status."""
+    failures = Failures("alpha", Endpoint(base_url="http://localhost/v1", model="m"))
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return failures.status(httpx.Response(code, headers=named), b"", None)
+
+
+def test_pauses_grow_at_random_and_end_with_the_last_attempt() -> None:
+    most = [0.5, 1, 2, 4, 8, 8]
+    for _ in range(50):
+        retries = Retries(len(most))
+        pauses = [retries.pause(failure()) for _ in most]
+        assert all(0.1 <= pause <= limit for pause, limit in zip(pauses, most, strict=True))
+        with pytest.raises(EndpointFailure, match="it is busy"):
+            retries.pause(failure())
+    assert Retries(1).pause(failure()) != Retries(1).pause(failure())
+
+
+def test_a_failure_that_will_not_pass_is_not_waited_for() -> None:
+    last = failure(transient=False, retry_after=1)
+    with pytest.raises(EndpointFailure) as caught:
+        Retries(3).pause(last)
+    assert caught.value is last
+
+
+def test_what_a_server_asks_for_is_waited_with_a_little_more() -> None:
+    assert Retries(1).pause(failure(retry_after=0)) == 0
+    assert all(20 <= Retries(1).pause(failure(retry_after=20)) <= 22 for _ in range(20))
+    assert pause_note(failure(retry_after=20)) == ""
+
+
+def test_a_server_that_asks_for_too_much_is_told_of() -> None:
+    long = failure(retry_after=3_600)
+    assert LONGEST_PAUSE <= Retries(1).pause(long) <= LONGEST_PAUSE * 1.1
+    assert pause_note(long) == "; it asks for 3,600 seconds, of which 60 are waited"
+
+
+@pytest.mark.parametrize(
+    ("code", "transient"),
+    [
+        (301, False),
+        (400, False),
+        (401, False),
+        (404, False),
+        (408, True),
+        (409, True),
+        (422, False),
+        (429, True),
+        (500, True),
+        (501, True),
+        (503, True),
+        (529, True),
+    ],
+)
+def test_statuses_that_may_pass_are_asked_again(code: int, transient: bool) -> None:
+    assert status(code).transient is transient
+
+
+@pytest.mark.parametrize(
+    ("header", "seconds"),
+    [
+        ("7", 7.0),
+        (" 0.5 ", 0.5),
+        ("-1", None),
+        ("soon", None),
+        ("9" * 400, None),
+        ("", None),
+        ("Wed, 21 Oct 2015 07:28:00 GMT", 0.0),
+        ("Wed, 21 Oct 2015 07:28:00", 0.0),
+        ("Wed, 99 Oct 2015 07:28:00 GMT", None),
+    ],
+)
+def test_the_pause_a_server_asks_for_is_read(header: str, seconds: float | None) -> None:
+    assert status(429, retry_after=header).retry_after == seconds
+
+
+def test_a_date_to_come_back_at_is_read() -> None:
+    date = format_datetime(datetime.now(UTC) + timedelta(hours=1), usegmt=True)
+    asked = status(503, retry_after=date).retry_after
+    assert asked is not None
+    assert 3_500 < asked <= 3_600

@@ -1,0 +1,128 @@
+"""A marked key is sent to its endpoint and stands nowhere else, whatever goes wrong."""
+
+from __future__ import annotations
+
+import logging
+import traceback
+from collections.abc import Iterator
+
+import pytest
+from chat_cases import endpoint, request
+from fake_openai_server import Served, serving
+from worker_cases import events_of, run_of
+from workflow_cases import workflow_of
+
+from conductor.errors import ConductorError
+from conductor.fake_openai.app import FakeOpenAI
+from conductor.fake_openai.faults import FAULTS
+from conductor.workers.fallback import FallbackWorker
+from conductor.workers.openai import OpenAIWorker
+from conductor.workers.pool import Pool, parse_pool
+
+KEY = "sk-marked-0123456789abcdef"
+
+
+@pytest.fixture
+def served(monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
+    """An endpoint that takes the marked key only."""
+    monkeypatch.setenv("ALPHA_KEY", KEY)
+    with serving(FakeOpenAI(key=KEY)) as served:
+        yield served
+
+
+TIMES = {"fault:slow-first-token": {"first_token": 0.1}, "fault:stall": {"between_tokens": 0.1}}
+VALUES = {"fault:unknown-parameter": "=stream_options", "fault:huge": "=0.1"}
+
+
+def _worker(served: Served, model: str) -> OpenAIWorker:
+    return OpenAIWorker(
+        endpoint(
+            served.base_url,
+            model + VALUES.get(model, ""),
+            api_key_env="ALPHA_KEY",
+            retries=0,
+            max_characters=10_000,
+            **TIMES.get(model, {}),
+        ),
+        name="alpha",
+    )
+
+
+async def _traces(worker: OpenAIWorker) -> str:
+    """All that a call leaves behind: its items, its error with all causes, and everybody's repr."""
+    left = [repr(worker), repr(worker.client), repr(worker.card), worker.card.identity, repr(vars(worker))]
+    try:
+        left += [repr(item) async for item in worker.stream(request())]
+    except ConductorError as error:
+        left += [repr(error), *traceback.format_exception(error), repr(vars(error))]
+    return "\n".join(left)
+
+
+@pytest.mark.parametrize("model", ["simulated", "reasoning-simulated", *(f"fault:{name}" for name in FAULTS)])
+async def test_no_call_leaves_the_key_behind(
+    served: Served, model: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    left = await _traces(_worker(served, model))
+    assert served.settled().authorization_sent
+    assert KEY not in left
+    assert KEY not in caplog.text
+    assert "HTTP Request" in caplog.text or "reset" in model
+    if model == "fault:leaky-401":
+        assert "Incorrect API key provided: Bearer ***" in left
+
+
+@pytest.mark.parametrize("unfit", [f"{KEY}\n{KEY}", f"{KEY}é", f"{KEY}\t{KEY}"])
+async def test_a_key_that_no_header_can_carry_is_not_repeated(
+    served: Served, unfit: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    monkeypatch.setenv("ALPHA_KEY", unfit)
+    left = await _traces(_worker(served, "simulated"))
+    assert "alpha: ALPHA_KEY holds characters that no key has" in left
+    assert "marked" not in left + caplog.text
+    assert not served.log.entries
+
+
+async def test_no_run_leaves_the_key_behind(served: Served, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    failing = FallbackWorker(_worker(served, "fault:leaky-401"), _worker(served, "simulated"))
+    pool = Pool(workers=(failing,))
+    events = await events_of(run_of(workflow_of((), (0,)), pool))
+    told = "\n".join(event.model_dump_json() for event in events)
+    assert "Bearer ***" in told
+    assert KEY not in told + caplog.text + repr(pool) + repr(events)
+
+
+def test_no_pool_shows_the_key(served: Served) -> None:
+    text = f"""
+        [conductor]
+        base_url = "{served.base_url}"
+        model = "conductor"
+        api_key_env = "ALPHA_KEY"
+
+        [[worker]]
+        name = "alpha"
+        base_url = "{served.base_url}"
+        model = "simulated"
+        api_key_env = "ALPHA_KEY"
+    """
+    pool = parse_pool(text)
+    cards = "".join(card.model_dump_json() + card.identity for card in pool.cards.values())
+    assert pool.conductor is not None
+    assert KEY not in repr(pool) + cards + pool.conductor.model_dump_json()
+
+
+async def test_the_list_of_models_leaves_no_key_behind(
+    served: Served, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    chat = _worker(served, "simulated").client
+    assert "simulated" in await chat.models()
+    wrong = f"{KEY}-wrong"
+    monkeypatch.setenv("ALPHA_KEY", wrong)
+    with pytest.raises(ConductorError) as caught:
+        await chat.models()
+    left = "".join(traceback.format_exception(caught.value)) + caplog.text
+    assert "check the key in ALPHA_KEY" in left
+    assert KEY not in left
