@@ -27,3 +27,12 @@ class Budget(Value):
     def open(self) -> bool:
         """Whether nothing is limited."""
         return self == Budget()
+
+
+class Used(Value):
+    """What was used of a budget so far, as far as it is known: what is unknown counts as nothing."""
+
+    tokens: int = 0
+    cost: float = 0.0
+    seconds: float = 0.0
+    calls: int = 0

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter
 
-from conductor.budget import Budget, Limit
+from conductor.budget import Budget, Limit, Used
 from conductor.messages import Request, SeenResponse, Usage, Value
 from conductor.output import Output, WorkerKind
 from conductor.plan import PlanReport
@@ -97,7 +97,8 @@ class PlanningFailed(_Event):
 class RunStarted(_Event):
     """A workflow began to run. `parent` is the run whose edited plan, or whose next round, this is.
 
-    `previous` is what the steps of the previous round answered, for steps that may see them.
+    `previous` is what the steps of the previous round answered, for steps that may see them. `used` is what
+    planning and earlier rounds have taken of the `budget` that they share with this run.
     """
 
     type: Literal["run_started"] = "run_started"
@@ -107,6 +108,7 @@ class RunStarted(_Event):
     round: int = 1
     previous: tuple[SeenResponse, ...] = ()
     budget: Budget = Budget()
+    used: Used = Used()
 
 
 class StepReused(_Event):

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Literal, TypedDict, assert_never
 
-from conductor.budget import Budget
+from conductor.budget import Budget, Used
 from conductor.events import (
     AnswerKept,
     BudgetExceeded,
@@ -51,11 +51,15 @@ RunStatus = Literal["running"] | RunOutcome
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """A call that gave nothing at its `attempt`-th try, and was made again after `seconds`."""
+    """A call that gave nothing at its `attempt`-th try, and was made again after `seconds`.
+
+    `at` is when it had failed, in Unix seconds.
+    """
 
     attempt: int
     message: str
     seconds: float
+    at: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +107,8 @@ class RunState:
     """A run so far. `workflow` is None until the run itself started; `report` until a plan was read.
 
     `round` counts from 1; `previous` is what the steps of the round before answered. `kept_reason` is why the
-    Conductor returned the previous answer as it is. `crossing` says which limit of the `budget` was crossed.
+    Conductor returned the previous answer as it is. `crossing` says which limit of the `budget` was crossed,
+    `used_before` what of it was taken before the run.
     """
 
     run: str = ""
@@ -113,6 +118,7 @@ class RunState:
     attempt: int = 1
     previous: tuple[SeenResponse, ...] = ()
     budget: Budget = Budget()
+    used_before: Used = Used()
     crossing: BudgetExceeded | None = None
     status: RunStatus = "running"
     planning_text: str = ""
@@ -253,6 +259,7 @@ def advance(state: RunState, event: Event) -> RunState:
                 round=event.round,
                 previous=event.previous,
                 budget=event.budget,
+                used_before=event.used,
                 steps=tuple(StepState() for _ in event.workflow.steps),
                 started_at=event.at if state.started_at is None else state.started_at,
             )
@@ -340,7 +347,7 @@ def _advance_step(step: StepState, event: StepEvent) -> StepState:
 
 
 def _retry(event: StepRetried | PlanningRetried) -> Retry:
-    return Retry(attempt=event.attempt, message=event.message, seconds=event.seconds)
+    return Retry(attempt=event.attempt, message=event.message, seconds=event.seconds, at=event.at)
 
 
 def _advance_inner(rounds: tuple[RunState, ...], event: Event) -> tuple[RunState, ...]:

@@ -109,6 +109,14 @@ async def test_planning_counts_in_the_budget_of_all_rounds() -> None:
     assert len(conductor.requests) == 1
 
 
+async def test_a_run_says_what_was_used_before_it() -> None:
+    events = await events_of(ScriptedConductor([ONE, BETTER]), budget=Budget(calls=9), rounds=2)
+    used = [event.used for event in events if isinstance(event, RunStarted)]
+    assert [taken.calls for taken in used] == [1, 3]
+    assert used[0].tokens == 110
+    assert used[0].cost == 0.5
+
+
 async def test_a_subset_of_the_pool_is_numbered_in_the_chosen_order() -> None:
     conductor = ScriptedConductor([ONE])
     stream = orchestrate(

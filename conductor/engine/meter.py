@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from conductor.budget import Budget, Limit
+from conductor.budget import Budget, Limit, Used
 from conductor.messages import NOTHING_USED, Usage
 
 
@@ -40,10 +40,20 @@ class Meter:
         return lambda: self._watchers.remove(told)
 
     @property
+    def used(self) -> Used:
+        """All that was counted so far."""
+        return Used(
+            tokens=self._used.total or 0,
+            cost=self._used.cost or 0.0,
+            seconds=self._clock() - self._begun,
+            calls=self.calls,
+        )
+
+    @property
     def seconds_left(self) -> float | None:
         """Until the limit of time, None where there is none."""
         allowed = self.budget.seconds
-        return None if allowed is None else allowed - (self._clock() - self._begun)
+        return None if allowed is None else allowed - self.used.seconds
 
     def admit(self) -> bool:
         """Count a call about to be made; False, and a crossing, where the budget has no room for it."""
@@ -81,11 +91,11 @@ class Meter:
             told(crossing)
 
     def _limits(self) -> list[tuple[Limit, float, float]]:
-        budget = self.budget
+        budget, used = self.budget, self.used
         limits: list[tuple[Limit, float, float | None]] = [
-            ("tokens", self._used.total or 0, budget.tokens),
-            ("cost", self._used.cost or 0.0, budget.cost),
-            ("seconds", self._clock() - self._begun, budget.seconds),
-            ("calls", self.calls, budget.calls),
+            ("tokens", used.tokens, budget.tokens),
+            ("cost", used.cost, budget.cost),
+            ("seconds", used.seconds, budget.seconds),
+            ("calls", used.calls, budget.calls),
         ]
-        return [(limit, used, allowed) for limit, used, allowed in limits if allowed is not None]
+        return [(limit, spent, allowed) for limit, spent, allowed in limits if allowed is not None]

@@ -108,6 +108,7 @@ class WorkflowRun:
                 round=self.round,
                 previous=self._assignment.previous,
                 budget=self._meter.budget,
+                used=self._meter.used,
             )
         )
         watched = self._meter.watch(self._over_budget)

@@ -73,6 +73,10 @@ class Pool:
         kinds = {worker.card.kind for worker in self.workers}
         if "model" in kinds:
             return None
+        if self.conductor is not None:
+            return (
+                f"{'offline' if kinds == {'offline'} else 'simulated'} workers; only the Conductor is a model"
+            )
         return OFFLINE_LABEL if kinds == {"offline"} else SIMULATED_LABEL
 
 

@@ -18,6 +18,7 @@ from conductor.workers.pool import (
 )
 from conductor.workers.simulated import SimulatedWorker
 
+PLANNER = '[conductor]\nbase_url = "http://127.0.0.1:9/v1"\nmodel = "planner"'
 GOOD = """
 [[worker]]
 kind = "simulated"
@@ -50,6 +51,7 @@ def test_the_offline_pool_is_the_built_in_experts() -> None:
         (offline_pool(), OFFLINE_LABEL),
         (parse_pool(GOOD), SIMULATED_LABEL),
         (Pool(workers=(SimulatedWorker(name="alpha"),)), SIMULATED_LABEL),
+        (parse_pool(f"{GOOD}\n{PLANNER}"), "simulated workers; only the Conductor is a model"),
     ],
 )
 def test_a_pool_without_models_says_so(pool: Pool, label: str) -> None:
