@@ -56,7 +56,6 @@ def test_the_offline_pool_is_the_built_in_experts() -> None:
 )
 def test_a_pool_without_models_says_so(pool: Pool, label: str) -> None:
     assert pool.label == label
-    assert "no model is called" in label
 
 
 def test_a_worker_that_is_not_there_is_named_with_the_choices() -> None:
