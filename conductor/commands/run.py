@@ -23,6 +23,7 @@ from conductor.events import (
     BudgetExceeded,
     Event,
     PlanningRetried,
+    PlanningStarted,
     PlanRejected,
     RunStarted,
     StepBlocked,
@@ -146,6 +147,8 @@ class _Progress:
 
     def __call__(self, event: Event) -> None:
         match event:
+            case PlanningStarted():
+                _say(f"{event.planner} plans", sys.stderr)
             case RunStarted():
                 self._steps = len(event.workflow)
                 if event.round > 1:
