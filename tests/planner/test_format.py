@@ -28,7 +28,7 @@ def workflows(draw: st.DrawFn) -> Workflow:
     )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50)
 @given(workflow=workflows(), dialect=st.sampled_from(("any", "position")))
 def test_a_formatted_workflow_reads_back_as_itself(workflow: Workflow, dialect: Dialect) -> None:
     report = parse(format_plan(workflow, POOL), workers=POOL, dialect=dialect, max_steps=8)

@@ -1,0 +1,216 @@
+"""What an endpoint may be held to while it writes a plan: a regular expression, or a JSON Schema.
+
+Knows what makes a plan valid, as parse does, and what endpoints can enforce; sends nothing. Expressions keep
+to what all of vLLM's backends take: no look-around, no back-references, no anchors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal
+
+from conductor.plan import Dialect
+
+Constraint = Literal["regex", "json", "none"]
+"""vLLM's `structured_outputs`, a JSON Schema in `response_format`, or free text."""
+
+MAX_REGEX_STEPS = 8
+"""The most steps for which an expression compiles within the 5 seconds that vLLM allows."""
+
+MAX_INSTRUCTION_WORDS = 120
+MAX_THINKING_LINES = 12
+MAX_THINKING_WORDS = 60
+"""Words in one line of reasoning."""
+
+_UNWRITTEN = r"\x00-\x1f\x7f"
+_BLANKS = r"\x20\x80-\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
+_SPECIAL = r'"\\`<'
+_VISIBLE = rf"[^{_SPECIAL}{_UNWRITTEN}{_BLANKS}]"
+_LETTER = rf"[^{_SPECIAL}{_UNWRITTEN} ]"
+_UNIT = "|".join(
+    (
+        _LETTER,
+        r'\\["\\n]',
+        # Three backticks would be a fence, and <think> the end of what is said aloud.
+        f"`{_LETTER}",
+        rf"<[^{_SPECIAL}{_UNWRITTEN} tT/]",
+        rf"</[^{_SPECIAL}{_UNWRITTEN} tT]",
+    )
+)
+_WORD = f"(?:{_UNIT})*[`<]?"
+# No list, object, fence or tag can begin without one of these.
+_THOUGHT = rf"[^\[{{`<{_UNWRITTEN} ]"
+
+_EMPTY = r"model_id = \[\]\nsubtasks = \[\]\naccess_list = \[\]"
+
+
+def plan_regex(
+    workers: int,
+    *,
+    max_steps: int,
+    dialect: Dialect,
+    room_to_think: bool,
+    round: int = 1,
+    max_instruction: int = MAX_INSTRUCTION_WORDS,
+) -> str:
+    """An expression that plans match from end to end, and little else does.
+
+    A union over the number of steps: lists of one length, workers of the pool, access to earlier steps only
+    (from round 2 on also to the round before), instructions of at most `max_instruction` words that are never
+    empty. `room_to_think` lets a few lines of reasoning go before. In the dialect `worker` an access entry
+    may name any worker of the pool; whether one ran before, no such expression can say in a size that
+    compiles. Words have no length of their own, because a bound on characters takes ten times as long to
+    compile.
+    """
+    instruction = f'"{_VISIBLE}{_WORD}(?: {_WORD}){{0,{max_instruction - 1}}}"'
+    plans = [
+        _lists(
+            [_number(range(workers))] * steps,
+            [instruction] * steps,
+            [_access(step, workers=workers, dialect=dialect, round=round) for step in range(steps)],
+        )
+        for steps in range(1, max_steps + 1)
+    ]
+    if round > 1:
+        plans.append(_EMPTY)
+    line = rf"{_THOUGHT}*(?: {_THOUGHT}*){{0,{MAX_THINKING_WORDS - 1}}}\n"
+    thinking = f"(?:{line}){{0,{MAX_THINKING_LINES}}}" if room_to_think else ""
+    return f"{thinking}(?:{'|'.join(plans)})"
+
+
+def _lists(numbers: Iterable[str], instructions: Iterable[str], access: Iterable[str]) -> str:
+    return (
+        rf"model_id = \[{', '.join(numbers)}\]\n"
+        rf"subtasks = \[{', '.join(instructions)}\]\n"
+        rf"access_list = \[{', '.join(access)}\]"
+    )
+
+
+def _number(numbers: range) -> str:
+    """One of these numbers."""
+    if len(numbers) == 1:
+        return str(numbers[0])
+    return f"[{numbers[0]}-{numbers[-1]}]" if numbers[-1] < 10 else f"(?:{'|'.join(map(str, numbers))})"
+
+
+def _access(step: int, *, workers: int, dialect: Dialect, round: int) -> str:
+    """The entries that the step at position `step` may have."""
+    everything = '"all"' if step or round > 1 else ""
+    if dialect == "binary":
+        return rf"(?:\[(?:{everything})?\]|{everything})" if everything else r"\[\]"
+    if dialect == "worker":
+        return _listed(_repeated(_number(range(workers)), at_most=step))
+    return _listed(*_ascending(step), everything if dialect == "any" else "")
+
+
+def _listed(*insides: str) -> str:
+    """A list with one of these insides, or with nothing in it."""
+    written = "|".join(filter(None, insides))
+    return rf"\[(?:{written})?\]" if written else r"\[\]"
+
+
+def _repeated(number: str, *, at_most: int) -> str:
+    if at_most < 2:
+        return number * at_most
+    return f"{number}(?:, {number}){{0,{at_most - 1}}}"
+
+
+def _ascending(count: int) -> Iterable[str]:
+    """Numbers below `count`, each at most once, in order; an expression for each first number."""
+    for first in range(count):
+        yield str(first) + "".join(f"(?:, {later})?" for later in range(first + 1, count))
+
+
+def plan_schema_json(
+    workers: int,
+    *,
+    max_steps: int,
+    dialect: Dialect,
+    round: int = 1,
+    room_to_think: bool = False,
+    max_instruction: int | None = None,
+) -> dict[str, Any]:
+    """A JSON Schema of plans with one object a step, fit for strict modes.
+
+    It promises lists of one length, workers of the pool and the number of steps (none from round 2 on means
+    to keep the answer). It cannot promise that access goes backwards, nor that an instruction says anything;
+    the parser tells. `room_to_think` puts the reasoning first. `max_instruction` bounds an instruction's
+    characters for models that would never end one; it keeps quotes and line breaks out as well.
+    """
+    instruction: dict[str, Any] = {"type": "string"}
+    if max_instruction is not None:
+        # Some backends know no maxLength, and hold a pattern against the text as it is escaped.
+        instruction["pattern"] = f"^{_VISIBLE}[^{_SPECIAL}{_UNWRITTEN}]{{0,{max_instruction - 1}}}$"
+    step = _object(
+        instruction=instruction,
+        model_id={"type": "integer", "enum": list(range(workers))},
+        access=_access_schema(workers, max_steps=max_steps, dialect=dialect, round=round),
+    )
+    steps = {"type": "array", "items": step, "minItems": 0 if round > 1 else 1, "maxItems": max_steps}
+    return _object(reasoning={"type": "string"}, steps=steps) if room_to_think else _object(steps=steps)
+
+
+def _object(**properties: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def _access_schema(workers: int, *, max_steps: int, dialect: Dialect, round: int) -> dict[str, Any]:
+    """The entries that any step may have."""
+    earlier = max_steps - 1
+    numbers = list(range(workers if dialect == "worker" else earlier)) if earlier else []
+    kinds: list[dict[str, Any]] = []
+    if numbers and dialect != "binary":
+        kinds.append({"type": "integer", "enum": numbers})
+    if dialect in ("any", "binary") and (earlier or round > 1):
+        kinds.append({"type": "string", "enum": ["all"]})
+    if not kinds:
+        return {"type": "array", "items": {"type": "integer"}, "maxItems": 0}
+    most = 1 if dialect == "binary" else max(earlier, 1)
+    return {"type": "array", "items": kinds[0] if len(kinds) == 1 else {"anyOf": kinds}, "maxItems": most}
+
+
+def structured(
+    constraint: Constraint,
+    *,
+    workers: int,
+    max_steps: int,
+    dialect: Dialect,
+    room_to_think: bool,
+    round: int = 1,
+    max_instruction: int | None = None,
+) -> Mapping[str, Any]:
+    """The parameters of a request's body that hold its answer to a plan; none for free text.
+
+    `max_instruction` is in words for an expression, in characters for a schema; None is no or a wide bound.
+    """
+    if constraint == "regex":
+        expression = plan_regex(
+            workers,
+            max_steps=max_steps,
+            dialect=dialect,
+            room_to_think=room_to_think,
+            round=round,
+            max_instruction=max_instruction or MAX_INSTRUCTION_WORDS,
+        )
+        return {"structured_outputs": {"regex": expression}}
+    if constraint == "json":
+        schema = plan_schema_json(
+            workers,
+            max_steps=max_steps,
+            dialect=dialect,
+            round=round,
+            room_to_think=room_to_think,
+            max_instruction=max_instruction,
+        )
+        return {
+            "response_format": {
+                "type": "json_schema",
+                "json_schema": {"name": "plan", "strict": True, "schema": schema},
+            }
+        }
+    return {}

@@ -1,0 +1,202 @@
+"""A language model as the Conductor: any endpoint that speaks OpenAI's chat completions.
+
+Knows prompts and constraints; the calls are the client's. A plan is held to the strictest constraint that
+the endpoint takes, and where less has to do, the stream says so.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
+
+from conductor.errors import WorkerError
+from conductor.messages import Completion, Delta, Message, Retried, Thought
+from conductor.planner.conductor import PlanRequest
+from conductor.planner.constraint import MAX_REGEX_STEPS, Constraint, structured
+from conductor.planner.prompt import plan_messages
+from conductor.workers.chat import ChatClient, ChatItem
+from conductor.workers.entries import ConductorEntry
+from conductor.workers.failures import EndpointFailure
+from conductor.workers.openai import LIKELY_CHARACTERS, MOST_CHARACTERS
+from conductor.workers.protocol import WorkerCard
+
+_LISTING_SECONDS = 10.0
+_NO_LIST = frozenset((404, 405, 501))
+
+_SPOKEN_OF: Mapping[Constraint, tuple[str, ...]] = {
+    "regex": ("structured_outputs", "regex", "Regex", "grammar"),
+    "json": ("response_format", "json_schema", "schema", "structured"),
+    "none": (),
+}
+"""What a server's refusal names when it is the constraint that it does not take."""
+
+_INSTEAD: Mapping[Constraint, str] = {
+    "regex": "with a regular expression",
+    "json": "with a JSON Schema instead, which cannot keep a step from reading a later one",
+    "none": "without a constraint, so its plan may come out invalid",
+}
+
+
+class ModelConductor:
+    """A served model that plans. See `Conductor` for the protocol.
+
+    `room_to_think` lets it write some reasoning before the plan. `max_instruction` bounds instructions, for
+    models that would never end one; see `structured`.
+    """
+
+    def __init__(
+        self, entry: ConductorEntry, *, room_to_think: bool = True, max_instruction: int | None = None
+    ) -> None:
+        self.client = ChatClient(entry.endpoint, name=entry.name)
+        self.dialect = entry.dialect
+        self.card = WorkerCard(
+            name=entry.name,
+            kind="model",
+            strengths=entry.strengths or "plans what other workers do",
+            model=entry.endpoint.model,
+            sampling=entry.sampling,
+            takes_sampling=True,
+            prompt_style=entry.prompt_style,
+            price=entry.price,
+            context=entry.context,
+            endpoint=entry.endpoint.base_url,
+            parameters=entry.endpoint.parameters,
+        )
+        self._constrain = entry.constrain
+        self._room_to_think = room_to_think
+        self._max_instruction = max_instruction
+        self._is_vllm: bool | None = None
+        self._refused: set[Constraint] = set()
+
+    def __repr__(self) -> str:
+        return (
+            f"ModelConductor({self.card.name!r}, model={self.card.model!r}, endpoint={self.card.endpoint!r})"
+        )
+
+    async def stream(self, request: PlanRequest) -> AsyncGenerator[ChatItem, None]:
+        """See `Conductor.stream`. A constraint that the endpoint refuses is not asked of it again."""
+        rungs, doubt = await self._rungs(request)
+        told = 0
+        if doubt:
+            told += 1
+            yield Retried(attempt=told, message=doubt, seconds=0)
+        for at, constraint in enumerate(rungs):
+            shown = False
+            try:
+                async with aclosing(self._asked(request, constraint)) as items:
+                    async for item in items:
+                        shown = shown or isinstance(item, Delta | Thought)
+                        told += isinstance(item, Retried)
+                        yield _numbered(item, told)
+                return
+            except EndpointFailure as failure:
+                if shown or constraint == rungs[-1] or not _refuses(failure, constraint):
+                    raise
+                self._refused.add(constraint)
+                told += 1
+                stepped = f"{failure.reason}; asked again {_INSTEAD[rungs[at + 1]]}."
+            yield Retried(attempt=told, message=stepped, seconds=0)
+
+    async def _asked(self, request: PlanRequest, constraint: Constraint) -> AsyncGenerator[ChatItem, None]:
+        messages = plan_messages(
+            request,
+            dialect=self.dialect,
+            style=self.card.prompt_style,
+            room_to_think=self._room_to_think,
+            form="json" if constraint == "json" else "lists",
+        )
+        self._check_context(messages)
+        extra = structured(
+            constraint,
+            workers=len(request.workers),
+            max_steps=request.max_steps,
+            dialect=self.dialect,
+            room_to_think=self._room_to_think,
+            round=request.round,
+            max_instruction=self._max_instruction,
+        )
+        stream = self.client.stream(messages, sampling=self.card.sampling, extra=extra)
+        async with aclosing(stream) as items:
+            async for item in items:
+                yield self._priced(item) if isinstance(item, Completion) else item
+
+    # -- constraints -------------------------------------------------------------------------------
+
+    async def _rungs(self, request: PlanRequest) -> tuple[list[Constraint], str]:
+        """The constraints to try, strictest first, and what could not be found out about them ("": nothing).
+
+        What the pool file sets is tried alone. Checkpoints trained on the research layout know no JSON.
+        """
+        if self._constrain != "auto":
+            if self._constrain == "regex" and request.max_steps > MAX_REGEX_STEPS:
+                raise WorkerError(
+                    f'{self.card.name} has constrain = "regex", which can hold plans of at most '
+                    f"{MAX_REGEX_STEPS} steps, and {request.max_steps} are allowed; lower that limit, or "
+                    'write constrain = "auto" in the pool file.'
+                )
+            return [self._constrain], ""
+        known: list[Constraint] = ["none"] if self.card.prompt_style == "paper" else ["json", "none"]
+        known = [constraint for constraint in known if constraint not in self._refused]
+        if request.max_steps > MAX_REGEX_STEPS or "regex" in self._refused:
+            return known, ""
+        try:
+            return ["regex", *known] if await self._serves_vllm() else known, ""
+        except EndpointFailure as failure:
+            return known, f"{failure.reason}, so it is not known to be vLLM; asked {_INSTEAD[known[0]]}."
+
+    async def _serves_vllm(self) -> bool:
+        """Whether the list of models is vLLM's. Raises `EndpointFailure` where that cannot be told now."""
+        if self._is_vllm is None:
+            try:
+                self._is_vllm = await self._listed_by_vllm()
+            except EndpointFailure as failure:
+                if failure.status not in _NO_LIST:
+                    raise
+                # vLLM has a list.
+                self._is_vllm = False
+        return self._is_vllm
+
+    async def _listed_by_vllm(self) -> bool:
+        try:
+            async with asyncio.timeout(_LISTING_SECONDS):
+                served = await self.client.served()
+        except TimeoutError:
+            where = f"{self.card.name}: {self.client.endpoint.host}"
+            raise EndpointFailure(
+                f"{where} did not list its models within {_LISTING_SECONDS:g} seconds",
+                advice="see whether the server is overloaded",
+            ) from None
+        ours = [model for model in served if model.name == self.card.model]
+        return any(model.owner == "vllm" for model in ours or served)
+
+    # -- what a call may hold and costs ------------------------------------------------------------
+
+    def _check_context(self, messages: tuple[Message, ...]) -> None:
+        """Raises `WorkerError` where the prompt cannot fit, by however favourable an estimate."""
+        if self.card.context is None:
+            return
+        characters = sum(len(message.content) for message in messages)
+        answer = self.card.sampling.max_tokens or 1
+        if characters / MOST_CHARACTERS + answer > self.card.context:
+            raise WorkerError(
+                f"{self.card.name} has a context of {self.card.context:,} tokens, and this plan needs about "
+                f"{characters // LIKELY_CHARACTERS + answer:,} (an estimate: {characters:,} characters to "
+                f"read, {answer:,} tokens to answer); shorten the question, lower max_tokens, or serve a "
+                "Conductor with a larger context."
+            )
+
+    def _priced(self, completion: Completion) -> Completion:
+        if self.card.price is None:
+            return completion
+        usage = completion.usage.model_copy(update={"cost": self.card.price.of(completion.usage)})
+        return completion.model_copy(update={"usage": usage})
+
+
+def _refuses(failure: EndpointFailure, constraint: Constraint) -> bool:
+    return any(failure.refuses(name) for name in _SPOKEN_OF[constraint])
+
+
+def _numbered(item: ChatItem, told: int) -> ChatItem:
+    """Attempts are counted through all constraints."""
+    return item.model_copy(update={"attempt": told}) if isinstance(item, Retried) else item

@@ -1,0 +1,90 @@
+"""A planning prompt laid out as in the research code, for checkpoints that were trained on it.
+
+The wording is ours; the order, the labels and the numbered "Model 0:" lines are what such a checkpoint knows.
+Its labels are plain, so a zero-width space keeps the material from beginning a line with one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from conductor.messages import Message, Part
+from conductor.plan import Dialect
+from conductor.planner.conductor import PlanRequest
+from conductor.planner.examples import KEPT, Form, examples, written
+from conductor.planner.prompt_words import access_words, form_words, kept_words, one_line, pool_lines, thrift
+
+_SYSTEM = """\
+Your part is to answer questions by having language models with different skills work on them. You are given \
+a user's question and a numbered list of the models that are available. You write a workflow of up to {most} \
+steps. Each step consists of three things: a model, the subtask that it shall do, and an access list of the \
+earlier steps whose subtasks and responses it sees while it does that.
+A subtask may ask for the whole answer, for a part of it, for a better version of what an earlier step \
+wrote, or for anything else that helps later models. Every model is shown the user's question. The response \
+of the last step is returned to the user.{thrift}
+{form}
+{access}
+For instance:
+{examples}"""
+
+_LABEL = re.compile(
+    r"^(?=[ \t]*(?:USER QUESTION|AVAILABLE LANGUAGE MODELS|PREVIOUS WORKFLOW|STEP \d+|SUBTASK|RESPONSE)\b)",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+
+def paper_messages(
+    request: PlanRequest, *, dialect: Dialect, room_to_think: bool, form: Form
+) -> tuple[Message, ...]:
+    """The system's and the user's message; see `plan_messages`."""
+    shown = examples(len(request.workers), max_steps=request.max_steps)
+    worked = [
+        f"EXAMPLE {at}:\nQuestion: {example.question}\nAssistant Response: "
+        f"{written(example, dialect=dialect, form=form, room_to_think=room_to_think)}"
+        for at, example in enumerate(shown, start=1)
+    ]
+    system = _SYSTEM.format(
+        most=request.max_steps,
+        thrift=thrift(request),
+        form=form_words(form, room_to_think=room_to_think, noun="model"),
+        access=access_words(request, dialect=dialect, form=form, noun="model"),
+        examples="\n\n".join(worked),
+    )
+    asking = _asking(request, dialect=dialect, form=form, room_to_think=room_to_think)
+    return (
+        Message(role="system", parts=(Part("frame", system),)),
+        Message(role="user", parts=tuple(asking)),
+    )
+
+
+def _asking(request: PlanRequest, *, dialect: Dialect, form: Form, room_to_think: bool) -> Iterator[Part]:
+    pool = "\n".join(pool_lines(request, noun="Model"))
+    yield Part("frame", "USER QUESTION:\n")
+    yield Part("query", _defused(request.query))
+    yield Part("frame", f"\n\nAVAILABLE LANGUAGE MODELS:\n{pool}")
+    if request.previous is None:
+        return
+    before = request.round - 1
+    answered = {seen.step: seen.response for seen in request.responses}
+    yield Part("frame", f"\n\nPREVIOUS WORKFLOW (round {before}):")
+    for at, step in enumerate(request.previous.steps):
+        head = f"\n\nSTEP {at}: {one_line(step.worker)}, access {list(step.access)}\nSUBTASK:\n"
+        yield Part("frame", head)
+        yield Part("subtask", _defused(step.instruction), at, step.worker, before)
+        if at in answered:
+            yield Part("frame", "\nRESPONSE:\n")
+            yield Part("response", _defused(answered[at]), at, step.worker, before)
+        else:
+            yield Part("frame", "\nRESPONSE: none")
+    keep = written(KEPT, dialect=dialect, form=form, room_to_think=room_to_think)
+    yield Part(
+        "frame",
+        "\n\nThe answer so far is the response of the last step that has one. "
+        f"{kept_words(form)}\n{keep}\nIf it does not, write a new workflow.",
+    )
+
+
+def _defused(text: str) -> str:
+    """`text` in which no line begins with one of the labels."""
+    return _LABEL.sub("\u200b", text)

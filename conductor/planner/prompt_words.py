@@ -1,0 +1,118 @@
+"""The sentences that every layout of a planning prompt shares: the pool, the access lists, the form.
+
+Knows the dialects in words; what an entry means is access's, what is enforced constraint's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from conductor.plan import Dialect
+from conductor.planner.conductor import PlanRequest
+from conductor.planner.constraint import MAX_INSTRUCTION_WORDS, MAX_THINKING_LINES
+from conductor.planner.examples import Form
+from conductor.workers.protocol import WorkerCard
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+
+
+def one_line(text: str) -> str:
+    """`text` without line breaks and other control characters, so that it cannot begin a line of ours."""
+    return " ".join(_CONTROL.sub(" ", text).split())
+
+
+def pool_lines(request: PlanRequest, *, noun: str) -> Iterator[str]:
+    """A line a worker: its number, its name and what it is good at; its price where that counts."""
+    for number, card in enumerate(request.workers):
+        price = _price(card) if request.economical else ""
+        strengths = one_line(card.strengths)
+        yield f"{noun} {number}: {one_line(card.name)}{f' - {strengths}' if strengths else ''}{price}"
+
+
+def _price(card: WorkerCard) -> str:
+    if card.price is None:
+        return ""
+    price = card.price
+    return f" (US dollars a million tokens: {price.prompt:g} to read, {price.completion:g} to write)"
+
+
+def thrift(request: PlanRequest) -> str:
+    """What is added where a plan shall be cheap."""
+    if not request.economical:
+        return ""
+    return " Be economical: give each step to the cheapest worker that can do it well."
+
+
+def access_words(request: PlanRequest, *, dialect: Dialect, form: Form, noun: str) -> str:
+    """Exactly which access entries are legal, and what each means."""
+    entry = "An entry of access_list" if form == "lists" else "An access list"
+    says_all = dialect in ("any", "binary")
+    later = request.round > 1
+    if request.max_steps == 1:
+        shown = ' or ["all"], which shows every step of the round before' if later and says_all else ""
+        return f"There is one step at most: its access list is []{shown}."
+    legal = f"{entry} is {_LEGAL[dialect].format(noun=noun)}"
+    if not later:
+        return f"{legal} {_FIRST}"
+    return f"{legal} {_ALL_BEFORE if says_all else f'{_FIRST} {_NONE_BEFORE.format(noun=noun)}'}"
+
+
+_NUMBERED = (
+    "Steps are numbered from 0 in the order of the plan; an entry names earlier steps only, never its own "
+    "step or a later one."
+)
+_LEGAL: Mapping[Dialect, str] = {
+    "any": (
+        '[], which shows no earlier step, ["all"], which shows every earlier step, or a list of earlier '
+        f"steps' numbers such as [0] or [0, 2], which shows those. {_NUMBERED}"
+    ),
+    "binary": (
+        'either [], which shows no earlier step, or ["all"], which shows every earlier step. Nothing else is '
+        "legal: no numbers, no names."
+    ),
+    "position": (
+        "[], which shows no earlier step, or a list of earlier steps' numbers such as [0] or [0, 2], which "
+        f"shows those. No words are legal in it. {_NUMBERED}"
+    ),
+    "worker": (
+        "[], which shows no earlier step, or a list of {noun}s' numbers: [0] shows every earlier step that "
+        "runs on {noun} 0. Name only those on which an earlier step of this plan runs. No words are legal in "
+        "it."
+    ),
+}
+_FIRST = "The first step has nothing before it and takes []."
+_ALL_BEFORE = (
+    'In this round ["all"] also shows every step of the round before; even the first step may take it.'
+)
+_NONE_BEFORE = "No entry reaches the round before: put what a {noun} needs of it into its instruction."
+
+
+def form_words(form: Form, *, room_to_think: bool, noun: str) -> str:
+    """How the plan is to be written down."""
+    if form == "json":
+        first = ' Its first key is "reasoning": in a few sentences, why this plan.' if room_to_think else ""
+        return (
+            f'Answer with one JSON object and nothing else.{first} The key "steps" holds an object for each '
+            'step, in order, with the keys "instruction" (a text), "model_id" (the number of its '
+            f'{noun}) and "access" (its access list).'
+        )
+    before = (
+        "First think in a few plain sentences: what the question needs, who is good at it, and who has to "
+        f"see what. Use at most {MAX_THINKING_LINES} lines for that, and no brackets or backticks. Then end "
+        "with three Python lists"
+        if room_to_think
+        else "Answer with three Python lists and nothing else"
+    )
+    return (
+        f"{before}, each on a line of its own and with one entry a step: model_id has the {noun}s' numbers, "
+        "subtasks the instructions in double quotes, access_list the access lists. All three have the same "
+        f"length. An instruction has at most {MAX_INSTRUCTION_WORDS} words; inside it write "
+        '\\" for a quotation mark and \\n for a line break. Put no Markdown around the lists.'
+    )
+
+
+def kept_words(form: Form) -> str:
+    """How a later round returns the answer: the sentence before the example."""
+    how = "three empty lists" if form == "lists" else "an empty list of steps"
+    return f"Where it serves the user well, return it as it is, by {how}:"
