@@ -11,14 +11,14 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 
 from conductor.errors import WorkerError
-from conductor.messages import Completion, Delta, Message, Retried, Thought
+from conductor.messages import Completion, Delta, Retried, Thought
 from conductor.planner.conductor import PlanRequest
 from conductor.planner.constraint import MAX_REGEX_STEPS, Constraint, structured
 from conductor.planner.prompt import plan_messages
 from conductor.workers.chat import ChatClient, ChatItem
+from conductor.workers.context import check_context
 from conductor.workers.entries import ConductorEntry
 from conductor.workers.failures import EndpointFailure
-from conductor.workers.openai import LIKELY_CHARACTERS, MOST_CHARACTERS
 from conductor.workers.protocol import WorkerCard
 
 _LISTING_SECONDS = 10.0
@@ -106,7 +106,13 @@ class ModelConductor:
             room_to_think=self._room_to_think,
             form="json" if constraint == "json" else "lists",
         )
-        self._check_context(messages)
+        check_context(
+            self.card,
+            messages,
+            self.card.sampling,
+            call="this plan",
+            advice="shorten the question, lower max_tokens, or serve a Conductor with a larger context",
+        )
         extra = structured(
             constraint,
             workers=len(request.workers),
@@ -119,7 +125,7 @@ class ModelConductor:
         stream = self.client.stream(messages, sampling=self.card.sampling, extra=extra)
         async with aclosing(stream) as items:
             async for item in items:
-                yield self._priced(item) if isinstance(item, Completion) else item
+                yield self.card.priced(item) if isinstance(item, Completion) else item
 
     # -- constraints -------------------------------------------------------------------------------
 
@@ -171,26 +177,6 @@ class ModelConductor:
         return any(model.owner == "vllm" for model in ours or served)
 
     # -- what a call may hold and costs ------------------------------------------------------------
-
-    def _check_context(self, messages: tuple[Message, ...]) -> None:
-        """Raises `WorkerError` where the prompt cannot fit, by however favourable an estimate."""
-        if self.card.context is None:
-            return
-        characters = sum(len(message.content) for message in messages)
-        answer = self.card.sampling.max_tokens or 1
-        if characters / MOST_CHARACTERS + answer > self.card.context:
-            raise WorkerError(
-                f"{self.card.name} has a context of {self.card.context:,} tokens, and this plan needs about "
-                f"{characters // LIKELY_CHARACTERS + answer:,} (an estimate: {characters:,} characters to "
-                f"read, {answer:,} tokens to answer); shorten the question, lower max_tokens, or serve a "
-                "Conductor with a larger context."
-            )
-
-    def _priced(self, completion: Completion) -> Completion:
-        if self.card.price is None:
-            return completion
-        usage = completion.usage.model_copy(update={"cost": self.card.price.of(completion.usage)})
-        return completion.model_copy(update={"usage": usage})
 
 
 def _refuses(failure: EndpointFailure, constraint: Constraint) -> bool:

@@ -57,7 +57,7 @@ def parse(
     return PlanReport(
         text=text,
         thinking=spoken.thinking,
-        reasoning=_reasoning(spoken.body, None if chosen is None else candidates[chosen]),
+        reasoning=_reasoning(spoken.body, None if chosen is None else found.drafts[chosen]),
         dialect=dialect,
         candidates=candidates,
         chosen=chosen,
@@ -73,11 +73,13 @@ def _chosen(candidates: Sequence[Candidate]) -> int | None:
     return valid[-1] if valid else len(candidates) - 1
 
 
-def _reasoning(body: str, candidate: Candidate | None) -> str:
-    if candidate is None:
+def _reasoning(body: str, draft: Draft | None) -> str:
+    """What stands around the plan, and what the plan's own object gives as its reasoning."""
+    if draft is None:
         return body.strip()
-    start, end = candidate.span
-    return "\n\n".join(part for part in (body[:start].strip(), body[end:].strip()) if part)
+    start, end = draft.span
+    parts = (body[:start].strip(), draft.reasoning, body[end:].strip())
+    return "\n\n".join(part for part in parts if part)
 
 
 def _missing(found: PlanText, spoken: Spoken) -> Iterator[PlanProblem]:

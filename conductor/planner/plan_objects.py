@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from conductor.plan import Repair
 from conductor.planner.labels import LIST_NAMES, ListName
-from conductor.planner.literals import Listing, Literal, Table
+from conductor.planner.literals import Listing, Literal, Table, Text
 from conductor.planner.repairs import repair
 
 _SPELLINGS: Mapping[ListName, frozenset[str]] = {
@@ -35,11 +35,15 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class ObjectPlan:
-    """The columns of an object that is a plan. `by_step`: as one object a step, not as three lists."""
+    """The columns of an object that is a plan. `by_step`: as one object a step, not as three lists.
+
+    `reasoning` is what stands under that key, "" where there is none.
+    """
 
     columns: Mapping[ListName, Column]
     repairs: tuple[Repair, ...]
     by_step: bool
+    reasoning: str = ""
 
 
 _Field = tuple[str, Literal]
@@ -50,10 +54,15 @@ def object_plan(table: Table) -> ObjectPlan | None:
     """The plan that an object is, None when it is none."""
     fields = {_spelling(key): (key, value) for key, value in table.fields}
     steps = fields.get("steps", ("", None))[1]
+    said = fields.get("reasoning", ("", None))[1]
+    reasoning = said.value.strip() if isinstance(said, Text) else ""
     if isinstance(steps, Listing) and all(isinstance(step, Table) for step in steps.items):
         detail = "the steps of a JSON object were read as the three lists"
         return ObjectPlan(
-            _step_columns(steps.items), (repair("json-steps", detail, table.span),), by_step=True
+            _step_columns(steps.items),
+            (repair("json-steps", detail, table.span),),
+            by_step=True,
+            reasoning=reasoning,
         )
     named = {name: found for name in LIST_NAMES if (found := _first(fields, _SPELLINGS[name]))}
     if len(named) < len(LIST_NAMES) or not isinstance(named["subtasks"][1], Listing):
@@ -65,7 +74,7 @@ def object_plan(table: Table) -> ObjectPlan | None:
         if key != name
     ]
     columns = {name: _column(value) for name, (_, value) in named.items()}
-    return ObjectPlan(columns, tuple(repairs), by_step=False)
+    return ObjectPlan(columns, tuple(repairs), by_step=False, reasoning=reasoning)
 
 
 def _step_columns(steps: Iterable[Literal]) -> Mapping[ListName, Column]:

@@ -28,12 +28,16 @@ _FENCE_DISTANCE = 200
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """One complete plan as it is written. `by_step`: as one object a step, not as three lists."""
+    """One complete plan as it is written. `by_step`: as one object a step, not as three lists.
+
+    `reasoning` is what the plan's own object says under that key.
+    """
 
     span: Span
     columns: Mapping[ListName, Column]
     repairs: tuple[Repair, ...]
     by_step: bool = False
+    reasoning: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +129,13 @@ class _Search:
                 pending.extend(reversed(inner(top)))
                 continue
             repairs = (*self._fence_repairs(top.span[0]), *plan.repairs, *repairs_of(top))
-            yield Draft(self._with_fences(top.span), plan.columns, repairs, by_step=plan.by_step)
+            yield Draft(
+                self._with_fences(top.span),
+                plan.columns,
+                repairs,
+                by_step=plan.by_step,
+                reasoning=plan.reasoning,
+            )
 
     def _group(self) -> None:
         """Make plans of the labelled lists found since the last plan."""

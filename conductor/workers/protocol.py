@@ -65,6 +65,13 @@ class WorkerCard(Value):
             return "\x1f".join(deciding)
         return "\x1f".join((*deciding, self.endpoint or "", self.parameters, self.fallback or ""))
 
+    def priced(self, completion: Completion) -> Completion:
+        """The completion with what it cost, where the price is known."""
+        if self.price is None:
+            return completion
+        usage = completion.usage.model_copy(update={"cost": self.price.of(completion.usage)})
+        return completion.model_copy(update={"usage": usage})
+
 
 class FellBack(Value):
     """From here on `worker` answers in the place of the one that was asked, for the reason in `message`."""

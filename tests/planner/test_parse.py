@@ -354,3 +354,11 @@ def test_spans_count_in_the_text_as_it_came() -> None:
     assert [text[slice(*repair.span)] for repair in report.repairs] == ['"0"']
     assert report.candidate is not None
     assert text[slice(*report.candidate.span)] == lists(models='["0", 1]')
+
+
+def test_the_reasoning_key_of_a_json_plan_is_its_reasoning() -> None:
+    step = '{"instruction": "do", "model_id": 0, "access": []}'
+    report = parse(f'{{"reasoning": " One fact. ", "steps": [{step}]}}', workers=["alpha"])
+    assert (report.ok, report.reasoning) == (True, "One fact.")
+    kept = parse('{"reasoning": "It is right.", "steps": []}', workers=["alpha"], round=2)
+    assert (kept.return_previous, kept.reasoning) == (True, "It is right.")

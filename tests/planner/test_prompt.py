@@ -84,7 +84,7 @@ def test_every_example_is_a_valid_plan_in_its_dialect(pool: int, dialect: Dialec
                 assert all(step.worker == names[meant.worker] for step, meant in steps)
                 if dialect != "worker":
                     assert [step.access for step in report.workflow.steps] == [s.sees for s in example.steps]
-                assert report.reasoning == (example.why if think and form == "lists" else "")
+                assert report.reasoning == (example.why if think else "")
 
 
 @cache
