@@ -5,10 +5,48 @@ Connections other than loopback are refused by pytest-socket (see pyproject.toml
 
 from __future__ import annotations
 
-import pytest
+import logging
+from collections.abc import Iterator
+from pathlib import Path
 
+import pytest
+from hypothesis import HealthCheck, settings
+
+from conductor.collector import settle
 from conductor.workers.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
+from storage import SessionStore, database
+
+# Whether drawing an example takes long is the machine's business.
+settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("untimed")
+
+
+def pytest_collection_finish() -> None:
+    """What was imported is looked at once, not with every test."""
+    settle()  # as in the app
+    for name, logger in logging.root.manager.loggerDict.items():
+        if name.startswith("streamlit") and isinstance(logger, logging.Logger):
+            logger.propagate = True  # else pytest listens to each of them by itself, with every test
+
+
+@pytest.fixture(scope="session", autouse=True)
+def unplugged() -> Iterator[None]:
+    """No store waits for the disk: that guards against a loss of power, which no test can bring about."""
+    kept = database._WRITER_PRAGMAS
+    hasty = tuple("synchronous=OFF" if pragma == "synchronous=NORMAL" else pragma for pragma in kept)
+    assert hasty != kept
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(database, "_WRITER_PRAGMAS", hasty)
+        yield
+
+
+@pytest.fixture(scope="session")
+def empty_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The file of a store with nothing in it, to be copied by whoever is not about how one is made."""
+    file = tmp_path_factory.mktemp("empty") / "conductor.db"
+    SessionStore.open(f"sqlite:///{file}").close()
+    return file
 
 
 @pytest.fixture(autouse=True)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from dataclasses import asdict
+from collections.abc import Coroutine, Iterator
+from dataclasses import asdict, replace
+from typing import Any
 
 import pytest
 
@@ -13,14 +14,12 @@ from benchmarks.engine import Effort, measure
 from benchmarks.measure import alone, crowd, temporary_store
 from benchmarks.report import Report, as_text
 from benchmarks.shapes import SHAPES, critical_seconds
+from storage import SessionStore
 
 TINY = Effort(
     latencies=((0.0, 1), (0.002, 1)),
     rounds=1,
-    crowds=(2,),
-    crowd_latency=0.0,
-    crowd_rounds=1,
-    crowd_contenders=("task group",),
+    crowds=(),
 )
 
 
@@ -35,8 +34,21 @@ def _numbers(value: object) -> Iterator[float]:
         yield value
 
 
+@pytest.fixture(scope="module", autouse=True)
+def settled() -> Iterator[list[str]]:
+    """One entry for each time a measurement settles the collector, which is spared here.
+
+    In this process each time would go through all that the tests have imported; a crowd in a process of
+    its own settles for real.
+    """
+    times: list[str] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("benchmarks.measure.settle", lambda: times.append("settled"))
+        yield times
+
+
 @pytest.fixture(scope="module")
-def report() -> Report:
+def report(settled: list[str]) -> Report:
     """What a tiny run measures."""
     return measure(TINY)
 
@@ -49,7 +61,6 @@ def test_a_tiny_run_reports_every_shape_latency_and_contender_with_positive_numb
     assert all(number > 0 for single in report.singles for number in _numbers(asdict(single)["seconds"]))
     assert all(number > 0 for number in _numbers(asdict(report)["phases"]))
     assert report.starting.minimum > 0
-    assert report.crowds[2]["task group"].per_second > 0
     assert json.loads(json.dumps(asdict(report)))["singles"][0]["shape"] == "chain-5"
 
 
@@ -59,6 +70,32 @@ def test_the_text_has_a_ratio_to_the_critical_path_only_where_something_waits(re
     ratios = [row[3].strip() for row in rows]
     assert ratios[: len(CONTENDERS)] == ["-"] * len(CONTENDERS)
     assert all(float(ratio.split()[0]) >= 1 for ratio in ratios[len(CONTENDERS) :])
+
+
+@pytest.mark.parametrize("rounds", [1, 2])
+def test_the_collector_is_settled_before_each_sample(
+    settled: list[str], monkeypatch: pytest.MonkeyPatch, rounds: int
+) -> None:
+    async def ran() -> None:
+        settled.append("ran")
+
+    def prepared(_load: Load, _store: SessionStore) -> list[Coroutine[Any, Any, None]]:
+        return [ran(), ran()]
+
+    settled.clear()
+    monkeypatch.setattr("benchmarks.measure.CONTENDERS", {"one": prepared, "other": prepared})
+    with temporary_store() as store:
+        alone(Load(SHAPES["diamond"], latency=0.0, runs=2), store, rounds=rounds)
+    assert settled == ["settled", "ran", "ran"] * 2 * rounds
+
+
+@pytest.mark.slow
+def test_crowds_are_measured_in_processes_of_their_own_and_reported() -> None:
+    effort = replace(TINY, latencies=((0.0, 1),), crowds=(2,), crowd_rounds=1, crowd_contenders=("engine",))
+    report = measure(effort)
+
+    assert report.crowds[2]["engine"].per_second > 0
+    assert "| engine |" in as_text(report).split("at once")[-1]
 
 
 @pytest.mark.parametrize("contender", CONTENDERS)

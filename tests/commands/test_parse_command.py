@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-import subprocess
-import sys
+import runpy
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -111,15 +110,15 @@ def test_workers_without_a_name_are_refused(line: Line, workers: str) -> None:
     assert "none of them empty" in said.err
 
 
-def test_any_text_can_be_printed_on_any_terminal(folder: Path) -> None:
-    text = GOOD.replace("'plan'", "'\\ud800 caf\u00e9'")
-    said = subprocess.run(
-        [sys.executable, "-m", "conductor", "parse", "--workers", "a,b"],
-        input=text.encode(),
-        capture_output=True,
-        cwd=Path(__file__).parents[2],
-        env={"PYTHONIOENCODING": "ascii", "PYTHONPATH": "."},
-        check=False,
-    )
-    assert (said.returncode, said.stderr) == (0, b"")
-    assert b"1. a: \\ud800 caf\\xe9" in said.stdout
+def test_any_text_can_be_printed_on_any_terminal(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    out, err = (io.TextIOWrapper(io.BytesIO(), encoding="ascii") for _ in range(2))
+    file = spoken(folder, GOOD.replace("'plan'", "'\\ud800 caf\u00e9'"))
+    monkeypatch.setattr("sys.argv", ["conductor", "parse", file, "--workers", "a,b"])
+    monkeypatch.setattr("sys.stdout", out)
+    monkeypatch.setattr("sys.stderr", err)
+    with pytest.raises(SystemExit) as stop:
+        runpy.run_module("conductor", run_name="__main__")
+    out.flush()
+    err.flush()
+    assert (stop.value.code, err.buffer.getvalue()) == (0, b"")  # type: ignore[attr-defined]
+    assert b"1. a: \\ud800 caf\\xe9" in out.buffer.getvalue()  # type: ignore[attr-defined]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -24,7 +25,9 @@ def url(file: Path) -> str:
 
 
 @pytest.fixture
-def store(url: str) -> Iterator[SessionStore]:
-    """An open store."""
+def store(url: str, file: Path, empty_store: Path) -> Iterator[SessionStore]:
+    """An open store with nothing in it."""
+    file.parent.mkdir()
+    shutil.copyfile(empty_store, file)
     with SessionStore.open(url, clock=ticking().__next__) as store:
         yield store

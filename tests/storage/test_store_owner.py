@@ -41,6 +41,7 @@ def test_a_later_process_of_the_same_pid_is_another() -> None:
     assert is_gone(f"{HOST}/{os.getpid()}/1")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="zombies are seen in /proc")
 def test_a_killed_process_that_nobody_waited_for_is_gone() -> None:
     with subprocess.Popen(

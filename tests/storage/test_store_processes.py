@@ -63,9 +63,10 @@ def _kill_after(child: subprocess.Popen[str], lines: int) -> list[int]:
     return [int(line) for line in (*first, *rest) if line.endswith("\n")]
 
 
+@pytest.mark.slow
 def test_a_killed_run_reads_interrupted_and_keeps_every_acknowledged_event(url: str) -> None:
     with _process("run_for_ever", url) as child:
-        acknowledged = _kill_after(child, 200)
+        acknowledged = _kill_after(child, 50)
     with SessionStore.open(url) as store:
         run = store.run("r")
         events = store.events("r")
@@ -73,7 +74,7 @@ def test_a_killed_run_reads_interrupted_and_keeps_every_acknowledged_event(url: 
         assert (run.status, run.answer) == ("interrupted", None)
         assert store.sessions()[0].state == "interrupted"
     assert [event.seq for event in events] == list(range(len(events)))
-    assert len(acknowledged) >= 200
+    assert len(acknowledged) >= 50
     assert set(acknowledged) <= {event.seq for event in events[:-1]}
     assert (state.status, state.answer, state.steps[0].status) == ("interrupted", None, "interrupted")
     assert state.steps[0].text == "word " * (len(events) - 3)
@@ -148,6 +149,7 @@ def test_a_damaged_run_is_interrupted_all_the_same(
         assert [event.seq for event in reopened.events("r", after=0)] == [1, 2]
 
 
+@pytest.mark.slow
 def test_processes_may_open_and_write_one_new_store_together(url: str) -> None:
     children = [_process("make_sessions", url) for _ in range(2)]
     for child in children:

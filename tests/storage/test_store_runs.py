@@ -216,7 +216,7 @@ def test_events_of_concurrent_threads_keep_the_order_of_each_run(store: SessionS
 
 def test_what_resolved_can_be_read_at_once(store: SessionStore) -> None:
     begin(store, store.create_session("q").id, "r")
-    for seq in range(50):
+    for seq in range(20):
         store.append(delta("r", seq=seq)).result(timeout=20)
         assert store.events("r", after=seq - 1) == (delta("r", seq=seq),)
 
