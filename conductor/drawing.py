@@ -1,4 +1,4 @@
-"""A workflow's picture as a pyvis network: what stands on each card, where it lies, how each edge runs.
+"""A workflow's pictures as a pyvis network: what stands on each card, where it lies, how each edge runs.
 
 Knows workflows, layouts and pyvis; knows no Streamlit and no run. Whoever draws tells the state of each
 card as a `CardFace`. Texts are cut here, so that a text of any length costs the page little; they go to a
@@ -18,8 +18,9 @@ from conductor.layout import Layout
 from conductor.run_state import StepStatus
 from conductor.workflow import Workflow
 
-CardStatus = StepStatus | Literal["stale"]
-"""A step's state on its card; `stale` has an output and will run again all the same."""
+CardStatus = StepStatus | Literal["stale", "thinking", "retrying"]
+"""A step's state on its card; `stale` has an output and will run again all the same. A running step may be
+`thinking`, with no word of its answer yet, or `retrying`: it gave nothing and waits to be asked again."""
 
 _READ = 2_000
 """Characters of an instruction that are looked at; no card shows more."""
@@ -28,6 +29,7 @@ _TITLE_WORDS = 6
 _TITLE_LENGTH = 30
 _REST_LENGTH = 160
 _WORKER_LENGTH = 60
+_REMARK_LENGTH = 120
 
 _CLAUSE_END = re.compile(r"[.!?;:](?=\s|$)|[。！？；：]|,(?=\s)|\s[-–—](?=\s)")
 _LOOSE_ENDS = frozenset(
@@ -39,28 +41,35 @@ _LOOSE_ENDS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class CardFace:
-    """What a card shows. `note` is the short text at its foot, such as "1.9 s"; badges are single words."""
+    """What a card shows. `mark` is what stood between title and body, for where they run on in one line;
+    `note` is the short text at the foot, such as "1.9 s"; badges are a word or two. `remark` is what must be
+    said of the answer and takes the body's place; `inside` names the workflow in the step, which can be
+    opened.
+    """
 
     title: str
+    mark: str
     body: str
     worker: str
     status: CardStatus = "waiting"
     note: str = ""
     badges: tuple[str, ...] = ()
+    remark: str = ""
+    inside: str = ""
 
 
-def title_of(instruction: str) -> tuple[str, str]:
-    """A title of at most six words and the text that follows it.
+def title_of(instruction: str) -> tuple[str, str, str]:
+    """A title of at most six words, the mark behind it, and the text that follows.
 
-    The title ends where the first clause does, else between words; white space is collapsed. Both may be
-    cut; the rest is "" when the title says everything.
+    The title ends where the first clause does, else between words; white space is collapsed. Title and rest
+    may be cut; the mark is "" between words, the rest "" when the title says everything.
     """
     text = " ".join(instruction[:_READ].split())
     end, resume = _clause(text)
     words = text[:end].split(" ")
     if len(words) > _TITLE_WORDS or end > _TITLE_LENGTH:
         end = resume = _cut_between_words(words)
-    return text[:end], text[resume:].strip()[:_REST_LENGTH]
+    return text[:end], text[end:resume], text[resume:].strip()[:_REST_LENGTH]
 
 
 def _clause(text: str) -> tuple[int, int]:
@@ -83,31 +92,33 @@ def _cut_between_words(words: Sequence[str]) -> int:
     return min(len(" ".join(kept)), _TITLE_LENGTH)
 
 
-def draw(workflow: Workflow, faces: Sequence[CardFace], layout: Layout) -> Network:
+def draw(workflow: Workflow, faces: Sequence[CardFace], layouts: Sequence[Layout]) -> Network:
     """The network of `workflow`: a custom-shaped node a step (id = position), an edge "from-to" an access.
 
-    Nodes lie at their cards' centres and carry the face and the card's size; edges carry their route. Raises
-    `ValueError` when faces or layout belong to another number of steps.
+    Nodes carry the face and where the card lies in each layout ([x, y, width, height], from its centre);
+    edges carry their route in each. x and y are those of the first layout. Raises `ValueError` when there is
+    no layout, or when faces or a layout belong to another number of steps.
     """
-    if not len(workflow) == len(faces) == len(layout.cards):
-        raise ValueError(
-            f"{len(workflow)} steps cannot be drawn with {len(faces)} faces and {len(layout.cards)} cards."
-        )
+    cards = [len(layout.cards) for layout in layouts]
+    if not cards or {len(workflow)} != {len(faces), *cards}:
+        raise ValueError(f"{len(workflow)} steps cannot be drawn with {len(faces)} faces and {cards} cards.")
     network = Network(directed=True, cdn_resources="in_line")
     network.options = {"physics": {"enabled": False}, "layout": {"improvedLayout": False}}
-    for step, (face, card) in enumerate(zip(faces, layout.cards, strict=True)):
+    for step, face in enumerate(faces):
         trimmed = _trimmed(face)
+        places = [layout.cards[step] for layout in layouts]
         network.add_node(
             step,
             label=f"{step + 1}. {trimmed['title']}",
             shape="custom",
-            x=card.x,
-            y=card.y,
-            card={"width": card.width, "height": card.height, "compact": layout.density == "compact"},
+            x=places[0].x,
+            y=places[0].y,
+            places=[[card.x, card.y, card.width, card.height] for card in places],
             face=trimmed,
         )
-    for (read, reader), route in layout.routes.items():
-        network.add_edge(read, reader, id=f"{read}-{reader}", route=[list(point) for point in route])
+    for read, reader in layouts[0].routes:
+        routes = [[list(point) for point in layout.routes[read, reader]] for layout in layouts]
+        network.add_edge(read, reader, id=f"{read}-{reader}", routes=routes)
     return network
 
 
@@ -115,10 +126,13 @@ def _trimmed(face: CardFace) -> dict[str, object]:
     """A face as JSON with every text short and on one line."""
     return asdict(face) | {
         "title": _line(face.title, _TITLE_LENGTH * 2),
+        "mark": (" " if face.mark[:1].isspace() else "") + _line(face.mark, 1),
         "body": _line(face.body, _REST_LENGTH),
         "worker": _line(face.worker, _WORKER_LENGTH),
         "note": _line(face.note, _WORKER_LENGTH),
         "badges": [_line(badge, _WORKER_LENGTH) for badge in face.badges],
+        "remark": _line(face.remark, _REMARK_LENGTH),
+        "inside": _line(face.inside, _WORKER_LENGTH),
     }
 
 

@@ -1,8 +1,10 @@
-"""Where the cards and edges of a workflow's picture lie: pure geometry, the same for the same access.
+"""Where the cards and edges of a workflow's pictures lie: pure geometry, the same for the same access.
 
-Knows a workflow's shape and the sizes of cards; knows nothing of texts, states, colours or canvases.
-Layered: networkx gives the generations, every generation becomes one or more rows, an edge over
-several rows runs in lanes between the cards. All cards of a row are equally deep, so the space between
+Knows a workflow's shape and the sizes of cards; knows nothing of texts, states, colours or canvases. How
+wide the window is only the browser knows, so there are several pictures of one workflow, each with the
+width from which on it can be read.
+Layered: every generation of steps becomes one or more rows, an edge over several rows runs in lanes between
+the cards. All cards of a row are equally deep, so the space between
 two rows is free of cards: edges curve only there and are straight inside a row. That is why no edge
 can pass behind a card.
 
@@ -15,24 +17,27 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
+from math import ceil
 from types import MappingProxyType
 from typing import Literal
 
-import networkx as nx
-
-from conductor.strands import Node, Strands, ordered, straightened
+from conductor.strands import Node, Strands, generations_of, ordered, rows_of, straightened
 from conductor.workflow import Workflow
 
 Direction = Literal["down", "right"]
-Density = Literal["full", "compact"]
+CardKind = Literal["full", "brief", "flat"]
+"""Title, instruction, worker and state; title over some lines and the worker; all of it in one line."""
+
 Point = tuple[float, float]
 
-FULL_STEPS = 14
-FULL_ROWS = 8
-"""Full cards up to this many steps in this many rows; a longer plan gets flat cards that stay readable."""
+MARGIN = 24
+"""Free pixels around a fitted picture; the browser counts the same."""
 
-GRAPH_MARGIN = 24
-"""Free pixels around a fitted picture; the component's view uses the same."""
+_HIGH, _HIGHEST = 728, 1040
+"""Pixels a picture may be high, and may be high where it could not be read otherwise."""
+
+_NARROWEST, _WIDEST = 320, 1800
+"""No window leaves a picture fewer or more pixels of width than these."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,23 +73,43 @@ class Layout:
     `cards` by position. `routes` by (read step, reading step): an even number of points, out-port first,
     in-port last. From an even point to the next runs a curve through the space between two rows (a cubic
     whose tangents point from row to row, control points half-way), from an odd point a straight lane.
+    `readable` is the zoom from which on its letters are large enough and its titles have room.
     """
 
     direction: Direction
-    density: Density
+    kind: CardKind
     cards: tuple[Card, ...]
     routes: Mapping[tuple[int, int], tuple[Point, ...]]
     width: float
     height: float
+    readable: float
+
+    @property
+    def least_width(self) -> int:
+        """Pixels of a window's width from which on it can be read, margins included."""
+        return ceil(self.width * self.readable) + 2 * MARGIN
+
+    @property
+    def least_height(self) -> int:
+        """Pixels it has to be high to be read."""
+        return ceil(self.height * self.readable)
+
+    @property
+    def most_height(self) -> int:
+        """Pixels it is shown high at most; what cannot be read even so is zoomed into."""
+        return self.least_height if _HIGH < self.least_height <= _HIGHEST else _HIGH
 
 
 @dataclass(frozen=True, slots=True)
 class _Scale:
-    """Sizes of one density in one direction: a card's, the spaces around it, the most cards in a row.
+    """Sizes of one kind of card in one direction: a card's, the spaces around it, the most cards in a row.
 
-    Rows are `gap` apart, and up to `steep_gap` more where edges reach far.
+    Rows are `gap` apart, and up to `steep_gap` more where edges reach far. `readable` as in a `Layout`, for
+    titles of 30 letters; `high` is how many pixels the picture may be high.
     """
 
+    kind: CardKind
+    direction: Direction
     width: int
     height: int
     between_cards: int
@@ -93,14 +118,40 @@ class _Scale:
     gap: int
     steep_gap: int
     widest_row: int
+    readable: float
+    high: int = _HIGH
+
+    @property
+    def depth(self) -> int:
+        """A card's size from row to row."""
+        return self.height if self.direction == "down" else self.width
+
+    @property
+    def most_rows(self) -> int:
+        """How many rows a screen has room for that are large enough to be read."""
+        room = self.high if self.direction == "down" else _WIDEST
+        return int((room / self.readable + self.gap) / (self.depth + self.gap))
 
 
-_SCALES: Mapping[tuple[Density, Direction], _Scale] = {
-    ("full", "down"): _Scale(236, 84, 32, 22, 14, 46, 40, 5),
-    ("full", "right"): _Scale(236, 84, 26, 22, 14, 60, 30, 6),
-    ("compact", "down"): _Scale(300, 34, 24, 18, 10, 20, 8, 4),
-    ("compact", "right"): _Scale(176, 48, 18, 14, 10, 36, 20, 12),
+_DOWN = (
+    _Scale("full", "down", 236, 84, 32, 22, 14, 46, 40, 5, 0.75),
+    _Scale("brief", "down", 200, 64, 20, 14, 10, 24, 12, 4, 0.75),
+    _Scale("flat", "down", 300, 34, 24, 18, 10, 20, 8, 4, 0.63),
+    _Scale("flat", "down", 300, 34, 24, 18, 10, 20, 8, 4, 0.63, _HIGHEST),
+)
+_RIGHT = (
+    _Scale("full", "right", 236, 84, 26, 22, 14, 60, 30, 6, 0.75),
+    _Scale("brief", "right", 130, 108, 18, 14, 10, 34, 14, 6, 0.62),
+)
+"""In order of preference."""
+
+_ROOMY: Mapping[tuple[CardKind, int], tuple[int, float]] = {
+    ("brief", 1): (320, 0.75),
+    ("brief", 2): (250, 0.75),
+    ("flat", 1): (460, 0.44),
+    ("flat", 2): (380, 0.49),
 }
+"""Another width and least zoom for rows of so many cards, drawn downwards."""
 
 _PORT_GAP = 20
 """Between neighbouring in-ports, where the card's edge is long enough."""
@@ -109,59 +160,62 @@ _PORT_INSET = 16
 """In-ports keep clear of a card's round corners."""
 
 
-def layout(workflow: Workflow, *, direction: Direction = "down", density: Density | None = None) -> Layout:
-    """The picture of `workflow`; `density` None chooses by the number of steps and rows."""
-    return _layout(tuple(step.access for step in workflow.steps), direction, density)
+def layouts(workflow: Workflow, *, direction: Direction = "down") -> tuple[Layout, ...]:
+    """The pictures of `workflow`, the best first, each for narrower windows than those before it.
 
-
-def graph_height(layout: Layout, width_hint: int) -> int:
-    """Pixels of height that suit a picture shown `width_hint` pixels wide: 200 to 820, no zoom above 1."""
-    free = 2 * GRAPH_MARGIN
-    scale = min(1.0, max(width_hint - free, 1) / layout.width)
-    return round(min(820, max(200, layout.height * scale + free)))
+    To be shown is the first one whose `least_width` there is, else the last one. What is too long to be
+    read from left to right is drawn downwards in the end.
+    """
+    return _layouts(tuple(step.access for step in workflow.steps), direction)
 
 
 @lru_cache(maxsize=64)
-def _layout(access: tuple[tuple[int, ...], ...], direction: Direction, density: Density | None) -> Layout:
+def _layouts(access: tuple[tuple[int, ...], ...], direction: Direction) -> tuple[Layout, ...]:
     """Cached, because a page redraws four times a second while texts change and the shape does not."""
-    graph: nx.DiGraph[int] = nx.DiGraph()
-    graph.add_nodes_from(range(len(access)))
-    graph.add_edges_from((read, reader) for reader, reads in enumerate(access) for read in reads)
-    generations = [sorted(generation) for generation in nx.topological_generations(graph)]
-    density = density or _density(len(access), len(generations))
-    scale = _scale(density, direction, widest=max(map(len, generations)))
-    rows = [part for generation in generations for part in _split(generation, scale.widest_row)]
+    generations = generations_of(access)
+    chosen: list[Layout] = []
+    least = _WIDEST
+    for scale in (*(_RIGHT if direction == "right" else ()), *_DOWN):
+        for widest in range(min(scale.widest_row, max(map(len, generations))), 0, -1):
+            rows = rows_of(generations, widest)
+            shown = _roomy(scale, widest) if scale in _DOWN else scale
+            if least <= _NARROWEST or len(rows) > shown.most_rows:
+                continue
+            picture = _picture(rows, access, shown)
+            if picture.least_width < least and picture.least_height <= shown.high:
+                chosen.append(picture)
+                least = picture.least_width
+    if all(picture.direction == "right" for picture in chosen):
+        longest = _longest(generations, access)
+        if longest.least_width < least or not chosen:
+            chosen.append(longest)
+    return tuple(chosen)
+
+
+def _longest(generations: Sequence[Sequence[int]], access: tuple[tuple[int, ...], ...]) -> Layout:
+    """The picture of a plan that has to be zoomed into to be read."""
+    scale = _DOWN[-1]
+    rows = rows_of(generations, scale.widest_row)
+    return _picture(rows, access, _roomy(scale, max(map(len, rows))))
+
+
+def _picture(rows: Sequence[Sequence[int]], access: tuple[tuple[int, ...], ...], scale: _Scale) -> Layout:
     strands = ordered(Strands.of(rows, access))
-    across = straightened(
-        strands, separations=[_separations(row, strands, scale, direction) for row in strands.rows]
-    )
-    return _Picture(strands, across, scale, direction, density).layout()
+    across = straightened(strands, separations=[_separations(row, strands, scale) for row in strands.rows])
+    return _Picture(strands, across, scale).layout()
 
 
-def _scale(density: Density, direction: Direction, *, widest: int) -> _Scale:
-    """Flat cards of a narrow plan are wider: width is what it has left over, and titles need it."""
-    scale = _SCALES[density, direction]
-    if (density, direction) != ("compact", "down"):
-        return scale
-    return replace(scale, width={1: 460, 2: 380}.get(widest, scale.width))
+def _roomy(scale: _Scale, widest: int) -> _Scale:
+    """Cards of a narrow plan are broader where they are not high: width is what it has left over."""
+    if (scale.kind, widest) in _ROOMY:
+        width, readable = _ROOMY[scale.kind, widest]
+        return replace(scale, width=width, readable=readable)
+    return scale
 
 
-def _density(steps: int, rows: int) -> Density:
-    return "full" if steps <= FULL_STEPS and rows <= FULL_ROWS else "compact"
-
-
-def _split(generation: Sequence[int], widest: int) -> list[list[int]]:
-    """A generation in as few rows as needed, evenly filled."""
-    count = -(-len(generation) // widest)
-    return [
-        list(generation[i * len(generation) // count : (i + 1) * len(generation) // count])
-        for i in range(count)
-    ]
-
-
-def _separations(row: Sequence[Node], strands: Strands, scale: _Scale, direction: Direction) -> list[float]:
+def _separations(row: Sequence[Node], strands: Strands, scale: _Scale) -> list[float]:
     """The least distance between the middles of each two neighbours in a row."""
-    half = (scale.width if direction == "down" else scale.height) / 2
+    half = (scale.width if scale.direction == "down" else scale.height) / 2
     spaces = (2 * half + scale.between_cards, half + scale.beside_lane, scale.between_lanes)
     return [spaces[strands.is_lane(left) + strands.is_lane(right)] for left, right in pairwise(row)]
 
@@ -169,17 +223,9 @@ def _separations(row: Sequence[Node], strands: Strands, scale: _Scale, direction
 class _Picture:
     """Turns ordered strands and their positions across into cards and routes."""
 
-    def __init__(
-        self,
-        strands: Strands,
-        across: Mapping[Node, float],
-        scale: _Scale,
-        direction: Direction,
-        density: Density,
-    ) -> None:
-        self.strands, self.scale, self.direction, self.density = strands, scale, direction, density
-        down = direction == "down"
-        self.extent, self.depth = (scale.width, scale.height) if down else (scale.height, scale.width)
+    def __init__(self, strands: Strands, across: Mapping[Node, float], scale: _Scale) -> None:
+        self.strands, self.scale, self.down = strands, scale, scale.direction == "down"
+        self.extent, self.depth = scale.width if self.down else scale.height, scale.depth
         first = min(at - (0 if strands.is_lane(node) else self.extent / 2) for node, at in across.items())
         self.across = {node: round(at - first) for node, at in across.items()}
         self.starts = self._starts()
@@ -192,12 +238,13 @@ class _Picture:
         length = self.starts[-1] + self.depth
         width, height = self._point(breadth, length)
         return Layout(
-            direction=self.direction,
-            density=self.density,
+            direction=self.scale.direction,
+            kind=self.scale.kind,
             cards=tuple(self._card(step) for step in steps),
             routes=MappingProxyType({edge: points for step in steps for edge, points in self._routes(step)}),
             width=width,
             height=height,
+            readable=self.scale.readable,
         )
 
     def _starts(self) -> list[float]:
@@ -244,4 +291,4 @@ class _Picture:
         return tuple(points)
 
     def _point(self, across: float, along: float) -> Point:
-        return (across, along) if self.direction == "down" else (along, across)
+        return (across, along) if self.down else (along, across)

@@ -2,7 +2,9 @@
 
 Knows rows and who reads whom; knows no sizes but the separations it is given, and no drawing. All edges
 out of one step share one strand of lanes, from which each reader branches off: a plan in which every
-step reads all earlier ones then has a lane per step, not one per edge.
+step reads all earlier ones then has a lane per step, not one per edge. The cards of a row stand in the
+order of their steps, whatever reads them: a step that is added moves none past another. Only lanes are
+sorted to cross little.
 """
 
 from __future__ import annotations
@@ -11,6 +13,9 @@ from bisect import bisect_right, insort
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from math import inf
+
+import networkx as nx
 
 Node = tuple[int, int]
 """A step and a row: the step's card in its own row, its lane in a later one."""
@@ -65,25 +70,52 @@ class Strands:
         return self.row_of[node[0]] != node[1]
 
 
+def generations_of(access: Sequence[Sequence[int]]) -> list[list[int]]:
+    """The steps by how many must have run before them at least; each generation in order."""
+    graph: nx.DiGraph[int] = nx.DiGraph()
+    graph.add_nodes_from(range(len(access)))
+    graph.add_edges_from((read, reader) for reader, reads in enumerate(access) for read in reads)
+    return [sorted(generation) for generation in nx.topological_generations(graph)]
+
+
+def rows_of(generations: Sequence[Sequence[int]], widest: int) -> list[Sequence[int]]:
+    """Each generation in as few rows of at most `widest` steps as needed, evenly filled.
+
+    Later rows of a generation, which stand beside more lanes, are the shorter ones.
+    """
+    return [part for generation in generations for part in _split(generation, widest)]
+
+
+def _split(generation: Sequence[int], widest: int) -> list[Sequence[int]]:
+    count = -(-len(generation) // widest)
+    least, longer = divmod(len(generation), count)
+    ends = [(i + 1) * least + min(i + 1, longer) for i in range(count)]
+    return [generation[start:end] for start, end in pairwise([0, *ends])]
+
+
 def _first_order(row: int, rows: Sequence[Sequence[int]], last: Mapping[int, int]) -> list[Node]:
-    """A row's cards with the lanes that pass it on both sides, those from further above further out."""
-    left: list[int] = []
-    right: list[int] = []
-    for above in rows[:row]:
-        passing = [step for step in above if last[step] >= row]
-        left += [step for step in passing if _stands_left(step, above)]
-        right = [step for step in passing if not _stands_left(step, above)] + right
-    return [(step, row) for step in (*left, *rows[row], *right)]
+    """A row's cards and, each below its own step's place in its row, the lanes that pass it."""
+    keys: dict[Node, tuple[float, int, int]] = {}
+    for at in range(row + 1):
+        for i, step in enumerate(rows[at]):
+            place = (2 * i + 1) / (2 * len(rows[at]))
+            if at == row:
+                keys[step, row] = (place, 0, 0)
+            elif last[step] >= row:
+                side = _side(place, step)
+                keys[step, row] = (place, side, -side * at)
+    return sorted(keys, key=keys.__getitem__)
 
 
-def _stands_left(step: int, row: Sequence[int]) -> bool:
-    """Whether a step stands left of its row's middle; in the middle, steps take turns."""
-    side = 2 * row.index(step) + 1 - len(row)
-    return side < 0 or (side == 0 and step % 2 == 0)
+def _side(place: float, step: int) -> int:
+    """On which side a lane passes a card that stands where its own step does: nearer to the middle."""
+    if place == 0.5:
+        return -1 if step % 2 == 0 else 1
+    return 1 if place < 0.5 else -1
 
 
 def ordered(strands: Strands) -> Strands:
-    """The same strands with rows ordered by barycentre sweeps: the best order met."""
+    """The same strands with lanes ordered by barycentre sweeps: the best order met."""
     rows = list(strands.rows)
     best, least, tired = rows, _crossings(rows, strands.below), 0
     for sweep in range(_SWEEPS):
@@ -98,7 +130,7 @@ def ordered(strands: Strands) -> Strands:
 
 
 def _swept(rows: Sequence[tuple[Node, ...]], strands: Strands, *, downward: bool) -> list[tuple[Node, ...]]:
-    """Each row sorted by the mean place of its neighbours in the row sorted before it."""
+    """Each row sorted by the mean place of its neighbours in the row sorted before it, cards by step."""
     near = strands.above if downward else strands.below
     result = list(rows)
     indices = range(1, len(rows)) if downward else range(len(rows) - 2, -1, -1)
@@ -108,6 +140,9 @@ def _swept(rows: Sequence[tuple[Node, ...]], strands: Strands, *, downward: bool
             node: sum(place[other] for other in near[node]) / len(near[node]) if near[node] else float(at)
             for at, node in enumerate(result[i])
         }
+        cards = [node for node in result[i] if not strands.is_lane(node)]
+        rising = _settled([(keys[card], 1.0) for card in cards], [0.0] * (len(cards) - 1), within=inf)
+        keys.update(zip(cards, rising, strict=True))
         result[i] = tuple(sorted(result[i], key=keys.__getitem__))
     return result
 
@@ -129,9 +164,11 @@ def _crossings(rows: Sequence[Sequence[Node]], below: Mapping[Node, Sequence[Nod
 def straightened(strands: Strands, *, separations: Sequence[Sequence[float]]) -> dict[Node, float]:
     """Positions across: lanes straight where possible, cards near what they read and who reads them.
 
-    `separations[i][j]` is the least distance of nodes j and j + 1 of row i; it always holds.
+    `separations[i][j]` is the least distance of nodes j and j + 1 of row i; it always holds. No row is
+    broader than the one that has to be the broadest.
     """
     at: dict[Node, float] = {}
+    breadth = max(sum(spaces) for spaces in separations)
     for row, spaces in zip(strands.rows, separations, strict=True):
         middle = sum(spaces) / 2
         at.update(zip(row, (place - middle for place in _running(spaces)), strict=True))
@@ -142,7 +179,7 @@ def straightened(strands: Strands, *, separations: Sequence[Sequence[float]]) ->
         for i in indices:
             row = strands.rows[i]
             wishes = [_wish(node, strands, sides=sides, at=at) for node in row]
-            at.update(zip(row, _settled(wishes, separations[i]), strict=True))
+            at.update(zip(row, _settled(wishes, separations[i], within=breadth / 2), strict=True))
     return at
 
 
@@ -160,10 +197,13 @@ def _wish(
     return (total / weight, weight) if weight else (at[node], 0.1)
 
 
-def _settled(wishes: Sequence[tuple[float, float]], separations: Sequence[float]) -> list[float]:
+def _settled(
+    wishes: Sequence[tuple[float, float]], separations: Sequence[float], *, within: float
+) -> list[float]:
     """The positions nearest to the wishes (least weighted squares) that keep order and separations.
 
-    Pool adjacent violators: with the running separations taken off, keeping them means not to decrease.
+    None is further than `within` from 0, for which there must be room. Pool adjacent violators: with the
+    running separations taken off, keeping them means not to decrease.
     """
     offsets = _running(separations)
     blocks: list[tuple[float, float, int]] = []
@@ -174,7 +214,7 @@ def _settled(wishes: Sequence[tuple[float, float]], separations: Sequence[float]
             mean = (mean * mass + other * more) / (mass + more)
             mass, size = mass + more, size + count
         blocks.append((mean, mass, size))
-    means = [mean for mean, _, size in blocks for _ in range(size)]
+    means = [min(max(mean, -within), within - offsets[-1]) for mean, _, size in blocks for _ in range(size)]
     return [mean + offset for mean, offset in zip(means, offsets, strict=True)]
 
 

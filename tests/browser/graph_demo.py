@@ -1,8 +1,8 @@
 """A page with nothing but graphs, for looking and for the browser tests; run with `streamlit run`.
 
-Query parameters: `shape` (review, chain, fan-out, dense, mixed, hostile), `n` steps, `direction`, `width`
-hint, `state` (planned, running, finished), `graphs` on the page, `poll` seconds between updates, `selected`
-step at first, `locked` (1).
+Query parameters: `shape` (review, chain, fan-out, dense, mixed, marks, hostile), `n` steps, `direction`,
+`state` (planned, running, finished), `graphs` on the page, `poll` seconds between updates, `selected` step
+at first, `locked` (1), `told` (1: cards with remarks and with something inside).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import streamlit as st
 
 from conductor.drawing import CardFace, draw, title_of
 from conductor.errors import WorkflowError
-from conductor.layout import graph_height, layout
+from conductor.layout import layouts
 from conductor.workflow import Step, Workflow
 from pages.components.graph import load_library, workflow_graph
 
@@ -55,6 +55,8 @@ def steps_of(shape: str, n: int) -> list[tuple[str, str, tuple[int, ...]]]:
             return REVIEW
         case "hostile":
             return [(text, f"<i>{text[:90]}</i>", (i - 1,) if i else ()) for i, text in enumerate(HOSTILE)]
+        case "marks":
+            return [("First, solve the given system, then check each root.", "math-7b", ())] * 3
         case "chain":
             access = [(i - 1,) if i else () for i in range(n)]
         case "fan-out":
@@ -70,13 +72,18 @@ def steps_of(shape: str, n: int) -> list[tuple[str, str, tuple[int, ...]]]:
 
 
 def face_of(step: int, workflow: Workflow, state: str) -> CardFace:
-    title, body = title_of(workflow.steps[step].instruction)
+    title, mark, body = title_of(workflow.steps[step].instruction)
     status = {"planned": "waiting", "finished": "finished"}.get(state, STATES[step % len(STATES)])
     note = {"finished": f"{1.9 + step / 10:.1f} s", "running": f"{int(time.time() * 20) % 1000} tok"}.get(
         status, ""
     )
     badges = ("offline",) if step % 3 == 2 else ()
-    return CardFace(title, body, workflow.steps[step].worker, status, note, badges)
+    told = st.query_params.get("told") == "1"
+    remark = "cut off at the token limit" if told and step % 3 == 2 else ""
+    inside = "3 steps inside" if told and step % 3 == 1 else ""
+    return CardFace(
+        title, mark, body, workflow.steps[step].worker, status, note, badges, remark=remark, inside=inside
+    )
 
 
 def edit() -> None:
@@ -98,6 +105,11 @@ def edit() -> None:
     st.session_state["workflow"] = workflow
 
 
+def inside() -> None:
+    wish = st.session_state["graph0"].inside
+    st.session_state["opened"] = wish["step"] if wish["open"] else None
+
+
 query = st.query_params
 st.set_page_config(layout="wide")
 st.html("<style>.stMainBlockContainer{padding:1.5rem 2rem}</style>")
@@ -112,22 +124,25 @@ load_library()
 @st.fragment(run_every=float(query["poll"]) if "poll" in query else None)
 def show() -> None:
     workflow = st.session_state["workflow"]
-    picture = layout(workflow, direction=query.get("direction", "down"))
+    pictures = layouts(workflow, direction=query.get("direction", "down"))
     faces = [face_of(step, workflow, query.get("state", "planned")) for step in range(len(workflow))]
     for i in range(int(query.get("graphs", "1"))):
         result = workflow_graph(
-            draw(workflow, faces, picture),
+            draw(workflow, faces, pictures),
+            pictures,
             key=f"graph{i}",
-            direction=picture.direction,
+            direction=query.get("direction", "down"),
             selected=int(query["selected"]) if "selected" in query else None,
             selection_revision=0,
             locked=query.get("locked") == "1",
-            height=graph_height(picture, int(query.get("width", "1100"))),
             inspector="fields",
+            opened=st.session_state.get("opened"),
+            on_inside=inside,
             on_edit=edit if i == 0 else lambda: None,
         )
         st.text(f"graph {i} selected {result.selected and result.selected['step']}")
     st.text(f"wishes {st.session_state.get('wishes', [])}")
+    st.text(f"opened {st.session_state.get('opened')}")
     st.text(f"refused {st.session_state.get('refused')}")
     with st.container(key="fields"):
         st.text_input("Worker")

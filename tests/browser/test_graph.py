@@ -121,6 +121,49 @@ def test_the_keyboard_moves_opens_and_leaves(open_page):
     )
 
 
+@pytest.mark.parametrize(
+    "shape",
+    [
+        "review",
+        "chain&n=6",
+        "mixed&n=14",
+        "fan-out&n=30",
+        "review&direction=right",
+        "chain&n=8&direction=right",
+    ],
+)
+def test_what_is_inside_a_card_opens_by_a_click_on_its_button_at_any_size(open_page, shape):
+    page = open_page(f"told=1&locked=1&state=finished&shape={shape}")
+    graph = Graph(page)
+    assert [bool(opener) for opener in graph.ask("openers()")][:3] == [False, True, False]
+    page.mouse.click(*graph.ask("openers()")[1])
+    expect(page.get_by_text("opened 1")).to_be_visible()
+    assert graph.ask("selected") is None
+    page.mouse.click(*graph.ask("openers()")[1])
+    expect(page.get_by_text("opened None")).to_be_visible()
+
+
+def test_what_is_inside_is_opened_by_key_and_by_tool_only_where_there_is_something(open_page):
+    page = open_page("told=1&locked=1")
+    graph = Graph(page)
+    graph.click(0)
+    page.keyboard.press("o")
+    expect(graph.root.get_by_role("button", name="Open inside")).to_be_hidden()
+    graph.click(1)
+    graph.root.get_by_role("button", name="Open inside").click()
+    expect(page.get_by_text("opened 1")).to_be_visible()
+    graph.stage.focus()
+    page.keyboard.press("o")
+    expect(page.get_by_text("opened None")).to_be_visible()
+
+
+def test_a_remark_takes_the_place_of_the_instruction(open_page):
+    graph = Graph(open_page("told=1&state=finished"))
+    assert "cut off at the token limit" in graph.written()[2]
+    assert "arithmetic" not in graph.written()[2]
+    expect(graph.cards.nth(2)).to_contain_text("cut off at the token limit")
+
+
 def test_the_cards_are_read_aloud(open_page):
     graph = Graph(open_page("state=running&selected=4"))
     option = graph.stage.get_by_role("option", selected=True)

@@ -7,7 +7,7 @@ from pyvis's own wheel; nothing is asked of the network.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from typing import Any
 import streamlit as st
 from pyvis.network import Network
 
-from conductor.layout import Direction
+from conductor.layout import Direction, Layout
 from conductor.workflow import MAX_STEPS
 
 _HERE = Path(__file__).parent
@@ -23,6 +23,9 @@ _HERE = Path(__file__).parent
 _VIS = "templates/lib/vis-9.1.2/vis-network.min.js"
 _PARTS = "theme routes icons card view pointer keyboard outline graph".split()
 """The JavaScript files in the order in which they use one another; together they are one module."""
+
+_PICTURE = ("direction", "kind", "width", "height", "least_width", "most_height")
+"""What the browser is told of each layout beside its cards and routes."""
 
 
 def _read(name: str) -> str:
@@ -55,46 +58,56 @@ def load_library() -> None:
 
 def workflow_graph(
     network: Network,
+    layouts: Sequence[Layout],
     *,
     key: str,
     direction: Direction,
     selected: int | None,
     selection_revision: int,
     locked: bool,
-    height: int,
     inspector: str,
+    opened: int | None = None,
+    reveal: str | None = None,
     on_select: Callable[[], None] = _nothing,
     on_edit: Callable[[], None] = _nothing,
+    on_inside: Callable[[], None] = _nothing,
 ) -> Any:
-    """Show `network` (of `conductor.drawing.draw`) in `height` pixels; steps are 0-based positions.
+    """Show `network`, which `conductor.drawing.draw` made of `layouts`; steps are 0-based positions.
 
-    `selected` counts only when `selection_revision` is another than before: the browser selects on its own
-    and reports it, and an answer that is under way must not undo a newer click. `locked` takes away all
-    editing. The result, also under `st.session_state[key]`, has
+    The browser shows the first layout for which it has the width, as high as that one needs; where it goes
+    another way than `direction`, it says so. `selected` counts only when `selection_revision` is another
+    than before: the browser selects on its own and reports it, and an answer that is under way must not
+    undo a newer click. `locked` takes away all editing. The result, also under `st.session_state[key]`, has
 
     - `selected`: {"step", "at"}, the selected step or None and when it was selected (state; then
       `on_select`);
     - `edit`: {"op": "add_access" | "remove_access", "from", "to"}, {"op": "remove_step", "step"} or
       {"op": "add_step", "step"} - after that step, at the end when None (trigger; then `on_edit`). It is a
-      wish: check it with the workflow's own edits.
+      wish: check it with the workflow's own edits;
+    - `inside`: {"step", "open"}, the workflow inside that step is to be shown or no longer (trigger; then
+      `on_inside`). `opened` is the step whose inside is shown.
 
+    The page scrolls to a graph with a `reveal` that it has not seen before.
     `inspector` is the key of the container whose first field gets the focus when Enter is pressed.
     """
     nodes, edges, *_ = network.get_network_data()
     data = {
-        "nodes": [{name: node[name] for name in ("id", "x", "y", "card", "face")} for node in nodes],
-        "edges": [{name: edge[name] for name in ("id", "from", "to", "route")} for edge in edges],
+        "nodes": [{name: node[name] for name in ("id", "places", "face")} for node in nodes],
+        "edges": [{name: edge[name] for name in ("id", "from", "to", "routes")} for edge in edges],
+        "pictures": [{name: getattr(layout, name) for name in _PICTURE} for layout in layouts],
         "direction": direction,
         "selected": selected,
         "selection_revision": selection_revision,
         "locked": locked,
-        "height": height,
         "inspector": inspector,
         "most_steps": MAX_STEPS,
+        "opened": opened,
+        "reveal": reveal,
     }
     return _graph(
         key=key,
         data=data,
         on_selected_change=on_select,
         on_edit_change=on_edit,
+        on_inside_change=on_inside,
     )

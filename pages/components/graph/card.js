@@ -1,7 +1,7 @@
-// A step's card on the canvas. Three levels of detail, by how large the card is on the screen: everything;
-// number and title in letters that stay readable; the number alone.
+// A step's card on the canvas. Three levels of detail, by its kind and by how large it is on the screen:
+// everything; number, title and worker; the number alone. Letters never become smaller than can be read.
 
-const READABLE = 10;
+const READABLE = 10.5;
 const cuts = new Map();
 
 // The longest beginning of `text` that fits, with an ellipsis; found by halving, remembered while the
@@ -51,9 +51,10 @@ function drawCard(ctx, card, look) {
   ctx.textAlign = "left";
   ctx.direction = "ltr";
   ctx.lineJoin = "round";
+  card.opener = null;
   if (card.width * scale < 56) drawNumber(ctx, card, look);
-  else if (card.compact || scale < 0.7) drawTitle(ctx, card, look);
-  else drawFull(ctx, card, look);
+  else if (card.kind === "full" && scale >= 0.68) drawFull(ctx, card, look);
+  else drawBrief(ctx, card, look);
   ctx.restore();
 }
 
@@ -79,34 +80,40 @@ function drawPlate(ctx, card, theme, { accented, dimmed, scale }) {
   ctx.stroke();
 }
 
-function drawFull(ctx, card, { theme, turn }) {
-  const { left, top, width, face } = card;
+function drawFull(ctx, card, look) {
+  const { theme, turn, scale } = look, { left, top, width, face } = card;
   const x = left + 18, right = left + width - 14;
   drawStatus(ctx, face.status, right - 6, top + 21, 14, theme, turn);
   ctx.fillStyle = theme.text;
-  ctx.font = `600 13.5px ${theme.font}`;
+  ctx.font = `600 ${Math.max(13.5, (READABLE + 1) / scale)}px ${theme.font}`;
   const leftOver = drawNumbered(ctx, card, x, top + 21, right - 20);
-  ctx.font = `400 12.5px ${theme.font}`;
-  ctx.fillStyle = theme.muted;
-  ctx.fillText(fitText(ctx, `${leftOver} ${face.body}`.trim(), right - x), x, top + 42);
-  drawFoot(ctx, face, theme, x - 2, right, top + 64);
+  const size = Math.max(12.5, READABLE / scale);
+  const after = face.inside ? drawOpener(ctx, card, look, size * 0.88, x - 2, top + 42) + 8 : x;
+  ctx.font = `400 ${size}px ${theme.font}`;
+  if (face.remark) drawRemark(ctx, face.remark, theme, size, after, right, top + 42);
+  else {
+    ctx.fillStyle = theme.muted;
+    ctx.fillText(fitText(ctx, `${leftOver} ${face.body}`.trim(), right - after), after, top + 42);
+  }
+  drawFoot(ctx, face, theme, Math.max(11, (READABLE - 0.5) / scale), x - 2, right, top + 64);
 }
 
 // The number is drawn apart from the title: in one string a right-to-left title would move it to its end.
-// Gives the words of the title for which there was no room: the next line goes on with them.
+// Gives the words of the title for which there was no room, with the mark that stood behind them: the next
+// line goes on with them, unless it has something else to say.
 function drawNumbered(ctx, card, x, y, right) {
   const number = `${card.step + 1}.`;
   const start = x + ctx.measureText(`${number} `).width;
   const words = card.face.title.split(" ");
   let count = words.length;
-  while (count > 1 && ctx.measureText(words.slice(0, count).join(" ")).width > right - start) count--;
+  while (!card.face.remark && !card.face.inside && count > 1 && ctx.measureText(words.slice(0, count).join(" ")).width > right - start) count--;
   ctx.fillText(number, x, y);
   ctx.fillText(fitText(ctx, words.slice(0, count).join(" "), right - start), start, y);
-  return words.slice(count).join(" ");
+  return count < words.length ? words.slice(count).join(" ") + card.face.mark : "";
 }
 
-function drawFoot(ctx, face, theme, left, right, y) {
-  ctx.font = `500 11px ${theme.font}`;
+function drawFoot(ctx, face, theme, size, left, right, y) {
+  ctx.font = `500 ${size}px ${theme.font}`;
   const note = fitText(ctx, face.note, (right - left) * 0.42);
   const noteWidth = note ? ctx.measureText(note).width + 10 : 0;
   ctx.fillStyle = theme.muted;
@@ -133,35 +140,130 @@ function drawPill(ctx, text, x, y, theme, filled) {
   return width;
 }
 
-function drawTitle(ctx, card, { theme, turn, scale }) {
-  const { left, top, width, height, face } = card;
-  const size = Math.min(Math.max(card.compact ? 15 : 14, (READABLE + 0.5) / scale), height * 0.68);
-  const lines = Math.max(1, Math.floor((height - 6) / (size * 1.22)));
-  const icon = Math.min(size, height * 0.55);
-  const x = left + Math.max(14, size * 0.7), right = left + width - Math.max(10, size * 0.5);
-  drawStatus(ctx, face.status, right - icon / 2, lines > 1 ? top + size * 0.95 : card.y, icon, theme, turn);
-  ctx.font = `600 ${size}px ${theme.font}`;
+// What must be said of an answer, after a sign of its own.
+function drawRemark(ctx, remark, theme, size, left, right, y) {
+  const start = drawCaution(ctx, theme, size, left, y);
   ctx.fillStyle = theme.text;
-  const number = `${card.step + 1}.`;
-  const start = x + ctx.measureText(`${number} `).width;
-  const end = right - icon - 8;
-  const wrapped = wrapText(ctx, face.title, end - start, lines);
-  const first = card.y - ((wrapped.length - 1) * size * 1.22) / 2;
-  ctx.fillText(number, x, first);
-  wrapped.forEach((text, i) => ctx.fillText(text, start, first + i * size * 1.22));
-  const used = start + ctx.measureText(face.title).width + size * 0.45;
-  if (lines === 1 && used < end) drawRest(ctx, card, theme, size, used, end);
+  ctx.fillText(fitText(ctx, remark, right - start), start, y);
 }
 
-// What a flat card has room for after its title: the note, then the instruction as far as it goes.
-function drawRest(ctx, { face, y }, theme, size, left, right) {
-  ctx.font = `400 ${size * 0.88}px ${theme.font}`;
+// A triangle with a point of exclamation; gives where the text after it begins.
+function drawCaution(ctx, theme, size, x, y) {
+  const half = size * 0.46;
+  ctx.save();
+  ctx.strokeStyle = ctx.fillStyle = theme.caution;
+  ctx.lineWidth = size * 0.12;
+  ctx.lineCap = "round";
+  line(ctx, [x + half, y - half], [x + 2 * half, y + half * 0.86], [x, y + half * 0.86], [x + half, y - half], [x + half * 1.1, y - half * 0.82]);
+  line(ctx, [x + half, y - half * 0.3], [x + half, y + half * 0.18]);
+  ctx.beginPath();
+  ctx.arc(x + half, y + half * 0.54, size * 0.075, 0, 2 * Math.PI);
+  ctx.fill();
+  ctx.restore();
+  return x + size * 1.3;
+}
+
+// The button that opens the workflow inside; gives where it ends. Where it lies is kept for the pointer.
+function drawOpener(ctx, card, { theme, opened, scale }, size, x, y, text = card.face.inside) {
+  ctx.font = `500 ${size}px ${theme.font}`;
+  const half = size * 0.8;
+  const right = x + openerWidth(ctx, text, size), arm = size * 0.27, at = right - size * 0.95;
+  ctx.beginPath();
+  ctx.roundRect(x, y - half, right - x, 2 * half, half);
+  ctx.fillStyle = theme.pill;
+  ctx.fill();
+  ctx.strokeStyle = opened ? theme.primary : theme.edge;
+  ctx.lineWidth = Math.max(1, 0.8 / scale);
+  ctx.stroke();
+  ctx.fillStyle = ctx.strokeStyle = theme.text;
+  ctx.fillText(text, x + size * 0.7, y + 0.5);
+  const turned = opened ? -1 : 1;
+  ctx.lineWidth = size * 0.12;
+  line(ctx, [at - arm, y - arm * 0.5 * turned], [at, y + arm * 0.5 * turned], [at + arm, y - arm * 0.5 * turned]);
+  card.opener = { left: x, top: y - half, right, bottom: y + half };
+  return right;
+}
+
+const openerWidth = (ctx, text, size) => (text ? ctx.measureText(text).width + size * 2.3 : size * 1.9);
+
+// As many words as there is room for.
+const openerWords = (ctx, inside, size, room) =>
+  [inside, "inside", ""].find((words) => !words || openerWidth(ctx, words, size) <= room);
+
+// Number, title and state; the worker where a line is left, the instruction where more are. On a card that is
+// higher than it is broad, the title has the lines below the number for itself.
+function drawBrief(ctx, card, look) {
+  const { theme, turn, scale } = look, { left, top, width, height, face } = card;
+  const size = Math.min(Math.max(card.kind === "flat" ? 15 : 13.5, READABLE / scale), height * 0.68);
+  const leading = size * 1.22, icon = Math.min(size, height * 0.55);
+  const x = left + Math.max(13, size * 0.7), right = left + width - Math.max(10, size * 0.5);
+  const lines = Math.max(1, Math.floor((height - 6) / leading)), head = height > width * 0.6 ? 1 : 0;
+  ctx.font = `600 ${size}px ${theme.font}`;
+  const number = `${card.step + 1}.`;
+  const start = head ? x : x + ctx.measureText(`${number} `).width, end = head ? right : right - icon - 8;
+  const title = wrapText(ctx, face.title, end - start, lines - head - (lines > 2 ? 1 : 0));
+  const shown = head ? lines : Math.min(lines, title.length + 2);
+  const first = top + (height - (shown - 1) * leading) / 2, line = (i) => first + i * leading;
+  drawStatus(ctx, face.status, right - icon / 2, first, icon, theme, turn);
+  ctx.fillStyle = theme.text;
+  ctx.fillText(number, x, first);
+  title.forEach((text, i) => ctx.fillText(text, start, line(head + i)));
+  if (lines === 1) return drawRest(ctx, card, look, size, start + ctx.measureText(face.title).width + size * 0.45, end);
+  const spare = shown - head - title.length;
+  ctx.font = `400 ${quieter(size, scale)}px ${theme.font}`;
   ctx.fillStyle = theme.muted;
-  const note = ctx.measureText(face.note).width;
-  const noted = face.note && left + note <= right;
-  if (noted) ctx.fillText(face.note, right - note, y);
-  const room = right - left - (noted ? note + size : 0);
-  if (room > size * 4) ctx.fillText(fitText(ctx, face.body, room), left, y);
+  const text = (i) => line(head + title.length + i), told = spare > 1 && face.remark;
+  if (told) drawRemark(ctx, face.remark, theme, size, start, right, text(0));
+  else if (spare > 1) wrapText(ctx, face.body, right - start, spare - 1).forEach((written, i) => ctx.fillText(written, start, text(i)));
+  ctx.fillStyle = theme.muted;
+  if (spare > 0) drawWorker(ctx, card, look, size, start, right, line(shown - 1), { sign: face.remark && !told });
+}
+
+// The size of what stands beside a title.
+const quieter = (size, scale) => Math.max(size * 0.9, Math.min(size, (READABLE - 0.5) / scale));
+
+// The worker, the button that opens what is inside, and the note, as far as there is room for them.
+function drawWorker(ctx, card, look, size, left, right, y, { sign }) {
+  const { worker, badges, note, inside } = card.face, { font } = ctx;
+  const start = sign ? drawCaution(ctx, look.theme, size, left, y) : left;
+  const noted = note ? ctx.measureText(note).width + size * 0.6 : 0, room = right - start - noted;
+  // Half of a line is the worker's; the words of the button are shorter where that leaves too little.
+  const words = inside && openerWords(ctx, inside, size, room / 2);
+  const own = inside ? openerWidth(ctx, words, size) + size * 0.6 : 0;
+  const width = room - own, named = [worker, ...badges].join(" · ");
+  const shown = ctx.measureText(named).width <= width ? named : fitText(ctx, worker, width);
+  ctx.fillText(shown, start, y);
+  if (shown) ctx.fillText(note, right - noted + size * 0.6, y);
+  if (inside) drawOpener(ctx, card, look, size * 0.92, start + ctx.measureText(shown).width + size * 0.6, y, words);
+  ctx.font = font;
+}
+
+// What a flat card has room for after its title: worker and note, then the instruction as far as it goes.
+function drawRest(ctx, card, look, size, left, right) {
+  const { face, y } = card, { theme, scale } = look;
+  ctx.font = `400 ${quieter(size, scale)}px ${theme.font}`;
+  let end = right;
+  const room = end - left;
+  if (face.inside && room > size * 1.9) {
+    const { font } = ctx, own = quieter(size, scale) * 0.9;
+    ctx.font = `500 ${own}px ${theme.font}`;
+    const words = openerWords(ctx, face.inside, own, room / 2), button = openerWidth(ctx, words, own);
+    drawOpener(ctx, card, look, own, end - button, y, words);
+    end -= button + size * 0.5;
+    ctx.font = font;
+  }
+  if (face.remark && end - size * 1.3 > left) {
+    drawCaution(ctx, theme, size, end - size, y);
+    end -= size * 1.5;
+  }
+  ctx.fillStyle = theme.muted;
+  for (const text of [face.note, face.worker]) {
+    const width = ctx.measureText(text).width;
+    if (!text || end - width < left) continue;
+    ctx.fillText(text, end - width, y);
+    end -= width + size;
+  }
+  if (end - left > size * 5) ctx.fillText(fitText(ctx, face.body, end - left), left, y);
 }
 
 function drawNumber(ctx, card, { theme, scale }) {

@@ -18,7 +18,7 @@ class WorkflowGraph {
     this.stats = { updates: 0, layouts: 0, edits: 0 };
     this.listeners = new AbortController();
     const { signal } = this.listeners;
-    this.view = new View(root.querySelector(".canvas"), [...root.querySelectorAll(".tools")], {
+    this.view = new View(root.querySelector(".canvas"), {
       drawCard: ({ ctx, id }) => this.cardRenderer(ctx, id),
       drawBelow: (ctx) => drawEdges(ctx, this.edges, this, this.theme, this.down, this.view.scale),
       drawAbove: (ctx) => this.drawAffordances(ctx),
@@ -33,13 +33,16 @@ class WorkflowGraph {
 
   // -- what Python says --------------------------------------------------------------------------
 
-  update(component) {
-    const { data } = this.component = component;
+  // `picture` tells which of the pictures is to be shown.
+  update(component, picture) {
+    const { data } = this.component = component, { direction, kind } = data.pictures[picture];
     this.stats.updates++;
     this.locked = data.locked;
-    this.down = data.direction === "down";
+    this.down = direction === "down";
+    this.root.querySelector(".note").hidden = direction === data.direction;
     this.readTheme();
-    this.readCards(data);
+    this.view.resized();
+    this.readCards(data, picture, kind);
     if (data.selection_revision !== this.revision) {
       this.revision = data.selection_revision;
       this.selected = data.selected;
@@ -63,14 +66,17 @@ class WorkflowGraph {
     });
   }
 
-  readCards({ nodes, edges }) {
-    this.cards = nodes.map(({ id, x, y, card: { width, height, compact }, face }) =>
-      ({ step: id, x, y, width, height, compact, face, left: x - width / 2, top: y - height / 2 }));
-    const geometry = JSON.stringify([this.down, this.cards.map(({ x, y, width, height }) => [x, y, width, height]), edges]);
+  readCards({ nodes, edges }, picture, kind) {
+    this.cards = nodes.map(({ id, places, face }) => {
+      const [x, y, width, height] = places[picture];
+      return { step: id, x, y, width, height, kind, face, left: x - width / 2, top: y - height / 2 };
+    });
+    const routed = edges.map(({ id, from, to, routes }) => ({ id, from, to, route: routes[picture] }));
+    const geometry = JSON.stringify([this.down, nodes.map(({ places }) => places[picture]), routed]);
     if (geometry === this.geometry) return;
     this.geometry = geometry;
     this.stats.layouts++;
-    this.edges = edges.map(({ id, from, to, route }) => ({ id, from, to, route, line: sampled(route, this.down) }));
+    this.edges = routed.map((edge) => ({ ...edge, line: sampled(edge.route, this.down) }));
     this.view.place(this.cards, this.bounds());
   }
 
@@ -138,6 +144,7 @@ class WorkflowGraph {
       case "add": return this.edit({ op: "add_step", step: this.selected });
       case "remove":
       case "detach": return this.remove();
+      case "inside": return this.toggleInside(this.selected);
       case "in": return this.view.zoom(1.25);
       case "out": return this.view.zoom(0.8);
       case "fit": return this.view.fit({ animated: true });
@@ -148,6 +155,12 @@ class WorkflowGraph {
     if (this.locked) return;
     this.stats.edits++;
     this.component.setTriggerValue("edit", request);
+  }
+
+  // Asks for the workflow inside a step to be shown, or no longer; a locked graph may, too.
+  toggleInside(step) {
+    if (!this.cards[step]?.face.inside) return;
+    this.component.setTriggerValue("inside", { step, open: this.component.data.opened !== step });
   }
 
   // Why `to` cannot be made to read `from`; null when it can.
@@ -190,6 +203,11 @@ class WorkflowGraph {
 
   cardAt({ x, y }) {
     return this.cards.find((card) => Math.abs(x - card.x) <= card.width / 2 && Math.abs(y - card.y) <= card.height / 2) ?? null;
+  }
+
+  // Whether `p` lies on the part of the card that opens it, as far as there was room to draw that.
+  onInside({ opener }, { x, y }) {
+    return Boolean(opener) && x >= opener.left && x <= opener.right && y >= opener.top && y <= opener.bottom;
   }
 
   edgeAt(p) { return edgeAt(this.edges, p, 7 / this.view.scale); }
@@ -235,6 +253,7 @@ class WorkflowGraph {
     const refused = link && step !== link.from && this.refusal(link.from, step);
     return {
       theme: this.theme, scale: this.view.scale, selected: step === this.selected,
+      opened: step === this.component.data.opened,
       target: Boolean(link && link.over === step && step !== link.from && !refused), dimmed: Boolean(refused),
       turn: stillness.matches ? -1.2 : performance.now() / 260,
     };
@@ -261,19 +280,24 @@ class WorkflowGraph {
 
   changed() {
     const tool = (name) => this.root.querySelector(`[data-tool=${name}]`);
+    const focused = this.root.getRootNode().activeElement;
     this.root.classList.toggle("locked", this.locked);
     tool("add").hidden = this.cards.length >= this.component.data.most_steps;
     tool("detach").hidden = this.selectedEdge === null;
+    tool("inside").hidden = !this.cards[this.selected]?.face.inside;
+    tool("inside").textContent = this.component.data.opened === this.selected ? "Close inside" : "Open inside";
     tool("remove").hidden = this.selected === null || this.selectedEdge !== null || this.cards.length === 1;
+    // A tool that goes takes no focus with it.
+    if (focused?.matches("[data-tool]") && !focused.checkVisibility()) this.stage.focus({ preventScroll: true });
     this.outline.show(this.cards, this.edges, this.selected);
     this.view.paint();
   }
 
-  // Turns the spinner while something runs and someone looks.
+  // Turns what turns while something runs and someone looks.
   animate() {
     if (this.timer || stillness.matches) return;
     const turn = () => {
-      const runs = this.cards.some((card) => card.face.status === "running");
+      const runs = this.cards.some(({ face }) => face.status === "running" || face.status === "thinking");
       this.timer = runs ? setTimeout(turn, 60) : null;
       if (runs && !document.hidden) this.view.paint();
     };
@@ -301,14 +325,19 @@ class WorkflowGraph {
 
   ports() { return this.cards.map(({ step }) => this.view.outside(this.portPoint(step))); }
 
+  openers() {
+    return this.cards.map(({ opener }) =>
+      opener ? this.view.outside([(opener.left + opener.right) / 2, (opener.top + opener.bottom) / 2]) : null);
+  }
+
   edgePositions() {
     return Object.fromEntries(this.edges.map(({ id, line }) => [id, line.map((point) => this.view.outside(point))]));
   }
 }
 
-function mount(root, component) {
+function mount(root, component, picture) {
   if (!graphs.has(root)) graphs.set(root, new WorkflowGraph(root));
-  graphs.get(root).update(component);
+  graphs.get(root).update(component, picture);
   return () => {
     graphs.get(root)?.destroy();
     graphs.delete(root);

@@ -3,7 +3,7 @@
 const STATUS_WORDS = {
   waiting: "not run yet", running: "running", finished: "finished", empty: "finished with an empty answer",
   failed: "failed", blocked: "blocked by a failed step", cancelled: "cancelled", interrupted: "interrupted",
-  stale: "will run again",
+  stale: "will run again", thinking: "thinking", retrying: "waiting to ask again",
 };
 
 const line = (ctx, ...points) => {
@@ -21,6 +21,12 @@ const ring = (ctx, x, y, radius, from = 0, to = 2 * Math.PI) => {
 const STATUS_SHAPES = {
   waiting: (ctx, x, y) => ring(ctx, x, y, 4.5),
   running: (ctx, x, y, turn) => ring(ctx, x, y, 6, turn, turn + 4.5),
+  thinking: (ctx, x, y, turn) => [0, 1, 2].forEach((i) => {
+    ctx.beginPath();
+    ctx.arc(x + (i - 1) * 5.2, y, i === Math.floor(Math.abs(turn)) % 3 ? 2.4 : 1.5, 0, 2 * Math.PI);
+    ctx.fill();
+  }),
+  retrying: (ctx, x, y) => line(ctx, [x - 4.5, y - 5.5], [x + 4.5, y - 5.5], [x - 4.5, y + 5.5], [x + 4.5, y + 5.5], [x - 4.5, y - 5.5]),
   finished: (ctx, x, y) => line(ctx, [x - 5.5, y + 0.5], [x - 1.5, y + 4.5], [x + 6, y - 4.5]),
   empty: (ctx, x, y) => { ring(ctx, x, y, 5); line(ctx, [x - 5, y + 5], [x + 5, y - 5]); },
   failed: (ctx, x, y) => { line(ctx, [x - 4.5, y - 4.5], [x + 4.5, y + 4.5]); line(ctx, [x + 4.5, y - 4.5], [x - 4.5, y + 4.5]); },
@@ -39,7 +45,7 @@ function drawStatus(ctx, status, x, y, size, theme, turn) {
   ctx.scale(size / 14, size / 14);
   ctx.lineWidth = 2;
   ctx.lineCap = ctx.lineJoin = "round";
-  ctx.strokeStyle = theme.status[status];
+  ctx.strokeStyle = ctx.fillStyle = theme.status[status];
   STATUS_SHAPES[status](ctx, 0, 0, turn);
   ctx.restore();
 }

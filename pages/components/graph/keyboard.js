@@ -22,6 +22,7 @@ function keyAction(graph, key) {
     case "Home": return go(0);
     case "End": return go(cards.length - 1);
     case "Enter": return selected === null ? null : () => graph.open();
+    case "o": case "O": return () => graph.toggleInside(selected);
     case "Escape": return () => graph.escape();
     case "Delete":
     case "Backspace": return () => graph.remove();

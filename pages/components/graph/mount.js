@@ -1,11 +1,68 @@
-// The part that every graph on a page carries: it waits for the library, which the page carries once.
+// The part that every graph on a page carries: it waits for the library, which the page carries once, and
+// chooses by the width there is which of the pictures is shown and how high the graph then has to be.
+
+// As layout.py and graph.css count them.
+const MARGIN = 24, BAR_HEIGHT = 48;
+const LEAST_HEIGHT = 200;
+// A scroll bar that comes with a higher picture must not bring back the lower one, and so on for ever.
+const INDIFFERENT = 24;
+
+const frames = new WeakMap();
+// What was scrolled to once is not scrolled to again; each component has a module of its own.
+const revealed = globalThis.conductorRevealed ??= new Set();
+
+class Frame {
+  constructor(root) {
+    this.root = root;
+    this.width = 0;
+    this.stop = null;
+    this.listeners = new AbortController();
+    const { signal } = this.listeners;
+    window.addEventListener("conductor-graph-ready", () => this.draw(), { once: true, signal });
+    this.observer = new ResizeObserver(() => {
+      if (Math.abs(root.clientWidth - this.width) >= INDIFFERENT) this.draw();
+    });
+    this.observer.observe(root);
+  }
+
+  show(component) {
+    this.component = component;
+    this.draw();
+    const { reveal } = component.data;
+    if (!reveal || revealed.has(reveal)) return;
+    revealed.add(reveal);
+    requestAnimationFrame(() => this.root.scrollIntoView({ block: "nearest" }));
+  }
+
+  draw() {
+    const { root, component } = this, { pictures } = component.data;
+    if (Math.abs(root.clientWidth - this.width) >= INDIFFERENT) this.width = root.clientWidth;
+    const fitting = pictures.findIndex((picture) => picture.least_width <= this.width);
+    const chosen = fitting < 0 ? pictures.length - 1 : fitting;
+    // At once, so that the page below does not jump when the library arrives.
+    root.style.height = `${this.heightFor(pictures[chosen])}px`;
+    if (globalThis.conductorGraph) this.stop = globalThis.conductorGraph.mount(root, component, chosen);
+  }
+
+  heightFor({ width, height, most_height }) {
+    const scale = Math.min(1, Math.max(1, this.width - 2 * MARGIN) / width);
+    const shown = Math.min(most_height, height * scale);
+    return Math.max(LEAST_HEIGHT, Math.round(shown + 2 * MARGIN + BAR_HEIGHT));
+  }
+
+  destroy() {
+    this.listeners.abort();
+    this.observer.disconnect();
+    this.stop?.();
+  }
+}
+
 export default function (component) {
   const root = component.parentElement.querySelector(".graph");
-  // At once, so that the page below does not jump when the library arrives.
-  root.style.height = `${component.data.height}px`;
-  let stop = () => window.removeEventListener("conductor-graph-ready", start);
-  const start = () => { stop = globalThis.conductorGraph.mount(root, component); };
-  if (globalThis.conductorGraph) start();
-  else window.addEventListener("conductor-graph-ready", start, { once: true });
-  return () => stop();
+  if (!frames.has(root)) frames.set(root, new Frame(root));
+  frames.get(root).show(component);
+  return () => {
+    frames.get(root)?.destroy();
+    frames.delete(root);
+  };
 }

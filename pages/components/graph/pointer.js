@@ -42,7 +42,8 @@ class Pointer {
   click(event) {
     const { graph } = this, p = graph.view.inside(event.clientX, event.clientY);
     const card = graph.cardAt(p);
-    if (card) graph.select(card.step);
+    if (card && graph.onInside(card, p)) graph.toggleInside(card.step);
+    else if (card) graph.select(card.step);
     else graph.selectEdge(graph.edgeAt(p)?.id ?? null);
   }
 

@@ -34,6 +34,7 @@ function readTheme(element) {
     primary: read("primary-color", "#4f46e5"),
     border: mix(text, face, 0.16),
     muted: mix(text, face, 0.68),
+    caution: state("orange"),
     pill: mix(text, face, 0.07),
     edge: mix(text, ground, 0.5),
     dimmed: mix(text, ground, 0.35),
@@ -42,7 +43,7 @@ function readTheme(element) {
     status: {
       waiting: quiet, running: state("blue"), finished: state("green"), empty: state("orange"),
       failed: state("red"), blocked: state("red"), cancelled: quiet, interrupted: state("orange"),
-      stale: state("orange"),
+      stale: state("orange"), thinking: state("blue"), retrying: state("orange"),
     },
   };
 }

@@ -4,9 +4,8 @@ const MARGIN = 24;
 const LEAST_ZOOM = 0.05, MOST_ZOOM = 2.5, MOST_FITTED = 1.15;
 
 class View {
-  constructor(canvas, tools, { drawCard, drawBelow, drawAbove }) {
+  constructor(canvas, { drawCard, drawBelow, drawAbove }) {
     this.canvas = canvas;
-    this.tools = tools;
     this.drawCard = drawCard;
     this.touched = false;
     this.box = { left: 0, top: 0, right: 1, bottom: 1 };
@@ -34,38 +33,23 @@ class View {
     if (!this.touched) this.fit();
   }
 
-  // All cards and edges, with a margin, and clear of the tools unless they fit beside them anyway.
+  // All cards and edges, with a margin.
   fit({ animated = false } = {}) {
     const { clientWidth: width, clientHeight: height } = this.canvas;
     if (!this.network || !width || !height) return;
     this.touched = false;
-    let shown = this.framed(width, height, MARGIN);
-    if (this.meetsTools(shown, width, height)) shown = this.framed(width, height, this.toolsHeight() + MARGIN * 0.75);
-    const animation = animated && !stillness.matches ? { duration: 180, easingFunction: "easeOutQuad" } : false;
-    this.network.moveTo({ ...shown, animation });
-  }
-
-  framed(width, height, below) {
     const { left, top, right, bottom } = this.box;
-    const fitted = Math.min(MOST_FITTED, (width - 2 * MARGIN) / (right - left), (height - MARGIN - below) / (bottom - top));
+    const fitted = Math.min(MOST_FITTED, (width - 2 * MARGIN) / (right - left), (height - 2 * MARGIN) / (bottom - top));
     // While the page is still being laid out there may be less room than margin.
     const scale = Math.max(LEAST_ZOOM / 4, fitted);
-    return { scale, position: { x: (left + right) / 2, y: (top + bottom) / 2 + (below - MARGIN) / 2 / scale } };
-  }
-
-  toolsHeight() {
-    return Math.max(0, ...this.tools.map((tool) => this.canvas.clientHeight - tool.offsetTop));
-  }
-
-  meetsTools({ scale, position }, width, height) {
-    const left = width / 2 + (this.box.left - position.x) * scale, right = width / 2 + (this.box.right - position.x) * scale;
-    const bottom = height / 2 + (this.box.bottom - position.y) * scale;
-    return this.tools.some((tool) => tool.offsetWidth && bottom > tool.offsetTop - 8
-      && left < tool.offsetLeft + tool.offsetWidth + 8 && right > tool.offsetLeft - 8);
+    const animation = animated && !stillness.matches ? { duration: 180, easingFunction: "easeOutQuad" } : false;
+    this.network.moveTo({ scale, position: { x: (left + right) / 2, y: (top + bottom) / 2 }, animation });
   }
 
   resized() {
-    if (!this.network || !this.canvas.clientWidth) return;
+    const { clientWidth, clientHeight } = this.canvas, size = `${clientWidth}x${clientHeight}`;
+    if (!this.network || !clientWidth || size === this.size) return;
+    this.size = size;
     const before = { position: this.network.getViewPosition(), scale: this.scale };
     this.network.setSize("100%", "100%");
     // vis changes the zoom with the size; whoever chose a view keeps its middle and its zoom.

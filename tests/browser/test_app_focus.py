@@ -1,0 +1,128 @@
+"""Keyboard focus in a real browser: it never falls off the page when what has it goes."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Locator, expect
+from workbench_page import WorkbenchPage
+
+from conductor.workflow import Step
+
+pytestmark = pytest.mark.browser
+
+STEPS = (
+    Step(instruction="Find what is asked.", worker="writer-8b"),
+    Step(instruction="Look from another side.", worker="critic-7b"),
+    Step(instruction="Give the result.", worker="planner-7b", access=(0,)),
+)
+
+
+@pytest.fixture
+def desk(visit, paced_app) -> WorkbenchPage:
+    """The workbench with a workflow of three steps that has not run."""
+    return WorkbenchPage(visit(paced_app, f"/?session={paced_app.plant(*STEPS, query='Which one?')}"))
+
+
+def press(button: Locator, key: str = "Enter") -> None:
+    """Press a button by keyboard."""
+    expect(button).to_be_enabled()
+    button.focus()
+    button.press(key)
+
+
+def in_box(desk: WorkbenchPage, key: str) -> Locator:
+    return desk.keyed(key).get_by_role("button")
+
+
+def test_undo_and_redo_hand_the_focus_to_each_other(desk):
+    desk.select(1)
+    desk.choose("Worker", "writer-8b")
+    undo, redo = in_box(desk, "undo"), in_box(desk, "redo")
+    press(undo)
+    expect(undo).to_be_disabled()
+    expect(redo).to_be_focused()
+    desk.page.wait_for_timeout(600)
+    redo.press("Enter")
+    expect(redo).to_be_disabled()
+    expect(undo).to_be_focused()
+
+
+def test_the_focus_follows_from_run_to_stop_and_back(visit, paced_app):
+    session = paced_app.plant(Step(instruction="Write at length.", worker="steady-13b"))
+    desk = WorkbenchPage(visit(paced_app, f"/?session={session}"))
+    press(in_box(desk, "run"))
+    expect(in_box(desk, "stop")).to_be_focused()
+    desk.finished()
+    expect(in_box(desk, "run")).to_be_focused()
+    assert paced_app.calls(session) == [[0]]
+
+
+def test_a_key_held_down_does_not_press_who_gets_the_focus(visit, paced_app):
+    session = paced_app.plant(Step(instruction="Write at length.", worker="steady-13b"))
+    desk = WorkbenchPage(visit(paced_app, f"/?session={session}"))
+    run = in_box(desk, "run")
+    run.focus()
+    desk.page.keyboard.down("Enter")
+    expect(in_box(desk, "stop")).to_be_focused()
+    for _ in range(8):
+        desk.page.keyboard.down("Enter")
+        desk.page.wait_for_timeout(100)
+    desk.page.keyboard.up("Enter")
+    desk.finished()
+    with paced_app.store() as store:
+        assert store.runs(session)[0].status == "finished"
+
+
+def test_removing_steps_one_after_the_other_keeps_the_focus_in_the_inspector(desk):
+    desk.select(2)
+    remove = in_box(desk, "step-delete")
+    for left in (2, 1):
+        press(remove)
+        expect(desk.graph.cards).to_have_count(left)
+        desk.settled()
+        expect(remove if left > 1 else in_box(desk, "step-add")).to_be_focused()
+        desk.page.wait_for_timeout(600)
+
+
+def test_moving_a_step_to_its_end_hands_the_focus_to_the_other_arrow(desk):
+    desk.select(1)
+    up, down = in_box(desk, "step-arrow_upward"), in_box(desk, "step-arrow_downward")
+    press(up)
+    expect(desk.inspector.get_by_role("heading", name="1. ")).to_be_visible()
+    expect(up).to_be_disabled()
+    expect(down).to_be_focused()
+
+
+def test_deleting_in_the_graph_leaves_the_focus_in_the_graph(desk):
+    graph = desk.graph
+    graph.stage.focus()
+    desk.page.keyboard.press("End")
+    desk.page.keyboard.press("Delete")
+    expect(graph.cards).to_have_count(2)
+    desk.settled()
+    expect(graph.stage).to_be_focused()
+    remove = graph.root.get_by_role("button", name="Remove step")
+    press(remove)
+    expect(graph.cards).to_have_count(1)
+    desk.settled()
+    expect(remove).to_be_hidden()
+    expect(graph.stage).to_be_focused()
+
+
+def test_an_example_chosen_by_keyboard_leads_to_run_and_new_to_the_query(visit, offline_app):
+    desk = WorkbenchPage(visit(offline_app))
+    press(desk.keyed("welcome").get_by_role("button").first)
+    expect(in_box(desk, "run")).to_be_focused()
+    press(desk.button("New"))
+    expect(desk.query).to_be_focused()
+
+
+def test_who_takes_the_focus_away_keeps_it_away(desk):
+    desk.select(1)
+    desk.choose("Worker", "writer-8b")
+    in_box(desk, "undo").focus()
+    desk.leave_fields()
+    desk.page.keyboard.press("Control+z")
+    expect(in_box(desk, "undo")).to_be_disabled()
+    desk.settled()
+    assert desk.page.evaluate("document.activeElement === document.body")

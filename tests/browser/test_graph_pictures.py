@@ -1,0 +1,109 @@
+"""Which picture of a workflow a browser shows: it can be read at any width, and no tool lies over it."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page, expect
+from test_graph import assert_inside
+from workbench_page import Graph
+
+pytestmark = pytest.mark.browser
+
+NARROW, WIDE = 712, 1600
+"""Windows in which the demo's graph has as much room as the workbench's at 1280 and at 2560 pixels."""
+
+NOTE = "Drawn downwards: to the right, it needs a wider window."
+
+
+@pytest.fixture
+def open_graph(visit, graph_demo):
+    """Opens the demo with a query in a window of a width."""
+
+    def opened(query: str, width: int = NARROW) -> Graph:
+        page = visit(graph_demo, f"/?{query}")
+        page.set_viewport_size({"width": width, "height": 900})
+        page.evaluate("document.fonts.ready")
+        return Graph(page)
+
+    return opened
+
+
+def resize(page: Page, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+    page.wait_for_timeout(200)
+
+
+SHAPES = ["review", "chain&n=2", "chain&n=14", "fan-out&n=14", "mixed&n=14", "mixed&n=9"]
+
+
+@pytest.mark.parametrize("direction", ["down", "right"])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_up_to_fourteen_steps_show_title_and_worker_in_letters_that_can_be_read(open_graph, shape, direction):
+    graph = open_graph(f"shape={shape}&direction={direction}")
+    assert_inside(graph)
+    for face, written in zip(graph.ask("cards.map(card => card.face)"), graph.written(), strict=True):
+        assert face["title"] in written
+        assert face["worker"] in written
+    assert graph.smallest_letters() >= 9.9
+
+
+@pytest.mark.parametrize("direction", ["down", "right"])
+@pytest.mark.parametrize("shape", ["chain", "fan-out", "mixed", "dense"])
+def test_thirty_steps_show_their_whole_titles(open_graph, shape, direction):
+    graph = open_graph(f"shape={shape}&n=30&direction={direction}")
+    assert_inside(graph)
+    for face, written in zip(graph.ask("cards.map(card => card.face)"), graph.written(), strict=True):
+        assert face["title"] in written
+    assert graph.smallest_letters() >= 9.9
+
+
+def test_what_is_too_long_to_the_right_is_drawn_downwards_and_says_so_until_there_is_room(open_graph):
+    graph = open_graph("shape=chain&n=7&direction=right")
+    note = graph.root.get_by_text(NOTE)
+    expect(note).to_be_visible()
+    assert graph.ask("down") is True
+    resize(graph.page, WIDE)
+    expect(note).to_be_hidden()
+    assert graph.ask("down") is False
+    assert_inside(graph)
+
+
+def test_the_height_follows_the_width_there_is(open_graph):
+    graph = open_graph("shape=fan-out&n=10&direction=down")
+    narrow = graph.root.bounding_box()["height"]
+    resize(graph.page, WIDE)
+    wide = graph.root.bounding_box()["height"]
+    assert wide < narrow
+    assert_inside(graph)
+    cards = graph.ask("positions()")
+    bottom = graph.root.bounding_box()["y"] + wide
+    assert bottom - max(card["bottom"] for card in cards) < 40, "the picture fills the graph"
+
+
+def test_a_scroll_bar_that_comes_and_goes_leaves_the_picture_alone(open_graph):
+    graph = open_graph("shape=fan-out&n=10&direction=down")
+    before = graph.root.bounding_box()["height"]
+    for width in (NARROW - 15, NARROW, NARROW - 15):
+        resize(graph.page, width)
+        assert graph.root.bounding_box()["height"] == before
+        assert_inside(graph)
+
+
+@pytest.mark.parametrize("zooms", [0, 6])
+@pytest.mark.parametrize(
+    "query", ["shape=review&selected=5", "shape=chain&n=14&selected=13", "direction=right&selected=0"]
+)
+def test_no_tool_lies_over_a_card_at_any_zoom(open_graph, query, zooms):
+    graph = open_graph(query)
+    expect(graph.root.get_by_role("button", name="Remove step")).to_be_visible()
+    for _ in range(zooms):
+        graph.root.get_by_role("button", name="Zoom in").click()
+    canvas = graph.root.locator(".canvas").bounding_box()
+    for tool in graph.root.locator(".tools button:visible").all():
+        box = tool.bounding_box()
+        assert box["y"] + box["height"] <= canvas["y"], tool.inner_text()
+
+
+def test_a_title_that_runs_on_below_keeps_the_mark_behind_it(open_graph):
+    graph = open_graph("shape=marks")
+    assert graph.written()[0].startswith("1. First, solve the given system, then check")
