@@ -26,6 +26,7 @@ def navigation() -> Any:
         [
             st.Page("pages/workbench.py", title="Workbench", icon=":material/account_tree:", default=True),
             st.Page("pages/sessions.py", title="Sessions", icon=":material/history:"),
+            st.Page("pages/pool.py", title="Pool", icon=":material/groups:"),
         ]
     )
 

@@ -14,7 +14,6 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 
 from conductor.background import Background, LivePlan, LiveRun
-from conductor.budget import Budget
 from conductor.engine.assignment import Assignment
 from conductor.engine.meter import Meter
 from conductor.engine.run import WorkflowRun
@@ -23,11 +22,10 @@ from conductor.events import Event, PlanningFailed, PlanningStarted, WorkflowPla
 from conductor.messages import SeenResponse, Usage
 from conductor.modes import Settings
 from conductor.orchestrate import new_id, plan_request, plan_round, responses_of
-from conductor.planner.conductor import Conductor, PlanRequest
+from conductor.planner.conductor import PlanRequest
 from conductor.planner.planner import PlanningEnd
-from conductor.recursion import with_conductor
 from conductor.run_state import RunState
-from conductor.workers.pool import Pool
+from storage.ensemble import Ensemble, Ensembles
 from storage.records import Revision
 from storage.store import SessionStore
 
@@ -36,9 +34,13 @@ Listener = Callable[[Event], None]
 
 @dataclass(frozen=True)
 class Call:
-    """A round's plan to be asked for; `looks_back` is the id of the run before, from round 2 on."""
+    """A round's plan to be asked for; `looks_back` is the id of the run before, from round 2 on.
+
+    All that follows from it goes on with its `ensemble`.
+    """
 
     session: str
+    ensemble: Ensemble
     request: PlanRequest
     settings: Settings
     looks_back: str | None = None
@@ -46,28 +48,19 @@ class Call:
 
 
 class Conducting:
-    """Begun from any thread; `listen` hears each event in the loop's thread, and must be quick.
+    """Begun from any thread; `listen` hears each event in the loop's thread, and must be quick."""
 
-    `nests`: the Conductor is a worker of its own pool.
-    """
-
-    def __init__(
-        self, store: SessionStore, background: Background, *, pool: Pool, conductor: Conductor, nests: bool
-    ) -> None:
+    def __init__(self, store: SessionStore, background: Background, *, ensembles: Ensembles) -> None:
         self._store = store
         self._background = background
-        self._conductor = conductor
-        self._bare = pool
-        self._nests = nests
+        self._ensembles = ensembles
         self._plans: dict[str, LivePlan] = {}
         self._busy: dict[str, Future[None]] = {}
 
-    def pool(self, meter: Meter | None = None) -> Pool:
-        """The pool of a run whose spending `meter` counts, with the Conductor where it is a worker."""
-        if not self._nests:
-            return self._bare
-        own = meter or Meter(Budget())
-        return with_conductor(self._bare, self._conductor, settings=Settings(), meter=own)
+    @property
+    def ensemble(self) -> Ensemble:
+        """Who plans and answers in what begins now. Raises `PoolError` while that cannot be read."""
+        return self._ensembles()
 
     def live_plan(self, session: str) -> LivePlan | None:
         """The planning under way, None when there is none."""
@@ -103,13 +96,14 @@ class Conducting:
     async def _plan(self, call: Call, live: LivePlan, *, then_run: bool) -> None:
         meter = Meter(call.settings.budget)
         if await self._planned(call, live, meter) and then_run:
-            run = await asyncio.to_thread(self._prepared, call.session, meter, call.listen, anew=False)
+            run = await asyncio.to_thread(self._prepared, call, meter, anew=False)
             await self._rounds(run, call, meter)
 
     async def _planned(self, call: Call, live: LivePlan, meter: Meter) -> bool:
         """Whether the Conductor wrote a workflow, which then is the session's newest revision."""
         begun: PlanningStarted | None = None
-        attempts = plan_round(call.request, conductor=self._conductor, settings=call.settings, meter=meter)
+        conductor = call.ensemble.conductor
+        attempts = plan_round(call.request, conductor=conductor, settings=call.settings, meter=meter)
         end: PlanningEnd | None = None
         try:
             async with aclosing(attempts) as events:
@@ -137,7 +131,7 @@ class Conducting:
         return isinstance(end, WorkflowPlanned)
 
     def _keep(self, call: Call, begun: PlanningStarted | None, end: PlanningEnd) -> None:
-        card = self._conductor.card
+        card = call.ensemble.conductor.card
         answered = None if isinstance(end, PlanningFailed) else end
         kept = self._store.add_plan(
             call.session,
@@ -163,9 +157,11 @@ class Conducting:
         """Run the current workflow, and further rounds as the settings say; returns at once."""
         self._claim(session)
         meter = Meter(settings.budget)
-        live = self._prepared(session, meter, listen, anew=anew)
         request = PlanRequest(query=self._store.session(session).query, workers=())
-        call = Call(session=session, request=request, settings=settings, listen=listen)
+        call = Call(
+            session=session, ensemble=self.ensemble, request=request, settings=settings, listen=listen
+        )
+        live = self._prepared(call, meter, anew=anew)
         self._busy[session] = self._background.spawn(self._rounds(live, call, meter))
         return live
 
@@ -176,19 +172,21 @@ class Conducting:
             state = live.state
             if state.status != "finished" or state.round >= call.settings.rounds:
                 return
-            request = plan_request(call.request.query, pool=self.pool(), settings=call.settings, after=state)
+            pool = call.ensemble.pool
+            request = plan_request(call.request.query, pool=pool, settings=call.settings, after=state)
             call = replace(call, request=request, looks_back=state.run)
             plan = self._plans[call.session] = LivePlan()
             if not await self._planned(call, plan, meter):
                 return
-            live = await asyncio.to_thread(self._prepared, call.session, meter, call.listen, anew=False)
+            live = await asyncio.to_thread(self._prepared, call, meter, anew=False)
 
-    def _prepared(self, session: str, meter: Meter, listen: Listener | None, *, anew: bool) -> LiveRun:
+    def _prepared(self, call: Call, meter: Meter, *, anew: bool) -> LiveRun:
         """A run of the current workflow, started in the store and not yet followed."""
+        session = call.session
         head = self._store.head(session)
         if head is None:
             raise WorkflowError("This session has no workflow yet; plan one first.")
-        pool = self.pool(meter)
+        pool = call.ensemble.pool_for(meter)
         before = self.before(head)
         last = self._store.latest_run(session)
         run = WorkflowRun(
@@ -213,7 +211,7 @@ class Conducting:
             pool_label=pool.label,
             round=run.round,
         )
-        return self._background.register(run, listen)
+        return self._background.register(run, call.listen)
 
     def before(self, revision: Revision) -> RunState | None:
         """The run that a revision of a later round looks back on; None in a first round."""

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from conductor.planner.conductor import Conductor
 from conductor.planner.model import ModelConductor
-from conductor.planner.model import ModelConductor
 from conductor.planner.offline import OfflineConductor
 from conductor.workers.pool import Pool, configured_pool
 from storage.ensemble import Ensemble

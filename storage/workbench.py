@@ -21,6 +21,7 @@ from conductor.run_state import RunState
 from conductor.workers.pool import Pool
 from conductor.workflow import Workflow
 from storage.conducting import Call, Conducting, Listener
+from storage.ensemble import Ensemble, Ensembles
 from storage.records import Plan, Revision, RunRecord, Session
 from storage.store import SessionStore
 
@@ -30,27 +31,35 @@ FOLDED_RUNS = 64
 
 @dataclass(frozen=True)
 class Workbench:
-    """One pool, one Conductor, one store, and what goes on in its sessions."""
+    """One store, what goes on in its sessions, and who plans and answers there."""
 
     store: SessionStore
     background: Background
-    pool: Pool
-    conductor: Conductor
     conducting: Conducting
     _folded: dict[str, RunState] = field(default_factory=dict, repr=False)
 
     @classmethod
     def over(cls, store: SessionStore, *, pool: Pool, conductor: Conductor, nests: bool = False) -> Workbench:
         """A workbench with its own background loop; `nests`: the Conductor is one of the workers."""
+        ensemble = Ensemble(workers=pool, conductor=conductor, nests=nests)
+        return cls.following(store, lambda: ensemble)
+
+    @classmethod
+    def following(cls, store: SessionStore, ensembles: Ensembles) -> Workbench:
+        """A workbench whose pool and Conductor may change; what has begun keeps those it began with."""
         background = Background(store)
-        conducting = Conducting(store, background, pool=pool, conductor=conductor, nests=nests)
-        return cls(
-            store=store,
-            background=background,
-            pool=conducting.pool(),
-            conductor=conductor,
-            conducting=conducting,
-        )
+        conducting = Conducting(store, background, ensembles=ensembles)
+        return cls(store=store, background=background, conducting=conducting)
+
+    @property
+    def pool(self) -> Pool:
+        """All who may be given a step now. Raises `PoolError` while the pool cannot be read."""
+        return self.conducting.ensemble.pool
+
+    @property
+    def conductor(self) -> Conductor:
+        """Who plans now. Raises `PoolError` while the pool cannot be read."""
+        return self.conducting.ensemble.conductor
 
     def close(self) -> None:
         """Stop what runs and close the store."""
@@ -103,11 +112,13 @@ class Workbench:
             )
         last = rejected[-1]
         before = self.state(self.store.run(last.looks_back)) if last.looks_back else None
+        ensemble = self.conducting.ensemble
         request = plan_request(
-            self.store.session(session).query, pool=self.pool, settings=settings, after=before
+            self.store.session(session).query, pool=ensemble.pool, settings=settings, after=before
         ).model_copy(update={"rejected": tuple(plan.report for plan in rejected)})
         call = Call(
             session=session,
+            ensemble=ensemble,
             request=request,
             settings=settings.model_copy(update={"attempts": 1}),
             looks_back=last.looks_back,
@@ -137,15 +148,19 @@ class Workbench:
         if state.round >= MAX_ROUNDS:
             raise WorkflowError(f"This was round {state.round}; a query has at most {MAX_ROUNDS} rounds.")
         settings = self.settings(session).model_copy(update={"attempts": 1, "rounds": state.round + 1})
+        ensemble = self.conducting.ensemble
         request = plan_request(
-            self.store.session(session).query, pool=self.pool, settings=settings, after=state
+            self.store.session(session).query, pool=ensemble.pool, settings=settings, after=state
         )
-        call = Call(session=session, request=request, settings=settings, looks_back=state.run)
+        call = Call(
+            session=session, ensemble=ensemble, request=request, settings=settings, looks_back=state.run
+        )
         return self.conducting.begin_plan(call, then_run=True)
 
     def _first_call(self, session: str, settings: Settings, listen: Listener | None) -> Call:
-        request = plan_request(self.store.session(session).query, pool=self.pool, settings=settings)
-        return Call(session=session, request=request, settings=settings, listen=listen)
+        ensemble = self.conducting.ensemble
+        request = plan_request(self.store.session(session).query, pool=ensemble.pool, settings=settings)
+        return Call(session=session, ensemble=ensemble, request=request, settings=settings, listen=listen)
 
     # -- revisions -------------------------------------------------------------------------------
 
@@ -268,4 +283,3 @@ class Workbench:
         if head is None:
             raise WorkflowError("This session has no workflow yet; plan one first.")
         return head
-

@@ -12,7 +12,7 @@ import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
-from conductor.commands import export, parse, plan, run, serve
+from conductor.commands import doctor, export, fake_openai, parse, plan, run, serve, vllm
 from conductor.errors import ConductorError
 
 
@@ -45,9 +45,13 @@ def _parser() -> argparse.ArgumentParser:
     shared = argparse.ArgumentParser(add_help=False)
     shared.add_argument("--json", action="store_true", help="print one JSON object")
     shared.add_argument("--debug", action="store_true", help="show the traceback of an error")
-    configured = argparse.ArgumentParser(add_help=False)
-    configured.add_argument("--pool", type=Path, metavar="FILE", help="pool file (TOML)")
+    pooled = argparse.ArgumentParser(add_help=False)
+    pooled.add_argument("--pool", type=Path, metavar="FILE", help="pool file (TOML)")
+    configured = argparse.ArgumentParser(add_help=False, parents=[pooled])
     configured.add_argument("--database", metavar="URL", help="where sessions are kept")
     for command in (plan, run, parse, export, serve):
         command.add_to(commands, [shared] if command is parse else [shared, configured])
+    doctor.add_to(commands, [shared, pooled])
+    for command in (vllm, fake_openai):
+        command.add_to(commands, [shared])
     return parser

@@ -52,8 +52,9 @@ class Checkup:
         return any(not going.done() for going in tuple(self._going.values()))
 
     def health(self, subject: Subject) -> Health | None:
-        """What is known of it, None where it was not examined."""
-        return self._health.get(subject.mark)
+        """What is known of it, None where it was not examined to the end and is not now."""
+        health = self._health.get(subject.mark)
+        return health if health is not None and (health.done or self.examines(subject)) else None
 
     def stop(self) -> None:
         """End those under way; what is known of the others stays."""
@@ -65,10 +66,7 @@ class Checkup:
             async with self._places, aclosing(examine(subject)) as states:
                 async for health in states:
                     self._health[subject.mark] = health
-        except asyncio.CancelledError:
-            del self._health[subject.mark]
-            raise
         except Exception:
+            # Nobody waits for the future, which would keep this to itself.
             _log.exception("examining %s broke", subject.name)
-            del self._health[subject.mark]
             raise

@@ -31,7 +31,7 @@ from conductor.workers.findings import (
     skipped,
 )
 from conductor.workers.protocol import StreamItem, Worker
-from conductor.workers.secret import find_secret
+from conductor.workers.secret import find_secret, masked
 from conductor.workers.subject import Subject
 
 PROBE_TOKENS = 16
@@ -117,7 +117,9 @@ async def _list(client: ChatClient, *, context: int | None) -> tuple[Finding, Fi
         if failure.status in (401, 403):
             return yes, skipped("model", "its list of models needs the right key")
         return yes, no_list(reason)
-    return yes, listed(client.endpoint.model, served, context=context)
+    found = listed(client.endpoint.model, served, context=context)
+    # Names are the server's words, in which it may have repeated the key.
+    return yes, found.model_copy(update={"advice": masked(found.advice, client.endpoint.key())})
 
 
 async def _asked(health: Health, stream: AsyncIterator[StreamItem], *, name: str) -> Health:

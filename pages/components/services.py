@@ -1,36 +1,52 @@
 """The app's composition root: one workbench for the process, opened when it is first needed.
 
-Knows which store, pool and Conductor the app uses; no page builds any of them.
+Which store, pool and Conductor it has is decided by what is configured; no page builds any of them.
 """
 
 from __future__ import annotations
 
 import threading
+from dataclasses import dataclass
 
-from conductor.planner.offline import OfflineConductor
-from conductor.workers.pool import configured_pool
+from conductor.workers.checkup import Checkup
 from storage import SessionStore, default_url
+from storage.configured import ConfiguredEnsemble
 from storage.workbench import Workbench
 
+
+@dataclass(frozen=True)
+class Services:
+    """What the pages of all tabs share. The pool file may change: `configured` tells what it says now."""
+
+    workbench: Workbench
+    configured: ConfiguredEnsemble
+    checkup: Checkup
+
+
 _lock = threading.Lock()
-_opened: list[Workbench] = []
+_opened: list[Services] = []
 
 
-def workbench() -> Workbench:
-    """The process's workbench.
+def services() -> Services:
+    """The process's services. Raises `StorageError` while the store cannot be opened.
 
-    Raises `StorageError` or `PoolError` when it cannot be opened; the next call tries again.
+    A pool that cannot be read is an error only where somebody needs one.
     """
     with _lock:
         if not _opened:
-            pool = configured_pool()
-            store = SessionStore.open(default_url())
-            _opened.append(Workbench.over(store, pool=pool, conductor=OfflineConductor()))
+            configured = ConfiguredEnsemble()
+            bench = Workbench.following(SessionStore.open(default_url()), configured)
+            _opened.append(Services(bench, configured, Checkup(bench.background.spawn)))
         return _opened[0]
+
+
+def workbench() -> Workbench:
+    """The process's workbench. Raises as `services`."""
+    return services().workbench
 
 
 def close() -> None:
     """Stop runs and close the store, where they were opened."""
     with _lock:
         while _opened:
-            _opened.pop().close()
+            _opened.pop().workbench.close()

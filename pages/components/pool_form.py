@@ -1,0 +1,278 @@
+"""The form in which a worker, or the Conductor, is added and changed, with what is wrong beside the field.
+
+A dialog over the pool page. Knows the document it edits; which fields there are is pool_fields'.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import streamlit as st
+
+from conductor.errors import PoolError
+from conductor.workers.entry_faults import conductor_faults, worker_faults
+from conductor.workers.offline import EXPERTS
+from conductor.workers.pool_document import Entry, Place, PoolDocument
+from pages.components.pool_fields import (
+    SERVICES,
+    Field,
+    Service,
+    TableKind,
+    entry_of,
+    fields,
+    kind_of,
+    typed,
+)
+from pages.components.pool_saving import save
+from pages.components.state import plain
+
+_FORM = "pool-form"
+_FAULTS = "pool-faults"
+_GENERAL = ""
+
+_KINDS: dict[TableKind, str] = {
+    "model": "Served model",
+    "offline": "Built-in expert",
+    "simulated": "Simulated",
+}
+_EXPERTS_KEPT = tuple({"kind": "offline", "name": expert, "expert": expert} for expert in EXPERTS)
+
+
+@dataclass(frozen=True)
+class Form:
+    """An open form: of which table of which document. `place` is None for a new worker.
+
+    `old` is the table as it was. A new `serial` makes new fields.
+    """
+
+    document: PoolDocument
+    place: Place | None
+    old: Entry
+    serial: int
+
+    @property
+    def of_conductor(self) -> bool:
+        return self.place == "conductor"
+
+    def key(self, name: str) -> str:
+        """The key of a widget."""
+        return f"pool-{self.serial}-{name}"
+
+
+def open_form(document: PoolDocument, place: Place | None) -> None:
+    """Show the form on the next run of the page."""
+    if place is None:
+        old: Entry = {}
+    else:
+        old = (document.conductor or {}) if place == "conductor" else document.workers[place]
+    serial = st.session_state.get("pool-forms", 0) + 1
+    st.session_state["pool-forms"] = serial
+    st.session_state[_FORM] = Form(document, place, old, serial)
+    st.session_state[_FAULTS] = {}
+
+
+def pool_form() -> None:
+    """Draw the form, where one is open."""
+    form = _opened()
+    if form is not None:
+        # A dialog stands outside the app's own box, so that it does not know the theme.
+        scheme = st.context.theme.type or "normal"
+        st.html(f"<style>[data-testid=stDialog] {{ color-scheme: {scheme} }}</style>")
+        st.dialog(_title(form), width="medium", on_dismiss=_close)(_draw)()
+
+
+def _opened() -> Form | None:
+    return cast("Form | None", st.session_state.get(_FORM))
+
+
+def _close() -> None:
+    st.session_state[_FORM] = None
+
+
+def _title(form: Form) -> str:
+    if form.of_conductor:
+        return "Change the Conductor" if form.old else "Add a Conductor"
+    return f"Change {plain(str(form.old.get('name', '')), limit=60)}" if form.old else "Add a worker"
+
+
+def _draw() -> None:
+    form = _opened()
+    if form is None:
+        st.rerun()
+        return
+    kind = _kind(form)
+    faults = cast("dict[str, str]", st.session_state.get(_FAULTS, {}))
+    if form.place is None and kind == "model":
+        _services(form)
+    usual, others = fields(kind)
+    _grid(form, usual, faults)
+    if others:
+        named = "Pace and failure" if kind == "simulated" else "Limits, prices and timing"
+        already = sum(field.key in form.old for field in others)
+        label = f"{named} · {already} set" if already else named
+        with st.expander(label, expanded=any(field.key in faults for field in others)):
+            _grid(form, others, faults)
+    if form.place is None and form.document.before is None:
+        st.checkbox("Keep the built-in experts in the pool", key=form.key("keep-experts"))
+        st.caption(f"{plain(str(form.document.path))} will be made, and its workers take their place.")
+    # Boxes that are always there keep the buttons the same, and the focus with them.
+    with st.container(key="pool-summary"):
+        if faults:
+            st.error(plain(_summary(faults, (*usual, *others))), icon=":material/error:")
+    with st.container(horizontal=True):
+        st.button(
+            "Save", key="pool-save", type="primary", icon=":material/save:", on_click=_save, args=(form, kind)
+        )
+        st.button("Cancel", key="pool-cancel", on_click=_close)
+
+
+def _kind(form: Form) -> TableKind:
+    if form.of_conductor:
+        return "conductor"
+    if form.old:
+        return kind_of(form.old)
+    chosen = st.segmented_control(
+        "Kind",
+        tuple(_KINDS),
+        default="model",
+        required=True,
+        format_func=lambda kind: _KINDS[kind],
+        key=form.key("kind"),
+    )
+    return cast("TableKind", chosen)
+
+
+def _services(form: Form) -> None:
+    key = form.key("service")
+    st.selectbox(
+        "Where it is served",
+        SERVICES,
+        index=None,
+        format_func=lambda service: service.name,
+        placeholder="Choose a service to fill in its address, or write one below",
+        key=key,
+        on_change=_fill_in,
+        args=(form, key),
+    )
+
+
+def _fill_in(form: Form, key: str) -> None:
+    service = cast("Service | None", st.session_state[key])
+    if service is not None:
+        st.session_state[form.key("base_url")] = service.base_url
+        st.session_state[form.key("api_key_env")] = service.api_key_env or ""
+
+
+def _grid(form: Form, shown: Sequence[Field], faults: dict[str, str]) -> None:
+    wide = [field for field in shown if field.kind in ("long", "table") or field.key == "strengths"]
+    narrow = [field for field in shown if field not in wide]
+    for at in range(0, len(narrow), 2):
+        for column, field in zip(st.columns(2), narrow[at : at + 2], strict=False):
+            with column:
+                _field(form, field, faults)
+    for field in wide:
+        with st.container():
+            _field(form, field, faults)
+
+
+def _field(form: Form, field: Field, faults: dict[str, str]) -> None:
+    key = form.key(field.key)
+    # A default would come back where somebody empties the field.
+    st.session_state.setdefault(key, typed(field, form.old))
+    said: dict[str, Any] = {"key": key, "help": field.help or None}
+    hint = {"placeholder": field.hint or None}
+    match field.kind:
+        case "text":
+            st.text_input(field.label, **said, **hint)
+        case "long" | "table":
+            st.text_area(field.label, **said, **hint, height=80)
+        case "whole":
+            st.number_input(field.label, **said, **hint, step=1, value=None)
+        case "number":
+            st.number_input(field.label, **said, **hint, format="%g", value=None)
+        case "flag":
+            st.checkbox(field.label, **said)
+        case "choice" | "worker":
+            options = field.options if field.kind == "choice" else _others(form)
+            st.selectbox(field.label, options, **said, **hint, index=None)
+    if field.key in faults:
+        with st.container(key=f"pool-fault-{field.key}"):
+            message = faults[field.key]
+            st.markdown(f":material/error: {plain(message[:1].upper() + message[1:])}")
+
+
+def _others(form: Form) -> tuple[str, ...]:
+    """Who may stand in."""
+    own = form.old.get("name")
+    return tuple(name for worker in form.document.workers if (name := worker.get("name")) and name != own)
+
+
+def _save(form: Form, kind: TableKind) -> None:
+    said = {field.key: st.session_state.get(form.key(field.key)) for group in fields(kind) for field in group}
+    entry, faults = entry_of(kind, said, old=form.old)
+    check = conductor_faults if kind == "conductor" else worker_faults
+    faults = {fault.key: fault.message for fault in check(entry)} | faults
+    if not faults:
+        faults = _saved(form, entry)
+    st.session_state[_FAULTS] = faults if set(faults) <= set(said) else {_GENERAL: _joined(faults, said)}
+    if not faults:
+        _close()
+
+
+def _saved(form: Form, entry: Entry) -> dict[str, str]:
+    """What keeps the table from being saved, by key; nothing where it is."""
+    name = str(entry.get("name", "the Conductor"))
+    try:
+        if not form.old:
+            save(_added(form, entry), said=f"{name} was added.")
+        else:
+            assert form.place is not None, "what was there has a place"
+            save(form.document.changed(form.place, entry), said=f"{name} was changed.")
+    except PoolError as error:
+        _follow(form)
+        return {error.key or _GENERAL: error.reason or str(error)}
+    return {}
+
+
+def _added(form: Form, entry: Entry) -> PoolDocument:
+    if form.of_conductor:
+        return form.document.with_conductor(entry)
+    document = form.document.with_worker(entry)
+    if st.session_state.get(form.key("keep-experts")):
+        for expert in _EXPERTS_KEPT:
+            document = document.with_worker(expert)
+    return document
+
+
+def _follow(form: Form) -> None:
+    """Go on with the file as it is now, where the table is still the one that is being changed."""
+    try:
+        now = PoolDocument.opened(form.document.path)
+        if now.before == form.document.before:
+            return
+        tables = now.workers
+        same = form.place is None or (
+            now.conductor == form.old if form.place == "conductor" else form.old in tables
+        )
+    except PoolError:
+        return
+    if same:
+        place = tables.index(form.old) if isinstance(form.place, int) else form.place
+        st.session_state[_FORM] = replace(form, document=now, place=place)
+
+
+def _summary(faults: dict[str, str], shown: Sequence[Field]) -> str:
+    """What stands beside the button, which may be far from the field."""
+    if _GENERAL in faults:
+        return faults[_GENERAL]
+    labels = ", ".join(field.label for field in shown if field.key in faults)
+    return f"Not saved. Please look at: {labels}."
+
+
+def _joined(faults: dict[str, str], shown: dict[str, Any]) -> str:
+    """All faults in one text, where some are of no field here."""
+    return " ".join(
+        message if key in shown or key == _GENERAL else f"{key}: {message}" for key, message in faults.items()
+    )

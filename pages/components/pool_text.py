@@ -1,0 +1,100 @@
+"""The pool file as text: where it is wrong, and a box to mend it in.
+
+Knows the document and the reader's errors. Keys that somebody pasted into the file are not shown.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+import streamlit as st
+
+from conductor.errors import PoolError
+from conductor.workers.pool_document import PoolDocument
+from conductor.workers.pool_excerpt import excerpt, left_masked, shown
+from conductor.workers.secret import MASK
+from pages.components.pool_saving import save
+from pages.components.state import plain
+
+_TYPED = "pool-text"
+_FAULT = "pool-text-fault"
+
+
+@dataclass(frozen=True)
+class Box:
+    """A box with a document's text, and a serial that makes a box anew."""
+
+    document: PoolDocument
+    serial: int
+
+    @property
+    def key(self) -> str:
+        """The widget's key."""
+        return f"pool-text-{self.serial}"
+
+    @property
+    def touched(self) -> bool:
+        """Whether somebody has typed there."""
+        own = shown(self.document.text)
+        return bool(st.session_state.get(self.key, own) != own)
+
+
+def trouble(document: PoolDocument, error: PoolError) -> None:
+    """Say what is wrong with the file, and show the place."""
+    st.error(plain(str(error), limit=1000), icon=":material/error:")
+    if error.line is not None:
+        st.code(excerpt(document.text, error.line), language=None)
+
+
+def text_editor(document: PoolDocument) -> None:
+    """The whole file in a box; it is saved only where it describes a pool."""
+    box = _box(document)
+    with st.container(key="pool-editor"):
+        st.text_area(
+            "Text of the pool file",
+            shown(box.document.text),
+            key=box.key,
+            height=360,
+            help="It is saved only where it describes a pool. Keys do not belong into this file.",
+        )
+    fault = cast("PoolError | None", st.session_state.get(_FAULT))
+    if fault is not None:
+        with st.container(key="pool-text-trouble"):
+            trouble(document.with_text(st.session_state[box.key]), fault)
+    with st.container(horizontal=True):
+        st.button("Save the text", key="pool-text-save", icon=":material/save:", on_click=_save, args=(box,))
+        st.button("Back to what the file says", key="pool-text-reset", on_click=_renew)
+
+
+def _box(document: PoolDocument) -> Box:
+    """The box as it is: what was typed stays, also where somebody else has changed the file meanwhile."""
+    box = cast("Box | None", st.session_state.get(_TYPED))
+    if box is None or (box.document != document and not box.touched):
+        box = Box(document, st.session_state.get("pool-texts", 0) + 1)
+        st.session_state["pool-texts"] = box.serial
+        st.session_state[_TYPED] = box
+    return box
+
+
+def _renew() -> None:
+    st.session_state[_TYPED] = st.session_state[_FAULT] = None
+
+
+def _save(box: Box) -> None:
+    st.session_state[_FAULT] = None
+    if not box.touched:
+        return
+    text = st.session_state[box.key]
+    try:
+        line = left_masked(text, original=box.document.text)
+        if line is not None:
+            raise PoolError(
+                f"Line {line} hides what looks like a key behind {MASK}; name a variable in api_key_env.",
+                line=line,
+            )
+        save(box.document.with_text(text), said=f"{box.document.path} was saved.")
+    except PoolError as error:
+        st.session_state[_FAULT] = error
+    else:
+        _renew()

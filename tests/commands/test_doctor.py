@@ -1,0 +1,109 @@
+"""`doctor` tries everybody, whatever one of them lacks, and says by its code whether all are well."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from command_line import Line
+from fake_openai_server import Served, serving
+
+from conductor.fake_openai.app import FakeOpenAI
+
+KEY = "sk-marked-0123456789"
+
+
+@pytest.fixture
+def served() -> Iterator[Served]:
+    with serving(FakeOpenAI(key=KEY)) as served:
+        yield served
+
+
+def pool(folder: Path, served: Served, *tables: str) -> str:
+    file = folder / "mine.toml"
+    file.write_text("\n".join(tables).replace("URL", served.base_url), encoding="utf-8")
+    return str(file)
+
+
+CONDUCTOR = '[conductor]\nbase_url = "URL"\nmodel = "simulated"\napi_key_env = "ALPHA_KEY"\n'
+ALPHA = '[[worker]]\nname = "alpha"\nbase_url = "URL"\nmodel = "simulated"\napi_key_env = "ALPHA_KEY"\n'
+KEYLESS = '[[worker]]\nname = "keyless-{0}"\nbase_url = "URL"\nmodel = "m"\napi_key_env = "NO_KEY_{0}"\n'
+FACTS = '[[worker]]\nkind = "offline"\nname = "facts"\nexpert = "facts"\n'
+
+
+def test_when_all_are_well_it_says_so_in_a_table_and_ends_with_0(
+    line: Line, folder: Path, served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ALPHA_KEY", KEY)
+    said = line("doctor", "--pool", pool(folder, served, CONDUCTOR, ALPHA, FACTS))
+    assert said.code == 0
+    rows = {row.split("  ")[0]: row.split() for row in said.out.splitlines() if row}
+    assert rows["conductor (Conductor)"][2:6] == ["set", "yes", "listed", "answers"]
+    assert rows["alpha"][1:5] == ["set", "yes", "listed", "answers"]
+    assert rows["facts"][1:5] == ["-", "-", "-", "answers"]
+    assert said.err == "conductor: asking 3, a short answer each\n"
+    assert KEY not in said.out
+
+
+def test_every_missing_key_is_listed_with_what_to_do(
+    line: Line, folder: Path, served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ALPHA_KEY", KEY)
+    file = pool(folder, served, KEYLESS.format(1), ALPHA, KEYLESS.format(2))
+    said = line("doctor", "--pool", file)
+    assert said.code == 1
+    rows = {row.split("  ")[0]: row.split() for row in said.out.splitlines() if row}
+    assert [rows[name][1] for name in ("keyless-1", "alpha", "keyless-2")] == ["missing", "set", "missing"]
+    for number in (1, 2):
+        assert (
+            f"keyless-{number}: NO_KEY_{number} is not set; export it before the program starts, or write "
+            f'NO_KEY_{number} = "..." into .streamlit/secrets.toml.\n'
+        ) in said.out
+    assert "No [conductor] is named: the built-in planner writes the workflows, by rule.\n" in said.out
+
+
+def test_json_holds_every_finding(
+    line: Line, folder: Path, served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ALPHA_KEY", "sk-another")
+    file = pool(folder, served, CONDUCTOR, ALPHA, FACTS)
+    said = line("doctor", "--json", "--pool", file)
+    assert (said.code, said.err) == (1, "")
+    shape = json.loads(said.out)
+    assert (shape["ok"], shape["pool"]) == (False, file)
+    assert shape["conductor"]["name"] == "conductor"
+    alpha, facts = shape["workers"]
+    assert (alpha["ok"], facts["ok"]) == (False, True)
+    assert [finding["word"] for finding in alpha["findings"]] == ["set", "yes", "-", "fails"]
+    assert alpha["findings"][-1]["advice"] == "check the key in ALPHA_KEY"
+    assert "sk-another" not in said.out
+
+
+def test_without_a_pool_file_the_built_in_experts_are_tried(line: Line) -> None:
+    said = line("doctor", "--json")
+    shape = json.loads(said.out)
+    assert (said.code, shape["pool"], shape["conductor"]) == (0, None, None)
+    assert [worker["name"] for worker in shape["workers"]] == ["mathematics", "facts", "text", "checker"]
+
+
+def test_the_built_in_pool_is_labelled(line: Line, folder: Path) -> None:
+    (folder / "pool.toml").write_text(FACTS, encoding="utf-8")
+    assert line("doctor").out.startswith("pool.toml: offline, no model is called\n")
+
+
+def test_a_wrong_pool_file_is_one_sentence(line: Line, folder: Path) -> None:
+    (folder / "pool.toml").write_text('[[worker]]\nname = "a"\n', encoding="utf-8")
+    said = line("doctor")
+    assert (said.code, said.out) == (1, "")
+    assert said.err.startswith("conductor: pool.toml, line 1: worker 1, kind: needs kind")
+
+
+def test_names_and_servers_words_cannot_steer_the_terminal(line: Line, folder: Path) -> None:
+    table = '[[worker]]\nkind = "simulated"\nname = "red\\u001b[31m\\nname"\nfail_on = "one"\n'
+    (folder / "pool.toml").write_text(table, encoding="utf-8")
+    said = line("doctor")
+    assert said.code == 1
+    assert "\x1b" not in said.out
+    assert "red [31m name" in said.out

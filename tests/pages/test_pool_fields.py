@@ -1,0 +1,114 @@
+"""From what is typed to a table and back: what says nothing is left out, what cannot be read is said."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from conductor.workers.endpoint import Endpoint
+from conductor.workers.entries import ConductorTable, ModelTable, OfflineTable, SimulatedTable
+from conductor.workers.pool import parse_pool
+from pages.components.pool_fields import SERVICES, entry_of, fields, kind_of, typed
+
+ROOT = Path(__file__).parents[2]
+EXAMPLE = tomllib.loads((ROOT / "pool.example.toml").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "table"),
+    [
+        ("model", ModelTable),
+        ("conductor", ConductorTable),
+        ("offline", OfflineTable),
+        ("simulated", SimulatedTable),
+    ],
+)
+def test_every_key_of_a_table_has_a_field(kind, table):
+    keys = [field.key for group in fields(kind) for field in group]
+    assert sorted(keys) == sorted(set(table.model_fields) - {"kind"})
+
+
+def shown(kind, entry):
+    """What the form shows at first."""
+    return {field.key: typed(field, entry) for group in fields(kind) for field in group}
+
+
+@pytest.mark.parametrize("entry", EXAMPLE["worker"], ids=lambda entry: entry["name"])
+def test_a_table_that_is_opened_and_saved_says_the_same(entry):
+    kind = kind_of(entry)
+    assert entry_of(kind, shown(kind, entry), old=entry) == (entry, {})
+    assert list(entry_of(kind, shown(kind, entry), old=entry)[0]) == list(entry)
+
+
+def test_the_same_holds_for_the_conductor():
+    entry = EXAMPLE["conductor"] | {"as_worker": False, "extra": {"top_k": 40, "deep": {"a": [1, 2]}}}
+    assert entry_of("conductor", shown("conductor", entry), old=entry) == (entry, {})
+
+
+def test_what_is_typed_becomes_the_shortest_table():
+    said = shown("model", {}) | {
+        "name": " gpt ",
+        "model": "m",
+        "base_url": "http://h/v1",
+        "temperature": 1.0,
+        "price_prompt": 0.15,
+        "extra": "top_k = 40\nstop = ['x']",
+        "strengths": "",
+    }
+    entry, faults = entry_of("model", said, old={})
+    assert faults == {}
+    assert entry == {
+        "name": "gpt",
+        "model": "m",
+        "base_url": "http://h/v1",
+        "temperature": 1,
+        "price_prompt": 0.15,
+        "extra": {"top_k": 40, "stop": ["x"]},
+    }
+    assert isinstance(entry["temperature"], int)
+    assert entry_of("offline", {"name": "f", "expert": "facts"}, old={})[0] == {
+        "kind": "offline",
+        "name": "f",
+        "expert": "facts",
+    }
+    assert "as_worker" not in entry_of("conductor", {"as_worker": False}, old={})[0]
+
+
+def test_what_is_emptied_goes_from_the_table():
+    old = {
+        "kind": "model",
+        "name": "a",
+        "model": "m",
+        "base_url": "http://h/v1",
+        "extra": {"a": 1},
+        "context": 9,
+    }
+    said = shown("model", old) | {"extra": " ", "context": None}
+    assert entry_of("model", said, old=old)[0] == {
+        "kind": "model",
+        "name": "a",
+        "model": "m",
+        "base_url": "http://h/v1",
+    }
+
+
+def test_extra_parameters_that_are_no_toml_are_said_at_their_field():
+    entry, faults = entry_of("model", {"name": "a", "extra": "top_k: 40"}, old={})
+    assert list(faults) == ["extra"]
+    assert faults["extra"].startswith("write lines like top_k = 40; ")
+    assert entry == {"name": "a"}
+
+
+def test_services_are_addresses_that_a_pool_file_may_hold():
+    listed = {
+        (entry["base_url"], entry.get("api_key_env")) for entry in EXAMPLE["worker"] if "base_url" in entry
+    }
+    for service in SERVICES:
+        Endpoint(base_url=service.base_url, model="m", api_key_env=service.api_key_env)
+        if service.api_key_env is not None:
+            assert (service.base_url, service.api_key_env) in listed
+    assert (
+        len(parse_pool((ROOT / "pool.example.toml").read_text(encoding="utf-8"), keys="optional").workers) > 3
+    )

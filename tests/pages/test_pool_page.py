@@ -1,0 +1,431 @@
+"""The pool page's wiring: who is shown, what is tested, added, changed, removed, refused and undone."""
+
+from __future__ import annotations
+
+import re
+import time
+
+import pytest
+from fake_openai_server import serving
+
+from conductor.fake_openai.app import FakeOpenAI
+from pages.components import services
+from pages.components.state import plain
+
+KEY = "sk-marked-0123456789"
+HOSTILE = '<img src=x onerror="alert(1)"> **b** [l](http://a.b) $x$'
+
+POOL = """\
+# Ours.
+[[worker]]
+name = "alpha"
+base_url = "http://127.0.0.1:9/v1"
+model = "m-1"  # the small one
+context = 8192
+price_prompt = 0.15
+price_completion = 0.6
+concurrency = 2
+fallback = "beta"
+
+[[worker]]
+kind = "simulated"
+name = "beta"
+strengths = "made-up words"
+"""
+
+
+@pytest.fixture(scope="module")
+def fake():
+    with serving(FakeOpenAI(models=("m-1",))) as served:
+        yield served
+
+
+@pytest.fixture
+def file(tmp_path, monkeypatch):
+    """The pool file of this test's app."""
+    path = tmp_path / "pool.toml"
+    path.write_text(POOL, encoding="utf-8")
+    monkeypatch.setenv("CONDUCTOR_POOL", str(path))
+    monkeypatch.delenv("ALPHA_KEY", raising=False)
+    return path
+
+
+def texts(page):
+    """Every text of the page, as it is read."""
+    shown = (*page.markdown, *page.caption, *page.error, *page.warning, *page.info)
+    return [re.sub(r"\\(.)", r"\1", str(element.value)).replace("\u2060", "") for element in shown]
+
+
+def said(page):
+    return "\n".join(texts(page))
+
+
+def press(page, key):
+    page.button(key=key).click().run()
+    assert not page.exception
+    return page
+
+
+def examined(page):
+    """The page once nobody is being tested."""
+    checkup = services.services().checkup
+    for _ in range(500):
+        if not checkup.busy:
+            return page.run()
+        time.sleep(0.01)
+    raise AssertionError("the test did not end")
+
+
+def remove(page, name):
+    [button] = [button for button in page.button if button.label == f"Remove {name}"]
+    button.click().run()
+    assert not page.exception
+    return page
+
+
+# -- what is shown -------------------------------------------------------------------------------------
+
+
+def test_each_worker_is_shown_with_what_is_known_of_it(app, file):
+    page = app("pool")
+    assert not page.exception
+    shown = texts(page)
+    for value in (
+        "**alpha**",
+        "http://127.0.0.1:9/v1",
+        "8,192",
+        "0.15 in, 0.6 out",
+        "2 at a time",
+        "simulated, no model · made-up words",
+        "not tested",
+    ):
+        assert value in shown
+    assert f"{file} · 2 workers" in shown
+
+
+def test_a_key_is_shown_as_set_or_missing_and_never_itself(app, file, monkeypatch):
+    keyed = POOL.replace('model = "m-1"', 'model = "m-1"\napi_key_env = "ALPHA_KEY"')
+    file.write_text(keyed, encoding="utf-8")
+    page = app("pool")
+    assert ":material/key_off: missing" in texts(page)
+    assert f"{file}, line 6: worker 1, api_key_env: ALPHA_KEY is not set" in said(page)
+    assert any('ALPHA_KEY = "..."' in code.value for code in page.code)
+    monkeypatch.setenv("ALPHA_KEY", KEY)
+    file.write_text(f"{keyed}\n", encoding="utf-8")
+    page.run()
+    assert ":material/key: set" in texts(page)
+    assert not page.error
+    assert KEY not in said(page) + "".join(code.value for code in page.code)
+
+
+def test_the_offline_pool_is_labelled_and_says_how_a_model_gets_in(app, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    page = app("pool")
+    assert not page.exception
+    assert page.info[0].value.startswith("**This pool is offline, no model is called.**")
+    assert "add a worker" in page.info[0].value
+    assert "**mathematics**" in texts(page)
+    assert not [button for button in page.button if button.key.startswith("pool-icon-remove")]
+
+
+def test_a_simulated_pool_is_labelled(app, file):
+    file.write_text(POOL[POOL.index("[[worker]]\nkind") :], encoding="utf-8")
+    assert "simulated, no model is called" in app("pool").caption[0].value
+
+
+def test_names_are_shown_letter_for_letter(app, file):
+    file.write_text(
+        f"[[worker]]\nkind = 'simulated'\nname = '{HOSTILE}'\nstrengths = '{HOSTILE}'\n", encoding="utf-8"
+    )
+    page = app("pool")
+    assert f"**{HOSTILE}**" in texts(page)
+    assert f"**{plain(HOSTILE, limit=120)}**" in [element.value for element in page.markdown]
+
+
+def test_long_pools_are_cut_into_pages(app, file):
+    file.write_text(
+        "".join(f"[[worker]]\nkind = 'simulated'\nname = 'w{n}'\n" for n in range(21)), encoding="utf-8"
+    )
+    page = app("pool")
+    assert not page.exception
+    assert len([button for button in page.button if button.key.startswith("pool-icon-test")]) == 20
+
+
+# -- a file that cannot be used ------------------------------------------------------------------------
+
+
+def test_a_wrong_file_opens_the_page_at_the_fault_and_is_mended_there(app, file):
+    wrong = POOL + f'api_key = "{KEY}"\n'
+    file.write_text(wrong, encoding="utf-8")
+    page = app("pool")
+    assert not page.exception
+    assert f"{file}, line 16: worker 2, api_key: unknown key" in said(page)
+    assert '> 16 | api_key = "***"' in page.code[0].value
+    box = page.text_area[0]
+    assert KEY not in box.value
+    box.set_value(box.value.replace('api_key = "***"\n', "seed = x\n"))
+    press(page, "pool-text-save")
+    assert "is not valid TOML" in page.error[-1].value
+    assert file.read_text(encoding="utf-8") == wrong
+    page.text_area[0].set_value(POOL)
+    press(page, "pool-text-save")
+    assert not page.error
+    assert file.read_text(encoding="utf-8") == POOL
+    assert "**alpha**" in texts(page)
+
+
+def test_a_mask_is_not_saved_for_the_key_behind_it(app, file):
+    file.write_text(
+        POOL.replace("concurrency = 2", "concurrency = 2\nextra = { key = 'abc' }"), encoding="utf-8"
+    )
+    page = app("pool")
+    page.text_area[0].set_value(page.text_area[0].value.replace("m-1", "m-2"))
+    press(page, "pool-text-save")
+    assert "Line 10 hides what looks like a key" in page.error[-1].value
+    assert "abc" in file.read_text(encoding="utf-8")
+
+
+def test_what_was_typed_is_kept_where_somebody_else_changed_the_file(app, file):
+    page = app("pool")
+    page.text_area[0].set_value(POOL.replace("m-1", "m-2")).run()
+    theirs = POOL.replace("8192", "4096")
+    file.write_text(theirs, encoding="utf-8")
+    press(page, "pool-text-save")
+    assert "changed by somebody else meanwhile" in page.error[0].value
+    assert file.read_text(encoding="utf-8") == theirs
+    assert "m-2" in page.text_area[0].value
+    press(page, "pool-text-reset")
+    assert page.text_area[0].value == theirs
+
+
+@pytest.mark.parametrize("name", ["workbench", "sessions"])
+def test_the_other_pages_say_what_is_wrong_and_lead_to_the_pool_page(app, file, name):
+    file.write_text("[[worker]]\n", encoding="utf-8")
+    page = app(name)
+    assert not page.exception
+    assert f"{file}, line 1: worker 1, kind: needs kind" in said(page)
+    links = [link.proto.page for link in page.get("page_link")]
+    assert "pool" in links
+
+
+def test_a_file_that_goes_wrong_leaves_the_pool_as_it_was_and_says_so(app, file):
+    page = app()
+    assert not page.warning
+    file.write_text(POOL + "speed = 3\n", encoding="utf-8")
+    page.run()
+    assert not page.exception
+    assert len(page.warning) == 1
+    assert "line 16: worker 2, speed: unknown key. Until that is mended, the pool stays as it was." in said(
+        page
+    )
+    assert services.workbench().pool.names == ("alpha", "beta")
+
+
+def test_a_named_file_that_does_not_exist_can_be_made(app, file):
+    file.unlink()
+    page = app("pool")
+    assert not page.exception
+    assert page.error[0].value.startswith("There is no pool file at ")
+    press(page, "pool-add")
+    fill(page, name="new", model="m", base_url="http://h/v1")
+    press(page, "pool-save")
+    assert (
+        file.read_text(encoding="utf-8")
+        == '[[worker]]\nname = "new"\nmodel = "m"\nbase_url = "http://h/v1"\n'
+    )
+    assert services.workbench().pool.names == ("new",)
+
+
+# -- tests ---------------------------------------------------------------------------------------------
+
+
+def test_a_worker_is_tested_and_its_health_shown(app, file, fake):
+    file.write_text(POOL.replace("http://127.0.0.1:9/v1", fake.base_url), encoding="utf-8")
+    page = examined(press(app("pool"), "pool-icon-test-0"))
+    shown = texts(page)
+    assert ":material/check_circle: answers" in shown
+    assert any(text.endswith("to the first token") for text in shown)
+    assert shown.count("not tested") == 1
+
+
+def test_all_are_tested_and_what_is_wrong_is_said_under_its_row(app, file):
+    page = examined(press(app("pool"), "pool-test-all"))
+    shown = texts(page)
+    assert ":material/error: not reachable" in shown
+    assert ":material/check_circle: answers" in shown
+    assert any("start the server there, or correct base_url" in text for text in shown)
+
+
+def test_a_test_under_way_is_shown_and_can_be_stopped(app, file):
+    file.write_text("[[worker]]\nkind = 'simulated'\nname = 'slow'\nlatency = 60\n", encoding="utf-8")
+    page = press(app("pool"), "pool-test-all")
+    assert any(text.startswith(":material/progress_activity:") for text in texts(page))
+    assert page.button(key="pool-icon-test-0").disabled
+    press(page, "pool-stop")
+    assert "not tested" in texts(examined(page))
+
+
+def test_another_endpoint_has_not_been_tested(app, file):
+    page = examined(press(app("pool"), "pool-icon-test-0"))
+    assert ":material/error: not reachable" in texts(page)
+    file.write_text(POOL.replace("127.0.0.1:9", "127.0.0.1:19"), encoding="utf-8")
+    page.run()
+    assert texts(page).count("not tested") == 2
+
+
+# -- the form ------------------------------------------------------------------------------------------
+
+
+def field(page, key):
+    """A field of the open form."""
+    [found] = [
+        element
+        for element in (
+            *page.text_input,
+            *page.number_input,
+            *page.selectbox,
+            *page.text_area,
+            *page.checkbox,
+        )
+        if str(element.key).startswith("pool-") and str(element.key).endswith(f"-{key}")
+    ]
+    return found
+
+
+def fill(page, **values):
+    for key, value in values.items():
+        field(page, key).set_value(value)
+    return page
+
+
+def test_a_worker_is_added_and_the_app_uses_it_at_once(app, file):
+    page = press(app("pool"), "pool-add")
+    fill(page, name="gamma", model="m-2", base_url="http://127.0.0.1:9/v1", context=4096, extra="top_k = 40")
+    press(page, "pool-save")
+    added = (
+        '\n[[worker]]\nname = "gamma"\nmodel = "m-2"\nbase_url = "http://127.0.0.1:9/v1"\ncontext = 4096\n'
+    )
+    assert file.read_text(encoding="utf-8") == f"{POOL}{added}extra = {{top_k = 40}}\n"
+    assert services.workbench().pool.names == ("alpha", "beta", "gamma")
+    assert ":material/check: gamma was added." in texts(page)
+    assert not page.get("dialog")
+
+
+def test_a_worker_is_changed_and_the_rest_of_the_file_stays(app, file):
+    page = press(app("pool"), "pool-icon-change-0")
+    assert (field(page, "name").value, field(page, "context").value) == ("alpha", 8192)
+    assert field(page, "fallback").value == "beta"
+    fill(page, context=None, max_tokens=512)
+    press(page, "pool-save")
+    assert file.read_text(encoding="utf-8") == POOL.replace("context = 8192\n", "").replace(
+        'fallback = "beta"\n', 'fallback = "beta"\nmax_tokens = 512\n'
+    )
+
+
+def test_what_is_wrong_is_said_beside_its_field_and_nothing_is_written(app, file):
+    page = press(app("pool"), "pool-icon-change-0")
+    fill(page, base_url="nowhere", api_key_env=KEY, temperature=3.0, extra="top_k: 40")
+    press(page, "pool-save")
+    shown = said(page)
+    for message in (
+        "Write a whole URL, like",
+        "Write the name of an environment variable",
+        "Input should be less than or equal to 2",
+        "Write lines like top",
+    ):
+        assert message in shown
+    assert "Not saved. Please look at: Base URL, Key variable, Temperature, Extra parameters." in shown
+    assert KEY not in shown
+    assert file.read_text(encoding="utf-8") == POOL
+    fill(page, base_url="http://127.0.0.1:9/v1", api_key_env="", temperature=1.5, extra="", name="beta")
+    press(page, "pool-save")
+    assert "A second worker is named 'beta'" in said(page)
+    fill(page, name="first")
+    press(page, "pool-save")
+    assert 'name = "first"' in file.read_text(encoding="utf-8")
+
+
+def test_a_service_fills_in_its_address_and_the_name_of_its_key(app, file):
+    page = press(app("pool"), "pool-add")
+    field(page, "service").select_index(0).run()
+    assert field(page, "base_url").value == "https://api.openai.com/v1"
+    assert field(page, "api_key_env").value == "OPENAI_API_KEY"
+
+
+def test_the_first_worker_may_stand_beside_the_built_in_experts(app, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    page = press(app("pool"), "pool-add")
+    fill(page, name="new", model="m", base_url="http://127.0.0.1:9/v1")
+    field(page, "keep-experts").check()
+    press(page, "pool-save")
+    assert services.workbench().pool.names == ("new", "mathematics", "facts", "text", "checker")
+    assert (tmp_path / "pool.toml").exists()
+
+
+def test_a_conductor_is_added_changed_and_removed(app, file):
+    page = press(app("pool"), "pool-add-conductor")
+    fill(page, base_url="http://127.0.0.1:9/v1", model="planner", dialect="binary")
+    press(page, "pool-save")
+    assert services.workbench().conductor.card.model == "planner"
+    assert "pool-add-conductor" not in [button.key for button in page.button]
+    press(page, "pool-icon-change-0")
+    fill(page, model="planner-2")
+    press(page, "pool-save")
+    assert services.workbench().conductor.card.model == "planner-2"
+    remove(page, "conductor")
+    assert services.workbench().conductor.card.kind == "offline"
+    assert file.read_text(encoding="utf-8") == POOL
+
+
+def test_a_removed_worker_comes_back_by_undo(app, file):
+    file.write_text(POOL.replace('fallback = "beta"\n', ""), encoding="utf-8")
+    before = file.read_text(encoding="utf-8")
+    page = remove(app("pool"), "beta")
+    assert services.workbench().pool.names == ("alpha",)
+    assert ":material/check: beta was removed." in texts(page)
+    press(page, "pool-undo")
+    assert file.read_text(encoding="utf-8") == before
+    assert "pool-undo" not in [button.key for button in page.button]
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        (POOL, "beta was not removed: .*there is no worker named 'beta'"),
+        (POOL[POOL.index("[[worker]]\nkind") :], "beta was not removed: .*has no worker"),
+    ],
+)
+def test_who_is_needed_cannot_be_removed(app, file, text, wrong):
+    file.write_text(text, encoding="utf-8")
+    page = remove(app("pool"), "beta")
+    assert file.read_text(encoding="utf-8") == text
+    assert re.search(wrong, said(page))
+
+
+def test_a_form_goes_on_with_the_same_worker_of_a_file_that_was_changed_meanwhile(app, file):
+    page = press(app("pool"), "pool-icon-change-0")
+    theirs = "[[worker]]\nkind = 'simulated'\nname = 'zero'\n\n" + POOL
+    file.write_text(theirs, encoding="utf-8")
+    fill(page, context=4096)
+    press(page, "pool-save")
+    assert "changed by somebody else meanwhile" in said(page)
+    assert file.read_text(encoding="utf-8") == theirs
+    press(page, "pool-save")
+    assert file.read_text(encoding="utf-8") == theirs.replace("8192", "4096")
+
+
+def test_a_form_does_not_overwrite_another_change_of_the_same_worker(app, file):
+    page = press(app("pool"), "pool-icon-change-0")
+    theirs = POOL.replace("8192", "1024")
+    file.write_text(theirs, encoding="utf-8")
+    fill(page, context=4096)
+    for _ in range(2):
+        press(page, "pool-save")
+        assert "changed by somebody else meanwhile" in said(page)
+    assert file.read_text(encoding="utf-8") == theirs
+
+
+def test_cancel_closes_the_form(app, file):
+    page = press(press(app("pool"), "pool-icon-change-0"), "pool-cancel")
+    assert "pool-save" not in [button.key for button in page.button]
+    assert file.read_text(encoding="utf-8") == POOL

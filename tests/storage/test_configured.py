@@ -1,0 +1,134 @@
+"""The pool file is followed while a program runs: what begins uses it as it is, what has begun its own."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from conductor.errors import PoolError, WorkflowError
+from conductor.workers.pool import OFFLINE_LABEL
+from conductor.workflow import Step, Workflow
+from storage import SessionStore
+from storage.configured import ConfiguredEnsemble
+from storage.workbench import Workbench
+
+ONE = '[[worker]]\nkind = "simulated"\nname = "{name}"\nanswer = "{answer}"\nlatency = {latency}\n'
+KEYED = """[[worker]]
+name = "alpha"
+base_url = "http://127.0.0.1:9/v1"
+model = "m"
+api_key_env = "ALPHA_KEY"
+"""
+
+
+@pytest.fixture
+def pool_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where the pool file is, once it is written."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "pool.toml"
+
+
+@pytest.fixture
+def bench(url: str, pool_file: Path) -> Iterator[Workbench]:
+    bench = Workbench.following(SessionStore.open(url), ConfiguredEnsemble())
+    yield bench
+    bench.close()
+
+
+def one(name: str, *, answer: str = "made up", latency: float = 0) -> str:
+    return ONE.format(name=name, answer=answer, latency=latency)
+
+
+def until(true: Callable[[], bool]) -> None:
+    for _ in range(500):
+        if true():
+            return
+        time.sleep(0.01)
+    raise AssertionError("it never came true")
+
+
+def test_what_begins_uses_the_file_as_it_is(bench: Workbench, pool_file: Path) -> None:
+    assert bench.pool.label == OFFLINE_LABEL
+    pool_file.write_text(one("alpha"), encoding="utf-8")
+    assert bench.pool.names == ("alpha",)
+    same = bench.pool
+    assert bench.pool is same
+    pool_file.write_text(one("alpha") + one("beta"), encoding="utf-8")
+    assert bench.pool.names == ("alpha", "beta")
+    pool_file.unlink()
+    assert bench.pool.label == OFFLINE_LABEL
+
+
+def test_the_conductor_is_followed_too(bench: Workbench, pool_file: Path) -> None:
+    assert bench.conductor.card.kind == "offline"
+    conductor = '[conductor]\nbase_url = "http://127.0.0.1:9/v1"\nmodel = "m"\nas_worker = true\n'
+    pool_file.write_text(conductor + one("alpha"), encoding="utf-8")
+    assert bench.conductor.card.kind == "model"
+    assert bench.pool.names == ("alpha", "conductor")
+
+
+def test_a_run_under_way_keeps_the_pool_it_began_with(bench: Workbench, pool_file: Path) -> None:
+    pool_file.write_text(one("alpha", answer="old", latency=0.3), encoding="utf-8")
+    session = bench.ask("why?").id
+    steps = [Step(instruction="do", worker="alpha"), Step(instruction="go on", worker="alpha", access=(0,))]
+    bench.edit(session, Workflow.of(steps), note="By hand")
+    bench.start(session)
+    pool_file.write_text(one("beta", answer="new"), encoding="utf-8")
+    assert bench.pool.names == ("beta",)
+    bench.conducting.wait(session)
+    assert bench.store.runs(session)[0].answer == "old"
+    with pytest.raises(WorkflowError, match="alpha"):
+        bench.start(session, anew=True)
+    other = bench.ask("why?").id
+    bench.edit(other, Workflow.of([Step(instruction="do", worker="beta")]), note="By hand")
+    bench.start(other)
+    bench.conducting.wait(other)
+    assert bench.store.runs(other)[0].answer == "new"
+
+
+def test_while_the_file_is_wrong_the_pool_before_it_stays_and_the_fault_is_told(
+    url: str, pool_file: Path
+) -> None:
+    pool_file.write_text(one("alpha"), encoding="utf-8")
+    configured = ConfiguredEnsemble()
+    assert configured.fault is None
+    pool_file.write_text(one("alpha") + "speed = 3\n", encoding="utf-8")
+    assert configured().pool.names == ("alpha",)
+    fault = configured.fault
+    assert fault is not None
+    assert (fault.line, fault.key, fault.reason) == (6, "speed", "unknown key.")
+    assert configured.usable
+    pool_file.write_text(one("beta"), encoding="utf-8")
+    assert (configured.fault, configured().pool.names) == (None, ("beta",))
+
+
+def test_what_was_never_right_is_an_error_only_where_a_pool_is_needed(
+    bench: Workbench, pool_file: Path
+) -> None:
+    pool_file.write_text("[[worker]]\n", encoding="utf-8")
+    for _ in range(2):
+        with pytest.raises(PoolError, match=r"pool.toml, line 1: worker 1, kind"):
+            _ = bench.pool
+    assert bench.store.count_sessions() == 0
+    pool_file.write_text(one("alpha"), encoding="utf-8")
+    assert bench.pool.names == ("alpha",)
+
+
+def test_a_key_that_is_written_into_the_secrets_mends_the_fault(bench: Workbench, pool_file: Path) -> None:
+    pool_file.write_text(KEYED, encoding="utf-8")
+    with pytest.raises(PoolError, match=r"line 5: worker 1, api_key_env: ALPHA_KEY is not set"):
+        _ = bench.pool
+    secrets = pool_file.parent / ".streamlit" / "secrets.toml"
+    secrets.parent.mkdir()
+    secrets.write_text('ALPHA_KEY = "sk-marked"\n', encoding="utf-8")
+    assert bench.pool.names == ("alpha",)
+
+
+def test_a_file_that_cannot_be_read_is_a_fault(pool_file: Path) -> None:
+    pool_file.mkdir()
+    configured = ConfiguredEnsemble()
+    assert not configured.usable
+    assert "cannot be read" in str(configured.fault)
