@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
 import streamlit as st
 
 from conductor.errors import ConductorError
+from pages.components.focus import keep_focus
 from pages.components.guard import errors_shown
+from pages.components.pool_notice import pool_notice
 from pages.components.services import workbench
-from pages.components.sidebar import STATE_ICONS
 from pages.components.state import TabState, plain
+from pages.components.statuses import STATE_ICONS, state_word
 from storage import MAX_TITLE, SessionSummary
 from storage.workbench import Workbench
 
@@ -24,6 +26,7 @@ def page() -> None:
     with errors_shown("page"):
         tab = TabState()
         bench = workbench()
+        pool_notice()
         bench.store.mark_interrupted()
         st.title("Sessions", anchor=False)
         _deleted(bench, tab)
@@ -39,9 +42,33 @@ def _list(bench: Workbench, tab: TabState) -> None:
         return
     pages = math.ceil(count / _PER_PAGE)
     st.caption(f"{count:,} session{'s' if count > 1 else ''}, newest first")
-    at = st.pagination(pages, key="sessions-page") if pages > 1 else 1
-    for session in bench.store.sessions(limit=_PER_PAGE, offset=(at - 1) * _PER_PAGE):
+    at = _page_shown(pages)
+    sessions = bench.store.sessions(limit=_PER_PAGE, offset=(at - 1) * _PER_PAGE)
+    for session in sessions:
         _row(bench, tab, session)
+    with st.container(key="machinery"):
+        keep_focus(_heirs(sessions))
+
+
+def _page_shown(pages: int) -> int:
+    """The page of the list: the one shown last, also by an earlier visit, as far as there still is one."""
+    at = min(st.session_state.get("sessions-page", st.session_state.get("sessions-at", 1)), pages)
+    if pages > 1:
+        st.session_state["sessions-page"] = at
+        at = st.pagination(pages, key="sessions-page")
+    st.session_state["sessions-at"] = at
+    return at
+
+
+def _heirs(sessions: Sequence[SessionSummary]) -> dict[str, list[str]]:
+    """Whose focus goes to whom when a row goes or its popover closes."""
+    renames = st.session_state.get("renames", 0)
+    heirs = {"undelete": [f"open-{session.id}" for session in sessions[:1]]}
+    for session in sessions:
+        heirs[f"delete-{session.id}"] = ["undelete"]
+        for part in ("title", "rename"):
+            heirs[f"{part}-{session.id}-{renames}"] = [f"rename-{session.id}-{renames + 1}"]
+    return heirs
 
 
 def _row(bench: Workbench, tab: TabState, session: SessionSummary) -> None:
@@ -81,7 +108,7 @@ def _renamer(bench: Workbench, tab: TabState, session: SessionSummary) -> None:
 
 
 def _facts(session: SessionSummary) -> list[str]:
-    facts: list[str] = [session.state]
+    facts: list[str] = [state_word(session.state)]
     if session.topology is not None and session.steps is not None:
         facts.append(f"{session.topology}, {session.steps} step{'s' if session.steps > 1 else ''}")
     facts.append(datetime.fromtimestamp(session.updated_at, tz=UTC).astimezone().strftime("%d %b %Y, %H:%M"))

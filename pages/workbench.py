@@ -6,10 +6,15 @@ import streamlit as st
 
 from conductor.errors import StorageError
 from pages.components import run_view
+from pages.components.focus import keep_focus
 from pages.components.graph import load_library
 from pages.components.guard import errors_shown
+from pages.components.inner_view import inner_view
 from pages.components.inspector import inspector
-from pages.components.plan_panel import no_workflow, plan_panel
+from pages.components.plan_panel import attempts, no_plan, plan_panel
+from pages.components.planning import planning
+from pages.components.pool_notice import pool_notice
+from pages.components.rounds import earlier_rounds
 from pages.components.services import workbench
 from pages.components.session_view import SessionView
 from pages.components.shortcuts import shortcuts
@@ -21,6 +26,29 @@ from storage.workbench import Workbench
 
 POLL_SECONDS = 0.25
 
+# Whose focus goes to whom when a button goes or can no longer be pressed. No text under it: Streamlit would
+# show that on the page.
+_HEIRS = {
+    "undo": ("redo", "export"),
+    "redo": ("undo", "export"),
+    "run": ("stop", "export"),
+    "run-anew": ("stop", "export"),
+    "plan": ("stop",),
+    "plan-and-run": ("stop",),
+    "stop": ("run", "ask-again", "plan-anew"),
+    "another-round": ("stop",),
+    "ask-again": ("stop",),
+    "plan-anew": ("stop",),
+    "step-arrow_upward": ("step-arrow_downward", "step-add"),
+    "step-arrow_downward": ("step-arrow_upward", "step-add"),
+    "step-delete": ("step-add",),
+    "new": ("query",),
+    "welcome": ("stop", "run", "query"),
+    "inside-out": ("open-inside", "export"),
+    "inside-close": ("inside-close", "open-inside", "export"),
+    "no-workflow": ("stop", "run", "query"),
+}
+
 
 def page() -> None:
     """Draw the page for this tab."""
@@ -28,16 +56,19 @@ def page() -> None:
         tab = TabState()
         tab.drawn()
         bench = workbench()
+        if not pool_notice():
+            return
         with st.container(key="machinery"):
             load_library()
             shortcuts()
+            keep_focus(_HEIRS)
         view = _view(bench, tab)
         tab.show_query(view.session.query if view is not None else "")
         sidebar(bench, tab)
         if view is None:
             welcome(bench, tab)
         elif view.head is None:
-            no_workflow(bench, tab, view.session, view.plan)
+            _unplanned(bench, tab, view)
         else:
             _session(bench, tab, view)
 
@@ -53,6 +84,40 @@ def _view(bench: Workbench, tab: TabState) -> SessionView | None:
         return None
 
 
+def _unplanned(bench: Workbench, tab: TabState, view: SessionView) -> None:
+    st.subheader(plain(view.session.title, limit=90), anchor=False)
+    if view.busy:
+        _planning(bench, view, stop=True)
+    else:
+        no_plan(bench, tab, view)
+    shown = None if view.busy else view.no_plan
+    attempts(bench.store.plans(view.session.id), of=view.latest_plan, shown=shown)
+
+
+def _planning(bench: Workbench, view: SessionView, *, stop: bool) -> None:
+    """Follow the planning, and what comes between it and a run."""
+
+    @st.fragment(key="planning-live", run_every=POLL_SECONDS)
+    def live() -> None:
+        with errors_shown("planning"):
+            now = SessionView.load(bench, view.session.id)
+            if now.phase != view.phase:
+                st.rerun()
+            planning(bench, now, stop=stop)
+
+    live()
+
+
+def _asked_since(bench: Workbench, tab: TabState, view: SessionView) -> None:
+    """What the Conductor was asked after the workflow shown, where that gave no other one."""
+    shown = None if view.busy else view.no_plan
+    if shown is not None:
+        no_plan(bench, tab, view)
+    latest, of = view.latest_plan, view.plan
+    if latest is not None and (of is None or (latest.round, latest.looks_back) != (of.round, of.looks_back)):
+        attempts(bench.store.plans(view.session.id), of=latest, shown=shown or view.kept_answer)
+
+
 def _session(bench: Workbench, tab: TabState, view: SessionView) -> None:
     every = POLL_SECONDS if view.live else None
     session = view.session.id
@@ -63,10 +128,11 @@ def _session(bench: Workbench, tab: TabState, view: SessionView) -> None:
         with errors_shown("canvas"):
             now = SessionView.load(bench, session)
             run_view.graph(bench, tab, now)
+            inner_view(bench, tab, now)
             if now.state is not None and now.state.live:
                 run_view.progress(now.state)
                 run_view.streaming(now)
-            if view.live and not now.live:
+            if every is not None and now.phase != view.phase:
                 st.rerun()
 
     @st.fragment(key="inspector", run_every=every)
@@ -75,13 +141,26 @@ def _session(bench: Workbench, tab: TabState, view: SessionView) -> None:
         with errors_shown("inspector"):
             inspector(bench, tab, SessionView.load(bench, session))
 
+    @st.fragment(key="meter", run_every=every)
+    def meter() -> None:
+        with errors_shown("meter"):
+            if view.run is not None:
+                run_view.budget_meter(bench.state(view.run))
+
     centre, right = st.columns([2.4, 1], gap="medium")
     with centre:
         toolbar(bench, tab, view)
+        if view.live:
+            meter()
+        if view.busy and not view.live:
+            _planning(bench, view, stop=False)
+        _asked_since(bench, tab, view)
+        earlier_rounds(bench, tab, session)
         if view.plan is not None:
             plan_panel(view.plan)
+            attempts(bench.store.plans(session), of=view.plan, shown=view.plan)
         canvas()
-        run_view.outcome(view)
+        run_view.outcome(bench, tab, view)
     with right:
         side()
 

@@ -42,6 +42,7 @@ class Editor:
         `select` names the step to select afterwards, for edits that renumber steps.
         """
         try:
+            self._refuse_while_busy()
             self._stand_on_own_edits()
             edited = edit()
             if edited != self.workflow:
@@ -53,6 +54,11 @@ class Editor:
         if select is not None:
             self.tab.select(select)
         return True
+
+    def _refuse_while_busy(self) -> None:
+        """What is planned or run just now stands on the workflow as it is."""
+        if self.bench.conducting.busy(self.session):
+            raise WorkflowError("The session is planning or running; wait for it or stop it, then edit.")
 
     def _stand_on_own_edits(self) -> None:
         """Take over what this tab's other widgets changed since the page was drawn."""

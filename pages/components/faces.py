@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from conductor.drawing import CardFace, CardStatus, title_of
 from conductor.engine.schedule import BlastRadius
 from conductor.run_state import RunState, StepState
 from conductor.workers.protocol import WorkerCard
 from conductor.workflow import Step, Workflow
+from pages.components.amounts import counted
+from pages.components.stand_ins import cut_off, who_answers
 
 
 def step_name(workflow: Workflow, step: int) -> str:
@@ -45,15 +47,19 @@ def faces(
 def _face(
     step: Step, *, state: StepState | None, planned: bool | None, card: WorkerCard | None, now: float
 ) -> CardFace:
-    title, body = title_of(step.instruction)
+    title, mark, body = title_of(step.instruction)
     status, note = _as_run(state, now) if state is not None else _as_planned(planned)
+    kind = state.worker_kind if state is not None and state.worker_kind else card.kind if card else "model"
     return CardFace(
         title=title,
+        mark=mark,
         body=body,
-        worker=step.worker,
+        worker=step.worker if state is None else who_answers(step.worker, state),
         status=status,
         note=note,
-        badges=() if card is None or card.kind == "model" else (card.kind,),
+        badges=(*([] if kind == "model" else [kind]), *(["sees the round before"] * step.sees_previous)),
+        remark="" if state is None else _remark(step, state, now),
+        inside="" if state is None else inside_words(state.inner),
     )
 
 
@@ -66,9 +72,48 @@ def _as_planned(reused: bool | None) -> tuple[CardStatus, str]:
 def _as_run(state: StepState, now: float) -> tuple[CardStatus, str]:
     if state.reused:
         return state.status, "reused"
+    wait = asked_again_in(state, now)
+    if wait is not None:
+        return "retrying", f"again in {wait:.1f} s"
     if state.status == "running" and state.started_at is not None:
-        return state.status, f"{max(0.0, now - state.started_at):.1f} s"
+        return phase(state, now), f"{max(0.0, now - state.started_at):.1f} s"
     return state.status, "" if state.seconds is None else duration(state.seconds)
+
+
+def phase(state: StepState, now: float) -> CardStatus:
+    """A step's status, with what a running one does that has not begun to answer."""
+    if state.status != "running" or state.text:
+        return state.status
+    if state.reasoning:
+        return "thinking"
+    return "running" if asked_again_in(state, now) is None else "retrying"
+
+
+def asked_again_in(state: StepState, now: float) -> float | None:
+    """Seconds until a worker that gave nothing is asked again; None where that is not waited for."""
+    if state.status != "running" or not state.retries or state.text or state.reasoning:
+        return None
+    last = state.retries[-1]
+    left = last.at + last.seconds - now
+    return left if left > 0 else None
+
+
+def _remark(step: Step, state: StepState, now: float) -> str:
+    """What must be said of the answer, or why there is none yet."""
+    if asked_again_in(state, now) is not None:
+        return state.retries[-1].message
+    stood_in = [f"in place of {step.worker}"] if who_answers(step.worker, state) != step.worker else []
+    return " · ".join([*stood_in, *cut_off(state)])
+
+
+def inside_words(rounds: Sequence[RunState]) -> str:
+    """What a step done by a workflow of its own has inside; "" for others."""
+    workflows = [inner.workflow for inner in rounds if inner.workflow is not None]
+    if len(workflows) > 1:
+        return f"{counted(len(workflows), 'round')} inside"
+    if workflows:
+        return f"{counted(len(workflows[0]), 'step')} inside"
+    return "a plan inside" if rounds else ""
 
 
 def duration(seconds: float) -> str:

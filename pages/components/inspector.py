@@ -1,34 +1,28 @@
-"""The right side of the workbench: one step's worker, instruction and access, its output, what it saw."""
+"""The right side of the workbench: one step's worker, instruction and access, its work, what it saw."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 import streamlit as st
 
 from conductor.messages import Request
 from conductor.output import Output
-from conductor.run_state import RunState, StepState, StepStatus
+from conductor.run_state import RunState, StepState
 from conductor.workers.protocol import WorkerCard
 from pages.components.editing import Editor
-from pages.components.faces import duration, step_name
-from pages.components.passage import Stretch, Tone, passage
+from pages.components.faces import step_name
+from pages.components.inner_view import inside_button
+from pages.components.inside import with_kept_inside
+from pages.components.passage import passage
+from pages.components.request_view import hidden_from, request_view
 from pages.components.session_view import SessionView
 from pages.components.state import TabState, plain
+from pages.components.step_result import on_the_way, silence, status_badge, step_output
 from storage.workbench import Workbench
 
-_STATUS: dict[StepStatus, tuple[str, str]] = {
-    "waiting": (":material/schedule:", "gray"),
-    "running": (":material/progress_activity:", "blue"),
-    "finished": (":material/check_circle:", "green"),
-    "empty": (":material/radio_button_unchecked:", "orange"),
-    "failed": (":material/error:", "red"),
-    "blocked": (":material/block:", "orange"),
-    "cancelled": (":material/stop_circle:", "orange"),
-    "interrupted": (":material/power_off:", "orange"),
-}
-
-_WORDS: dict[StepStatus, str] = {"waiting": "not run", "cancelled": "stopped"}
+_PREVIOUS = -1
+"""Stands for the round before among the steps that a step may see."""
 
 
 def inspector(bench: Workbench, tab: TabState, view: SessionView) -> None:
@@ -41,30 +35,32 @@ def inspector(bench: Workbench, tab: TabState, view: SessionView) -> None:
             st.caption("Select a step in the graph to see what it does, what it may read and what it said.")
             return
         editor = Editor(bench=bench, tab=tab, session=view.session.id, head=head)
-        state = _state_of(view, selected)
+        state = _state_of(bench, view, selected)
         with st.container(horizontal=True, vertical_alignment="center"):
             st.subheader(plain(step_name(head.workflow, selected), limit=80), anchor=False)
             if state is not None:
-                _badge(state)
+                status_badge(state)
         tab.show_notice("edit")
         _fields(editor, selected, cards=bench.pool.cards, locked=view.live)
         _step_buttons(editor, selected, locked=view.live)
-        if state is not None and state.request is not None:
-            _saw(editor, selected, state.request)
+        if state is not None:
+            _work(editor, tab, selected, state)
         _output(view, selected, state)
 
 
-def _state_of(view: SessionView, step: int) -> StepState | None:
+def _state_of(bench: Workbench, view: SessionView, step: int) -> StepState | None:
     """The step's state in the run shown; after an edit that of its kept output, None where it will run."""
     state = view.state
     if state is not None and view.as_run:
-        return state.steps[step]
+        run = with_kept_inside(bench, state)
+        return run.steps[step] if run is not None else None
     output = view.radius.known.get(step) if view.radius is not None else None
     if output is None:
         return None
     return StepState(
         status="empty" if output.empty else "finished",
         text=output.text,
+        reasoning=output.reasoning,
         output=output,
         reused=True,
         worker_kind=output.worker_kind,
@@ -79,11 +75,6 @@ def _request_of(state: RunState | None, output: Output) -> Request | None:
     return next((step.request for step in steps if step.output == output), None)
 
 
-def _badge(state: StepState) -> None:
-    icon, colour = _STATUS[state.status]
-    st.badge("reused" if state.reused else _WORDS.get(state.status, state.status), icon=icon, color=colour)  # type: ignore[arg-type]
-
-
 def _fields(editor: Editor, step: int, *, cards: dict[str, WorkerCard], locked: bool) -> None:
     own = editor.workflow.steps[step]
     names = list(cards) if own.worker in cards else [own.worker, *cards]
@@ -93,46 +84,88 @@ def _fields(editor: Editor, step: int, *, cards: dict[str, WorkerCard], locked: 
         card = cards.get(worker)
         return f"{worker} (not in the pool)" if card is None else f"{worker} · {card.kind}"
 
-    _mirrored(f"worker-{place}", own.worker)
     st.selectbox(
         "Worker",
         names,
+        index=0 if _mirrored(editor.tab, f"worker-{place}", own.worker) else names.index(own.worker),
         key=f"worker-{place}",
         format_func=named,
         disabled=locked,
         help=plain(cards[own.worker].strengths) if own.worker in cards else None,
         on_change=_committing(editor.tab, f"worker-{place}", lambda value: editor.worker(step, value)),
     )
-    _mirrored(f"instruction-{place}", own.instruction)
+    _served_by(cards.get(own.worker))
     st.text_area(
         "Instruction",
+        "" if _mirrored(editor.tab, f"instruction-{place}", own.instruction) else own.instruction,
         key=f"instruction-{place}",
         height=118,
         disabled=locked,
         on_change=_instructing(editor, step, f"instruction-{place}"),
     )
-    _mirrored(f"access-{place}", list(own.access))
+    _access(editor, step, key=f"access-{place}", locked=locked)
+
+
+def _served_by(card: WorkerCard | None) -> None:
+    """Which model answers for a worker, and where it is served."""
+    if card is None:
+        return
+    if card.nested:
+        st.caption("A Conductor: does the step by a workflow of its own.")
+    elif card.kind != "model":
+        st.caption(f"{card.kind.capitalize()}, no model is called.")
+    else:
+        at = "" if card.endpoint is None else f" at {card.endpoint}"
+        st.caption(plain(f"{card.model}{at}"))
+
+
+def _access(editor: Editor, step: int, *, key: str, locked: bool) -> None:
+    """Which steps a step may see; in a later round also all of the round before, as one entry."""
+    own = editor.workflow.steps[step]
+    later = editor.head.looks_back is not None or own.sees_previous
+    options = [*([_PREVIOUS] if later else []), *range(step)]
+    sees = [*([_PREVIOUS] if own.sees_previous else []), *own.access]
+
+    def named(read: int) -> str:
+        return "The round before" if read == _PREVIOUS else step_name(editor.workflow, read)
+
     st.multiselect(
         "Can see",
-        list(range(step)),
-        key=f"access-{place}",
-        format_func=lambda read: step_name(editor.workflow, read),
-        disabled=locked or step == 0,
-        placeholder="The first step sees only the query" if step == 0 else "Only the query",
-        on_change=_committing(editor.tab, f"access-{place}", lambda value: editor.access(step, value)),
+        options,
+        None if _mirrored(editor.tab, key, sees) else sees,
+        key=key,
+        format_func=named,
+        disabled=locked or not options,
+        placeholder="Only the query" if options else "The first step sees only the query",
+        on_change=_committing(editor.tab, key, lambda value: _see(editor, step, value)),
     )
 
 
-def _mirrored(key: str, value: object) -> None:
-    """Widgets mirror, never own: the revision counts, but a text it refused stays to be mended."""
-    shown = st.session_state.get(key)
-    if shown != value and st.session_state.get("refused") != (key, shown):
-        st.session_state[key] = value
+def _see(editor: Editor, step: int, seen: Collection[int]) -> None:
+    """Let a step see exactly these, in one edit."""
+    reads = [read for read in seen if read != _PREVIOUS]
+    editor.commit(
+        lambda: editor.workflow.with_access(step, reads).with_sight_of_previous(step, _PREVIOUS in seen),
+        f"Step {step + 1}: access",
+    )
+
+
+def _mirrored(tab: TabState, key: str, value: object) -> bool:
+    """Widgets mirror, never own: the revision counts, but a text it refused stays to be mended.
+
+    Whether the widget had to be told. A new one takes `value` as its default, which no later message can
+    overtake before the browser has drawn it.
+    """
+    shown = st.session_state.get(key, value)
+    if shown == value or tab.was_refused(key, shown):
+        return False
+    st.session_state[key] = value
+    return True
 
 
 def _instructing(editor: Editor, step: int, key: str) -> Callable[[], None]:
     def commit(text: str) -> None:
-        st.session_state["refused"] = None if editor.instruction(step, text) else (key, text)
+        editor.tab.note_text(key, text, kept=editor.instruction(step, text))
 
     return _committing(editor.tab, key, commit)
 
@@ -176,37 +209,33 @@ def _step_buttons(editor: Editor, step: int, *, locked: bool) -> None:
         act("Remove", "delete", "Remove the step", lambda: editor.remove(step), disabled=locked or last == 0)
 
 
+def _work(editor: Editor, tab: TabState, step: int, state: StepState) -> None:
+    """What a step has inside, what it saw, and what happened before its answer."""
+    place = f"{editor.session}-{step}"
+    inside_button(tab, editor.session, step, state)
+    if state.request is not None:
+        own = editor.workflow.steps[step]
+        unseen = editor.head.looks_back is not None and not own.sees_previous
+        hidden = [*(["the round before"] if unseen else []), *hidden_from(editor.workflow, step)]
+        request_view(state.request, key=place, hidden=hidden)
+    on_the_way(state, key=place)
+
+
 def _output(view: SessionView, step: int, state: StepState | None) -> None:
     if state is None or (not state.text and state.status in ("waiting", "running")):
-        said = "not run yet." if view.state is None else "will come with the next rerun."
-        waits = {"running": "its worker has been asked; no text yet.", "waiting": "waits for what it reads."}
-        st.caption(f"Output: {waits[state.status] if state is not None and view.live else said}")
+        st.caption(f"Output: {_silence(view, state)}")
         if state is None:
             _earlier_output(view, step)
         return
-    if state.message:
-        st.error(plain(state.message), icon=":material/error:")
-    if state.status == "blocked":
-        names = ", ".join(str(by + 1) for by in state.blocked_by)
-        st.warning(f"Did not run, because it reads step {names}.", icon=":material/block:")
-    if state.status == "empty":
-        st.caption("The worker answered with nothing; nothing is passed on.")
-    if state.text:
-        passage(
-            state.text,
-            key=f"output-{view.session.id}-{step}",
-            label="Output",
-            notes=_output_notes(state),
-            live=state.status == "running",
-            height=280,
-        )
-    st.caption(plain(" · ".join(_facts(state))))
+    worker = view.head.workflow.steps[step].worker if view.head is not None else ""
+    step_output(state, worker=worker, key=f"{view.session.id}-{step}")
 
 
-def _output_notes(state: StepState) -> list[str]:
-    if state.reused:
-        return ["reused"]
-    return ["partial, not passed on"] if state.status in ("failed", "cancelled", "interrupted") else []
+def _silence(view: SessionView, state: StepState | None) -> str:
+    """Why there is no output yet."""
+    if state is None or not view.live:
+        return "not run yet." if view.state is None else "will come with the next rerun."
+    return f"{silence(state)}." if state.status == "running" else "waits for what it reads."
 
 
 def _earlier_output(view: SessionView, step: int) -> None:
@@ -223,46 +252,3 @@ def _earlier_output(view: SessionView, step: int) -> None:
             notes=["of the run before your edits"],
             height=280,
         )
-
-
-def _facts(state: StepState) -> list[str]:
-    facts = []
-    if state.reused and state.output is not None:
-        facts.append(f"made in run {state.output.run[:8]}")
-    if state.seconds is not None:
-        facts.append(duration(state.seconds))
-    if state.output is not None:
-        tokens = state.usage.total
-        facts.append("- tokens" if tokens is None else f"{tokens:,} tokens")
-    if state.worker_kind is not None and state.worker_kind != "model":
-        facts.append(f"{state.worker_kind}, no model is called")
-    return facts
-
-
-_TONES: dict[str, Tone] = {
-    "frame": "quiet",
-    "query": "query",
-    "subtask": "seen",
-    "response": "seen",
-    "instruction": "task",
-}
-
-
-def _saw(editor: Editor, step: int, request: Request) -> None:
-    """The stored request as sent, tinted by where each part came from, and what it could not see."""
-    workflow = editor.workflow
-    with st.expander("What this step saw", icon=":material/visibility:", key=f"saw-{step}"):
-        st.caption("The request exactly as it was sent. Tinted: the query, earlier steps, its own task.")
-        stretches = [
-            Stretch(
-                part.text,
-                _TONES[part.kind],
-                "" if part.step is None else f"Step {part.step + 1}, {part.kind}",
-            )
-            for message in request.messages
-            for part in message.parts
-        ]
-        passage(stretches, key=f"saw-{editor.session}-{step}", label="Request", height=320)
-        hidden = [read for read in range(step) if read not in workflow.steps[step].access]
-        if hidden:
-            st.caption("It could not see: " + ", ".join(plain(step_name(workflow, read)) for read in hidden))

@@ -1,14 +1,20 @@
-"""The plan panel: the Conductor's reasoning, every repair, or the reasons why there is no plan."""
+"""The plan panel: the Conductor's reasoning, every repair, every attempt, or why there is no plan."""
 
 from __future__ import annotations
+
+from collections.abc import Callable, Sequence
 
 import streamlit as st
 
 from conductor.errors import ConductorError
 from conductor.workflow import Step, Workflow
+from pages.components.amounts import counted, dollars, tokens
+from pages.components.completion import marked
+from pages.components.faces import duration
 from pages.components.passage import passage
+from pages.components.session_view import SessionView
 from pages.components.state import TabState, plain
-from storage import Plan, Session
+from storage import Plan
 from storage.workbench import Workbench
 
 
@@ -25,36 +31,56 @@ def plan_panel(plan: Plan) -> None:
                     text or "The Conductor gave no reasoning.",
                     key=f"reasoning-{plan.id}",
                     label="Reasoning",
-                    notes=[plan.planner],
+                    notes=[plan.planner, *plan_facts(plan)],
                     framed=False,
                     copy=False,
                     height=140,
                 )
             with st.popover("As written", type="tertiary", icon=":material/notes:"):
-                passage(report.text, key=f"completion-{plan.id}", label="Completion as written", height=300)
+                _as_written(plan)
         for repair in report.repairs:
             st.caption(f":material/build: {plain(repair.kind)}: {plain(repair.detail)}")
 
 
-def no_workflow(bench: Workbench, tab: TabState, session: Session, plan: Plan | None) -> None:
-    """A session without a workflow: every reason, the raw text, and the ways on."""
-    if plan is None:
-        st.info("No plan yet: planning did not end. Nothing has run.", icon=":material/account_tree:")
-    else:
-        st.error("The Conductor gave no valid plan. Nothing has run.", icon=":material/rule:")
+def plan_facts(plan: Plan) -> list[str]:
+    """What a plan took, as far as it is known."""
+    facts = [] if plan.usage.total is None else [tokens(plan.usage.total)]
+    facts += [] if plan.usage.cost is None else [dollars(plan.usage.cost)]
+    return facts if plan.seconds is None else [*facts, duration(plan.seconds)]
+
+
+# -- attempts ------------------------------------------------------------------------------------
+
+
+def attempts(plans: Sequence[Plan], *, of: Plan | None, shown: Plan | None) -> None:
+    """The attempts at the plan of the round that `of` belongs to, each to be opened; `shown` is elsewhere."""
+    if of is None:
+        return
+    series = 0
+    with st.container(key=f"attempts-of-{of.id}", gap="xsmall"):
+        for plan in plans:
+            if (plan.round, plan.looks_back) != (of.round, of.looks_back):
+                continue
+            series += plan.attempt == 1
+            if shown is None or plan.id != shown.id:
+                _attempt(plan, anew=series > 1)
+
+
+def _attempt(plan: Plan, *, anew: bool) -> None:
+    name = f"Attempt {plan.attempt}{', planned anew' if anew else ''}"
+    label = f"{name}: {_verdict(plan)}"
+    with st.expander(plain(label), icon=":material/history:", key=f"attempt-{plan.id}"):
+        facts = plan_facts(plan)
+        st.caption(plain(" · ".join([plan.planner, *facts])))
         _reasons(plan)
-    with st.container(horizontal=True):
-        st.button(
-            "Ask again",
-            icon=":material/refresh:",
-            type="primary",
-            on_click=_ask_again,
-            args=(bench, tab, session),
-        )
-        st.button(
-            "Start from one step", icon=":material/edit:", on_click=_one_step, args=(bench, tab, session)
-        )
-    tab.show_notice("plan")
+
+
+def _verdict(plan: Plan) -> str:
+    if plan.report is None:
+        return "no plan"
+    if plan.report.return_previous:
+        return "keeps the answer"
+    return "valid" if plan.report.ok else f"not valid, {counted(len(plan.report.problems), 'reason')}"
 
 
 def _reasons(plan: Plan) -> None:
@@ -63,19 +89,114 @@ def _reasons(plan: Plan) -> None:
         return
     for problem in plan.report.problems:
         st.markdown(f"- {plain(problem.message)}")
-    passage(plan.report.text, key=f"rejected-{plan.id}", label="Completion as written", height=320)
+    _as_written(plan)
 
 
-def _ask_again(bench: Workbench, tab: TabState, session: Session) -> None:
-    try:
-        bench.plan(session.id)
-    except ConductorError as error:
-        tab.notify("error", str(error), place="plan")
+def _as_written(plan: Plan) -> None:
+    """The completion letter for letter, with what was read of it, and the thinking kept apart from it."""
+    if plan.report is None:
+        return
+    passage(marked(plan.report), key=f"written-{plan.id}", label="Completion as written", height=320)
+    if plan.report.candidate is not None:
+        repaired = ", and in it what was repaired" if plan.report.repairs else ""
+        st.caption(f"Tinted: the plan that was read{repaired}.")
+    if plan.report.thinking and plan.report.thinking not in plan.report.text:
+        passage(plan.report.thinking, key=f"thinking-{plan.id}", label="Thinking", copy=False, height=160)
 
 
-def _one_step(bench: Workbench, tab: TabState, session: Session) -> None:
+# -- no plan -------------------------------------------------------------------------------------
+
+
+def no_plan(bench: Workbench, tab: TabState, view: SessionView) -> None:
+    """Why there is no plan to act on: every reason, the raw text, and the ways on."""
+    plan = view.no_plan
+    if plan is None and view.head is not None:
+        return
+    with st.container(key="no-plan", gap="small"):
+        if plan is None:
+            st.info("No plan yet: planning did not end. Nothing has run.", icon=":material/account_tree:")
+        elif plan.report is None:
+            st.warning(f"{_of_round(plan)}no plan. {_what_stands(plan)}", icon=":material/rule:")
+            _reasons(plan)
+        else:
+            st.error(f"{_of_round(plan)}no valid plan. {_what_stands(plan)}", icon=":material/rule:")
+            _reasons(plan)
+            if facts := plan_facts(plan):
+                st.caption(plain(" · ".join([f"Attempt {plan.attempt}", *facts])))
+        _ways_on(bench, tab, view, plan)
+        tab.show_notice("plan")
+
+
+def _of_round(plan: Plan) -> str:
+    return "The Conductor gave " if plan.round == 1 else f"Round {plan.round}: the Conductor gave "
+
+
+def _what_stands(plan: Plan) -> str:
+    return "Nothing has run." if plan.looks_back is None else f"The answer of round {plan.round - 1} stands."
+
+
+def _ways_on(bench: Workbench, tab: TabState, view: SessionView, plan: Plan | None) -> None:
+    session = view.session.id
+    rejected = bench.rejected(session) if plan is not None and plan.report is not None else ()
+    limit = view.settings.attempts
+    spent = len(rejected) >= limit
+    again = plan is not None and plan.looks_back is not None
+    with st.container(horizontal=True, key="no-workflow", gap="small"):
+        if rejected:
+            _button(
+                tab,
+                "Ask again",
+                key="ask-again",
+                icon=":material/refresh:",
+                do=lambda: bench.ask_again(session),
+                primary=not spent,
+                disabled=spent,
+                tip="Sends the reasons back to the Conductor",
+            )
+        _button(
+            tab,
+            "Plan anew",
+            key="plan-anew",
+            icon=":material/account_tree:",
+            do=lambda: bench.begin_round(session) if again else bench.begin_plan(session),
+            primary=spent or not rejected,
+            tip="Asks from the beginning, without the reasons",
+        )
+        if view.head is None:
+            _button(
+                tab,
+                "Start from one step",
+                key="one-step",
+                icon=":material/edit:",
+                do=lambda: _one_step(bench, session),
+                tip="A workflow of one step, to be edited by hand",
+            )
+    if spent:
+        others = "plan anew, or start from one step" if view.head is None else "or plan anew"
+        st.caption(f"The Conductor was asked {len(rejected)} of {limit} times; change the query, {others}.")
+
+
+def _button(
+    tab: TabState,
+    name: str,
+    *,
+    key: str,
+    icon: str,
+    do: Callable[[], object],
+    tip: str,
+    primary: bool = False,
+    disabled: bool = False,
+) -> None:
+    def clicked() -> None:
+        try:
+            do()
+        except ConductorError as error:
+            tab.notify("error", str(error), place="plan")
+
+    kind = "primary" if primary else "secondary"
+    st.button(name, key=key, icon=icon, type=kind, help=tip, disabled=disabled, on_click=clicked)
+
+
+def _one_step(bench: Workbench, session: str) -> None:
     step = Step(instruction="Answer the question.", worker=bench.pool.names[0])
-    try:
-        bench.edit(session.id, Workflow.of([step]), note="Started by hand")
-    except ConductorError as error:
-        tab.notify("error", str(error), place="plan")
+    bench.edit(session, Workflow.of([step]), note="Started by hand")

@@ -7,19 +7,28 @@ import time
 import streamlit as st
 
 from conductor.drawing import draw
-from conductor.layout import graph_height, layout
+from conductor.errors import ConductorError
+from conductor.events import BudgetExceeded
+from conductor.layout import layouts
+from conductor.modes import MAX_ROUNDS
 from conductor.run_state import RunState
 from conductor.workflow import Workflow
+from pages.components.amounts import counted, dollars, tokens
 from pages.components.editing import Editor
 from pages.components.faces import duration, faces, step_name
 from pages.components.graph import workflow_graph
+from pages.components.inside import Inside, with_kept_inside
 from pages.components.passage import passage
+from pages.components.plan_panel import plan_facts
 from pages.components.session_view import SessionView
+from pages.components.settings import open_settings
+from pages.components.spent import spent
+from pages.components.stand_ins import answer_stand_in, stand_in
 from pages.components.state import TabState, plain
+from pages.components.statuses import STATE_ICONS
+from pages.components.step_result import silence
+from storage import Plan
 from storage.workbench import Workbench
-
-_WIDTH_HINT = 900
-"""About how wide the centre is, in pixels; the browser fits the picture to the true width."""
 
 
 def graph(bench: Workbench, tab: TabState, view: SessionView) -> None:
@@ -36,23 +45,31 @@ def graph(bench: Workbench, tab: TabState, view: SessionView) -> None:
 
     def edited() -> None:
         asked = st.session_state[key].edit
-        if asked and not view.live:
+        if asked and not view.locked:
             editor.from_graph(asked)
         tab.ask_redraw()
 
-    drawn = layout(workflow, direction=tab.direction)
-    shown = faces(workflow, run=view.state, radius=view.radius, cards=bench.pool.cards, now=time.time())
+    def opened() -> None:
+        inside.asked(st.session_state[key].inside, above=())
+        tab.ask_redraw()
+
+    inside = Inside(view.session.id)
+    state = with_kept_inside(bench, view.state)
+    pictures = layouts(workflow, direction=tab.direction)
+    shown = faces(workflow, run=state, radius=view.radius, cards=bench.pool.cards, now=time.time())
     workflow_graph(
-        draw(workflow, shown, drawn),
+        draw(workflow, shown, pictures),
+        pictures,
         key=key,
         direction=tab.direction,
         selected=tab.selected,
         selection_revision=tab.selection_revision,
-        locked=view.live,
-        height=graph_height(drawn, _WIDTH_HINT),
+        locked=view.locked,
         inspector="inspector",
+        opened=inside.way[0].step if inside.way else None,
         on_select=selected,
         on_edit=edited,
+        on_inside=opened,
     )
 
 
@@ -65,9 +82,22 @@ def progress(state: RunState) -> None:
     parts = [f"{done} of {len(state.steps)} steps"]
     if seconds is not None:
         parts.append(duration(max(0.0, seconds)))
-    tokens = state.usage.total
-    parts.append("- tokens" if tokens is None else f"{tokens:,} tokens")
+    parts.append(tokens(state.usage.total))
+    if state.usage.cost:
+        parts.append(dollars(state.usage.cost))
     st.progress(done / max(1, len(state.steps)), text=" · ".join(parts))
+
+
+def budget_meter(state: RunState) -> None:
+    """How much of each limit the run uses, in thin bars."""
+    limits = spent(state, now=time.time())
+    if not limits:
+        return
+    with st.container(horizontal=True, gap="medium", key="budget-meter"):
+        for limit in limits:
+            st.progress(limit.share, text=plain(limit.words))
+    if state.used_before.calls:
+        st.caption("Planning and rounds that led to this run by themselves are counted in.")
 
 
 def streaming(view: SessionView) -> None:
@@ -77,11 +107,12 @@ def streaming(view: SessionView) -> None:
         return
     for at, step in enumerate(state.steps):
         if step.status == "running":
+            worker = state.workflow.steps[at].worker
             passage(
-                step.text or "Waiting for the first words…",
+                step.text or f"{silence(step).capitalize()}…",
                 key=f"stream-{state.run}-{at}",
                 label=step_name(state.workflow, at),
-                notes=[state.workflow.steps[at].worker, *_said_of_pool(view)],
+                notes=[stand_in(worker, step) or worker, *_said_of_pool(view)],
                 copy=False,
                 live=True,
                 height=130,
@@ -93,8 +124,8 @@ def _said_of_pool(view: SessionView) -> list[str]:
     return [view.run.pool_label] if view.run is not None and view.run.pool_label else []
 
 
-def outcome(view: SessionView) -> None:
-    """The end of a run: the answer, or what failed, what was kept and what to do."""
+def outcome(bench: Workbench, tab: TabState, view: SessionView) -> None:
+    """The end of a run: the answer, or what failed, what was kept and what to do; then another round."""
     state = view.state
     if state is None or state.live or state.workflow is None:
         return
@@ -105,16 +136,64 @@ def outcome(view: SessionView) -> None:
             icon=":material/save:",
         )
     _what_happened(state, state.workflow, when="" if view.as_run else "Before your edits: ")
-    if state.answer is None:
-        return
-    notes = [*([] if view.as_run else ["of the run before your edits"]), *_said_of_pool(view)]
-    passage(state.answer, key=f"answer-{state.run}", label="Answer", notes=notes)
-    if state.warning:
-        st.caption(plain(state.warning))
+    if state.answer is not None:
+        notes = [*([] if view.as_run else ["of the run before your edits"]), *answer_stand_in(state)]
+        passage(state.answer, key=f"answer-{state.run}", label="Answer", notes=[*notes, *_said_of_pool(view)])
+        if state.warning:
+            st.caption(plain(state.warning))
+    if view.kept_answer is not None:
+        _kept(view.kept_answer)
+    if state.status == "finished":
+        _another_round(bench, tab, view, state)
+
+
+def _kept(plan: Plan) -> None:
+    """That the Conductor looked at the answer and leaves it as it is, with its own reason."""
+    reason = plan.report.reasoning if plan.report is not None else ""
+    passage(
+        reason or "The Conductor gave no reason.",
+        key=f"kept-{plan.id}",
+        label=f"Round {plan.round}: the Conductor keeps the answer",
+        notes=[plan.planner, *plan_facts(plan)],
+        copy=False,
+        height=140,
+    )
+
+
+def _another_round(bench: Workbench, tab: TabState, view: SessionView, state: RunState) -> None:
+    def clicked() -> None:
+        try:
+            bench.begin_round(view.session.id)
+        except ConductorError as error:
+            tab.notify("error", str(error), place="round")
+
+    why = _no_further_round(view, state)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.button(
+            "Another round",
+            key="another-round",
+            icon=":material/layers:",
+            help="The Conductor looks at the answer and plans once more, or keeps it as it is",
+            disabled=why is not None,
+            on_click=clicked,
+        )
+        if why is not None:
+            st.caption(why)
+    tab.show_notice("round")
+
+
+def _no_further_round(view: SessionView, state: RunState) -> str | None:
+    if view.locked:
+        return "Something goes on in this session; wait for it, or stop it."
+    if state.round >= MAX_ROUNDS:
+        return f"This was round {state.round}; a query has at most {MAX_ROUNDS} rounds."
+    if not view.as_run or not view.newest:
+        return "Run the workflow as it is now first."
+    return None
 
 
 def _what_happened(state: RunState, workflow: Workflow, *, when: str) -> None:
-    kept = _count(sum(step.output is not None for step in state.steps), "finished output")
+    kept = counted(sum(step.output is not None for step in state.steps), "finished output")
     for at, step in enumerate(state.steps):
         if step.status == "failed":
             st.error(
@@ -122,6 +201,8 @@ def _what_happened(state: RunState, workflow: Workflow, *, when: str) -> None:
                 f"{kept} kept; a rerun calls only what failed and what reads it.",
                 icon=":material/error:",
             )
+    if state.crossing is not None:
+        _over_budget(state.crossing, kept=kept, when=when)
     match state.status:
         case "finished":
             st.caption(when + " · ".join(_sums(state)))
@@ -136,17 +217,24 @@ def _what_happened(state: RunState, workflow: Workflow, *, when: str) -> None:
 
 
 def _sums(state: RunState) -> list[str]:
-    """How many steps did what, and how long the run took."""
+    """How many steps did what, and what the run took: calls, tokens, cost, time."""
     counts = {
         "ran": sum(step.output is not None and not step.reused for step in state.steps),
         "reused": sum(step.reused for step in state.steps),
         "failed": sum(step.status == "failed" for step in state.steps),
         "blocked": sum(step.status == "blocked" for step in state.steps),
     }
-    said = [f"{_count(counts.pop('ran'), 'step')} ran"]
+    said = [f"{counted(counts.pop('ran'), 'step')} ran"]
     said += [f"{count} {what}" for what, count in counts.items() if count]
+    said += [counted(state.calls, "call"), tokens(state.usage.total), f"cost {dollars(state.usage.cost)}"]
     return said if state.seconds is None else [*said, duration(state.seconds)]
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+def _over_budget(crossing: BudgetExceeded, *, kept: str, when: str) -> None:
+    """Which limit it was, what was kept, and the way to raise it."""
+    st.warning(
+        f"{when}Stopped at the budget: {plain(crossing.words)} used. {kept} kept; a rerun counts anew and "
+        "goes on from there.",
+        icon=STATE_ICONS["over_budget"],
+    )
+    st.button("Raise the limit", key="raise-limit", icon=":material/tune:", on_click=open_settings)

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
+import time
+
 import streamlit as st
 
 from conductor.errors import ConductorError
+from conductor.modes import Settings
+from pages.components.settings import settings_of, settings_popover, settings_summary
 from pages.components.state import TabState, plain
-from storage import SessionState
+from pages.components.statuses import STATE_ICONS, state_word
 from storage.workbench import Workbench
 
-STATE_ICONS: dict[SessionState, str] = {
-    "new": ":material/edit_note:",
-    "planned": ":material/account_tree:",
-    "rejected": ":material/rule:",
-    "running": ":material/progress_activity:",
-    "finished": ":material/check_circle:",
-    "failed": ":material/error:",
-    "cancelled": ":material/stop_circle:",
-    "interrupted": ":material/power_off:",
-}
-"""An icon for each state of a session; shown with the state's word."""
-
 _RECENT = 8
+
+_QUICK_SECONDS = 0.2
+"""A plan that is there this soon is shown at once, not after a glimpse of the planning."""
 
 
 def sidebar(bench: Workbench, tab: TabState) -> None:
@@ -30,6 +25,8 @@ def sidebar(bench: Workbench, tab: TabState) -> None:
         st.text_area(
             "Query", key="query", height=120, placeholder="Ask something that takes more than one step"
         )
+        settings_popover(bench, tab)
+        settings_summary(bench, tab)
         tab.show_notice("query")
         st.button(
             "Plan workflow",
@@ -57,7 +54,7 @@ def sidebar(bench: Workbench, tab: TabState) -> None:
                     "New",
                     key="new",
                     icon=":material/add:",
-                    help="Start with an empty query",
+                    help="Start with an empty query" if tab.draft is None else "Back to the query you typed",
                     on_click=tab.open,
                     args=(None,),
                 )
@@ -66,17 +63,31 @@ def sidebar(bench: Workbench, tab: TabState) -> None:
 
 
 def plan_query(bench: Workbench, tab: TabState, *, query: str | None = None, run: bool = False) -> None:
-    """Plan the query in a new session and open it; run it too when `run`. Errors stand at the query."""
+    """Begin to plan the query in a new session and open it; `run` it too. Errors stand at the query."""
     if query is not None:
+        tab.keep_draft()
         st.session_state["query"] = query
     try:
-        session = bench.ask(st.session_state.get("query") or "")
+        session = bench.ask(st.session_state.get("query") or "", settings=_chosen(bench, tab))
+        tab.note_asked()
         tab.open(session.id)
-        plan = bench.plan(session.id)
-        if run and plan.report is not None and plan.report.ok:
-            bench.start(session.id)
+        bench.begin_plan(session.id, then_run=run)
     except ConductorError as error:
         tab.notify("error", str(error), place="query")
+    else:
+        _wait_a_moment(bench, session.id)
+
+
+def _chosen(bench: Workbench, tab: TabState) -> Settings | None:
+    """The settings for a new session, None where nothing is chosen."""
+    settings = settings_of(bench, tab)
+    return None if settings == Settings() else settings
+
+
+def _wait_a_moment(bench: Workbench, session: str) -> None:
+    until = time.monotonic() + _QUICK_SECONDS
+    while bench.conducting.busy(session) and time.monotonic() < until:
+        time.sleep(0.01)
 
 
 def _importer(bench: Workbench, tab: TabState) -> None:
@@ -100,8 +111,11 @@ def _import(bench: Workbench, tab: TabState, key: str) -> None:
     upload = st.session_state.get(key)
     if upload is None:
         return
+    settings = _chosen(bench, tab)
     try:
         session = bench.import_plan(upload.getvalue(), fallback=st.session_state.get("query"))
+        if settings is not None:
+            bench.store.set_settings(session.id, settings)
     except ConductorError as error:
         tab.notify("error", f"{upload.name} was not imported: {error}", place="import")
     else:
@@ -124,7 +138,7 @@ def _recent(bench: Workbench, tab: TabState) -> None:
                 type="secondary" if session.id == tab.session else "tertiary",
                 width="stretch",
                 wrap=False,
-                help=f"{session.state}: {plain(session.query, limit=200)}",
+                help=f"{state_word(session.state)}: {plain(session.query, limit=200)}",
                 on_click=tab.open,
                 args=(session.id,),
             )

@@ -12,6 +12,8 @@ from typing import Literal, cast
 import streamlit as st
 
 from conductor.layout import Direction
+from conductor.modes import Settings
+from pages.components.download import Download
 
 NoticeKind = Literal["error", "info"]
 
@@ -60,13 +62,50 @@ class TabState:
         self._enter(session)
 
     def _enter(self, session: str | None) -> None:
+        self.keep_draft()
         st.session_state["session"] = session
         self.select(None)
-        st.session_state.pop("query", None)
+        for name in ("query", "typed", "asked", "download", "export_asked"):
+            st.session_state.pop(name, None)
+        if session is None:
+            st.session_state["typed"] = st.session_state.pop("draft", "")
+
+    # -- the query box -------------------------------------------------------------------------------
 
     def show_query(self, query: str) -> None:
-        """Fill the query box, unless somebody has typed there since the session was opened."""
-        st.session_state.setdefault("query", query)
+        """Fill the box, unless somebody has typed there since the session was opened.
+
+        A widget forgets its text while another page is shown; what was typed is remembered beside it.
+        """
+        box = st.session_state.setdefault("query", st.session_state.get("typed", query))
+        st.session_state["typed"] = box
+        st.session_state["asked"] = query
+
+    def note_asked(self) -> None:
+        """What is typed has been asked: it is a session's query now, no draft."""
+        st.session_state["asked"] = st.session_state.get("query", "")
+
+    def keep_draft(self) -> None:
+        """Keep what was typed and never asked, before another query takes its place."""
+        typed = st.session_state.get("query", st.session_state.get("typed", ""))
+        if typed.strip() and typed != st.session_state.get("asked", ""):
+            st.session_state["draft"] = typed
+
+    @property
+    def draft(self) -> str | None:
+        """A query that was typed and left for a session; it comes back with a new one."""
+        return cast("str | None", st.session_state.get("draft"))
+
+    @property
+    def settings(self) -> Settings:
+        """What is chosen for the next session."""
+        return cast("Settings", st.session_state.get("next-settings", Settings()))
+
+    @settings.setter
+    def settings(self, settings: Settings) -> None:
+        st.session_state["next-settings"] = settings
+
+    # -- the graph and its edits ---------------------------------------------------------------------
 
     @property
     def selected(self) -> int | None:
@@ -101,9 +140,47 @@ class TabState:
         """Remember an edit, for another widget of the same drawing that edits, too."""
         st.session_state["last_edit"] = Edit(drawn=drawn, made=made, renumbered=renumbered)
 
+    def note_text(self, key: str, text: str, *, kept: bool) -> None:
+        """Remember a text that was refused, which its field `key` goes on showing."""
+        st.session_state["refused"] = None if kept else (key, text)
+
+    def was_refused(self, key: str, text: object) -> bool:
+        """Whether the field `key` shows what was refused there."""
+        return bool(st.session_state.get("refused") == (key, text))
+
+    @property
+    def text_refused(self) -> bool:
+        """Whether a field on the page shows a text that is not in the workflow."""
+        key, text = st.session_state.get("refused") or (None, None)
+        return key is not None and st.session_state.get(key) == text
+
+    @property
+    def download(self) -> Download | None:
+        """The file last given out in this session."""
+        return cast("Download | None", st.session_state.get("download"))
+
+    @download.setter
+    def download(self, file: Download) -> None:
+        st.session_state["download"] = file
+
+    # -- what the next run of the page does ------------------------------------------------------------
+
     def ask_redraw(self) -> None:
         """Have the whole page drawn after this fragment; a rerun in a callback would drop other callbacks."""
         st.session_state["redraw"] = True
+
+    def ask_export(self) -> None:
+        """Have the workflow given out when the page is drawn, which is after all callbacks.
+
+        Text that the same click took the focus from may have come along in one message, and then only the
+        text's fragment is run.
+        """
+        st.session_state["export_asked"] = True
+        self.ask_redraw()
+
+    def export_asked(self) -> bool:
+        """Whether the workflow is to be given out; true once."""
+        return bool(st.session_state.pop("export_asked", False))
 
     def redraw_if_asked(self) -> None:
         """Called at the beginning of a fragment."""

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+from uuid import uuid4
 
 import streamlit as st
 
 from conductor.errors import ConductorError
 from conductor.layout import Direction
 from pages.components import editing
+from pages.components.download import Download, download
 from pages.components.session_view import SessionView, radius_sentence
 from pages.components.state import TabState, plain
+from pages.components.statuses import state_word
 from storage.workbench import Workbench
 
 _DIRECTIONS: dict[Direction, str] = {"down": "Down", "right": "Right"}
@@ -30,8 +33,13 @@ def toolbar(bench: Workbench, tab: TabState, view: SessionView) -> None:
     ):
         _history(bench, tab, view)
         _direction(tab)
-        _menu(bench, tab, view)
+        st.button("Export JSON", key="export", icon=":material/download:", on_click=tab.ask_export)
+        _anew_button(bench, tab, view)
         _run_button(bench, tab, view)
+    if tab.export_asked():
+        _export(bench, tab, view)
+    if tab.download is not None:
+        download(tab.download)
     tab.show_notice("run")
     if tab.selected is None:
         tab.show_notice("edit")
@@ -45,10 +53,14 @@ def _summary(view: SessionView) -> str:
     parts = [view.head.workflow.topology]
     if view.head.origin != "conductor":
         parts.append("edited" if view.head.origin == "human" else "imported")
+    if view.state is not None and view.as_run and view.state.round > 1:
+        parts.append(f"round {view.state.round}")
     if view.live:
         parts.append("running")
+    elif view.planning is not None:
+        parts.append("planning")
     elif view.as_run and view.state is not None:
-        parts.append("stopped" if view.state.status == "cancelled" else view.state.status)
+        parts.append(state_word(view.state.status))
     elif view.radius is not None:
         parts.append(radius_sentence(view.radius, len(view.head.workflow)))
     return plain(" · ".join(parts))
@@ -70,7 +82,7 @@ def _history(bench: Workbench, tab: TabState, view: SessionView) -> None:
             key=name.lower(),
             icon=f":material/{name.lower()}:",
             help=tip,
-            disabled=view.live or target is None,
+            disabled=view.locked or target is None,
             on_click=act,
             args=(bench, tab, view.session.id),
         )
@@ -92,23 +104,29 @@ def _direction(tab: TabState) -> None:
     )
 
 
-def _menu(bench: Workbench, tab: TabState, view: SessionView) -> None:
-    st.download_button(
-        "Export JSON",
-        key="export",
-        data=lambda: bench.export(view.session.id),
-        file_name=f"{_file_name(view.session.title)}.json",
-        mime="application/json",
-        icon=":material/download:",
-        on_click="ignore",
-    )
+def _export(bench: Workbench, tab: TabState, view: SessionView) -> None:
+    """Give the workflow out, here rather than in a callback: by now all edits of the click are kept."""
+    if tab.text_refused:
+        said = "Not exported: the text in the inspector was refused; mend it first."
+        tab.notify("error", said, place="run")
+        return
+    try:
+        text = bench.export(view.session.id)
+    except ConductorError as error:
+        tab.notify("error", str(error), place="run")
+        return
+    name = f"{_file_name(view.session.title)}.json"
+    tab.download = Download(id=uuid4().hex, name=name, mime="application/json", text=text)
+
+
+def _anew_button(bench: Workbench, tab: TabState, view: SessionView) -> None:
     if view.state is not None:
         st.button(
             "Run anew",
             key="run-anew",
             icon=":material/restart_alt:",
             help="Run every step anew, reusing nothing",
-            disabled=view.live or view.problem is not None,
+            disabled=view.locked or view.problem is not None,
             on_click=_start,
             args=(bench, tab, view.session.id),
             kwargs={"anew": True},
@@ -120,15 +138,16 @@ def _file_name(title: str) -> str:
 
 
 def _run_button(bench: Workbench, tab: TabState, view: SessionView) -> None:
-    if view.live and view.run is not None:
+    if view.locked:
+        here = view.busy or view.stoppable
         st.button(
             "Stop",
             key="stop",
             icon=":material/stop:",
-            disabled=not view.stoppable,
-            help=None if view.stoppable else "Another process runs this; stop it there.",
-            on_click=bench.background.cancel,
-            args=(view.run.id,),
+            disabled=not here,
+            help=None if here else "Another process runs this; stop it there.",
+            on_click=bench.stop,
+            args=(view.session.id,),
         )
         return
     st.button(
@@ -144,7 +163,7 @@ def _run_button(bench: Workbench, tab: TabState, view: SessionView) -> None:
 
 def _start(bench: Workbench, tab: TabState, session: str, *, anew: bool = False) -> None:
     try:
-        if not SessionView.load(bench, session).live:  # else somebody was quicker: the page shows that run
+        if not SessionView.load(bench, session).locked:  # else somebody was quicker: the page shows that run
             bench.start(session, anew=anew)
     except ConductorError as error:
         tab.notify("error", str(error), place="run")

@@ -8,11 +8,13 @@ from __future__ import annotations
 import os
 import re
 import socket
+import sqlite3
 import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from conductor.events import StepStarted
@@ -88,6 +90,14 @@ class AppServer:
     def store(self) -> SessionStore:
         """The server's store, opened by this process too."""
         return SessionStore.open(self.database)
+
+    @contextmanager
+    def store_locked(self) -> Iterator[None]:
+        """Have nobody write to the store meanwhile; whoever wants to, waits."""
+        with closing(sqlite3.connect(self.database.removeprefix("sqlite:///"))) as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            yield
+            connection.rollback()
 
     def plant(self, *steps: Step, query: str = "What is 17 * 23?") -> str:
         """A new session with a workflow of these steps; its id."""

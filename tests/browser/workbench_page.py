@@ -11,6 +11,22 @@ from typing import Any
 
 from playwright.sync_api import FilePayload, Locator, Page, expect
 
+WRITTEN = """root => {
+  const pen = CanvasRenderingContext2D.prototype, { fillText } = pen, { cards } = root.__fg;
+  const written = cards.map(() => []);
+  pen.fillText = function (text, x, y) {
+    const size = parseFloat(this.font.match(/([\\d.]+)px/)[1]) * this.getTransform().a / devicePixelRatio;
+    const on = cards.find(({ left, top, width, height }) =>
+      x >= left && x <= left + width && y >= top && y <= top + height);
+    if (text) written[on.step].push([text, size]);
+    fillText.call(this, text, x, y);
+  };
+  root.__fg.view.network.redraw();
+  pen.fillText = fillText;
+  return written;
+}"""
+"""What is written on each card's canvas, and how high its letters are on the screen."""
+
 
 class Graph:
     """One graph on a page, reached through its test hook."""
@@ -44,6 +60,14 @@ class Graph:
         self.start_drag(read)
         self.page.mouse.move(*self.center(reader), steps=4)
         self.page.mouse.up()
+
+    def written(self) -> list[str]:
+        """What each card says on the canvas, its lines joined."""
+        return [" ".join(text for text, _ in card) for card in self.root.evaluate(WRITTEN)]
+
+    def smallest_letters(self) -> float:
+        """Their font size in pixels on the screen."""
+        return min(size for card in self.root.evaluate(WRITTEN) for _, size in card)
 
     def edges(self) -> list[str]:
         return self.ask("edges.map(edge => edge.id).sort()")

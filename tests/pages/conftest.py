@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 import streamlit as st
+from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 from conductor.planner.offline import OfflineConductor
@@ -23,10 +26,19 @@ ROOT = Path(__file__).parents[2]
 App = Callable[..., AppTest]
 
 
+@pytest.fixture(scope="session", autouse=True)
+def scanned() -> Iterator[None]:
+    """Streamlit looks through every installed package for each test's app; once is enough."""
+    with pytest.MonkeyPatch.context() as patch:
+        once = cache(manifest_scanner.scan_component_manifests)
+        patch.setattr(manifest_scanner, "scan_component_manifests", once)
+        yield
+
+
 @pytest.fixture
-def url(tmp_path: Path) -> str:
-    """Where the store of this test is."""
-    return f"sqlite:///{tmp_path / 'conductor.db'}"
+def url(tmp_path: Path, empty_store: Path) -> str:
+    """Where the store of this test is, with nothing in it."""
+    return f"sqlite:///{shutil.copyfile(empty_store, tmp_path / 'conductor.db')}"
 
 
 @pytest.fixture

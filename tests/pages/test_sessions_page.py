@@ -76,3 +76,33 @@ def test_long_lists_are_cut_into_pages(app, bench):
     page = app("sessions")
     assert not page.exception
     assert len([key for key in keys(page) if key.startswith("open-")]) == 20
+
+
+def test_the_list_stays_on_its_page_and_goes_to_the_one_before_when_that_is_gone(app, bench, session):
+    for number in range(21):
+        bench.ask(f"Question {number}")
+    page = app("sessions")
+    page.session_state["sessions-page"] = 2
+    page.run()
+    first, second = (key for key in keys(page) if key.startswith("open-"))
+    page.button(key=second.replace("open", "delete")).click().run()
+    assert [key for key in keys(page) if key.startswith("open-")] == [first]
+    page.switch_page("pages/workbench.py").run()
+    page.switch_page("pages/sessions.py").run()
+    assert [key for key in keys(page) if key.startswith("open-")] == [first]
+    page.button(key=first.replace("open", "delete")).click().run()
+    assert not page.exception
+    assert len([key for key in keys(page) if key.startswith("open-")]) == 20
+
+
+def test_the_last_of_three_pages_gives_way_to_the_second_not_to_the_first(app, bench):
+    for number in range(41):
+        bench.ask(f"Question {number:02}")
+    page = app("sessions")
+    page.session_state["sessions-page"] = 3
+    page.run()
+    [last] = [key for key in keys(page) if key.startswith("open-")]
+    page.button(key=last.replace("open", "delete")).click().run()
+    shown = [button.label for button in page.button if button.key.startswith("open-")]
+    assert shown[0] == "Question 20"
+    assert len(shown) == 20

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import sqlite3
-import time
 
 import pytest
 
 from conductor.messages import Usage
+from conductor.plan_file import read_plan
 from conductor.planner.parse import parse
 from conductor.planner.planner import MAX_QUERY
 from conductor.workflow import Step, Workflow
+from pages.components import services
 from pages.components.state import plain
 from storage import SessionStore
 
@@ -19,13 +20,11 @@ def texts(elements):
     return [element.value for element in elements]
 
 
-def wait_for_runs(url, session):
-    """Wait until the newest run is over, whoever runs it."""
-    with SessionStore.open(url) as store:
-        until = time.monotonic() + 20
-        while store.latest_run(session).status == "running":
-            assert time.monotonic() < until
-            time.sleep(0.02)
+def wait_for_run(session):
+    """Wait until the newest run, which the app started in this process, is over and kept."""
+    bench = services.workbench()
+    live = bench.background.live(bench.store.latest_run(session).id)
+    assert live is None or live.done.wait(20)
 
 
 def test_the_empty_workbench_offers_three_examples(app):
@@ -72,17 +71,17 @@ def test_a_query_that_cannot_be_planned_is_refused_and_kept(app, url, query, sai
 
 def test_plan_and_run_ends_with_an_answer_and_offers_a_rerun(app, url):
     page = app()
-    page.text_area(key="query").set_value("What is 17 * 23?")
+    page.text_area(key="query").set_value("Compare the capitals of France and Germany")
     page.button(key="plan-and-run").click().run()
     session = page.query_params["session"]
-    wait_for_runs(url, session)
+    wait_for_run(session)
     page.run()
     assert not page.exception
     assert page.button(key="run").label == "Rerun"
     assert page.button(key="run-anew")
-    assert any(text.startswith("2 steps ran") for text in texts(page.caption))
+    assert any(text.startswith("3 steps ran") for text in texts(page.caption))
     with SessionStore.open(url) as store:
-        assert "391" in store.latest_run(session).answer
+        assert store.latest_run(session).answer.endswith("Answer: different capital")
 
 
 def test_new_leaves_the_session_and_empties_the_query(app, bench, session):
@@ -176,7 +175,7 @@ def test_a_database_that_cannot_be_used_is_said_on_both_pages_until_it_can(app, 
 
 def test_a_session_whose_planning_never_ended_offers_a_way_on(app, bench):
     page = app(session=bench.ask("Which one?").id)
-    assert [button for button in page.main.button if button.label == "Ask again"]
+    assert [button for button in page.main.button if button.label == "Plan anew"]
 
 
 def test_a_run_that_finished_beside_a_failed_step_names_that_step(app, url, tmp_path, monkeypatch):
@@ -192,7 +191,7 @@ def test_a_run_that_finished_beside_a_failed_step_names_that_step(app, url, tmp_
         steps = Step(instruction="Find it.", worker="ill"), Step(instruction="Answer.", worker="well")
         store.add_revision(session, Workflow.of(steps), origin="human")
     app(session=session).button(key="run").click().run()
-    wait_for_runs(url, session)
+    wait_for_run(session)
     page = app(session=session)
     assert not page.exception
     assert any("1 step ran" in text for text in texts(page.caption))
@@ -241,3 +240,42 @@ def test_an_edit_after_undo_stands_on_what_undo_brought_back(app, bench, session
     page.button(key="undo").click().run()
     page.text_area(key=field).set_value("Typed again.").run()
     assert bench.head(session).workflow.steps[0].instruction == "Typed again."
+
+
+def test_an_export_holds_what_was_typed_when_its_button_was_pressed(app, session):
+    page = app(session=session)
+    page.session_state["selected"] = 0
+    page.run()
+    page.text_area(key=f"instruction-{session}-0").set_value("Typed.")
+    page.button(key="export").click().run()
+    file = page.session_state["download"]
+    assert (file.name, file.mime) == ("which-one.json", "application/json")
+    assert read_plan(file.text).workflow.steps[0].instruction == "Typed."
+
+
+def test_each_press_of_export_gives_a_file_out_once(app, session):
+    page = app(session=session)
+    assert "download" not in page.session_state
+    page.button(key="export").click().run()
+    first = page.session_state["download"]
+    page.run()
+    assert page.session_state["download"] is first
+    page.button(key="export").click().run()
+    assert page.session_state["download"].id != first.id
+    page.button(key="new").click().run()
+    assert "download" not in page.session_state
+
+
+def test_a_refused_text_holds_an_export_back_and_says_so(app, session):
+    page = app(session=session)
+    page.session_state["selected"] = 0
+    page.run()
+    field = f"instruction-{session}-0"
+    page.text_area(key=field).set_value(" ").run()
+    page.button(key="export").click().run()
+    assert "download" not in page.session_state
+    assert any(text.startswith("Not exported") for text in texts(page.error))
+    page.session_state["selected"] = 1
+    page.run()
+    page.button(key="export").click().run()
+    assert read_plan(page.session_state["download"].text).workflow.steps[0].instruction == "Find it."

@@ -1,0 +1,115 @@
+"""Settings as a person chooses them: modes, which workers in which order, a line of what differs. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from conductor.budget import Budget
+from conductor.modes import MODES, Mode, Settings
+from pages.components.amounts import counted
+
+_OF_MODE = ("max_steps", "rounds", "economical")
+"""What a mode decides; workers, attempts and the budget stay as they are chosen."""
+
+MODE_LINES: Mapping[Mode, str] = {
+    "mini": "The quickest: one step, by the cheapest worker that can do it.",
+    "standard": "Up to five steps, one round.",
+    "ultra": "Up to five steps; the Conductor looks at the answer and may plan again, three rounds in all.",
+}
+
+
+def mode_of(settings: Settings) -> Mode | None:
+    """The mode these settings are, None where something was chosen otherwise."""
+    for mode, named in MODES.items():
+        if all(getattr(named, name) == getattr(settings, name) for name in _OF_MODE):
+            return mode
+    return None
+
+
+def with_mode(settings: Settings, mode: Mode) -> Settings:
+    """The settings in that mode."""
+    return settings.model_copy(update={name: getattr(MODES[mode], name) for name in _OF_MODE})
+
+
+def used(settings: Settings, names: Sequence[str]) -> tuple[str, ...]:
+    """The workers that the Conductor may use, in its order; `names` is the pool's."""
+    return tuple(names) if settings.workers is None else settings.workers
+
+
+def roster(settings: Settings, names: Sequence[str]) -> tuple[tuple[str, bool], ...]:
+    """Every worker and whether it is used: in the pool's order, or in the chosen one with the rest behind.
+
+    A used worker that the pool has lost is among them.
+    """
+    mine = used(settings, names)
+    rest = [name for name in names if name not in mine]
+    if [name for name in names if name in mine] == list(mine):
+        return tuple((name, name in mine) for name in names)
+    return tuple([(name, True) for name in mine] + [(name, False) for name in rest])
+
+
+def with_use(settings: Settings, names: Sequence[str], worker: str, *, use: bool) -> Settings:
+    """The settings with a worker used or not; one worker always is."""
+    mine = used(settings, names)
+    in_pool_order = [name for name in names if name in mine] == list(mine)
+    if not use:
+        return _with_workers(settings, names, [name for name in mine if name != worker] or mine)
+    wider = [*mine, worker] if worker not in mine else mine
+    return _with_workers(settings, names, sorted(wider, key=names.index) if in_pool_order else wider)
+
+
+def moved(settings: Settings, names: Sequence[str], worker: str, *, by: int) -> Settings:
+    """The settings with a used worker earlier (`by` -1) or later (1) among those used."""
+    order = list(used(settings, names))
+    if worker not in order:
+        return settings
+    at = order.index(worker)
+    to = min(max(at + by, 0), len(order) - 1)
+    order.insert(to, order.pop(at))
+    return _with_workers(settings, names, order)
+
+
+def _with_workers(settings: Settings, names: Sequence[str], chosen: Sequence[str]) -> Settings:
+    every = tuple(chosen) == tuple(names)
+    return settings.model_copy(update={"workers": None if every else tuple(chosen)})
+
+
+def summary(settings: Settings, names: Sequence[str]) -> str:
+    """What differs from the standard, in one line; "" where nothing does."""
+    parts: list[str] = []
+    mode = mode_of(settings)
+    if mode is None:
+        standard = MODES["standard"]
+        if settings.max_steps != standard.max_steps:
+            parts.append(f"up to {counted(settings.max_steps, 'step')}")
+        if settings.rounds != standard.rounds:
+            parts.append(counted(settings.rounds, "round"))
+        if settings.economical:
+            parts.append("cheapest workers")
+    elif mode != "standard":
+        parts.append(mode)
+    parts += _of_workers(settings, names)
+    if not settings.budget.open:
+        parts.append("budget " + ", ".join(limits(settings.budget)))
+    return " · ".join(parts)
+
+
+def _of_workers(settings: Settings, names: Sequence[str]) -> list[str]:
+    mine = used(settings, names)
+    if set(mine) != set(names):
+        return [f"{len(mine)} of {counted(len(names), 'worker')}"]
+    return [] if mine == tuple(names) else ["workers in your order"]
+
+
+def limits(budget: Budget) -> list[str]:
+    """Each limit of a budget in its unit."""
+    said = []
+    if budget.tokens is not None:
+        said.append(counted(budget.tokens, "token"))
+    if budget.cost is not None:
+        said.append(f"${budget.cost:.2f}" if round(budget.cost, 2) == budget.cost else f"${budget.cost:g}")
+    if budget.seconds is not None:
+        said.append(f"{budget.seconds:g} s")
+    if budget.calls is not None:
+        said.append(counted(budget.calls, "call"))
+    return said

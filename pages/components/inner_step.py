@@ -1,0 +1,49 @@
+"""One step of a nested workflow, read-only: its instruction, its work, what it saw.
+
+Draws; the workflow it stands in is drawn by `inner_view`.
+"""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from conductor.run_state import RunState
+from conductor.workflow import Workflow
+from pages.components.faces import inside_words, step_name
+from pages.components.inside import Inside, Level, Way
+from pages.components.passage import passage
+from pages.components.request_view import hidden_from, request_view
+from pages.components.state import plain
+from pages.components.step_result import on_the_way, silence, status_badge, step_output
+
+
+def inner_step(
+    inner: RunState, workflow: Workflow, selected: int | None, *, key: str, inside: Inside, way: Way
+) -> None:
+    """The work of the step selected in the nested graph."""
+    if selected is None:
+        st.caption("Select a step to see its output, its request, its tokens and its time.")
+        return
+    own, state = workflow.steps[selected], inner.steps[selected]
+    place = f"{key}-{selected}"
+    with st.container(key=f"inside-step-{key}", gap="small"):
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.markdown(f"**{plain(step_name(workflow, selected), limit=80)}**", width="content")
+            status_badge(state)
+        st.caption(f"Worker: {plain(own.worker)}")
+        passage(own.instruction, key=f"inside-task-{place}", label="Instruction", copy=False, height=100)
+        if state.inner:
+            st.button(
+                "Open inside",
+                key=f"inside-open-{place}",
+                icon=":material/unfold_more:",
+                help=inside_words(state.inner),
+                on_click=inside.open,
+                args=((*way, Level(selected)),),
+            )
+        on_the_way(state, key=place)
+        if not state.text and not state.done:
+            st.caption(f"Output: {silence(state) if state.status == 'running' else 'none yet'}.")
+        step_output(state, worker=own.worker, key=place)
+        if state.request is not None:
+            request_view(state.request, key=place, hidden=hidden_from(workflow, selected))

@@ -1,0 +1,125 @@
+"""The way into nested workflows: which step of which step is open, and in which of its rounds.
+
+Knows runs and what the tab remembers; draws nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import streamlit as st
+
+from conductor.run_state import RunState, StepState
+from storage.workbench import Workbench
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """An opened step (from 0) and which of its rounds is looked at, the newest where None."""
+
+    step: int
+    round: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An opened step of the run `outer`, and the one of its `rounds` that is looked at."""
+
+    outer: RunState
+    step: int
+    rounds: tuple[RunState, ...]
+    shown: int
+
+    @property
+    def inner(self) -> RunState:
+        """What is looked at."""
+        return self.rounds[self.shown]
+
+
+Way = tuple[Level, ...]
+"""From the outermost opened step to the innermost; () where none is open."""
+
+
+def places(run: RunState, way: Way) -> tuple[Place, ...]:
+    """The places along `way`, as far as there is something: another run may have nothing there."""
+    found: list[Place] = []
+    for level in way:
+        rounds = run.steps[level.step].inner if level.step < len(run.steps) else ()
+        if not rounds:
+            break
+        shown = len(rounds) - 1 if level.round is None else min(level.round, len(rounds) - 1)
+        found.append(Place(outer=run, step=level.step, rounds=rounds, shown=shown))
+        run = rounds[shown]
+    return tuple(found)
+
+
+def with_kept_inside(bench: Workbench, state: RunState | None) -> RunState | None:
+    """`state` with the insides of reused steps, which the runs hold that made their outputs."""
+    if state is None or state.workflow is None:
+        return state
+    cards = bench.pool.cards
+    nested = [step.worker in cards and cards[step.worker].nested for step in state.workflow.steps]
+    steps = (
+        _with_inside(bench, step) if nests and step.reused else step
+        for step, nests in zip(state.steps, nested, strict=True)
+    )
+    return replace(state, steps=tuple(steps)) if any(nested) else state
+
+
+def _with_inside(bench: Workbench, step: StepState) -> StepState:
+    output = step.output
+    if output is None:
+        return step
+    made = bench.state(bench.store.run(output.run))
+    return replace(step, inner=made.steps[output.step].inner)
+
+
+def round_names(rounds: Sequence[RunState]) -> list[str]:
+    """Each by its round, and by its attempt where a round's plan was asked for more than once."""
+    numbers = [inner.round for inner in rounds]
+    return [
+        f"Round {inner.round}, attempt {inner.attempt}"
+        if numbers.count(inner.round) > 1
+        else f"Round {inner.round}"
+        for inner in rounds
+    ]
+
+
+class Inside:
+    """What one tab has open of a session's nested workflows."""
+
+    def __init__(self, session: str) -> None:
+        self.session = session
+        self._key = f"inside-{session}"
+
+    @property
+    def way(self) -> Way:
+        """What is open."""
+        return cast("Way", st.session_state.get(self._key, ()))
+
+    @property
+    def reveal(self) -> str | None:
+        """Another one after each opening, for the page to scroll there; None before the first."""
+        count = st.session_state.get(f"{self._key}-opened", 0)
+        return f"{self.session}-{count}" if count else None
+
+    def open(self, way: Way) -> None:
+        """Show what is inside the last step of `way`; () closes."""
+        st.session_state[self._key] = way
+        if way:
+            count = st.session_state.get(f"{self._key}-opened", 0)
+            st.session_state[f"{self._key}-opened"] = count + 1
+
+    def look_at(self, round: int | None) -> None:
+        """Look at another round of what is open."""
+        st.session_state[self._key] = (*self.way[:-1], replace(self.way[-1], round=round))
+
+    def asked(self, wish: Any, *, above: Way) -> None:
+        """Carry out what a graph asks whose steps lie below `above`; it comes from the browser."""
+        match wish:
+            case {"step": int(step), "open": True} if step >= 0:
+                self.open((*above, Level(step)))
+            case {"step": int(), "open": False}:
+                self.open(above)

@@ -1,0 +1,225 @@
+"""Settings beside the query: mode, limits, which workers in which order, and the budget.
+
+They belong to the open session, else to the next one. Knows the workbench and the tab.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+import streamlit as st
+
+from conductor.budget import Budget, Limit
+from conductor.errors import ConductorError
+from conductor.modes import MAX_ROUNDS, MODES, Mode, Settings
+from conductor.workflow import MAX_STEPS
+from pages.components import choices
+from pages.components.state import TabState, plain
+from storage.workbench import Workbench
+
+POPOVER = "settings"
+
+_ROWS_SHOWN = 7
+"""More workers than this scroll."""
+
+_BUDGET: dict[Limit, tuple[str, float | int, float | int, str]] = {
+    "tokens": ("Tokens", 1, 1_000, "%d"),
+    "cost": ("Cost in $", 0.0001, 0.05, "%g"),
+    "seconds": ("Seconds", 1.0, 10.0, "%g"),
+    "calls": ("Calls", 1, 1, "%d"),
+}
+"""Of each limit: its label, the least, the step of its buttons, and how it is written."""
+
+
+def settings_of(bench: Workbench, tab: TabState) -> Settings:
+    """What is chosen: by the open session, else for the next one."""
+    if tab.session is not None:
+        try:
+            return bench.settings(tab.session)
+        except ConductorError:
+            # The page names the trouble with the session; the query box stays usable.
+            return tab.settings
+    return tab.settings
+
+
+def open_settings() -> None:
+    """Have the popover open on the next run of the page."""
+    st.session_state[POPOVER] = True
+
+
+def settings_summary(bench: Workbench, tab: TabState) -> None:
+    """One line of what is not as usual; nothing where all is."""
+    said = choices.summary(settings_of(bench, tab), bench.pool.names)
+    if said:
+        st.caption(plain(said))
+
+
+def settings_popover(bench: Workbench, tab: TabState) -> None:
+    """Draw the button and, while it is open, the settings."""
+    box = st.popover("Settings", icon=":material/tune:", type="tertiary", key=POPOVER, on_change="rerun")
+    if not box.open:
+        return
+    with box, st.container(key="settings-rows", gap=None):
+        chosen = settings_of(bench, tab)
+        _Panel(bench=bench, tab=tab, chosen=chosen).draw()
+
+
+class _Panel:
+    """The open popover; each change is kept at once."""
+
+    def __init__(self, *, bench: Workbench, tab: TabState, chosen: Settings) -> None:
+        self.bench = bench
+        self.tab = tab
+        self.chosen = chosen
+        self.names = bench.pool.names
+        self.place = tab.session or "next"
+
+    def draw(self) -> None:
+        here = "Of this session, from its next plan or run on."
+        st.caption(here if self.tab.session else "Of the next query.")
+        self._mode()
+        with st.container(horizontal=True, gap="small"):
+            self._number("max_steps", "Steps at most", most=MAX_STEPS)
+            self._number("rounds", "Rounds at most", most=MAX_ROUNDS)
+        self._workers()
+        self._budget()
+        self.tab.show_notice("settings")
+
+    def keep(self, change: Callable[[Settings], Settings]) -> None:
+        """Change what is kept by now, which another widget of the same run may have changed as well."""
+        session = self.tab.session
+        settings = change(settings_of(self.bench, self.tab))
+        try:
+            if session is not None:
+                self.bench.store.set_settings(session, settings)
+            else:
+                self.tab.settings = settings
+        except ConductorError as error:
+            self.tab.notify("error", str(error), place="settings")
+
+    def _mode(self) -> None:
+        key = self._own_key("mode")
+        mode = choices.mode_of(self.chosen)
+        _mirrored(key, mode)
+
+        def changed() -> None:
+            picked = st.session_state[key]
+            if picked is not None:
+                self.keep(lambda settings: choices.with_mode(settings, cast("Mode", picked)))
+                _renew("numbers")
+
+        st.segmented_control("Mode", list(MODES), key=key, width="stretch", on_change=changed)
+        st.caption(choices.MODE_LINES[mode] if mode is not None else "Steps and rounds as chosen below.")
+
+    def _number(self, name: str, label: str, *, most: int) -> None:
+        key = f"{name}-{self._own_key('numbers')}"
+        _mirrored(key, getattr(self.chosen, name))
+
+        def changed() -> None:
+            number = int(st.session_state[key])
+            self.keep(lambda settings: settings.model_copy(update={name: number}))
+            _renew("mode")
+
+        st.number_input(label, min_value=1, max_value=most, step=1, key=key, on_change=changed)
+
+    def _own_key(self, group: str) -> str:
+        return f"{group}-{self.place}-{st.session_state.get(f'renewed-{group}', 0)}"
+
+    # -- workers ---------------------------------------------------------------------------------
+
+    def _workers(self) -> None:
+        used = choices.used(self.chosen, self.names)
+        rows = choices.roster(self.chosen, self.names)
+        st.markdown(
+            "Workers the Conductor may use",
+            help="It sees them numbered in this order. Take the tick away to do without one.",
+        )
+        height = 290 if len(rows) > _ROWS_SHOWN else "content"
+        with st.container(height=height, border=False, gap=None, key="settings-workers"):
+            for at, (name, use) in enumerate(rows):
+                self._worker(at, name, use=use, used=used)
+
+    def _worker(self, at: int, name: str, *, use: bool, used: tuple[str, ...]) -> None:
+        key = f"use-{self.place}-{name}"
+        _mirrored(key, use)
+        card = self.bench.pool.cards.get(name)
+        said = "not in the pool" if card is None else card.kind
+        with st.container(
+            horizontal=True, vertical_alignment="center", gap="small", key=f"settings-row-{at}"
+        ):
+            st.checkbox(
+                f"{plain(name, limit=40)} · {said}",
+                key=key,
+                width="stretch",
+                wrap=False,
+                disabled=use and len(used) == 1,
+                help="At least one worker is needed." if use and len(used) == 1 else None,
+                on_change=self._using(key, name),
+            )
+            for word, icon, by in (("Up", "arrow_upward", -1), ("Down", "arrow_downward", 1)):
+                end = used[:1] if by < 0 else used[-1:]
+                st.button(
+                    f"{word}: {plain(name, limit=40)}",
+                    key=f"worker-move-{word.lower()}-{at}",
+                    icon=f":material/{icon}:",
+                    type="tertiary",
+                    disabled=not use or (name,) == end,
+                    on_click=self._moving(name, by),
+                )
+
+    def _using(self, key: str, name: str) -> Callable[[], None]:
+        def changed() -> None:
+            use = st.session_state[key]
+            self.keep(lambda settings: choices.with_use(settings, self.names, name, use=use))
+
+        return changed
+
+    def _moving(self, name: str, by: int) -> Callable[[], None]:
+        return lambda: self.keep(lambda settings: choices.moved(settings, self.names, name, by=by))
+
+    # -- budget ----------------------------------------------------------------------------------
+
+    def _budget(self) -> None:
+        st.markdown("Budget of a run", help="With all rounds and planning that follow from it by themselves.")
+        limits = list(_BUDGET)
+        for pair in (limits[:2], limits[2:]):
+            with st.container(horizontal=True, gap="small"):
+                for limit in pair:
+                    self._limit(limit)
+
+    def _limit(self, limit: Limit) -> None:
+        label, least, step, form = _BUDGET[limit]
+        key = f"budget-{limit}-{self.place}"
+        _mirrored(key, getattr(self.chosen.budget, limit))
+
+        def changed() -> None:
+            number = st.session_state[key]
+
+            def limited(settings: Settings) -> Settings:
+                budget = Budget.model_validate(settings.budget.model_dump() | {limit: number})
+                return settings.model_copy(update={"budget": budget})
+
+            self.keep(limited)
+
+        st.number_input(
+            label,
+            min_value=least,
+            step=step,
+            format=form,
+            value=None,
+            key=key,
+            placeholder="no limit",
+            on_change=changed,
+        )
+
+
+def _renew(group: str) -> None:
+    """Draw these widgets as new ones: what the browser still sends of the old must not count as chosen."""
+    st.session_state[f"renewed-{group}"] = st.session_state.get(f"renewed-{group}", 0) + 1
+
+
+def _mirrored(key: str, value: Any) -> None:
+    """Widgets mirror, never own: what is kept counts."""
+    if st.session_state.get(key) != value or key not in st.session_state:
+        st.session_state[key] = value

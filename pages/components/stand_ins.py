@@ -1,0 +1,47 @@
+"""What must be said of an answer: who gave it and for whom, its kind where no model is called, whether it is
+cut off. Pure."""
+
+from __future__ import annotations
+
+from conductor.run_state import RunState, StepState
+
+CUT_OFF = "cut off at the token limit"
+"""Said of an answer whose worker would have written more."""
+
+
+def said_by(worker: str, state: StepState) -> list[str]:
+    """Notes for a text that a step of `worker` wrote."""
+    stood_in = stand_in(worker, state)
+    kind = [] if state.worker_kind in (None, "model") else [str(state.worker_kind)]
+    return [stood_in or worker, *kind, *cut_off(state)]
+
+
+def stand_in(worker: str, state: StepState) -> str | None:
+    """That another worker answered, None where the step's own did."""
+    output = state.output
+    if output is not None and output.instead_of is not None:
+        return f"answered by {output.worker} in place of {output.instead_of}"
+    return None if state.stand_in is None else f"answered by {state.stand_in} in place of {worker}"
+
+
+def cut_off(state: StepState) -> list[str]:
+    """The note for an answer that ended where its worker had no tokens left."""
+    output = state.output
+    return [CUT_OFF] if output is not None and output.finish_reason == "length" else []
+
+
+def who_answers(worker: str, state: StepState) -> str:
+    """The worker that answers a step of `worker`."""
+    output = state.output
+    if output is not None and output.instead_of is not None:
+        return output.worker
+    return state.stand_in or worker
+
+
+def answer_stand_in(state: RunState) -> list[str]:
+    """The notes for a run's answer."""
+    if state.workflow is None or state.answer_step is None:
+        return []
+    at = state.answer_step
+    said = stand_in(state.workflow.steps[at].worker, state.steps[at])
+    return [*([] if said is None else [said]), *cut_off(state.steps[at])]

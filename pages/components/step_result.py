@@ -1,0 +1,129 @@
+"""What a step did on the way and what it said: retries, reasoning, stand-in, output, time, tokens, cost.
+
+Knows a step's state; knows neither sessions nor edits, so that it shows the steps of nested workflows too.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+import streamlit as st
+
+from conductor.run_state import Retry, StepState, StepStatus
+from pages.components.amounts import dollars, tokens
+from pages.components.faces import asked_again_in, duration, phase
+from pages.components.passage import passage
+from pages.components.stand_ins import cut_off, stand_in
+from pages.components.state import plain
+
+_STATUS: dict[str, tuple[str, str, str]] = {
+    "waiting": (":material/schedule:", "gray", "not run"),
+    "running": (":material/progress_activity:", "blue", "running"),
+    "thinking": (":material/psychology:", "blue", "thinking"),
+    "retrying": (":material/hourglass_top:", "orange", "waiting to ask again"),
+    "finished": (":material/check_circle:", "green", "finished"),
+    "empty": (":material/radio_button_unchecked:", "orange", "empty"),
+    "failed": (":material/error:", "red", "failed"),
+    "blocked": (":material/block:", "orange", "blocked"),
+    "cancelled": (":material/stop_circle:", "orange", "stopped"),
+    "interrupted": (":material/power_off:", "orange", "interrupted"),
+}
+
+_KEPT_IN_PART: tuple[StepStatus, ...] = ("failed", "cancelled", "interrupted")
+
+
+def status_badge(state: StepState) -> None:
+    """The step's state as an icon and a word."""
+    icon, colour, word = _STATUS[phase(state, time.time())]
+    st.badge("reused" if state.reused else word, icon=icon, color=colour)  # type: ignore[arg-type]
+
+
+def silence(state: StepState) -> str:
+    """What a running step does that has not said a word of its answer."""
+    if state.inner:
+        return "done by the workflow inside"
+    wait = asked_again_in(state, time.time())
+    if wait is not None:
+        return f"gave nothing; asked again in {wait:.1f} s"
+    return "thinking; no word of the answer yet" if state.reasoning else "waiting for the first words"
+
+
+def on_the_way(state: StepState, *, key: str) -> None:
+    """What happened before the answer: calls that gave nothing, and the reasoning."""
+    if state.retries:
+        with st.expander("Retries", icon=":material/refresh:", key=f"retries-{key}"):
+            for retry in state.retries:
+                st.caption(plain(retry_words(retry)))
+    if state.reasoning:
+        with st.expander("Reasoning", icon=":material/psychology:", key=f"reasoning-{key}"):
+            st.caption("What the model thought before it answered; no other step is shown this.")
+            passage(
+                state.reasoning,
+                key=f"thought-{key}",
+                label="Reasoning",
+                heading=False,
+                live=state.status == "running",
+                height=280,
+            )
+
+
+def retry_words(retry: Retry) -> str:
+    """One retry in a sentence, cut so that the end is seen."""
+    after = f"after {duration(retry.seconds)}" if retry.seconds else "at once"
+    message = " ".join(retry.message[:320].split()).rstrip(".")
+    return f"Attempt {retry.attempt} gave nothing: {message}; asked again {after}"
+
+
+def step_output(state: StepState, *, worker: str, key: str, notes: Sequence[str] = ()) -> None:
+    """The output of a step of `worker`, or why there is none, with `notes` to be said of it."""
+    if state.message:
+        st.error(plain(state.message), icon=":material/error:")
+    if state.status == "blocked":
+        names = ", ".join(str(by + 1) for by in state.blocked_by)
+        st.warning(f"Did not run, because it reads step {names}.", icon=":material/block:")
+    if state.status == "empty":
+        st.caption("The worker answered with nothing; nothing is passed on.")
+    stood_in = stand_in(worker, state)
+    if stood_in is not None:
+        why = f": {state.stand_in_reason}" if state.stand_in_reason else ""
+        st.caption(f":material/swap_horiz: {plain(f'{stood_in[0].upper()}{stood_in[1:]}{why}')}")
+    if cut_off(state):
+        st.caption(":material/content_cut: The answer is cut off at the token limit.")
+    if state.text:
+        passage(
+            state.text,
+            key=f"output-{key}",
+            label="Output",
+            notes=[*_output_notes(state), *notes],
+            live=state.status == "running",
+            height=280,
+        )
+    if facts := step_facts(state):
+        st.caption(plain(" · ".join(facts)))
+
+
+def _output_notes(state: StepState) -> list[str]:
+    notes = ["reused"] if state.reused else []
+    notes += ["partial, not passed on"] if state.status in _KEPT_IN_PART else []
+    kind = state.worker_kind
+    return [
+        *notes,
+        *([] if kind in (None, "model") else [str(kind)]),
+        *(["cut off"] if cut_off(state) else []),
+    ]
+
+
+def step_facts(state: StepState) -> list[str]:
+    """Where an output was made, what it took in time, tokens and dollars, which kind of worker gave it."""
+    facts = []
+    if state.reused and state.output is not None:
+        facts.append(f"made in run {state.output.run[:8]}")
+    if state.seconds is not None:
+        facts.append(duration(state.seconds))
+    if state.output is not None or (state.done and state.started_at is not None):
+        facts.append(tokens(state.usage.total))
+        facts += [] if state.usage.cost is None else [dollars(state.usage.cost)]
+    if state.worker_kind is not None and state.worker_kind != "model":
+        facts.append(f"{state.worker_kind}, no model is called")
+    return facts

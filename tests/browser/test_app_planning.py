@@ -1,0 +1,171 @@
+"""Planning by a served model in a real browser: what streams, what is refused and asked again; settings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from app_server import AppServer
+from conductor_cases import BROKEN, plan_text
+from playwright.sync_api import Locator, expect
+from scripted_endpoint import ScriptedEndpoint, at_once, held, pool_file, serving
+from test_app_looks import FAINT, assert_fits
+from workbench_page import WorkbenchPage
+
+pytestmark = pytest.mark.browser
+
+GOOD = plan_text((0, "Find what is asked.", "[]"), (1, "Write the answer.", "[0]"))
+HOSTILE = '<img src="/plan.png" onerror="alert(1)"> **bold** $x$'
+
+
+@pytest.fixture(scope="module")
+def endpoint() -> Iterator[ScriptedEndpoint]:
+    with serving() as served:
+        yield served
+
+
+@pytest.fixture(scope="module")
+def app(chromium, endpoint, tmp_path_factory) -> Iterator[AppServer]:
+    """The app with a served Conductor and simulated workers."""
+    folder = tmp_path_factory.mktemp("served")
+    (folder / "pool.toml").write_text(pool_file(endpoint), encoding="utf-8")
+    with AppServer(folder, settings={"CONDUCTOR_POOL": str(folder / "pool.toml")}) as server:
+        yield server
+
+
+def ask(desk: WorkbenchPage, query: str = "Which one?", *, run: bool = False) -> None:
+    desk.query.fill(query)
+    desk.query.press("Control+Shift+Enter" if run else "Control+Enter")
+
+
+def written(desk: WorkbenchPage) -> Locator:
+    return desk.region("Plan as it is written")
+
+
+def test_planning_streams_with_thinking_and_retries_and_ends_in_the_plan(visit, app, endpoint):
+    answer = held(f"First I weigh {HOSTILE} and then I choose.\n\n{GOOD}", thinking="Hm. " * 5, refusals=1)
+    endpoint.say(answer)
+    desk = WorkbenchPage(visit(app))
+    ask(desk)
+    expect(written(desk)).to_contain_text(f"First I weigh {HOSTILE[:20]}")
+    planning = desk.keyed("planning")
+    expect(planning.get_by_text(re.compile(r"attempt 1 · \d+\.\d s"))).to_be_visible()
+    expect(planning.get_by_text(re.compile(r"Asked again in .* s: .*429"))).to_be_visible()
+    expect(desk.region("Thinking")).to_be_hidden()
+    planning.get_by_text("Thinking", exact=True).click()
+    expect(desk.region("Thinking")).to_contain_text("Hm. Hm.")
+    assert desk.page.locator('img[src*="plan.png"]').count() == 0
+    answer.released.set()
+    expect(desk.graph.cards).to_have_count(2)
+    expect(desk.region("Reasoning")).to_contain_text(HOSTILE)
+    expect(planning).to_have_count(0)
+    assert app.calls(desk.session) == []
+
+
+def test_a_reload_and_a_second_tab_find_the_planning_under_way(visit, app, endpoint):
+    answer = held(f"Some words first, so that there is a half.\n\n{GOOD}")
+    endpoint.say(answer)
+    desk = WorkbenchPage(visit(app))
+    ask(desk)
+    expect(written(desk)).to_contain_text("Some words first")
+    desk.page.reload()
+    other = WorkbenchPage(visit(app, f"/?session={desk.session}"))
+    for tab in (desk, other):
+        expect(written(tab)).to_contain_text("Some words first")
+    answer.released.set()
+    for tab in (desk, other):
+        expect(tab.graph.cards).to_have_count(2)
+    assert len(endpoint.bodies) == 1
+
+
+def test_stop_reaches_the_endpoint_and_the_page_says_what_stands(visit, app, endpoint):
+    endpoint.say(held(f"Some words first, so that there is a half.\n\n{GOOD}"), at_once(GOOD))
+    left = endpoint.left
+    desk = WorkbenchPage(visit(app))
+    ask(desk, run=True)
+    expect(written(desk)).to_contain_text("Some words first")
+    desk.button("Stop").click()
+    expect(desk.page.get_by_role("alert")).to_contain_text("gave no plan. Nothing has run.")
+    expect(desk.page.get_by_text("Planning was stopped.")).to_be_visible()
+    expect(desk.query).to_have_value("Which one?")
+    until = 50
+    while endpoint.left == left and until:
+        desk.page.wait_for_timeout(20)
+        until -= 1
+    assert endpoint.left == left + 1
+    desk.button("Plan anew").click()
+    expect(desk.graph.cards).to_have_count(2)
+
+
+def test_invalid_plans_are_explained_asked_for_again_and_kept(visit, app, endpoint):
+    endpoint.say(*[at_once(f"Try.\n\n{BROKEN}")] * 3)
+    desk = WorkbenchPage(visit(app))
+    ask(desk)
+    for attempt in (1, 2, 3):
+        expect(desk.page.get_by_text(re.compile(f"^Attempt {attempt} ·"))).to_be_visible()
+        expect(desk.page.get_by_role("alert")).to_contain_text("The Conductor gave no valid plan")
+        expect(desk.page.get_by_text("Step 1 asks for worker 9").first).to_be_visible()
+        expect(desk.region("Completion as written").first).to_have_text(f"Try.\n\n{BROKEN}")
+        if attempt < 3:
+            desk.button("Ask again").click()
+    assert "worker 9" in str(endpoint.bodies[-1]["messages"])
+    expect(desk.button("Ask again")).to_be_disabled()
+    expect(desk.page.get_by_text("asked 3 of 3 times")).to_be_visible()
+    first = desk.page.get_by_text("Attempt 1: not valid, 1 reason")
+    first.click()
+    expect(desk.region("Completion as written")).to_have_count(2)
+    desk.page.reload()
+    expect(first).to_be_visible()
+    desk.button("Start from one step").click()
+    expect(desk.graph.cards).to_have_count(1)
+    desk.select(0)
+
+
+def test_settings_are_chosen_by_keyboard_and_mouse_and_go_with_the_query(visit, app, endpoint):
+    endpoint.say(at_once(plan_text((0, "Answer.", "[]"))))
+    desk = WorkbenchPage(visit(app))
+    desk.button("Settings").click()
+    desk.page.get_by_role("radio", name="mini").click()
+    expect(desk.page.get_by_text("mini", exact=True).last).to_be_visible()
+    desk.page.get_by_text("writer-8b · simulated").click()
+    expect(desk.page.get_by_text("mini · 2 of 3 workers")).to_be_visible()
+    desk.button("Up: steady-13b").press("Enter")
+    desk.page.get_by_label("Cost in $").fill("0.1")
+    desk.page.get_by_label("Cost in $").press("Enter")
+    expect(desk.page.get_by_text("mini · 2 of 3 workers · budget $0.10")).to_be_visible()
+    desk.page.keyboard.press("Escape")
+    ask(desk)
+    expect(desk.graph.cards).to_have_count(1)
+    with app.store() as store:
+        settings = store.session(desk.session).settings
+    assert (settings.workers, settings.budget.cost, settings.max_steps) == (
+        ("steady-13b", "critic-7b"),
+        0.1,
+        1,
+    )
+    expect(desk.page.get_by_text("mini · 2 of 3 workers · budget $0.10")).to_be_visible()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_what_is_planned_can_be_read_at_any_width_in_either_theme(visit, app, endpoint, browser, theme):
+    answer = held(f"{'We' * 200} {GOOD}", thinking="Hm", refusals=1)
+    endpoint.say(at_once(f"{'We' * 200} {BROKEN}"), answer)
+    context = browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme=theme)
+    desk = WorkbenchPage(visit(app, inside=context))
+    desk.button("Settings").click()
+    expect(desk.page.get_by_text("Budget of a run")).to_be_visible()
+    faint = set(desk.page.evaluate(FAINT))
+    desk.page.keyboard.press("Escape")
+    ask(desk)
+    expect(desk.button("Ask again")).to_be_visible()
+    faint |= set(desk.page.evaluate(FAINT))
+    assert_fits(desk.page)
+    desk.button("Ask again").click()
+    expect(written(desk)).to_contain_text("WeWe")
+    faint |= set(desk.page.evaluate(FAINT))
+    assert_fits(desk.page)
+    answer.released.set()
+    expect(desk.graph.cards).to_have_count(2)
+    faint |= set(desk.page.evaluate(FAINT))
+    assert faint == set()

@@ -1,0 +1,128 @@
+"""Rounds and budgets in a real browser: the page follows by itself, stacks rounds, meters what is spent."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from app_server import AppServer
+from conductor_cases import KEEP, plan_text
+from playwright.sync_api import expect
+from scripted_endpoint import ScriptedEndpoint, at_once, held, pool_file, serving
+from workbench_page import Graph, WorkbenchPage
+
+from conductor.budget import Budget
+from conductor.modes import Settings
+from conductor.workflow import Step
+
+pytestmark = pytest.mark.browser
+
+FIRST = plan_text((0, "Find what is asked.", "[]"), (1, "Write the answer.", "[0]"))
+SECOND = f"It can be shorter, I think, and better.\n\n{plan_text((1, 'Write it shorter.', '[]'))}"
+
+
+@pytest.fixture(scope="module")
+def endpoint() -> Iterator[ScriptedEndpoint]:
+    with serving() as served:
+        yield served
+
+
+@pytest.fixture(scope="module")
+def app(chromium, endpoint, tmp_path_factory) -> Iterator[AppServer]:
+    """The app with a served Conductor and simulated workers."""
+    folder = tmp_path_factory.mktemp("served")
+    (folder / "pool.toml").write_text(pool_file(endpoint), encoding="utf-8")
+    with AppServer(folder, settings={"CONDUCTOR_POOL": str(folder / "pool.toml")}) as server:
+        yield server
+
+
+def planted(app: AppServer, *steps: Step, settings: Settings) -> str:
+    session = app.plant(*steps)
+    with app.store() as store:
+        store.set_settings(session, settings)
+    return session
+
+
+def test_the_page_follows_automatic_rounds_from_run_to_planning_to_the_kept_answer(visit, app, endpoint):
+    second = held(SECOND)
+    endpoint.say(at_once(FIRST), second, at_once(KEEP))
+    desk = WorkbenchPage(visit(app))
+    desk.button("Settings").click()
+    desk.page.get_by_label("Rounds at most").fill("3")
+    desk.page.get_by_label("Rounds at most").press("Enter")
+    expect(desk.page.get_by_text("ultra").first).to_be_visible()
+    desk.page.keyboard.press("Escape")
+    desk.query.fill("Which one?")
+    desk.query.press("Control+Shift+Enter")
+    expect(desk.keyed("planning").get_by_text("Planning round 2")).to_be_visible()
+    expect(desk.answer).to_be_visible()
+    second.released.set()
+    expect(desk.graph.cards).to_have_count(1)
+    kept = desk.region("Round 3: the Conductor keeps the answer")
+    expect(kept).to_have_text("It is good as it is.")
+    line = desk.page.get_by_text(re.compile(r"^Round 1 · chain · 2 steps · “.+” · [\d,]+ tokens · "))
+    expect(line).to_be_visible()
+    line.click()
+    first = Graph(desk.page, 0)
+    expect(first.cards).to_have_count(2)
+    expect(first.root.get_by_role("button", name="Add step")).to_be_hidden()
+    expect(desk.region("2. Write the answer")).to_be_visible()
+    assert app.calls(desk.session) == [[0, 1], [0]]
+
+
+def test_another_round_is_asked_for_by_its_button_until_the_third(visit, app, endpoint):
+    endpoint.say(at_once(SECOND), at_once(FIRST))
+    session = app.plant(Step(instruction="Find it.", worker="writer-8b"))
+    desk = WorkbenchPage(visit(app, f"/?session={session}"))
+    desk.run()
+    another = desk.button("Another round")
+    another.click()
+    expect(desk.page.get_by_text("round 2 · finished")).to_be_visible()
+    another.click()
+    expect(desk.page.get_by_text("round 3 · finished")).to_be_visible()
+    expect(another).to_be_disabled()
+    expect(desk.page.get_by_text("at most 3 rounds")).to_be_visible()
+    assert app.calls(session) == [[0], [0], [0, 1]]
+
+
+def test_stop_between_rounds_keeps_the_answer(visit, app, endpoint):
+    endpoint.say(held(SECOND))
+    session = planted(app, Step(instruction="Find it.", worker="writer-8b"), settings=Settings(rounds=2))
+    desk = WorkbenchPage(visit(app, f"/?session={session}"))
+    desk.run()
+    expect(desk.keyed("planning").get_by_text("Planning round 2")).to_be_visible()
+    desk.button("Stop").click()
+    expect(desk.page.get_by_role("alert")).to_contain_text("The answer of round 1 stands.")
+    expect(desk.answer).to_be_visible()
+    expect(desk.button("Rerun")).to_be_visible()
+
+
+def test_a_budget_is_metered_and_its_crossing_says_how_to_go_on(visit, app, endpoint):
+    session = planted(
+        app,
+        Step(instruction="Find it.", worker="writer-8b"),
+        Step(instruction="Write at length.", worker="steady-13b", access=(0,)),
+        Step(instruction="Check it.", worker="writer-8b", access=(1,)),
+        settings=Settings(budget=Budget(calls=2, tokens=9000)),
+    )
+    desk = WorkbenchPage(visit(app, f"/?session={session}"))
+    desk.run()
+    expect(desk.keyed("budget-meter").get_by_text("2 of 2 calls")).to_be_visible()
+    expect(desk.keyed("budget-meter").get_by_text(re.compile(r"\d+ of 9,000 tokens"))).to_be_visible()
+    alert = desk.page.get_by_role("alert")
+    expect(alert).to_contain_text("Stopped at the budget: 2 of 2 calls used. 2 finished outputs kept")
+    expect(desk.keyed("budget-meter")).to_have_count(0)
+    desk.button("Raise the limit").click()
+    calls = desk.page.get_by_label("Calls")
+    expect(calls).to_have_value("2")
+    calls.fill("5")
+    calls.press("Enter")
+    expect(desk.page.get_by_text("budget 9,000 tokens, 5 calls")).to_be_visible()
+    desk.page.keyboard.press("Escape")
+    desk.page.get_by_role("link", name="Sessions").click()
+    expect(desk.page.get_by_text("stopped at its budget").first).to_be_visible()
+    desk.page.go_back()
+    desk.run()
+    desk.finished()
+    assert app.calls(session) == [[0, 1], [2]]

@@ -1,0 +1,98 @@
+"""Amounts as people read them, and how much of a budget is spent."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from conductor.budget import Budget, Used
+from conductor.messages import Usage
+from conductor.output import Output
+from conductor.run_state import RunState, StepState
+from conductor.workflow import Step, Workflow
+from pages.components.amounts import counted, dollars, tokens
+from pages.components.spent import spent
+from pages.components.stand_ins import answer_stand_in, said_by
+
+ONE = Workflow.of([Step(instruction="Answer.", worker="a")])
+
+
+@pytest.mark.parametrize(
+    ("cost", "said"),
+    [
+        (None, "-"),
+        (0.0, "$0.00"),
+        (0.00001, "<$0.0001"),
+        (0.0042, "$0.0042"),
+        (1.5, "$1.50"),
+        (1234.5, "$1,234.50"),
+    ],
+)
+def test_costs_are_dollars_and_unknown_is_no_zero(cost, said):
+    assert dollars(cost) == said
+
+
+def test_numbers_have_their_noun():
+    assert (tokens(None), tokens(1), tokens(1240)) == ("- tokens", "1 token", "1,240 tokens")
+    assert counted(2, "step") == "2 steps"
+
+
+def run_of(budget, **step):
+    return RunState(run="r", workflow=ONE, budget=budget, steps=(StepState(**step),), started_at=90.0)
+
+
+def test_each_limit_of_a_budget_has_its_words_and_its_share():
+    usage = Usage(prompt_tokens=1000, completion_tokens=240, cost=0.05)
+    budget = Budget(tokens=5000, cost=0.1, seconds=40, calls=1)
+    state = run_of(budget, status="finished", started_at=90.0, finished_at=95.0, usage=usage)
+    assert [(limit.words, limit.share) for limit in spent(state, now=100.0)] == [
+        ("1,240 of 5,000 tokens", 0.248),
+        ("$0.0500 of $0.1000", 0.5),
+        ("10 of 40 seconds", 0.25),
+        ("1 of 1 calls", 1.0),
+    ]
+
+
+def test_what_is_not_limited_is_not_shown_and_no_bar_is_longer_than_its_limit():
+    assert spent(run_of(Budget()), now=100.0) == ()
+    (seconds,) = spent(run_of(Budget(seconds=2)), now=100.0)
+    assert (seconds.words, seconds.share) == ("10 of 2 seconds", 1.0)
+
+
+def test_what_was_used_before_the_run_counts_and_unknown_costs_are_a_lower_bound():
+    usage = Usage(prompt_tokens=1000, completion_tokens=240)
+    budget = Budget(tokens=5000, cost=0.1, seconds=40, calls=4)
+    state = run_of(budget, status="finished", started_at=90.0, finished_at=95.0, usage=usage)
+    state = replace(state, used_before=Used(tokens=760, cost=0.05, seconds=10, calls=1))
+    assert [(limit.words, limit.share) for limit in spent(state, now=100.0)] == [
+        ("2,000 of 5,000 tokens", 0.4),
+        ("at least $0.0500 of $0.1000", 0.5),
+        ("20 of 40 seconds", 0.5),
+        ("2 of 4 calls", 0.5),
+    ]
+
+
+def output(**fields):
+    common = {"fingerprint": "f", "text": "said", "seconds": 0.1, "run": "r", "step": 0}
+    return Output(**common, worker_kind="model", **fields)
+
+
+@pytest.mark.parametrize(
+    ("state", "notes"),
+    [
+        (StepState(), ["a"]),
+        (StepState(worker_kind="offline"), ["a", "offline"]),
+        (StepState(status="running", stand_in="b"), ["answered by b in place of a"]),
+        (StepState(output=output(worker="b", instead_of="z")), ["answered by b in place of z"]),
+    ],
+)
+def test_who_really_answered_is_said(state, notes):
+    assert said_by("a", state) == notes
+
+
+def test_the_answer_of_a_stand_in_is_marked():
+    step = StepState(status="finished", output=output(worker="b", instead_of="a"), stand_in="b")
+    state = RunState(run="r", workflow=ONE, steps=(step,), answer="said", answer_step=0)
+    assert answer_stand_in(state) == ["answered by b in place of a"]
+    assert answer_stand_in(RunState(run="r", workflow=ONE, steps=(StepState(),))) == []

@@ -1,0 +1,94 @@
+"""Settings as a person chooses them: what each click makes of them, and how they are summed up."""
+
+from __future__ import annotations
+
+import pytest
+
+from conductor.budget import Budget
+from conductor.modes import MODES, Settings
+from pages.components.choices import MODE_LINES, mode_of, moved, roster, summary, with_mode, with_use
+
+NAMES = ("a", "b", "c", "d")
+
+
+def workers(*chosen):
+    return Settings(workers=chosen or None)
+
+
+def test_every_mode_is_named_and_told_apart():
+    assert {mode: mode_of(settings) for mode, settings in MODES.items()} == {mode: mode for mode in MODES}
+    assert MODE_LINES.keys() == MODES.keys()
+    assert mode_of(Settings(max_steps=3)) is None
+
+
+def test_a_mode_leaves_workers_and_budget_as_they_are():
+    mine = Settings(workers=("b",), budget=Budget(calls=3), attempts=2)
+    chosen = with_mode(mine, "ultra")
+    assert (chosen.rounds, chosen.workers, chosen.budget, chosen.attempts) == (3, ("b",), Budget(calls=3), 2)
+    assert with_mode(with_mode(mine, "mini"), "standard") == mine
+
+
+@pytest.mark.parametrize(
+    ("before", "worker", "use", "after"),
+    [
+        ((), "b", False, ("a", "c", "d")),
+        (("a", "c", "d"), "b", True, None),
+        (("a", "c"), "b", True, ("a", "b", "c")),
+        (("c", "a"), "b", True, ("c", "a", "b")),
+        (("c", "a"), "c", False, ("a",)),
+        (("a",), "a", False, ("a",)),
+        (("a",), "a", True, ("a",)),
+        (("a", "lost"), "lost", False, ("a",)),
+    ],
+)
+def test_a_worker_is_used_or_not(before, worker, use, after):
+    assert with_use(workers(*before), NAMES, worker, use=use).workers == after
+
+
+@pytest.mark.parametrize(
+    ("before", "worker", "by", "after"),
+    [
+        ((), "b", -1, ("b", "a", "c", "d")),
+        (("b", "a", "c", "d"), "b", 1, None),
+        (("a", "c"), "c", 1, ("a", "c")),
+        (("a", "c"), "b", -1, ("a", "c")),
+    ],
+)
+def test_a_worker_is_moved_among_those_used(before, worker, by, after):
+    assert moved(workers(*before), NAMES, worker, by=by).workers == after
+
+
+@pytest.mark.parametrize(
+    ("chosen", "rows"),
+    [
+        ((), "+a +b +c +d"),
+        (("a", "c"), "+a -b +c -d"),
+        (("c", "a"), "+c +a -b -d"),
+        (("lost", "a"), "+lost +a -b -c -d"),
+    ],
+)
+def test_unused_workers_keep_their_place_while_the_order_is_the_pools(chosen, rows):
+    assert " ".join("-+"[use] + name for name, use in roster(workers(*chosen), NAMES)) == rows
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        (Settings(), ""),
+        (MODES["mini"], "mini"),
+        (MODES["ultra"], "ultra"),
+        (Settings(max_steps=3, rounds=2), "up to 3 steps · 2 rounds"),
+        (workers("a", "b", "c"), "3 of 4 workers"),
+        (workers("d", "c", "b", "a"), "workers in your order"),
+        (
+            MODES["mini"].model_copy(update={"workers": ("a",), "budget": Budget(cost=0.1)}),
+            "mini · 1 of 4 workers · budget $0.10",
+        ),
+        (
+            Settings(budget=Budget(tokens=5000, cost=0.0005, seconds=2.5, calls=1)),
+            "budget 5,000 tokens, $0.0005, 2.5 s, 1 call",
+        ),
+    ],
+)
+def test_what_differs_is_one_line(settings, said):
+    assert summary(settings, NAMES) == said

@@ -1,0 +1,142 @@
+"""The way into nested workflows, and what cards and the inspector say of what happened on the way."""
+
+from __future__ import annotations
+
+import pytest
+from nested_run import HOSTILE, INNER, INNERMOST, events, failed_inner
+
+from conductor.run_state import Retry, RunState, StepState, fold
+from pages.components.faces import asked_again_in, faces, inside_words, phase
+from pages.components.inner_view import inner_facts
+from pages.components.inside import Inside, Level, places, round_names
+from pages.components.step_result import retry_words, step_facts
+
+RUN = fold(events())
+TOLD = events()
+
+
+def face(state, step):
+    return faces(state.workflow, run=state, radius=None, cards={}, now=2_000.0)[step]
+
+
+def test_a_nested_run_folds_to_rounds_within_rounds():
+    inner = RUN.steps[1].inner
+    assert [round.workflow for round in inner] == [None, INNER]
+    assert inner[1].steps[1].inner[0].workflow == INNERMOST
+
+
+@pytest.mark.parametrize(
+    ("way", "answers"),
+    [
+        ((), []),
+        ((Level(1),), ["Inner said 3."]),
+        ((Level(1, 0),), [None]),
+        ((Level(1, 7),), ["Inner said 3."]),
+        ((Level(1), Level(1)), ["Inner said 3.", "Deep said 2."]),
+        ((Level(1), Level(0)), ["Inner said 3."]),
+        ((Level(1, 0), Level(1)), [None]),
+        ((Level(0),), []),
+        ((Level(9),), []),
+    ],
+)
+def test_a_way_leads_as_far_as_there_is_something(way, answers):
+    assert [place.inner.answer for place in places(RUN, way)] == answers
+
+
+def test_rounds_are_named_by_their_attempt_only_where_there_were_several():
+    assert round_names(RUN.steps[1].inner) == ["Round 1, attempt 1", "Round 1, attempt 2"]
+    assert round_names([RunState(round=1), RunState(round=2)]) == ["Round 1", "Round 2"]
+
+
+def test_a_graph_opens_and_closes_below_the_way_it_stands_on(tab):
+    inside = Inside("s")
+    assert (inside.way, inside.reveal) == ((), None)
+    inside.asked({"step": 1, "open": True}, above=())
+    first = inside.reveal
+    inside.asked({"step": 1, "open": True}, above=(Level(1, 1),))
+    assert inside.way == (Level(1, 1), Level(1))
+    assert inside.reveal != first
+    inside.look_at(0)
+    assert inside.way == (Level(1, 1), Level(1, 0))
+    inside.asked({"step": 1, "open": False}, above=(Level(1, 1),))
+    assert inside.way == (Level(1, 1),)
+    for nonsense in (None, {}, {"step": "1", "open": True}, {"step": -1, "open": True}):
+        inside.asked(nonsense, above=())
+    assert inside.way == (Level(1, 1),)
+    assert Inside("other").way == ()
+
+
+@pytest.mark.parametrize(
+    ("rounds", "said"),
+    [
+        ((), ""),
+        ((RunState(),), "a plan inside"),
+        (RUN.steps[1].inner, "3 steps inside"),
+        ((RUN, RUN), "2 rounds inside"),
+    ],
+)
+def test_a_card_counts_what_is_inside(rounds, said):
+    assert inside_words(rounds) == said
+
+
+@pytest.mark.parametrize(
+    ("count", "status", "remark"),
+    [
+        (2, "running", ""),
+        (3, "retrying", HOSTILE),
+        (4, "retrying", "503 Overloaded."),
+        (5, "thinking", ""),
+        (6, "running", ""),
+        (7, "finished", ""),
+    ],
+)
+def test_a_card_follows_a_step_that_is_asked_again_thinks_and_answers(count, status, remark):
+    told = TOLD[:count]
+    state = fold(told)
+    (shown, *_) = faces(state.workflow, run=state, radius=None, cards={}, now=told[-1].at + 0.2)
+    assert (shown.status, shown.remark) == (status, remark)
+
+
+def test_the_time_until_a_worker_is_asked_again_counts_down_to_its_next_try():
+    state = StepState(status="running", retries=(Retry(attempt=1, message="m", seconds=2.0, at=100.0),))
+    assert asked_again_in(state, 100.5) == pytest.approx(1.5)
+    assert phase(state, 100.5) == "retrying"
+    assert asked_again_in(state, 102.0) is None
+    assert phase(state, 102.0) == "running"
+
+
+def test_a_card_names_who_answered_and_says_for_whom_and_that_it_is_cut_off():
+    shown = face(RUN, 2)
+    assert (shown.worker, shown.badges) == ("writer-8b", ("simulated",))
+    assert shown.remark == "in place of gpt-5 · cut off at the token limit"
+    assert face(RUN, 0).remark == ""
+
+
+def test_a_card_says_that_its_step_sees_the_round_before():
+    seeing = RUN.workflow.with_sight_of_previous(0, True)
+    (shown, *_) = faces(seeing, run=None, radius=None, cards={}, now=0.0)
+    assert shown.badges == ("sees the round before",)
+
+
+def test_a_retry_is_one_sentence_whose_end_is_seen_however_long_the_message():
+    said = retry_words(Retry(attempt=3, message="long\nwords " * 9_000, seconds=1.2, at=0.0))
+    assert "\n" not in said
+    assert len(said) < 400
+    assert said.endswith("; asked again after 1.2 s")
+    at_once = retry_words(Retry(attempt=1, message="Gone.", seconds=0.0, at=0.0))
+    assert at_once == "Attempt 1 gave nothing: Gone; asked again at once"
+
+
+def test_facts_give_the_cost_where_it_is_known_and_a_dash_for_unknown_tokens():
+    assert "$0.0042" in step_facts(RUN.steps[0])
+    assert not any("$" in fact for fact in step_facts(RUN.steps[2]))
+    failed = StepState(status="failed", started_at=1.0, finished_at=2.0)
+    assert step_facts(failed) == ["1.0 s", "- tokens"]
+
+
+def test_a_nested_round_sums_its_plan_and_its_steps():
+    facts = inner_facts(RUN.steps[1].inner[1])
+    assert facts[:2] == ["planner-executor-verifier", "3 steps"]
+    assert "3,950 tokens" in facts
+    assert "$0.0136" in facts
+    assert inner_facts(fold(failed_inner())) == []

@@ -1,0 +1,98 @@
+"""The inspector in a later round: a step may see the round before, and what it saw says so."""
+
+from __future__ import annotations
+
+import pytest
+
+from conductor.messages import Message, Part, Request, Usage
+from conductor.planner.parse import parse
+from pages.components.request_view import hidden_from, source, sources
+
+
+@pytest.fixture
+def later(bench, session, three):
+    """A session whose workflow is its second round's."""
+    live = bench.start(session)
+    assert live.done.wait(timeout=10)
+    bench.conducting.wait(session)
+    report = parse("model_id = [0]\nsubtasks = ['a']\naccess_list = [[]]", workers=["alpha"], dialect="any")
+    plan = bench.store.add_plan(
+        session,
+        planner="p",
+        planner_kind="offline",
+        report=report,
+        usage=Usage(),
+        round=2,
+        looks_back=live.run,
+    )
+    bench.store.add_revision(session, three, origin="conductor", plan=plan.id)
+    return session
+
+
+def select(app, session, step):
+    page = app(session=session)
+    page.session_state["selected"] = step
+    return page.run()
+
+
+def seen(page, session, step):
+    return page.multiselect(key=f"access-{session}-{step}")
+
+
+def test_in_a_first_round_nobody_is_offered_the_round_before(app, session):
+    page = select(app, session, 1)
+    assert seen(page, session, 1).options == ["1. Find it"]
+    assert seen(select(app, session, 0), session, 0).disabled
+
+
+def test_in_a_later_round_the_round_before_is_one_entry_and_one_edit(app, bench, later):
+    page = select(app, later, 2)
+    field = seen(page, later, 2)
+    assert field.options == ["The round before", "1. Find it", "2. Look again"]
+    assert field.value == [0]
+    field.set_value([-1, 1]).run()
+    assert not page.exception
+    own = bench.head(later).workflow.steps[2]
+    assert (own.sees_previous, own.access) == (True, (1,))
+    assert seen(page, later, 2).value == [-1, 1]
+    seen(page, later, 2).set_value([1]).run()
+    assert not bench.head(later).workflow.steps[2].sees_previous
+
+
+def test_in_a_later_round_the_first_step_may_see_the_round_before_too(app, bench, later):
+    page = select(app, later, 0)
+    assert seen(page, later, 0).options == ["The round before"]
+    seen(page, later, 0).set_value([-1]).run()
+    assert bench.head(later).workflow.steps[0].sees_previous
+
+
+def test_a_step_that_saw_the_round_before_names_its_steps_by_round_and_others_name_it_as_unseen(
+    app, bench, later, three
+):
+    bench.edit(later, three.with_sight_of_previous(2, True), note="Step 3: access")
+    live = bench.start(later)
+    assert live.done.wait(timeout=10)
+    captions = [caption.value for caption in select(app, later, 2).caption]
+    said = "It could see: round 1, step 1; round 1, step 2; round 1, step 3; step 1"
+    assert said in [text.replace("\\", "") for text in captions]
+    assert not any("It could not see: the round before" in text for text in captions)
+    captions = [caption.value for caption in select(app, later, 1).caption]
+    assert any("It could not see: the round before, " in text for text in captions)
+
+
+def test_sources_are_named_by_step_and_where_it_is_an_earlier_one_by_round():
+    parts = (
+        Part("query", "q"),
+        Part("subtask", "a", 1, "w", 1),
+        Part("response", "b", 1, "w", 1),
+        Part("subtask", "c", 0, "w"),
+        Part("response", "d", 0, "w"),
+    )
+    request = Request(messages=(Message(role="user", parts=parts),))
+    assert sources(request) == ["round 1, step 2", "step 1"]
+    assert source(1, 1) == "round 1, step 2"
+
+
+def test_what_a_step_may_not_see_are_the_earlier_steps_it_has_no_access_to(three):
+    assert hidden_from(three, 2) == ["2. Look again"]
+    assert hidden_from(three, 0) == []

@@ -1,0 +1,313 @@
+"""The workbench while a Conductor plans, without a valid plan, and between rounds; without a browser."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass, field
+
+import pytest
+from conductor_cases import BROKEN, KEEP, ScriptedConductor, plan_text
+
+from conductor.budget import Budget
+from conductor.errors import WorkflowError
+from conductor.messages import Completion, Delta, Retried, Thought
+from conductor.modes import Settings
+from conductor.planner.conductor import PlanRequest
+from conductor.workers.pool import Pool
+from conductor.workers.simulated import SimulatedWorker
+from conductor.workflow import Step, Workflow
+from pages.components import services
+from pages.components.editing import Editor
+from pages.components.session_view import SessionView
+from pages.components.state import plain
+from storage import SessionStore
+from storage.workbench import Workbench
+
+GOOD = plan_text((0, "Find it.", "[]"), (1, "Answer.", "[0]"))
+
+
+@dataclass
+class HeldConductor(ScriptedConductor):
+    """Is asked again, thinks, writes half of a word and waits to be released; `bench` is its workbench."""
+
+    released: threading.Event = field(default_factory=threading.Event)
+    bench: Workbench | None = None
+
+    async def stream(self, request: PlanRequest) -> AsyncIterator[Delta | Thought | Retried | Completion]:
+        yield Retried(attempt=1, message="429 *Too Many*", seconds=1.2)
+        yield Thought(text="Which worker?")
+        yield Delta(text="Half a")
+        while not self.released.is_set():  # noqa: ASYNC110 - it is set in another thread
+            await asyncio.sleep(0.01)
+        async for item in super().stream(request):
+            yield item
+
+
+def bench_of(url, conductor):
+    workers = (
+        SimulatedWorker(name="alpha", tokens=4),
+        SimulatedWorker(name="beta", tokens=4, seed=1),
+        SimulatedWorker(name="slow", latency=30),
+    )
+    return Workbench.over(SessionStore.open(url), pool=Pool(workers=workers), conductor=conductor)
+
+
+@pytest.fixture
+def told(url, monkeypatch) -> Iterator[HeldConductor]:
+    """A Conductor that says what the test puts into its `texts`; the app is over its workbench."""
+    conductor = HeldConductor(texts=[GOOD])
+    conductor.released.set()
+    conductor.bench = bench = bench_of(url, conductor)
+    monkeypatch.setattr(services, "workbench", lambda: bench)
+    yield conductor
+    conductor.released.set()
+    bench.close()
+
+
+def texts(elements):
+    return [element.value for element in elements]
+
+
+def button(page, label):
+    [found] = [button for button in page.button if button.label == label]
+    return found
+
+
+def settled(told, page):
+    """The page after whatever goes on in its session."""
+    told.bench.conducting.wait(page.query_params["session"])
+    return page.run()
+
+
+def planned(told, app, *texts_, **settings):
+    """A session of the app whose Conductor has said the first of these texts."""
+    told.texts = list(texts_)
+    session = told.bench.ask("Which one?", settings=Settings(**settings)).id
+    told.bench.begin_plan(session)
+    told.bench.conducting.wait(session)
+    return app(session=session)
+
+
+def test_planning_is_seen_as_it_goes_on_and_by_who_comes_later(app, told):
+    told.released.clear()
+    page = app()
+    page.text_area(key="query").set_value("Which one?")
+    page.button(key="plan").click().run()
+    assert not page.exception
+    session = page.query_params["session"]
+    for tab in (page, app(session=session)):
+        assert any("Planning" in text for text in texts(tab.markdown))
+        assert any(text.startswith("attempt 1") for text in texts(tab.caption))
+        assert r":material/refresh: Asked again in 1.2 s: 429 \*Too Many\*" in texts(tab.caption)
+        assert [box.label for box in tab.expander] == ["Thinking"]
+        assert button(tab, "Stop")
+    told.released.set()
+    settled(told, page)
+    assert not page.exception
+    assert page.button(key="run").label == "Run"
+    assert told.bench.store.runs(session) == ()
+
+
+def test_stopping_keeps_the_query_and_offers_a_way_on(app, told):
+    told.released.clear()
+    page = app()
+    page.text_area(key="query").set_value("Which one?")
+    page.button(key="plan-and-run").click().run()
+    live = told.bench.conducting.live_plan(page.query_params["session"])
+    button(page, "Stop").click().run()
+    assert live.done.wait(5)
+    page.run()
+    assert "no plan" in page.warning[0].value
+    assert any("Planning was stopped" in text for text in texts(page.markdown))
+    told.released.set()
+    button(page, "Plan anew").click().run()
+    settled(told, page)
+    assert page.button(key="run").label == "Run"
+
+
+def test_an_invalid_plan_can_be_asked_for_again_until_the_limit_and_every_attempt_is_kept(app, told):
+    page = planned(told, app, BROKEN, BROKEN, BROKEN, GOOD)
+    assert page.error[0].value == "The Conductor gave no valid plan. Nothing has run."
+    assert any("worker 9" in text for text in texts(page.markdown))
+    for earlier in (1, 2):
+        button(page, "Ask again").click().run()
+        settled(told, page)
+        labels = [box.label for box in page.expander if box.label.startswith("Attempt")]
+        assert labels == [f"Attempt {at + 1}\\: not valid, 1 reason" for at in range(earlier)]
+    assert [len(request.rejected) for request in told.requests] == [0, 1, 2]
+    assert button(page, "Ask again").disabled
+    assert any("asked 3 of 3 times" in text for text in texts(page.caption))
+    button(page, "Plan anew").click().run()
+    settled(told, page)
+    assert page.button(key="run").label == "Run"
+    assert len([box for box in page.expander if box.label.startswith("Attempt")]) == 3
+
+
+def test_a_rejected_second_round_leaves_the_answer_and_is_said_above_it(app, told):
+    page = planned(told, app, GOOD, BROKEN, GOOD)
+    page.button(key="run").click().run()
+    settled(told, page)
+    button(page, "Another round").click().run()
+    settled(told, page)
+    assert not page.exception
+    assert page.error[0].value == "Round 2: the Conductor gave no valid plan. The answer of round 1 stands."
+    assert [button.label for button in page.button if button.label == "Start from one step"] == []
+    button(page, "Ask again").click().run()
+    settled(told, page)
+    assert not page.error
+    assert told.bench.head(page.query_params["session"]).looks_back is not None
+
+
+def test_rounds_follow_by_themselves_and_are_stacked_until_the_third(app, told):
+    page = planned(told, app, GOOD, GOOD, GOOD, rounds=3)
+    page.button(key="run").click().run()
+    settled(told, page)
+    assert not page.exception
+    lines = [box.label for box in page.expander]
+    assert [line.split(" · ")[:3] for line in lines] == [
+        ["Round 1", "chain", "2 steps"],
+        ["Round 2", "chain", "2 steps"],
+    ]
+    assert button(page, "Another round").disabled
+    assert any("at most 3 rounds" in text for text in texts(page.caption))
+    assert any(text.startswith("chain · round 3") for text in texts(page.caption))
+    session = page.query_params["session"]
+    page.session_state[f"round-{told.bench.rounds(session)[0][1].run}"] = True
+    page.run()
+    assert not page.exception
+
+
+def test_a_kept_answer_ends_the_rounds(app, told):
+    page = planned(told, app, GOOD, KEEP, rounds=3)
+    page.button(key="run").click().run()
+    settled(told, page)
+    assert not page.exception
+    view = SessionView.load(told.bench, page.query_params["session"])
+    assert view.kept_answer.round == 2
+    assert not view.no_plan
+    assert not button(page, "Another round").disabled
+
+
+def test_another_round_waits_for_edits_to_be_run(app, told):
+    page = planned(told, app, GOOD)
+    page.button(key="run").click().run()
+    settled(told, page)
+    session = page.query_params["session"]
+    head = told.bench.head(session)
+    told.bench.edit(session, head.workflow.with_worker(0, "beta"), note="edit", head=head)
+    page.run()
+    assert button(page, "Another round").disabled
+    assert any("Run the workflow as it is now first" in text for text in texts(page.caption))
+
+
+def test_an_edit_while_the_conductor_plans_is_refused(app, told, tab):
+    page = planned(told, app, GOOD)
+    page.button(key="run").click().run()
+    settled(told, page)
+    session = page.query_params["session"]
+    told.released.clear()
+    told.bench.begin_round(session)
+    head = told.bench.head(session)
+    editor = Editor(bench=told.bench, tab=tab, session=session, head=head)
+    assert not editor.commit(lambda: head.workflow.with_worker(0, "beta"), "edit")
+    assert told.bench.head(session) == head
+    page.run()
+    assert page.button(key="undo").disabled
+    assert button(page, "Stop")
+
+
+def test_a_run_over_its_budget_says_which_limit_and_opens_the_settings(app, told):
+    page = planned(told, app, GOOD, budget=Budget(calls=1))
+    page.button(key="run").click().run()
+    settled(told, page)
+    assert not page.exception
+    assert page.warning[0].value.startswith(
+        "Stopped at the budget: 1 of 1 calls used. 1 finished output kept"
+    )
+    assert any("stopped at its budget" in text for text in texts(page.caption))
+    button(page, "Raise the limit").click().run()
+    session = page.query_params["session"]
+    page.number_input(key=f"budget-calls-{session}").set_value(9).run()
+    assert told.bench.settings(session).budget == Budget(calls=9)
+    assert any("budget 9 calls" in text for text in texts(page.caption))
+    page.button(key="run").click().run()
+    settled(told, page)
+    assert not page.warning
+
+
+# -- settings ----------------------------------------------------------------------------------------
+
+
+def opened(page):
+    page.session_state["settings"] = True
+    return page.run()
+
+
+def test_settings_are_kept_for_the_next_query_and_go_with_it(app, told):
+    page = opened(app())
+    page.segmented_control(key="mode-next-0").set_value("mini").run()
+    page.checkbox(key="use-next-alpha").uncheck().run()
+    page.number_input(key="budget-cost-next").set_value(0.1).run()
+    assert plain("mini · 2 of 3 workers · budget $0.10") in texts(page.caption)
+    page.text_area(key="query").set_value("Which one?")
+    page.button(key="plan").click().run()
+    settled(told, page)
+    settings = told.bench.settings(page.query_params["session"])
+    assert (settings.max_steps, settings.economical) == (1, True)
+    assert (settings.workers, settings.budget) == (("beta", "slow"), Budget(cost=0.1))
+    assert [card.name for card in told.requests[-1].workers] == ["beta", "slow"]
+
+
+def test_settings_of_an_open_session_are_its_own(app, told):
+    session = told.bench.ask("Which one?").id
+    page = opened(app(session=session))
+    page.button(key="worker-move-down-0").click().run()
+    page.number_input(key=f"rounds-numbers-{session}-0").set_value(2).run()
+    assert told.bench.settings(session) == Settings(workers=("beta", "alpha", "slow"), rounds=2)
+    page.button(key="new").click().run()
+    page.text_area(key="query").set_value("And now?")
+    page.button(key="plan").click().run()
+    assert told.bench.settings(page.query_params["session"]) == Settings()
+
+
+def test_two_settings_changed_in_one_run_of_the_page_are_both_kept(app, told):
+    session = told.bench.ask("Which one?").id
+    page = opened(app(session=session))
+    page.number_input(key=f"budget-tokens-{session}").set_value(500)
+    page.segmented_control(key=f"mode-{session}-0").set_value("ultra").run()
+    settings = told.bench.settings(session)
+    assert (settings.rounds, settings.budget) == (3, Budget(tokens=500))
+
+
+def test_the_last_worker_cannot_be_left_out(app, told):
+    session = told.bench.ask("Which one?", settings=Settings(workers=("beta",))).id
+    page = opened(app(session=session))
+    assert page.checkbox(key=f"use-{session}-beta").disabled
+    assert not page.checkbox(key=f"use-{session}-alpha").disabled
+
+
+def test_a_worker_that_the_pool_has_lost_is_said_and_can_be_left_out(app, told):
+    session = told.bench.ask("Which one?", settings=Settings(workers=("gone", "beta"))).id
+    page = opened(app(session=session))
+    button(page, "Plan anew").click().run()
+    assert "gone" in page.error[0].value
+    page.checkbox(key=f"use-{session}-gone").uncheck().run()
+    assert told.bench.settings(session).workers == ("beta",)
+
+
+# -- what a page is drawn for -------------------------------------------------------------------------
+
+
+def test_what_was_asked_before_an_edit_is_no_longer_in_the_way(url):
+    bench = bench_of(url, ScriptedConductor([BROKEN]))
+    session = bench.ask("Which one?").id
+    bench.begin_plan(session)
+    bench.conducting.wait(session)
+    assert SessionView.load(bench, session).no_plan is not None
+    bench.edit(session, Workflow.of([Step(instruction="Answer.", worker="alpha")]), note="By hand")
+    assert SessionView.load(bench, session).no_plan is None
+    with pytest.raises(WorkflowError):
+        bench.begin_round(session)
+    bench.close()
