@@ -36,6 +36,5 @@ def welcome(bench: Workbench, tab: TabState) -> None:
                 )
                 st.caption(shape)
         if bench.pool.label:
-            st.caption(
-                f":material/cloud_off: This pool is {bench.pool.label}. The README says how to add a model."
-            )
+            st.caption(f":material/cloud_off: This pool is {bench.pool.label}.")
+            st.page_link("pages/pool.py", label="Add a model", icon=":material/groups:")

@@ -26,7 +26,8 @@ def test_a_step_of_an_earlier_round_says_which() -> None:
 
 def test_the_papers_layout_labels_earlier_work_by_its_model() -> None:
     text = "".join(part.text for part in paper_parts(sight(EARLIER)))
-    order = ["<overall_task>", "why?", "<agent_subtask model='beta'>", "find it", "found", "last step", "subtask: do"]
+    tag = "<agent_subtask model='beta'>"
+    order = ["<overall_task>", "why?", tag, "find it", "found", "last step", "subtask: do"]
     places = [text.index(piece) for piece in order]
     assert places == sorted(places)
 
