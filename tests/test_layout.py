@@ -114,7 +114,7 @@ def assert_ports_met(workflow: Workflow, picture: Layout) -> None:
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(access=accesses())
 def test_no_edge_of_any_plan_passes_behind_a_card_and_all_arrows_meet_their_ports(direction, access):
     workflow = plan(access)
@@ -161,7 +161,7 @@ def test_the_reader_of_a_fan_stands_below_its_middle():
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(access=accesses())
 def test_every_plan_of_thirty_steps_can_be_read_in_a_narrow_window(direction, access):
     picture = layout(access, NARROW, direction)
@@ -209,7 +209,7 @@ def test_rows_and_cards_follow_the_width(access, width, kind, widest):
     assert (picture.kind, max(map(tops.count, tops))) == (kind, widest)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(access=accesses(), direction=st.sampled_from(DIRECTIONS))
 def test_pictures_come_in_order_of_what_they_need(access, direction):
     pictures = layouts(plan(access), direction=direction)

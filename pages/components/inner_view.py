@@ -194,11 +194,21 @@ def _planning(inner: RunState, key: str) -> None:
             st.caption("Waiting for the Conductor's first words…")
         return
     name = "Plan as it was written" if inner.report is not None else "Plan as it is written"
-    with st.expander(name, icon=":material/account_tree:", key=f"inside-plan-{key}"):
+    box = st.expander(name, icon=":material/account_tree:", key=f"inside-plan-{key}", on_change="rerun")
+    if not box.open:
+        return
+    with box:
         if inner.planning_thought:
             passage(inner.planning_thought, key=f"inside-thought-{key}", label="Reasoning", height=160)
         if written:
-            passage(written, key=f"inside-written-{key}", label=name, live=inner.report is None, height=240)
+            passage(
+                written,
+                key=f"inside-written-{key}",
+                label=name,
+                heading=False,
+                live=inner.report is None,
+                height=240,
+            )
 
 
 def _graph(

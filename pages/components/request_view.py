@@ -26,7 +26,10 @@ _TONES: dict[str, Tone] = {
 
 def request_view(request: Request, *, key: str, hidden: Sequence[str] = ()) -> None:
     """Draw it, closed at first; `hidden` names what the step could not see."""
-    with st.expander("What this step saw", icon=":material/visibility:", key=f"saw-{key}"):
+    box = st.expander("What this step saw", icon=":material/visibility:", key=f"saw-{key}", on_change="rerun")
+    if not box.open:
+        return
+    with box:
         st.caption("The request exactly as it was sent. Tinted: the query, earlier steps, its own task.")
         read = sources(request)
         if read:

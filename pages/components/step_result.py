@@ -51,12 +51,19 @@ def silence(state: StepState) -> str:
 
 def on_the_way(state: StepState, *, key: str) -> None:
     """What happened before the answer: calls that gave nothing, and the reasoning."""
+    # Drawn anew when a run ends: what the server knows to be open stays so, and what is closed is not sent.
     if state.retries:
-        with st.expander("Retries", icon=":material/refresh:", key=f"retries-{key}"):
-            for retry in state.retries:
+        box = st.expander("Retries", icon=":material/refresh:", key=f"retries-{key}", on_change="rerun")
+        with box:
+            for retry in state.retries if box.open else ():
                 st.caption(plain(retry_words(retry)))
     if state.reasoning:
-        with st.expander("Reasoning", icon=":material/psychology:", key=f"reasoning-{key}"):
+        box = st.expander(
+            "Reasoning", icon=":material/psychology:", key=f"reasoning-{key}", on_change="rerun"
+        )
+        if not box.open:
+            return
+        with box:
             st.caption("What the model thought before it answered; no other step is shown this.")
             passage(
                 state.reasoning,

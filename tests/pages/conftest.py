@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import streamlit as st
 from streamlit.components.v2 import manifest_scanner
+from streamlit.runtime.scriptrunner.script_cache import ScriptCache
 from streamlit.testing.v1 import AppTest
 
 from conductor.planner.offline import OfflineConductor
@@ -27,11 +28,12 @@ App = Callable[..., AppTest]
 
 
 @pytest.fixture(scope="session", autouse=True)
-def scanned() -> Iterator[None]:
-    """Streamlit looks through every installed package for each test's app; once is enough."""
+def once() -> Iterator[None]:
+    """What Streamlit does anew for each test's app: look through all packages, and compile the pages."""
+    packages, scripts = cache(manifest_scanner.scan_component_manifests), ScriptCache()
     with pytest.MonkeyPatch.context() as patch:
-        once = cache(manifest_scanner.scan_component_manifests)
-        patch.setattr(manifest_scanner, "scan_component_manifests", once)
+        patch.setattr(manifest_scanner, "scan_component_manifests", packages)
+        patch.setattr("streamlit.testing.v1.app_test.ScriptCache", lambda: scripts)
         yield
 
 

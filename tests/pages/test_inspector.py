@@ -32,6 +32,7 @@ def later(bench, session, three):
 def select(app, session, step):
     page = app(session=session)
     page.session_state["selected"] = step
+    page.session_state[f"saw-{session}-{step}"] = True
     return page.run()
 
 
