@@ -76,6 +76,8 @@ class _Search:
         walls = [mark.start() for mark in self._marks if mark["list"] and mark["line"] is not None]
         self._reader = LiteralReader(body, walls=walls, gaps=gaps)
         self._fences = [fence.span() for fence in _FENCE.finditer(body)]
+        self._quoted = 0
+        self._last_quoted = (0, 0)
         self._drafts: list[Draft] = []
         self._lists: list[_Labelled] = []
         self._found: set[ListName] = set()
@@ -105,6 +107,7 @@ class _Search:
             _Labelled(name, (mark.start(), reading.span[1]), Column(entries, reading.fault), repairs)
         )
         self._found.add(name)
+        self._quote(reading.span)
         return reading.span[1]
 
     def _take_object(self, start: int) -> tuple[int, bool]:
@@ -136,6 +139,7 @@ class _Search:
                 by_step=plan.by_step,
                 reasoning=plan.reasoning,
             )
+            self._quote(top.span)
 
     def _group(self) -> None:
         """Make plans of the labelled lists found since the last plan."""
@@ -146,11 +150,21 @@ class _Search:
         self._lists = []
 
     def _fence_repairs(self, at: int) -> tuple[Repair, ...]:
-        """The repair that names the code fence in which `at` stands."""
+        """The repair that names the code fence in which `at` stands, a place behind all that was read."""
         before = bisect_left(self._fences, (at, at))
-        if before % 2 == 0:
+        if (before - self._quoted) % 2 == 0:
             return ()
-        return (repair("code-fence", "the code fence around the plan was ignored", self._fences[before - 1]),)
+        first, end = self._last_quoted
+        opening = first - 1 if first < before == end else before - 1
+        return (repair("code-fence", "the code fence around the plan was ignored", self._fences[opening]),)
+
+    def _quote(self, span: Span) -> None:
+        """Backticks inside of what was read as a plan are its text; neighbours are kept as one stretch."""
+        first, end = (bisect_left(self._fences, (place, place)) for place in span)
+        if first < end:
+            self._quoted += end - first
+            begun, ended = self._last_quoted
+            self._last_quoted = (begun if begun < ended == first else first, end)
 
     def _with_fences(self, span: Span) -> Span:
         """The span with the fence or backtick that wraps it, so that neither is read as reasoning."""

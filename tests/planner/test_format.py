@@ -59,3 +59,13 @@ def test_a_formatted_workflow_is_the_three_published_lists() -> None:
 def test_a_worker_that_has_no_number_cannot_be_written() -> None:
     with pytest.raises(WorkflowError, match="Gamma"):
         format_plan(Workflow.of([Step(instruction="a", worker="Gamma")]), POOL)
+
+
+@pytest.mark.parametrize("instruction", ["```", "Show ```python\ncode``` and ``` more", "``` ``` ```"])
+def test_backticks_in_an_instruction_are_no_fence(instruction: str) -> None:
+    workflow = Workflow.of([Step(instruction=instruction, worker="a")] * 3)
+    report = parse(format_plan(workflow, ["a"]), workers=["a"])
+    assert (report.workflow, report.repairs) == (workflow, ())
+    fenced = parse(f"Look:\n```python\n{format_plan(workflow, ['a'])}\n```", workers=["a"])
+    assert fenced.workflow == workflow
+    assert {(repair.kind, repair.span) for repair in fenced.repairs} == {("code-fence", (6, 15))}

@@ -31,6 +31,7 @@ def test_this_process_is_there() -> None:
         (f"{HOST}/1/-", False),
         (f"not-{HOST}/{NO_PID}/1", False),
     ],
+    ids=["no pid", "no pid nor start", "this one", "the first one", "on another host"],
 )
 def test_an_owner_is_gone_when_its_process_is(owner: str, gone: bool) -> None:
     assert is_gone(owner) == gone
