@@ -6,6 +6,7 @@ Connections other than loopback are refused by pytest-socket (see pyproject.toml
 from __future__ import annotations
 
 import logging
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,6 +21,11 @@ from storage import SessionStore, database
 # Whether drawing an example takes long is the machine's business.
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")
+
+
+def pytest_configure() -> None:
+    """A suite that was started in the background ignores interrupts, and so would all that it starts."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_finish() -> None:
