@@ -80,12 +80,11 @@ class Assignment:
     def _sight(self, step: int, outputs: Mapping[int, Output], *, nonce: str) -> Sight:
         own = self.workflow.steps[step]
         seen = [
-            SeenResponse.model_construct(
+            SeenResponse(
                 step=read,
                 worker=self.workflow.steps[read].worker,
                 instruction=self.workflow.steps[read].instruction,
                 response=outputs[read].text,
-                round=None,
             )
             for read in own.access
             if not outputs[read].empty

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from conductor.budget import Budget, Limit, Used
-from conductor.messages import NOTHING_USED, Usage
+from conductor.messages import Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,9 @@ class Meter:
         self.budget = budget
         self.calls = 0
         self.crossing: Crossing | None = None
-        self._used = NOTHING_USED
+        self._tokens = 0
+        self._cost = 0.0
+        self._limited = not budget.open
         self._clock = clock
         self._begun = clock()
         self._watchers: list[Callable[[Crossing], None]] = []
@@ -43,8 +45,8 @@ class Meter:
     def used(self) -> Used:
         """All that was counted so far."""
         return Used(
-            tokens=self._used.total or 0,
-            cost=self._used.cost or 0.0,
+            tokens=self._tokens,
+            cost=self._cost,
             seconds=self._clock() - self._begun,
             calls=self.calls,
         )
@@ -57,7 +59,7 @@ class Meter:
 
     def admit(self) -> bool:
         """Count a call about to be made; False, and a crossing, where the budget has no room for it."""
-        if self.crossing is None:
+        if self.crossing is None and self._limited:
             for limit, used, allowed in self._limits():
                 if used >= allowed:
                     self._cross(Crossing(limit, used, allowed))
@@ -69,16 +71,13 @@ class Meter:
 
     def add(self, usage: Usage) -> None:
         """Count what a call used; what is unknown counts as nothing."""
-        self._used += Usage(
-            prompt_tokens=usage.prompt_tokens or 0,
-            completion_tokens=usage.completion_tokens or 0,
-            cost=usage.cost or 0.0,
-        )
+        self._tokens += (usage.prompt_tokens or 0) + (usage.completion_tokens or 0)
+        self._cost += usage.cost or 0.0
         self.check()
 
     def check(self) -> None:
         """See whether a limit is crossed by now, and tell the watchers the first time."""
-        if self.crossing is not None:
+        if self.crossing is not None or not self._limited:
             return
         for limit, used, allowed in self._limits():
             if used > allowed or (limit == "seconds" and used >= allowed):
