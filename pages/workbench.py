@@ -65,6 +65,8 @@ def page() -> None:
         view = _view(bench, tab)
         tab.show_query(view.session.query if view is not None else "")
         sidebar(bench, tab)
+        if view is not None and (trouble := bench.conducting.trouble(view.session.id)):
+            st.error(plain(trouble), icon=":material/error:")
         if view is None:
             welcome(bench, tab)
         elif view.head is None:

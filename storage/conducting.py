@@ -7,17 +7,19 @@ person wants and may want is the workbench's matter.
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from contextlib import aclosing
 from dataclasses import dataclass, replace
+from typing import Any
 
 from conductor.background import Background, LivePlan, LiveRun
 from conductor.engine.assignment import Assignment
 from conductor.engine.meter import Meter
 from conductor.engine.run import WorkflowRun
-from conductor.errors import WorkflowError
+from conductor.errors import ConductorError, WorkflowError
 from conductor.events import Event, PlanningFailed, PlanningStarted, WorkflowPlanned
 from conductor.messages import SeenResponse, Usage
 from conductor.modes import Settings
@@ -30,6 +32,8 @@ from storage.records import Revision
 from storage.store import SessionStore
 
 Listener = Callable[[Event], None]
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -72,6 +76,14 @@ class Conducting:
         going = self._busy.get(session)
         return going is not None and not going.done()
 
+    def trouble(self, session: str) -> str | None:
+        """Why what last went on here broke off, such as a full store; None where it came to an end."""
+        going = self._busy.get(session)
+        error = going.exception() if going is not None and going.done() and not going.cancelled() else None
+        if error is None or isinstance(error, ConductorError):
+            return None if error is None else str(error)
+        return "The program broke while it planned or ran; its log says how. What was finished is kept."
+
     def wait(self, session: str) -> None:
         """Wait until nothing goes on any more. Raises what broke, should something have."""
         going = self._busy.get(session)
@@ -90,7 +102,7 @@ class Conducting:
         self._claim(call.session)
         live = LivePlan()
         self._plans[call.session] = live
-        self._busy[call.session] = self._background.spawn(self._plan(call, live, then_run=then_run))
+        self._go_on(call.session, self._plan(call, live, then_run=then_run))
         return live
 
     async def _plan(self, call: Call, live: LivePlan, *, then_run: bool) -> None:
@@ -162,7 +174,7 @@ class Conducting:
             session=session, ensemble=self.ensemble, request=request, settings=settings, listen=listen
         )
         live = self._prepared(call, meter, anew=anew)
-        self._busy[session] = self._background.spawn(self._rounds(live, call, meter))
+        self._go_on(session, self._rounds(live, call, meter))
         return live
 
     async def _rounds(self, live: LiveRun, call: Call, meter: Meter) -> None:
@@ -221,9 +233,23 @@ class Conducting:
         """What the steps of the round before answered, as this revision's steps may see it."""
         return responses_of(self.before(revision))
 
+    def _go_on(self, session: str, work: Coroutine[Any, Any, None]) -> None:
+        self._busy[session] = self._background.spawn(_logged(work))
+
     def _claim(self, session: str) -> None:
         """Raise `WorkflowError` where something goes on already."""
         if self.live_plan(session) is not None:
             raise WorkflowError("The Conductor is planning in this session; wait for it, or stop it first.")
         if self.busy(session):
             raise WorkflowError("This session is running already; stop that run first.")
+
+
+async def _logged(work: Coroutine[Any, Any, None]) -> None:
+    """A fault of this program is told in its log; what a user can mend is told by `trouble`."""
+    try:
+        await work
+    except ConductorError:
+        raise
+    except Exception:
+        _log.exception("what went on in a session broke")
+        raise

@@ -9,7 +9,7 @@ import pytest
 from conductor_cases import BROKEN, KEEP, ScriptedConductor, plan_text
 
 from conductor.budget import Budget
-from conductor.errors import PlanError, WorkflowError
+from conductor.errors import PlanError, StorageError, WorkflowError
 from conductor.messages import Completion, Delta
 from conductor.modes import Settings
 from conductor.planner.conductor import PlanRequest
@@ -199,3 +199,42 @@ def test_settings_are_kept_with_the_session(benches: list[Workbench], url: str) 
     with SessionStore.open(url) as other:
         assert other.session(session.id).settings == chosen
     assert bench.settings(bench.ask("how?").id) == Settings()
+
+
+def test_what_broke_off_says_why(benches: list[Workbench], url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = opened(benches, url, ONE)
+    session = bench.ask("why?")
+
+    def full(*_: object, **__: object) -> None:
+        raise StorageError("The store is full.")
+
+    monkeypatch.setattr(bench.store, "start_run", full)
+    live = bench.begin_plan(session.id, then_run=True)
+    with pytest.raises(StorageError):
+        bench.conducting.wait(session.id)
+    assert live.done.is_set()
+    assert bench.conducting.trouble(session.id) == "The store is full."
+    monkeypatch.undo()
+    bench.start(session.id)
+    assert finished(bench, session) == [(1, "finished", "a says")]
+    assert bench.conducting.trouble(session.id) is None
+
+
+def test_a_fault_of_the_program_is_logged_and_told_plainly(
+    benches: list[Workbench],
+    url: str,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    bench = opened(benches, url, ONE)
+    session = bench.ask("why?")
+
+    def broken(*_: object, **__: object) -> None:
+        raise RuntimeError("no such luck")
+
+    monkeypatch.setattr(bench.store, "add_plan", broken)
+    bench.begin_plan(session.id)
+    with pytest.raises(RuntimeError):
+        bench.conducting.wait(session.id)
+    assert "its log says how" in (bench.conducting.trouble(session.id) or "")
+    assert "no such luck" in caplog.text
