@@ -24,8 +24,9 @@ settings.load_profile("untimed")
 
 
 def pytest_configure() -> None:
-    """A suite that was started in the background ignores interrupts, and so would all that it starts."""
+    """A suite that was started in the background ignores these signals, and so would all that it starts."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def pytest_collection_finish() -> None:
