@@ -11,6 +11,7 @@ from pages.components.graph import load_library
 from pages.components.guard import errors_shown
 from pages.components.inner_view import inner_view
 from pages.components.inspector import inspector
+from pages.components.panels import panels
 from pages.components.plan_panel import attempts, no_plan, plan_panel
 from pages.components.planning import planning
 from pages.components.pool_notice import pool_notice
@@ -149,6 +150,12 @@ def _session(bench: Workbench, tab: TabState, view: SessionView) -> None:
             if view.run is not None:
                 run_view.budget_meter(bench.state(view.run))
 
+    @st.fragment(key="panels", run_every=every)
+    def below() -> None:
+        tab.redraw_if_asked()
+        with errors_shown("panels"):
+            panels(bench, tab, SessionView.load(bench, session))
+
     centre, right = st.columns([2.4, 1], gap="medium")
     with centre:
         toolbar(bench, tab, view)
@@ -162,7 +169,7 @@ def _session(bench: Workbench, tab: TabState, view: SessionView) -> None:
             plan_panel(view.plan)
             attempts(bench.store.plans(session), of=view.plan, shown=view.plan)
         canvas()
-        run_view.outcome(bench, tab, view)
+        below()
     with right:
         side()
 

@@ -135,7 +135,7 @@ def outcome(bench: Workbench, tab: TabState, view: SessionView) -> None:
             "ends; copy what you need, mend the cause and run again.",
             icon=":material/save:",
         )
-    _what_happened(state, state.workflow, when="" if view.as_run else "Before your edits: ")
+    _what_happened(tab, state, state.workflow, when="" if view.as_run else "Before your edits: ")
     if state.answer is not None:
         notes = [*([] if view.as_run else ["of the run before your edits"]), *answer_stand_in(state)]
         passage(state.answer, key=f"answer-{state.run}", label="Answer", notes=[*notes, *_said_of_pool(view)])
@@ -166,6 +166,7 @@ def _another_round(bench: Workbench, tab: TabState, view: SessionView, state: Ru
             bench.begin_round(view.session.id)
         except ConductorError as error:
             tab.notify("error", str(error), place="round")
+        tab.ask_redraw()
 
     why = _no_further_round(view, state)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
@@ -192,7 +193,7 @@ def _no_further_round(view: SessionView, state: RunState) -> str | None:
     return None
 
 
-def _what_happened(state: RunState, workflow: Workflow, *, when: str) -> None:
+def _what_happened(tab: TabState, state: RunState, workflow: Workflow, *, when: str) -> None:
     kept = counted(sum(step.output is not None for step in state.steps), "finished output")
     for at, step in enumerate(state.steps):
         if step.status == "failed":
@@ -202,7 +203,7 @@ def _what_happened(state: RunState, workflow: Workflow, *, when: str) -> None:
                 icon=":material/error:",
             )
     if state.crossing is not None:
-        _over_budget(state.crossing, kept=kept, when=when)
+        _over_budget(tab, state.crossing, kept=kept, when=when)
     match state.status:
         case "finished":
             st.caption(when + " · ".join(_sums(state)))
@@ -230,11 +231,16 @@ def _sums(state: RunState) -> list[str]:
     return said if state.seconds is None else [*said, duration(state.seconds)]
 
 
-def _over_budget(crossing: BudgetExceeded, *, kept: str, when: str) -> None:
+def _over_budget(tab: TabState, crossing: BudgetExceeded, *, kept: str, when: str) -> None:
     """Which limit it was, what was kept, and the way to raise it."""
+
+    def clicked() -> None:
+        open_settings()
+        tab.ask_redraw()
+
     st.warning(
         f"{when}Stopped at the budget: {plain(crossing.words)} used. {kept} kept; a rerun counts anew and "
         "goes on from there.",
         icon=STATE_ICONS["over_budget"],
     )
-    st.button("Raise the limit", key="raise-limit", icon=":material/tune:", on_click=open_settings)
+    st.button("Raise the limit", key="raise-limit", icon=":material/tune:", on_click=clicked)

@@ -1,0 +1,63 @@
+"""Below the graph: one view of the workflow or its run at a time, chosen by name.
+
+Knows which views there are and when each has something to show; what they show is theirs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import streamlit as st
+
+from pages.components import run_view
+from pages.components.session_view import SessionView
+from pages.components.state import TabState
+from storage.workbench import Workbench
+
+Draw = Callable[[Workbench, TabState, SessionView], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """A view under its `name`. `offered` tells whether it has anything to show, `remark` what its name says
+    more, such as a count; "" where nothing.
+    """
+
+    name: str
+    icon: str
+    draw: Draw
+    offered: Callable[[SessionView], bool]
+    remark: Callable[[SessionView], str] = lambda _: ""
+
+
+def _has_run(view: SessionView) -> bool:
+    return view.state is not None and view.state.workflow is not None
+
+
+PANELS: Mapping[str, Panel] = {
+    panel.name: panel for panel in (Panel("Answer", ":material/chat:", run_view.outcome, _has_run),)
+}
+"""In the order in which they are offered; the first one offered is shown first."""
+
+
+def panels(bench: Workbench, tab: TabState, view: SessionView) -> None:
+    """Draw the choice and the chosen view."""
+    offered = [name for name, panel in PANELS.items() if panel.offered(view)]
+    if not offered:
+        return
+    name = _chosen(view, offered) if len(offered) > 1 else offered[0]
+    PANELS[name].draw(bench, tab, view)
+
+
+def _chosen(view: SessionView, offered: list[str]) -> str:
+    def named(name: str) -> str:
+        panel = PANELS[name]
+        remark = panel.remark(view)
+        return f"{panel.icon} {name}{f' {remark}' if remark else ''}"
+
+    chosen = st.segmented_control(
+        "View", offered, default=offered[0], required=True, key="panel", format_func=named,
+        label_visibility="collapsed",
+    )  # fmt: skip
+    return chosen if chosen in offered else offered[0]
