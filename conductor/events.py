@@ -98,7 +98,8 @@ class RunStarted(_Event):
     """A workflow began to run. `parent` is the run whose edited plan, or whose next round, this is.
 
     `previous` is what the steps of the previous round answered, for steps that may see them. `used` is what
-    planning and earlier rounds have taken of the `budget` that they share with this run.
+    planning and earlier rounds have taken of the `budget` that they share with this run. `covers` are the
+    steps (0-based, ascending) that the run is to give an output, None for all of them.
     """
 
     type: Literal["run_started"] = "run_started"
@@ -109,6 +110,21 @@ class RunStarted(_Event):
     previous: tuple[SeenResponse, ...] = ()
     budget: Budget = Budget()
     used: Used = Used()
+    covers: tuple[int, ...] | None = None
+
+
+KeptBecause = Literal["pinned", "preloaded"]
+
+
+class StepKept(_Event):
+    """A step's output counts without a call, whatever its inputs are by now: it is pinned, or was there
+    already and only what reads it is run.
+    """
+
+    type: Literal["step_kept"] = "step_kept"
+    step: int
+    output: Output
+    because: KeptBecause
 
 
 class StepReused(_Event):
@@ -259,6 +275,7 @@ Event = Annotated[
     | PlanRejected
     | PlanningFailed
     | RunStarted
+    | StepKept
     | StepReused
     | StepStarted
     | StepDelta

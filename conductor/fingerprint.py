@@ -7,7 +7,7 @@ on purpose: a changed instruction that gives the same output changes nothing fur
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from hashlib import sha256
 
 from conductor.messages import Sampling
@@ -22,17 +22,20 @@ def fingerprint(
     identity: str,
     query: str,
     seen: Sequence[str],
+    by_hand: Collection[int] = (),
     previous: Sequence[str] = (),
     final: bool,
     style: str,
 ) -> str:
     """64 hexadecimal digits over everything that decides what `step` answers.
 
-    `identity` is the worker's; `seen` are the outputs the step may read, in step order, `previous` those of
-    the round before; `final` steps are told that they give the answer, so being final counts. `style` names
+    `identity` is the worker's; `seen` are the outputs the step may read, in step order, of which those at
+    the places `by_hand` were written by a person and are sent as such; `previous` are those of the round
+    before; `final` steps are told that they give the answer, so being final counts. `style` names
     the layout of the request.
     """
     sampling = None if step.sampling == _UNSAID else step.sampling.model_dump_json()
     earlier = [list(previous)] if previous else []
-    content = [style, identity, sampling, step.instruction, query, final, *seen, *earlier]
+    read = [{"by_hand": text} if at in by_hand else text for at, text in enumerate(seen)]
+    content = [style, identity, sampling, step.instruction, query, final, *read, *earlier]
     return sha256(json.dumps(content).encode("utf-8", "surrogatepass")).hexdigest()

@@ -67,8 +67,8 @@ class Part:
 
     `frame` is our own wording; `query` the user's question; `subtask` and `response` belong to the
     visible step `step` (0-based) done by `worker`, of an earlier round where `round` is set (from 1);
-    `instruction` is the receiving step's own task. A dataclass, because a request has a dozen of them and
-    each step makes a request.
+    `instruction` is the receiving step's own task. `by_hand` marks a response that a
+    person wrote. A dataclass, because a request has a dozen of them and each step makes a request.
     """
 
     kind: PartKind
@@ -76,6 +76,7 @@ class Part:
     step: int | None = None
     worker: str | None = None
     round: int | None = None
+    by_hand: bool = False
 
 
 class Message(Value):
@@ -91,13 +92,17 @@ class Message(Value):
 
 
 class SeenResponse(Value):
-    """A step's work as whoever may read it sees it; `step` is 0-based, `round` set for an earlier round's."""
+    """A step's work as whoever may read it sees it; `step` is 0-based, `round` set for an earlier round's.
+
+    `by_hand`: a person wrote the response.
+    """
 
     step: int
     worker: str
     instruction: str
     response: str
     round: int | None = None
+    by_hand: bool = False
 
 
 class Request(Value):
@@ -128,6 +133,7 @@ class Request(Value):
                 instruction=subtasks.get((part.round, part.step), ""),
                 response=part.text,
                 round=part.round,
+                by_hand=part.by_hand,
             )
             for part in parts
             if part.kind == "response" and part.step is not None

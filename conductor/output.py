@@ -10,8 +10,15 @@ WorkerKind = Literal["model", "offline", "simulated"]
 """Who answers: a language model, a built-in expert that computes, or the shipped fake."""
 
 
+class HandEdit(Value):
+    """That a person wrote an output's text: when (Unix seconds), and who, as far as that was said."""
+
+    at: float
+    by: str = "a person"
+
+
 class Output(Value):
-    """What a worker answered under a fingerprint.
+    """What a worker answered under a fingerprint, or what a person wrote in its place (`hand`).
 
     `seconds` is the time from start to end; `run` and `step` (0-based) say where it was first made.
     `reasoning` is what a model thought before it answered, which nobody else is shown. `instead_of` is the
@@ -27,6 +34,7 @@ class Output(Value):
     seconds: float
     finish_reason: FinishReason = "stop"
     instead_of: str | None = None
+    hand: HandEdit | None = None
     run: str
     step: int
 
@@ -34,3 +42,19 @@ class Output(Value):
     def empty(self) -> bool:
         """Whether the worker answered nothing; an empty output is shown but never passed on."""
         return not self.text.strip()
+
+    def by_hand(self, text: str, *, edit: HandEdit) -> Output:
+        """The output as a person rewrote it; it keeps the fingerprint of what it takes the place of.
+
+        What the worker had used, taken and thought is not this text's.
+        """
+        return self.model_copy(
+            update={
+                "text": text,
+                "reasoning": "",
+                "usage": Usage(),
+                "finish_reason": "stop",
+                "instead_of": None,
+                "hand": edit,
+            }
+        )

@@ -12,6 +12,7 @@ from pydantic import ConfigDict, Field, ValidationError
 
 from conductor.errors import FormatError, WorkflowError
 from conductor.messages import Sampling, Value
+from conductor.output import Output
 from conductor.workflow import MAX_STEPS, Step, Workflow
 
 FORMAT = "conductor-workflow"
@@ -42,6 +43,10 @@ class PlanStep(Value):
         default=False, strict=True, description="also sees the round before, in a later round"
     )
     sampling: Sampling = Field(default=Sampling(), description="sampling parameters, where set by hand")
+    pin: Output | None = Field(
+        default=None,
+        description="an output that stands in place of a call; `hand` marks one that a person wrote",
+    )
 
     @classmethod
     def of(cls, step: Step) -> PlanStep:
@@ -91,7 +96,11 @@ def write_plan(
         pool=PlanPool(label=label, workers=workers),
         steps=tuple(PlanStep.of(step) for step in workflow.steps),
     )
-    return json.dumps(document.model_dump(mode="json"), indent=2, ensure_ascii=True) + "\n"
+    content = document.model_dump(mode="json")
+    for step in content["steps"]:
+        if step["pin"] is None:
+            del step["pin"]
+    return json.dumps(content, indent=2, ensure_ascii=True) + "\n"
 
 
 def read_plan(text: str | bytes) -> PlanFile:

@@ -16,6 +16,7 @@ from conductor.events import (
     AnswerKept,
     BudgetExceeded,
     Event,
+    KeptBecause,
     PlanningDelta,
     PlanningFailed,
     PlanningRetried,
@@ -32,6 +33,7 @@ from conductor.events import (
     StepFellBack,
     StepFinished,
     StepInner,
+    StepKept,
     StepRetried,
     StepReused,
     StepStarted,
@@ -66,7 +68,8 @@ class Retry:
 class StepState:
     """One step of a run. `text` grows while it streams; `output` is set when it is done.
 
-    `reused` is True when no call was made because the output was already known. `reasoning` is what a model
+    `reused` is True when no call was made because the output was already known; `kept` says why one counts
+    that may not fit its inputs. `reasoning` is what a model
     thought apart from its answer. `stand_in` is the worker that answers in the place of the step's own, for
     the reason in `stand_in_reason`. `inner` are the rounds of a step that a Conductor does by a workflow of
     its own. Times are Unix seconds.
@@ -81,6 +84,7 @@ class StepState:
     inner: tuple[RunState, ...] = ()
     output: Output | None = None
     reused: bool = False
+    kept: KeptBecause | None = None
     worker_kind: WorkerKind | None = None
     request: Request | None = None
     message: str | None = None
@@ -108,7 +112,8 @@ class RunState:
 
     `round` counts from 1; `previous` is what the steps of the round before answered. `kept_reason` is why the
     Conductor returned the previous answer as it is. `crossing` says which limit of the `budget` was crossed,
-    `used_before` what of it was taken before the run.
+    `used_before` what of it was taken before the run. `covers` are the steps that the run is to give an
+    output, None for all; the others stay waiting to the end.
     """
 
     run: str = ""
@@ -130,6 +135,7 @@ class RunState:
     planning_failure: str | None = None
     workflow: Workflow | None = None
     steps: tuple[StepState, ...] = ()
+    covers: tuple[int, ...] | None = None
     answer: str | None = None
     answer_step: int | None = None
     warning: str | None = None
@@ -141,6 +147,28 @@ class RunState:
     def live(self) -> bool:
         """Whether more events are expected."""
         return self.status == "running"
+
+    @property
+    def whole(self) -> bool:
+        """Whether the run covers every step of its workflow."""
+        return self.covers is None
+
+    @property
+    def outputs(self) -> dict[int, Output]:
+        """The outputs of the steps that have one."""
+        return {at: step.output for at, step in enumerate(self.steps) if step.output is not None}
+
+    def tells_of(self, workflow: Workflow) -> bool:
+        """Whether this is a run of `workflow`, be it that it was pinned meanwhile at just what it gave."""
+        if self.workflow is None:
+            return False
+        if self.workflow == workflow:
+            return True
+        outputs = self.outputs
+        return self.workflow.unpinned == workflow.unpinned and all(
+            at in outputs and outputs[at].text == pin.text and outputs[at].hand == pin.hand
+            for at, pin in (*workflow.pins.items(), *self.workflow.pins.items())
+        )
 
     @property
     def usage(self) -> Usage:
@@ -180,7 +208,7 @@ def _counted(usage: Usage) -> Usage:
 
 
 def _known(step: StepState) -> Usage:
-    if step.reused:
+    if step.reused or step.kept:
         return NOTHING_USED
     if step.inner:
         return sum((inner.known_usage for inner in step.inner), NOTHING_USED)
@@ -207,6 +235,7 @@ def advance(state: RunState, event: Event) -> RunState:
             | StepStarted()
             | StepFinished()
             | StepReused()
+            | StepKept()
             | StepFailed()
             | StepBlocked()
             | StepCancelled()
@@ -261,6 +290,7 @@ def advance(state: RunState, event: Event) -> RunState:
                 budget=event.budget,
                 used_before=event.used,
                 steps=tuple(StepState() for _ in event.workflow.steps),
+                covers=event.covers,
                 started_at=event.at if state.started_at is None else state.started_at,
             )
         case BudgetExceeded():
@@ -273,6 +303,7 @@ def advance(state: RunState, event: Event) -> RunState:
 
 StepEvent = (
     StepReused
+    | StepKept
     | StepStarted
     | StepDelta
     | StepThought
@@ -314,6 +345,18 @@ def _advance_step(step: StepState, event: StepEvent) -> StepState:
                 reused=True,
                 worker_kind=event.output.worker_kind,
                 request=event.request,
+                usage=event.output.usage,
+            )
+        case StepKept():
+            return replace(
+                step,
+                status="empty" if event.output.empty else "finished",
+                text=event.output.text,
+                reasoning=event.output.reasoning,
+                stand_in=event.output.worker if event.output.instead_of else None,
+                output=event.output,
+                kept=event.because,
+                worker_kind=event.output.worker_kind,
                 usage=event.output.usage,
             )
         case StepStarted():

@@ -6,7 +6,7 @@ count from one. Knows no pool: whether a worker exists is asked of `workflow.che
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Annotated, Literal, Self
 
@@ -15,6 +15,7 @@ from pydantic import Field, model_validator
 
 from conductor.errors import WorkflowError
 from conductor.messages import Sampling, Value
+from conductor.output import Output
 
 MAX_STEPS = 100
 """The most steps any workflow may have, whoever wrote it; a Conductor's own limit is lower."""
@@ -30,7 +31,8 @@ Access = Annotated[tuple[int, ...], Field(description="0-based positions of earl
 class Step(Value):
     """One piece of work. `access` holds 0-based positions of the earlier steps whose work it sees.
 
-    `sees_previous`: it also sees all steps of the round before, where its run is a later round.
+    `sees_previous`: it also sees all steps of the round before, where its run is a later round. `pin` is an
+    output that stands whatever changes above the step, which then is never called.
     """
 
     instruction: str
@@ -38,6 +40,7 @@ class Step(Value):
     access: Access = ()
     sees_previous: bool = False
     sampling: Sampling = Sampling()
+    pin: Output | None = None
 
 
 class Workflow(Value):
@@ -130,6 +133,18 @@ class Workflow(Value):
                     step=i,
                 )
 
+    @cached_property
+    def pins(self) -> Mapping[int, Output]:
+        """The pinned outputs by position."""
+        return {i: step.pin for i, step in enumerate(self.steps) if step.pin is not None}
+
+    @cached_property
+    def unpinned(self) -> Workflow:
+        """The workflow without its pins."""
+        if not self.pins:
+            return self
+        return Workflow.of(step.model_copy(update={"pin": None}) for step in self.steps)
+
     # -- edits: each returns a new workflow ------------------------------------------------------
 
     def with_worker(self, step: int, worker: str) -> Workflow:
@@ -151,6 +166,10 @@ class Workflow(Value):
     def with_sampling(self, step: int, sampling: Sampling) -> Workflow:
         """Give `step` its own sampling parameters."""
         return self._replace(step, sampling=sampling)
+
+    def with_pin(self, step: int, output: Output | None) -> Workflow:
+        """Let `output` stand as what `step` answers, or nothing."""
+        return self._replace(step, pin=output)
 
     def add_step(self, step: Step, at: int | None = None) -> Workflow:
         """Insert `step` before position `at` (at the end when None).

@@ -29,6 +29,7 @@ from conductor.events import (
     StepFellBack,
     StepFinished,
     StepInner,
+    StepKept,
     StepRetried,
     StepReused,
     StepStarted,
@@ -36,7 +37,7 @@ from conductor.events import (
     WorkflowPlanned,
 )
 from conductor.messages import Message, Part, Request, SeenResponse, Usage
-from conductor.output import Output
+from conductor.output import HandEdit, Output
 from conductor.planner.parse import parse
 
 REQUEST = Request(messages=(Message(role="user", parts=(Part(kind="query", text="why?"),)),))
@@ -66,7 +67,9 @@ EVENTS: list[Event] = [
         round=2,
         previous=(SeenResponse(step=0, worker="alpha", instruction="do", response="said", round=1),),
         budget=Budget(tokens=9),
+        covers=(0,),
     ),
+    StepKept(**STAMP, step=0, output=OUTPUT.by_hand("mine", edit=HandEdit(at=1.5)), because="pinned"),
     StepReused(**STAMP, step=0, output=OUTPUT, request=REQUEST),
     StepStarted(**STAMP, step=0, worker="alpha", worker_kind="simulated", fingerprint="f", request=REQUEST),
     StepDelta(**STAMP, step=0, text="wörd\u2028"),

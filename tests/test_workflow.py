@@ -170,7 +170,7 @@ def expected(model: list[tuple[str, set[str]]], edit: Edit) -> list[tuple[str, s
     step, other = edit.places(len(model))
     own, seen = model[step]
     match edit.kind:
-        case "worker" | "sampling":
+        case "worker" | "sampling" | "pin":
             return model
         case "instruction":
             changed = {own: edit.name}

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 
 from conductor.engine.assignment import Assignment
+from conductor.engine.extent import EDITED, Extent
 from conductor.engine.run import WorkflowRun
 from conductor.events import Event
 from conductor.messages import Completion, Delta, Request
@@ -98,12 +99,16 @@ def run_of(
     *,
     query: str = "why?",
     outputs: Mapping[str, Output] | None = None,
+    extent: Extent = EDITED,
+    preloaded: Mapping[int, Output] | None = None,
     run: str = "r",
     parent: str | None = None,
 ) -> WorkflowRun:
     """A run that has not started."""
     assignment = Assignment.of(workflow, query=query, pool=pool)
-    return WorkflowRun(assignment, pool, run=run, outputs=outputs, parent=parent)
+    return WorkflowRun(
+        assignment, pool, run=run, outputs=outputs, extent=extent, preloaded=preloaded, parent=parent
+    )
 
 
 async def events_of(run: WorkflowRun) -> list[Event]:
@@ -112,10 +117,17 @@ async def events_of(run: WorkflowRun) -> list[Event]:
 
 
 async def played(
-    workflow: Workflow, pool: Pool, *, query: str = "why?", outputs: Mapping[str, Output] | None = None
+    workflow: Workflow,
+    pool: Pool,
+    *,
+    query: str = "why?",
+    outputs: Mapping[str, Output] | None = None,
+    extent: Extent = EDITED,
+    preloaded: Mapping[int, Output] | None = None,
 ) -> RunState:
     """The end of a whole run."""
-    return fold(await events_of(run_of(workflow, pool, query=query, outputs=outputs)))
+    run = run_of(workflow, pool, query=query, outputs=outputs, extent=extent, preloaded=preloaded)
+    return fold(await events_of(run))
 
 
 def outputs_of(state: RunState) -> dict[str, Output]:

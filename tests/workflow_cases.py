@@ -9,6 +9,7 @@ from typing import Literal, get_args
 from hypothesis import strategies as st
 
 from conductor.messages import Sampling
+from conductor.output import Output
 from conductor.workflow import Step, Workflow
 
 WORKERS = ("alpha", "beta", "gamma")
@@ -36,7 +37,11 @@ def workflows(draw: st.DrawFn, max_steps: int = 7) -> Workflow:
     )
 
 
-EditKind = Literal["worker", "instruction", "access", "sampling", "add", "remove", "move"]
+EditKind = Literal["worker", "instruction", "access", "sampling", "add", "remove", "move", "pin"]
+
+PINNED = Output(
+    fingerprint="", text="pinned", worker="alpha", worker_kind="simulated", seconds=0.0, run="before", step=0
+)
 
 
 @dataclass(frozen=True)
@@ -76,6 +81,8 @@ class Edit:
                 return workflow.remove_step(step)
             case "move":
                 return workflow.move_step(step, other)
+            case "pin":
+                return workflow.with_pin(step, PINNED.model_copy(update={"text": self.name}))
 
 
 @st.composite

@@ -54,6 +54,7 @@ class Assignment:
             identity=self.identities[step],
             query=self.query,
             seen=[outputs[read].text for read in own.access],
+            by_hand=[at for at, read in enumerate(own.access) if outputs[read].hand is not None],
             previous=[done.response for done in self.previous] if own.sees_previous else (),
             final=step == self.workflow.final,
             style=STYLES[self.styles[step]],
@@ -85,6 +86,7 @@ class Assignment:
                 worker=self.workflow.steps[read].worker,
                 instruction=self.workflow.steps[read].instruction,
                 response=outputs[read].text,
+                by_hand=outputs[read].hand is not None,
             )
             for read in own.access
             if not outputs[read].empty

@@ -42,10 +42,11 @@ def tagged_parts(sight: Sight) -> Iterator[Part]:
         name = done.worker.replace("&", "&amp;").replace('"', "&quot;")
         of_round = "" if done.round is None else f' round="{done.round}"'
         opening = f'<step-{nonce} number="{done.step + 1}"{of_round} worker="{name}">\n<subtask-{nonce}>\n'
+        by_hand = ' edited="by hand"' if done.by_hand else ""
         yield Part("frame", between + opening)
         yield Part("subtask", done.instruction, done.step, done.worker, done.round)
-        yield Part("frame", f"\n</subtask-{nonce}>\n<response-{nonce}>\n")
-        yield Part("response", done.response, done.step, done.worker, done.round)
+        yield Part("frame", f"\n</subtask-{nonce}>\n<response-{nonce}{by_hand}>\n")
+        yield Part("response", done.response, done.step, done.worker, done.round, done.by_hand)
         between = f"\n</response-{nonce}>\n</step-{nonce}>\n\n"
     yield Part("frame", f"{between}{_FINAL if sight.final else ''}Your assigned subtask: ")
     yield Part("instruction", sight.instruction)
@@ -54,7 +55,8 @@ def tagged_parts(sight: Sight) -> Iterator[Part]:
 def paper_parts(sight: Sight) -> Iterator[Part]:
     """As in the research code, for workers tuned on it: earlier work labelled by the model that did it.
 
-    Its tags are plain; a response that writes one is defused by a zero-width space.
+    Its tags are plain; a response that writes one is defused by a zero-width space. What a person wrote is
+    marked on its part only: a worker tuned on these words has never seen another tag.
     """
     yield Part("frame", f"{_ROLE}<overall_task>\n")
     yield Part("query", _defused(sight.query))
@@ -63,7 +65,7 @@ def paper_parts(sight: Sight) -> Iterator[Part]:
         yield Part("frame", f"{between}<agent_subtask model={_defused(done.worker)!r}>\n")
         yield Part("subtask", _defused(done.instruction), done.step, done.worker, done.round)
         yield Part("frame", f"\n</agent_subtask>\n<agent_response model={_defused(done.worker)!r}>\n")
-        yield Part("response", _defused(done.response), done.step, done.worker, done.round)
+        yield Part("response", _defused(done.response), done.step, done.worker, done.round, done.by_hand)
         between = "\n</agent_response>\n\n"
     yield Part("frame", f"{between}{_FINAL if sight.final else ''}Your assigned subtask: ")
     yield Part("instruction", sight.instruction)

@@ -17,12 +17,14 @@ from typing import TypedDict
 from conductor.budget import Budget
 from conductor.engine.assignment import Assignment
 from conductor.engine.deltas import DeltaBatch
+from conductor.engine.extent import EDITED, Extent
 from conductor.engine.meter import Crossing, Meter
-from conductor.engine.schedule import Schedule
-from conductor.errors import WorkerError
+from conductor.engine.schedule import Schedule, kept_outputs
+from conductor.errors import WorkerError, WorkflowError
 from conductor.events import (
     BudgetExceeded,
     Event,
+    KeptBecause,
     RunFinished,
     RunOutcome,
     RunStarted,
@@ -33,6 +35,7 @@ from conductor.events import (
     StepFellBack,
     StepFinished,
     StepInner,
+    StepKept,
     StepRetried,
     StepReused,
     StepStarted,
@@ -58,7 +61,9 @@ class _Stamp(TypedDict):
 class WorkflowRun:
     """A run that has not started. `events()` starts it and may be iterated once.
 
-    `outputs` are known outputs by fingerprint: a step whose fingerprint is there is reused. `meter` counts
+    `extent` says how much of the workflow it does. `outputs` are known outputs by fingerprint: a step whose
+    fingerprint is there is reused. `preloaded` are outputs by position that count for what reads them, where
+    the extent leaves those steps out; `WorkflowError` where one is missing. `meter` counts
     what is spent, together with all that shares it; without one nothing is limited. `round` counts from 1.
     All methods belong to one event loop.
     """
@@ -70,6 +75,8 @@ class WorkflowRun:
         *,
         run: str,
         outputs: Mapping[str, Output] | None = None,
+        extent: Extent = EDITED,
+        preloaded: Mapping[int, Output] | None = None,
         parent: str | None = None,
         round: int = 1,
         meter: Meter | None = None,
@@ -82,6 +89,11 @@ class WorkflowRun:
         self._workflow = assignment.workflow
         self._pool = pool
         self._known = outputs or {}
+        self._covers = extent.covers(assignment.workflow)
+        self._anew = extent.anew(assignment.workflow)
+        self._goal = extent.goal(assignment.workflow)
+        self._kept = kept_outputs(assignment.workflow, covers=self._covers, preloaded=preloaded or {})
+        self._check_inputs()
         self._schedule = Schedule(assignment.workflow)
         self._outputs: dict[int, Output] = {}
         self._lost: dict[int, str] = {}
@@ -97,6 +109,16 @@ class WorkflowRun:
         # Monotonic between events, and still Unix time.
         self._epoch = time.time() - time.perf_counter()
 
+    def _check_inputs(self) -> None:
+        for step in sorted(self._covers - self._kept.keys()):
+            for read in self._workflow.steps[step].access:
+                if read not in self._covers and read not in self._kept:
+                    raise WorkflowError(
+                        f"Step {step + 1} reads step {read + 1}, which has no output yet; run to step "
+                        f"{step + 1} instead.",
+                        step=step,
+                    )
+
     async def events(self) -> AsyncGenerator[Event, None]:
         """Run; yield what happens. Closing the iterator stops the run without further events."""
         self._emit(
@@ -109,12 +131,13 @@ class WorkflowRun:
                 previous=self._assignment.previous,
                 budget=self._meter.budget,
                 used=self._meter.used,
+                covers=None if len(self._covers) == len(self._workflow) else tuple(sorted(self._covers)),
             )
         )
         watched = self._meter.watch(self._over_budget)
         left = self._meter.seconds_left
         clock = None if left is None else asyncio.get_running_loop().call_later(left, self._meter.check)
-        self._launch(self._schedule.initial())
+        self._launch([*self._schedule.initial(), *self._keep()])
         try:
             while True:
                 while self._queue:
@@ -158,17 +181,29 @@ class WorkflowRun:
 
     # -- steps ---------------------------------------------------------------------------------
 
+    def _keep(self) -> list[int]:
+        """Settle the steps whose output counts without a call; which steps that makes ready."""
+        ready: list[int] = []
+        for step, output in self._kept.items():
+            because: KeptBecause = "pinned" if step in self._workflow.pins else "preloaded"
+            self._emit(StepKept(**self._stamp(), step=step, output=output, because=because))
+            self._outputs[step] = output
+            ready += self._schedule.done(step)
+        return ready
+
     def _launch(self, ready: list[int]) -> None:
         """Start the ready steps, or settle them at once where their output is known."""
         waiting = deque(ready)
         while waiting and not self._cancelled:
             step = waiting.popleft()
+            if step in self._kept or step not in self._covers:
+                continue
             address = self._assignment.fingerprint(step, self._outputs)
             worker = self._pool[self._workflow.steps[step].worker]
             request = self._assignment.request(
                 step, self._outputs, address=address, defaults=worker.card.sampling
             )
-            known = self._known.get(address)
+            known = None if step in self._anew else self._known.get(address)
             if known is None:
                 # A Conductor's calls are counted where it makes them.
                 if worker.card.nested or self._meter.admit():
@@ -298,9 +333,9 @@ class WorkflowRun:
         self._finish_if_idle()
 
     def _block_readers(self, failed: int) -> None:
-        for step in sorted(self._workflow.descendants(failed)):
-            if step not in self._lost:
-                by = tuple(read for read in self._workflow.steps[step].access if read in self._lost)
+        for step in sorted((self._workflow.descendants(failed) & self._covers) - self._kept.keys()):
+            by = tuple(read for read in self._workflow.steps[step].access if read in self._lost)
+            if by and step not in self._lost:
                 self._lost[step] = "blocked"
                 self._emit(StepBlocked(**self._stamp(), step=step, by=by))
 
@@ -314,9 +349,9 @@ class WorkflowRun:
     def _finish_if_idle(self) -> None:
         if self._tasks or self._over:
             return
-        final = self._workflow.final
-        outcome: RunOutcome = "finished" if final in self._outputs else "failed"
-        if self._cancelled and final not in self._outputs:
+        done = self._goal in self._outputs
+        outcome: RunOutcome = "finished" if done else "failed"
+        if self._cancelled and not done:
             outcome = "cancelled" if self._crossing is None else "over_budget"
         answer_step, warning = self._answer_step()
         self._emit(
@@ -333,7 +368,7 @@ class WorkflowRun:
     def _answer_step(self) -> tuple[int | None, str | None]:
         """The step whose response is the answer, and what must be said about it."""
         final = self._workflow.final
-        if final not in self._outputs:
+        if final not in self._outputs or self._goal != final:
             return None, None
         failed = ", ".join(str(step + 1) for step in sorted(self._lost))
         warning = f"Failed or blocked, and not read by the answer: step {failed}." if failed else None

@@ -9,9 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from conductor.engine.assignment import Assignment
-from conductor.messages import SeenResponse
+from conductor.engine.extent import EDITED, Extent
 from conductor.output import Output
-from conductor.workers.pool import Pool
 from conductor.workflow import Workflow
 
 
@@ -36,13 +35,26 @@ class Schedule:
         return ready
 
 
+def kept_outputs(
+    workflow: Workflow, *, covers: frozenset[int], preloaded: Mapping[int, Output]
+) -> dict[int, Output]:
+    """The outputs that count without a call in a run that `covers` these steps: pinned ones, and what is
+    `preloaded` for the steps it leaves out.
+    """
+    wanted = covers | {read for step in covers for read in workflow.steps[step].access}
+    outside = {step: output for step, output in preloaded.items() if step not in covers}
+    kept = {**outside, **workflow.pins}
+    return {step: kept[step] for step in sorted(wanted & kept.keys())}
+
+
 @dataclass(frozen=True, slots=True)
 class BlastRadius:
     """What a run of an edited workflow will do, by step position.
 
-    `known`: the outputs of the steps that have one under their fingerprint; those are `reused`.
     `runs`: will be called. `spared` are those of `runs` that read a step of `runs`: should that step's
     output come out as before, they are reused after all.
+    `known`: the outputs that steps have without a call. `kept` are those of them that are pinned or
+    preloaded; the others are `reused`.
     `edited`: differ from the old workflow's step at that position.
     """
 
@@ -50,46 +62,69 @@ class BlastRadius:
     known: Mapping[int, Output]
     spared: frozenset[int]
     edited: frozenset[int]
+    kept: frozenset[int] = frozenset()
 
     @property
     def reused(self) -> frozenset[int]:
-        """Steps that will not be called."""
-        return frozenset(self.known)
+        """Steps that will not be called, because their output under their fingerprint is known."""
+        return frozenset(self.known) - self.kept
 
 
 def blast_radius(
     old: Workflow | None,
-    new: Workflow,
+    assignment: Assignment,
     outputs: Mapping[str, Output],
     *,
-    query: str,
-    pool: Pool,
-    previous: tuple[SeenResponse, ...] = (),
+    extent: Extent = EDITED,
+    preloaded: Mapping[int, Output] | None = None,
 ) -> BlastRadius:
-    """What running `new` will do, given outputs by fingerprint; `old` is the workflow last run.
+    """What a run of `assignment` will do that goes as far as `extent`, given outputs by fingerprint.
 
-    `previous` is what the steps of the round before answered.
-
-
-    Raises `WorkflowError` when a step names a worker that the pool does not have.
+    `old` is the workflow last run; `preloaded` are outputs by position, as `WorkflowRun` takes them.
     """
-    assignment = Assignment.of(new, query=query, pool=pool, previous=previous)
-    known: dict[int, Output] = {}
+    new = assignment.workflow
+    covers, anew = extent.covers(new), extent.anew(new)
+    kept = kept_outputs(new, covers=covers, preloaded=preloaded or {})
+    known: dict[int, Output] = dict(kept)
     runs: set[int] = set()
     spared: set[int] = set()
-    for step, own in enumerate(new.steps):
-        if any(read in runs for read in own.access):
+    for step in sorted(covers - kept.keys()):
+        reads = new.steps[step].access
+        if step in anew:
+            runs.add(step)
+        elif any(read in runs for read in reads):
             runs.add(step)
             spared.add(step)
-            continue
-        output = outputs.get(assignment.fingerprint(step, known))
-        if output is None:
-            runs.add(step)
-        else:
-            known[step] = output
+        elif all(read in known for read in reads):
+            output = outputs.get(assignment.fingerprint(step, known))
+            if output is None:
+                runs.add(step)
+            else:
+                known[step] = output
     edited = {
         step
         for step, own in enumerate(new.steps)
         if old is None or step >= len(old.steps) or old.steps[step] != own
     }
-    return BlastRadius(runs=frozenset(runs), known=known, spared=frozenset(spared), edited=frozenset(edited))
+    return BlastRadius(
+        runs=frozenset(runs),
+        known=known,
+        spared=frozenset(spared),
+        edited=frozenset(edited),
+        kept=frozenset(kept),
+    )
+
+
+def changed_pins(assignment: Assignment, outputs: Mapping[int, Output]) -> frozenset[int]:
+    """The pinned steps that would be asked something else by now than what their output answers.
+
+    `outputs` are known by position. A pinned step is left out where an output is unknown that it reads, or
+    where its own was written from nothing and so has no fingerprint.
+    """
+    return frozenset(
+        step
+        for step, pin in assignment.workflow.pins.items()
+        if pin.fingerprint
+        and all(read in outputs for read in assignment.workflow.steps[step].access)
+        and assignment.fingerprint(step, outputs) != pin.fingerprint
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from itertools import count
 
 import pytest
@@ -12,10 +13,12 @@ from hypothesis import strategies as st
 from worker_cases import outputs_of, played
 from workflow_cases import WORKERS, Edit, edits, workflow_of, workflows
 
-from conductor.engine.schedule import BlastRadius, Schedule, blast_radius
+from conductor.engine.assignment import Assignment
+from conductor.engine.extent import EDITED, Extent
+from conductor.engine.schedule import BlastRadius, Schedule, blast_radius, changed_pins
 from conductor.errors import WorkflowError
 from conductor.messages import Request
-from conductor.output import Output
+from conductor.output import HandEdit, Output
 from conductor.run_state import RunState
 from conductor.workers.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
@@ -26,6 +29,10 @@ DIAMOND = workflow_of((), (0,), (0,), (1, 2))
 
 def pool_of(answer: str | Callable[[Request], str] | None) -> Pool:
     return Pool(workers=tuple(SimulatedWorker(name=name, tokens=3, answer=answer) for name in WORKERS))
+
+
+def set_to(workflow: Workflow, pool: Pool) -> Assignment:
+    return Assignment.of(workflow, query="why?", pool=pool)
 
 
 def numbered() -> Callable[[Request], str]:
@@ -44,47 +51,101 @@ def edited(workflow: Workflow, changes: list[Edit]) -> Workflow:
     return workflow
 
 
-def rerun(
-    workflow: Workflow, changes: list[Edit], kept: st.DataObject, pool: Pool
-) -> tuple[BlastRadius, RunState, dict[str, Output], Workflow]:
+@dataclass(frozen=True)
+class Rerun:
     """The radius of an edited workflow with some of its old outputs, and the run that follows."""
-    outputs = outputs_of(asyncio.run(played(workflow, pool)))
-    known = {address: outputs[address] for address in kept.draw(st.sets(st.sampled_from(sorted(outputs))))}
+
+    radius: BlastRadius
+    state: RunState
+    known: dict[str, Output]
+    workflow: Workflow
+    extent: Extent
+
+
+def rerun(workflow: Workflow, changes: list[Edit], data: st.DataObject, pool: Pool) -> Rerun:
+    first = asyncio.run(played(workflow, pool))
+    outputs = outputs_of(first)
+    known = {address: outputs[address] for address in data.draw(st.sets(st.sampled_from(sorted(outputs))))}
     new = edited(workflow, changes)
-    radius = blast_radius(workflow, new, known, query="why?", pool=pool)
-    return radius, asyncio.run(played(new, pool, outputs=known)), known, new
+    kind = data.draw(st.sampled_from(["edited", "anew", "from", "to", "only"]))
+    free = sorted(set(range(len(new))) - (new.pins.keys() if kind == "only" else set()))
+    if kind in ("edited", "anew") or not free:
+        extent = EDITED if kind != "anew" else Extent(kind="anew")
+    else:
+        extent = Extent(kind=kind, step=data.draw(st.sampled_from(free)))
+    preloaded = dict.fromkeys(range(len(new)), first.steps[0].output) if extent.kind == "only" else {}
+    radius = blast_radius(workflow, set_to(new, pool), known, extent=extent, preloaded=preloaded)
+    state = asyncio.run(played(new, pool, outputs=known, extent=extent, preloaded=preloaded))
+    return Rerun(radius, state, known, new, extent)
 
 
 def called(state: RunState) -> set[int]:
-    return {i for i, step in enumerate(state.steps) if not step.reused}
+    return {i for i, step in enumerate(state.steps) if step.started_at is not None}
 
 
-@settings(max_examples=60, deadline=None)
-@given(workflow=workflows(max_steps=5), changes=edits(min_size=0, max_size=4), kept=st.data())
+def having(state: RunState, how: str) -> set[int]:
+    return {i for i, step in enumerate(state.steps) if getattr(step, how)}
+
+
+@settings(max_examples=100, deadline=None)
+@given(workflow=workflows(max_steps=5), changes=edits(min_size=0, max_size=4), data=st.data())
 def test_where_every_answer_is_new_the_radius_is_what_runs(
-    workflow: Workflow, changes: list[Edit], kept: st.DataObject
+    workflow: Workflow, changes: list[Edit], data: st.DataObject
 ) -> None:
-    radius, state, _, new = rerun(workflow, changes, kept, pool_of(numbered()))
-    assert called(state) == radius.runs
-    assert radius.runs | radius.reused == set(range(len(new)))
-    assert not radius.runs & radius.reused
-    assert radius.spared == {i for i in radius.runs if radius.runs.intersection(new.steps[i].access)}
+    again = rerun(workflow, changes, data, pool_of(numbered()))
+    radius, new = again.radius, again.workflow
+    assert called(again.state) == radius.runs
+    assert having(again.state, "reused") == radius.reused
+    assert having(again.state, "kept") == radius.kept
+    assert again.extent.covers(new) <= radius.runs | radius.known.keys()
+    assert not radius.runs & radius.known.keys()
+    anew = again.extent.anew(new)
+    reading = {i for i in radius.runs if radius.runs.intersection(new.steps[i].access)}
+    assert radius.spared == reading - anew
+    assert again.state.status == "finished"
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     workflow=workflows(max_steps=5),
     changes=edits(min_size=0, max_size=4),
-    kept=st.data(),
+    data=st.data(),
     answer=st.sampled_from(["always the same", None]),
 )
 def test_where_an_answer_comes_out_as_before_only_spared_steps_are_reused(
-    workflow: Workflow, changes: list[Edit], kept: st.DataObject, answer: str | None
+    workflow: Workflow, changes: list[Edit], data: st.DataObject, answer: str | None
 ) -> None:
-    radius, state, known, _ = rerun(workflow, changes, kept, pool_of(answer))
-    spared = {i for i in radius.spared if state.steps[i].output.fingerprint in known}  # type: ignore[union-attr]
-    assert called(state) == radius.runs - spared
-    assert state.status == "finished"
+    again = rerun(workflow, changes, data, pool_of(answer))
+    outputs = again.state.outputs
+    spared = {i for i in again.radius.spared if outputs[i].fingerprint in again.known}
+    assert called(again.state) == again.radius.runs - spared
+    assert again.state.status == "finished"
+
+
+def test_a_pinned_output_stands_and_says_when_its_inputs_have_changed() -> None:
+    pool = pool_of(numbered())
+    first = asyncio.run(played(DIAMOND, pool))
+    pinned = DIAMOND.with_pin(1, first.steps[1].output).with_instruction(0, "other")
+    state = asyncio.run(played(pinned, pool, outputs=outputs_of(first)))
+    assert called(state) == {0, 2, 3}
+    assert (state.steps[1].text, state.steps[1].kept) == (first.steps[1].text, "pinned")
+    assignment = set_to(pinned, pool)
+    assert changed_pins(assignment, state.outputs) == {1}
+    assert changed_pins(assignment, first.outputs) == set()
+    assert changed_pins(assignment, {1: first.outputs[1]}) == set()
+
+
+def test_what_a_person_wrote_is_read_as_such_and_only_then() -> None:
+    pool = pool_of("the same")
+    first = asyncio.run(played(DIAMOND, pool))
+    output = first.outputs[1]
+    by_hand = DIAMOND.with_pin(1, output.by_hand(output.text, edit=HandEdit(at=1.0)))
+    state = asyncio.run(played(by_hand, pool, outputs=outputs_of(first)))
+    assert called(state) == {3}
+    request = state.steps[3].request
+    assert [seen.by_hand for seen in request.seen] == [True, False]
+    assert 'edited="by hand"' in request.messages[0].content
+    assert 'edited="by hand"' not in first.steps[3].request.messages[0].content
 
 
 @pytest.mark.parametrize(
@@ -104,18 +165,18 @@ def test_an_edit_has_its_radius(
     # Moving 3 before 2 swaps what the last step sees, so equal answers keep its address.
     pool = pool_of("the same")
     outputs = outputs_of(asyncio.run(played(DIAMOND, pool)))
-    radius = blast_radius(DIAMOND, edit(DIAMOND), outputs, query="why?", pool=pool)
+    radius = blast_radius(DIAMOND, set_to(edit(DIAMOND), pool), outputs)
     assert (radius.runs, radius.spared, radius.edited) == (runs, spared, changed)
 
 
 def test_nothing_is_reused_before_the_first_run(pool: Pool) -> None:
-    radius = blast_radius(None, DIAMOND, {}, query="why?", pool=pool)
+    radius = blast_radius(None, set_to(DIAMOND, pool), {})
     assert (radius.runs, radius.edited) == ({0, 1, 2, 3}, {0, 1, 2, 3})
 
 
-def test_a_radius_needs_workers_that_the_pool_has(pool: Pool) -> None:
+def test_a_workflow_is_set_to_workers_that_the_pool_has(pool: Pool) -> None:
     with pytest.raises(WorkflowError, match="'delta'"):
-        blast_radius(None, workflow_of((), worker="delta"), {}, query="why?", pool=pool)
+        set_to(workflow_of((), worker="delta"), pool)
 
 
 @settings(max_examples=60, deadline=None)

@@ -143,7 +143,7 @@ def test_an_edited_later_round_still_sees_the_round_before(benches: list[Workben
     assert head is not None
     edited = head.workflow.with_sight_of_previous(1, True)
     bench.edit(session.id, edited, note="Sees the round before", head=head)
-    radius = bench.radius(session.id)
+    radius = bench.outlook(session.id).radius
     assert (radius.runs, radius.reused) == ({1}, {0})
     bench.start(session.id)
     bench.conducting.wait(session.id)

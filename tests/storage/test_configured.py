@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from conductor.engine.extent import ANEW
 from conductor.errors import PoolError, WorkflowError
 from conductor.workers.pool import OFFLINE_LABEL
 from conductor.workflow import Step, Workflow
@@ -81,7 +82,7 @@ def test_a_run_under_way_keeps_the_pool_it_began_with(bench: Workbench, pool_fil
     bench.conducting.wait(session)
     assert bench.store.runs(session)[0].answer == "old"
     with pytest.raises(WorkflowError, match="alpha"):
-        bench.start(session, anew=True)
+        bench.start(session, ANEW)
     other = bench.ask("why?").id
     bench.edit(other, Workflow.of([Step(instruction="do", worker="beta")]), note="By hand")
     bench.start(other)

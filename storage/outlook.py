@@ -1,0 +1,44 @@
+"""What a run of a session's current workflow will do: steps, outputs known, and probably how much it takes.
+
+Knows values only; the workbench reads what they are made of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from conductor.engine.assignment import Assignment
+from conductor.engine.estimate import Estimate, estimate
+from conductor.engine.extent import EDITED, Extent
+from conductor.engine.schedule import BlastRadius, blast_radius, changed_pins
+from conductor.output import Output
+from conductor.workflow import Workflow
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """`radius` says which steps, `estimate` what they will probably take. `changed_pins` are pinned steps
+    whose inputs are others by now than those that their output answers, as far as the inputs are known.
+    """
+
+    radius: BlastRadius
+    estimate: Estimate
+    changed_pins: frozenset[int]
+
+
+def outlook(
+    assignment: Assignment,
+    *,
+    old: Workflow | None,
+    outputs: Mapping[str, Output],
+    extent: Extent = EDITED,
+    preloaded: Mapping[int, Output],
+) -> Outlook:
+    """See `blast_radius` for the arguments."""
+    radius = blast_radius(old, assignment, outputs, extent=extent, preloaded=preloaded)
+    return Outlook(
+        radius=radius,
+        estimate=estimate(assignment.workflow, radius.runs, outputs.values()),
+        changed_pins=changed_pins(assignment, radius.known),
+    )
