@@ -48,6 +48,14 @@ class Extent(Value):
                 f"Step {self.step + 1} is pinned and so is never called; unpin it first.", step=self.step
             )
 
+    def possible(self, workflow: Workflow) -> bool:
+        """Whether `check` has nothing to say."""
+        try:
+            self.check(workflow)
+        except WorkflowError:
+            return False
+        return True
+
     def covers(self, workflow: Workflow) -> frozenset[int]:
         """Steps that shall have an output in the end; the others are left as they are."""
         if self.kind == "to" and self.step is not None:

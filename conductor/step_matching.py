@@ -1,0 +1,196 @@
+"""Which step of one workflow is which step of another: the best assignment of all steps at once.
+
+Likeness is counted in points: the instruction's words, the worker, the place, and then, once most steps are
+matched, who reads whom and what stands beside. Pure; the same workflows always give the same pairs. Knows
+workflows, nothing of what differs in a pair.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from conductor.workflow import Step, Workflow
+
+Matching = dict[int, int]
+"""New position by old position."""
+
+_READ = 4_000
+"""Characters of an instruction whose words are compared; equal instructions are known at any length."""
+
+_WORD = re.compile(r"\w+|[-+*/^=<>%]")
+
+# Points, in thousandths so that sums are exact. Less than `_LEAST` is another step.
+_WORDS = 60_000
+_SAME_INSTRUCTION = 20_000
+_SAME_WORKER = 10_000
+_PLACE = 10_000
+_READS = 10_000
+_READERS = 10_000
+_ALONE = 25_000
+_LEAST = 45_000
+
+
+def matching(old: Workflow, new: Workflow) -> Matching:
+    """The new position of every old step that is still there."""
+    sure = _surely(old, new)
+    left_old = [at for at in range(len(old)) if at not in sure]
+    taken = set(sure.values())
+    left_new = [at for at in range(len(new)) if at not in taken]
+    if not left_old or not left_new:
+        return sure
+    words = _Words(old, new)
+    alike = [[_likeness(old, new, i, j, words) for j in left_new] for i in left_old]
+
+    def assigned(points: Sequence[Sequence[int]]) -> Matching:
+        worth = [[max(0, point - _LEAST + 1) for point in row] for row in points]
+        return sure | {left_old[i]: left_new[j] for i, j in best_assignment(worth)}
+
+    first = assigned(alike)
+    around = _Surroundings.of(old, new, first)
+    pairs = zip(left_old, alike, strict=True)
+    return assigned(
+        [[point + around.points(i, j) for j, point in zip(left_new, row, strict=True)] for i, row in pairs]
+    )
+
+
+def _surely(old: Workflow, new: Workflow) -> Matching:
+    """Steps whose instruction both workflows have exactly once."""
+    in_old, in_new = _only(old), _only(new)
+    return {at: in_new[instruction] for instruction, at in in_old.items() if instruction in in_new}
+
+
+def _only(workflow: Workflow) -> dict[str, int]:
+    count = Counter(step.instruction for step in workflow.steps)
+    return {step.instruction: at for at, step in enumerate(workflow.steps) if count[step.instruction] == 1}
+
+
+class _Words:
+    """The words of every step, each worth the less the more steps have it."""
+
+    def __init__(self, old: Workflow, new: Workflow) -> None:
+        self.old = [_words(step) for step in old.steps]
+        self.new = [_words(step) for step in new.steps]
+        in_old = Counter(word for words in self.old for word in words)
+        in_new = Counter(word for words in self.new for word in words)
+        # Counted apart: a word that one step of each has is as telling as one that a single step has.
+        self._worth = {word: 360_360 // min(number, 15) for word, number in (in_old | in_new).items()}
+        self._old_worth = [self._sum(words) for words in self.old]
+        self._new_worth = [self._sum(words) for words in self.new]
+
+    def _sum(self, words: Iterable[str]) -> int:
+        return sum(map(self._worth.__getitem__, words))
+
+    def points(self, i: int, j: int) -> int:
+        """What the words of two steps have in common, of `_WORDS` points."""
+        both = self._old_worth[i] + self._new_worth[j]
+        return _WORDS * 2 * self._sum(self.old[i] & self.new[j]) // both if both else 0
+
+
+def _words(step: Step) -> frozenset[str]:
+    return frozenset(_WORD.findall(step.instruction[:_READ].lower()))
+
+
+def _likeness(old: Workflow, new: Workflow, i: int, j: int, words: _Words) -> int:
+    """Points for what the two steps say themselves."""
+    one, other = old.steps[i], new.steps[j]
+    points = _SAME_WORKER if one.worker == other.worker else 0
+    points += _place(i, len(old), j, len(new))
+    if one.instruction == other.instruction:
+        return points + _WORDS + _SAME_INSTRUCTION
+    return points + words.points(i, j)
+
+
+def _place(i: int, old_steps: int, j: int, new_steps: int) -> int:
+    """Squared, so that of two like steps on either side the former goes with the former."""
+    most = max(old_steps, new_steps)
+    return _PLACE - _PLACE * (i - j) ** 2 // most**2
+
+
+@dataclass(frozen=True)
+class _Surroundings:
+    """What stands around the steps, as far as a first matching knows."""
+
+    old: Workflow
+    new: Workflow
+    known: Matching
+    alone: frozenset[tuple[int, int]]
+
+    @classmethod
+    def of(cls, old: Workflow, new: Workflow, known: Matching) -> _Surroundings:
+        return cls(old, new, known, _alone(known, len(old), len(new)))
+
+    def points(self, i: int, j: int) -> int:
+        reads = _common(self.old.steps[i].access, self.new.steps[j].access, self.known)
+        readers = _common(self.old.readers[i], self.new.readers[j], self.known)
+        return int(_READS * reads + _READERS * readers) + _ALONE * ((i, j) in self.alone)
+
+
+def _common(old: Sequence[int], new: Sequence[int], known: Mapping[int, int]) -> float:
+    """How much two lists of steps agree, from 0 to 1; lists without entries say nothing."""
+    if not old or not new:
+        return 0.0
+    agreed = len({known.get(at) for at in old} & set(new))
+    return 2 * agreed / (len(old) + len(new))
+
+
+def _alone(known: Matching, old_steps: int, new_steps: int) -> frozenset[tuple[int, int]]:
+    """Pairs of unmatched steps, each the only one between two neighbours that are matched."""
+    ends = known | {-1: -1, old_steps: new_steps}
+    came_from = {to: at for at, to in ends.items()}
+    return frozenset(
+        (i, j + 1)
+        for i in range(old_steps)
+        if i not in ends and i - 1 in ends and i + 1 in ends
+        for j in [ends[i - 1]]
+        if ends[i + 1] == j + 2 and j + 1 not in came_from
+    )
+
+
+def best_assignment(worth: Sequence[Sequence[int]]) -> list[tuple[int, int]]:
+    """The pairs (row, column) of the highest total worth, each row and column at most once, none worth 0.
+
+    The Hungarian method with potentials, O(rows² x columns). Worths are integers, 0 or more.
+    """
+    rows, columns = len(worth), len(worth[0])
+    # Behind the real columns every row has one of its own, in which it stays without a partner.
+    width = columns + rows
+    row_potential, column_potential = [0] * (rows + 1), [0] * (width + 1)
+    row_of = [0] * (width + 1)
+    for row in range(1, rows + 1):
+        row_of[0] = row
+        column = 0
+        slack: list[int | None] = [None] * (width + 1)
+        came_by = [0] * (width + 1)
+        done = [False] * (width + 1)
+        while row_of[column]:
+            done[column] = True
+            here = row_of[column]
+            least, nearest = None, 0
+            prices = worth[here - 1]
+            for to in range(1, width + 1):
+                if done[to]:
+                    continue
+                price = -prices[to - 1] if to <= columns else 0
+                cost = price - row_potential[here] - column_potential[to]
+                if (known := slack[to]) is None or cost < known:
+                    slack[to], came_by[to] = cost, column
+                    known = cost
+                if least is None or known < least:
+                    least, nearest = known, to
+            assert least is not None, "a row has a column of its own"
+            for to in range(width + 1):
+                if done[to]:
+                    row_potential[row_of[to]] += least
+                    column_potential[to] -= least
+                elif (known := slack[to]) is not None:
+                    slack[to] = known - least
+            column = nearest
+        while column:
+            before = came_by[column]
+            row_of[column] = row_of[before]
+            column = before
+    pairs = ((row_of[column] - 1, column - 1) for column in range(1, columns + 1) if row_of[column])
+    return sorted((row, column) for row, column in pairs if worth[row][column] > 0)

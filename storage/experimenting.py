@@ -1,0 +1,171 @@
+"""Experiments under way: each trial is a run of its own, several at once, all counted by one meter.
+
+Knows the store and the background loop; what a trial is, is decided by `conductor.engine.trials`. Ordinary
+runs of the session go on beside them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+
+from conductor.background import Background, LiveRun
+from conductor.engine.assignment import Assignment
+from conductor.engine.meter import Meter
+from conductor.engine.run import WorkflowRun
+from conductor.engine.trials import Experiment, Trial, frozen_outputs, trials_of
+from conductor.errors import ConductorError, WorkflowError
+from conductor.messages import SeenResponse
+from conductor.orchestrate import new_id
+from conductor.run_state import RunState
+from conductor.workers.pool import Pool
+from storage.ensemble import Ensemble
+from storage.records import ExperimentRecord, RunRecord
+from storage.store import SessionStore
+
+AT_ONCE = 6
+"""Trials that run at the same time; workers have limits of their own besides."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """The run that trials are compared with, its end, and what its steps saw of a round before."""
+
+    record: RunRecord
+    state: RunState
+    previous: tuple[SeenResponse, ...] = ()
+
+
+@dataclass(slots=True)
+class LiveExperiment:
+    """An experiment under way, read from any thread. `stopped` keeps further trials from starting."""
+
+    record: ExperimentRecord
+    work: Future[None] | None = None
+    stopped: bool = False
+    runs: list[LiveRun] = field(default_factory=list)
+
+    @property
+    def done(self) -> bool:
+        """Whether no trial runs or will run any more."""
+        return self.work is not None and self.work.done()
+
+    @property
+    def trouble(self) -> str | None:
+        """Why it broke off, such as a full store; None where it came to an end."""
+        error = self.work.exception() if self.work is not None and self.work.done() else None
+        if error is None:
+            return None
+        if isinstance(error, ConductorError):
+            return str(error)
+        return "The program broke while it experimented; its log says how. What was finished is kept."
+
+
+class Experimenting:
+    """Begun from any thread."""
+
+    def __init__(
+        self, store: SessionStore, background: Background, *, state: Callable[[RunRecord], RunState]
+    ) -> None:
+        self._store = store
+        self._background = background
+        self._state = state
+        self._live: dict[str, LiveExperiment] = {}
+
+    def begin(self, experiment: Experiment, *, on: Base, ensemble: Ensemble, meter: Meter) -> LiveExperiment:
+        """Run the trials of `experiment` on the run `on`; returns at once.
+
+        Raises `WorkflowError` where the experiment does not fit the run's workflow or the pool.
+        """
+        base = on.state
+        if base.workflow is None or base.status != "finished" or not base.whole:
+            raise WorkflowError(
+                "An experiment is compared with a finished run of all steps; run the workflow first."
+            )
+        trials = trials_of(experiment, base.workflow)
+        pool = ensemble.pool_for(meter)
+        for trial in trials:
+            trial.workflow.check_workers(pool.names)
+        record = self._store.add_experiment(on.record.session, experiment, base=base.run)
+        live = LiveExperiment(record)
+        self._live[record.id] = live
+        live.work = self._background.spawn(self._run(live, trials, on=on, pool=pool, meter=meter))
+        return live
+
+    def live(self, experiment: str) -> LiveExperiment | None:
+        """What this process began of an experiment, also when it is over; None for others."""
+        return self._live.get(experiment)
+
+    def running(self, session: str) -> bool:
+        """Whether an experiment of the session is under way in this process."""
+        return any(live.record.session == session and not live.done for live in self._live.values())
+
+    def stop(self, experiment: str) -> None:
+        """Start no further trial and stop those that run; what is done is kept."""
+        live = self._live.get(experiment)
+        if live is not None:
+            live.stopped = True
+            for run in list(live.runs):
+                self._background.cancel(run.run)
+
+    def states(self, experiment: str) -> dict[int, RunState]:
+        """The trials so far by their place, live or from the store."""
+        return {
+            run.trial: self._state(run) for run in self._store.trials(experiment) if run.trial is not None
+        }
+
+    async def _run(
+        self, live: LiveExperiment, trials: Sequence[Trial], *, on: Base, pool: Pool, meter: Meter
+    ) -> None:
+        room = asyncio.Semaphore(AT_ONCE)
+
+        async def go(at: int, trial: Trial) -> None:
+            async with room:
+                if live.stopped or meter.crossing is not None:
+                    return
+                run = await asyncio.to_thread(self._prepared, live, at, trial, on=on, pool=pool, meter=meter)
+                live.runs.append(run)
+                if live.stopped:
+                    run.cancel()
+                await self._background.follow(run)
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                for at, trial in enumerate(trials):
+                    group.create_task(go(at, trial))
+        except ExceptionGroup as broken:
+            _log.exception("experiment %s broke", live.record.id)
+            raise broken.exceptions[0] from broken
+
+    def _prepared(
+        self, live: LiveExperiment, at: int, trial: Trial, *, on: Base, pool: Pool, meter: Meter
+    ) -> LiveRun:
+        """A trial's run, started in the store and not yet followed."""
+        assignment = Assignment.of(trial.workflow, query=on.state.query, pool=pool, previous=on.previous)
+        run = WorkflowRun(
+            assignment,
+            pool,
+            run=new_id(),
+            outputs=frozen_outputs(on.state),
+            extent=trial.extent,
+            preloaded=on.state.outputs,
+            parent=on.state.run,
+            round=on.state.round,
+            meter=meter,
+        )
+        self._store.start_run(
+            run=run.run,
+            session=on.record.session,
+            revision=on.record.revision,
+            parent=run.parent,
+            pool_label=pool.label,
+            round=run.round,
+            experiment=live.record.id,
+            trial=at,
+        )
+        return self._background.register(run)

@@ -1,0 +1,153 @@
+"""Experiments run beside the session, are kept, and change nothing of what the session knows."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+from conductor_cases import ScriptedConductor, plan_text
+from workflow_cases import workflow_of
+
+from conductor.engine.trials import EdgeTest, Swap, edge_verdicts, trials_of
+from conductor.errors import WorkflowError
+from conductor.messages import Completion, Delta, Request
+from conductor.workers.pool import Pool
+from conductor.workers.protocol import WorkerCard
+from conductor.workers.simulated import SimulatedWorker
+from storage import SessionStore
+from storage.experimenting import LiveExperiment
+from storage.workbench import Workbench
+
+PLAN = plan_text((0, "find it", "[]"), (1, "check it", "[0]"), (0, "say it", '"all"'))
+
+
+class Endless:
+    """Says a word and never ends."""
+
+    card = WorkerCard(name="endless", kind="simulated", strengths="", model="endless")
+
+    async def stream(self, _: Request) -> AsyncIterator[Delta | Completion]:
+        yield Delta(text="Well")
+        await asyncio.sleep(60)
+
+
+def sightseer(request: Request) -> str:
+    return " ".join(f"{seen.step}({seen.response})" for seen in request.seen) or "nothing"
+
+
+@pytest.fixture
+def bench(url: str) -> Iterator[Workbench]:
+    workers = tuple(SimulatedWorker(name=name, answer=sightseer) for name in ("a", "b"))
+    pool = Pool(workers=(*workers, SimulatedWorker(name="c", answer="c says"), Endless()))
+    bench = Workbench.over(SessionStore.open(url), pool=pool, conductor=ScriptedConductor([PLAN]))
+    yield bench
+    bench.close()
+
+
+@pytest.fixture
+def session(bench: Workbench) -> str:
+    """A session whose workflow has run."""
+    session = bench.ask("Which one?").id
+    bench.plan(session)
+    assert bench.start(session).done.wait(10)
+    return session
+
+
+def ended(live: LiveExperiment) -> None:
+    assert live.work is not None
+    live.work.result(10)
+
+
+def test_a_swap_is_kept_and_leaves_the_session_as_it_is(bench: Workbench, session: str) -> None:
+    before = bench.store.session(session), bench.store.latest_run(session), bench.store.runs(session)
+    known = bench.store.outputs(session)
+    live = bench.experiment(session, Swap(step=1, workers=("a", "b", "c")))
+    ended(live)
+    states = bench.experimenting.states(live.record.id)
+    assert [states[at].steps[1].text for at in range(3)] == ["0(nothing)", "0(nothing)", "c says"]
+    assert [state.status for state in states.values()] == ["finished"] * 3
+    after = bench.store.session(session)
+    assert after.model_copy(update={"updated_at": before[0].updated_at}) == before[0]
+    assert (bench.store.latest_run(session), bench.store.runs(session)) == before[1:]
+    assert known.items() <= bench.store.outputs(session).items()
+    assert bench.store.sessions()[0].state == "finished"
+
+
+def test_the_winner_of_a_swap_is_known_to_the_next_run(bench: Workbench, session: str) -> None:
+    ended(bench.experiment(session, Swap(step=1, workers=("c",))))
+    head = bench.store.head(session)
+    assert head is not None
+    bench.edit(session, head.workflow.with_worker(1, "c"), note="winner", head=head)
+    assert bench.outlook(session).radius.runs == {2}
+
+
+def test_repeats_do_not_take_the_place_of_what_the_session_knows(bench: Workbench, session: str) -> None:
+    known = bench.store.outputs(session)
+    live = bench.experiment(session, EdgeTest(edges=((0, 1),), repeats=3))
+    ended(live)
+    assert known.items() <= bench.store.outputs(session).items()
+    assert len(bench.store.trials(live.record.id)) == 6
+
+
+def test_an_edge_test_read_from_the_store_tells_the_same(bench: Workbench, session: str, url: str) -> None:
+    test = EdgeTest(edges=((0, 1), (0, 2), (1, 2)))
+    live = bench.experiment(session, test)
+    ended(live)
+    base = bench.base(session)
+    assert base is not None
+    assert base.state.workflow is not None
+    trials = trials_of(test, base.state.workflow)
+    told = edge_verdicts(base.state.answer or "", trials, bench.experimenting.states(live.record.id))
+    assert all(verdict.matters for verdict in told)
+    with SessionStore.open(url) as store:
+        record = store.experiments(session)[0]
+        assert (record.experiment, record.base) == (test, base.record.id)
+        states = {run.trial: store.run_state(run.id) for run in store.trials(record.id)}
+    assert edge_verdicts(base.state.answer or "", trials, states) == told  # type: ignore[arg-type]
+
+
+def test_an_experiment_stops_within_a_second_and_keeps_what_is_done(bench: Workbench, session: str) -> None:
+    live = bench.experiment(session, Swap(step=1, workers=("a", *["endless"]), repeats=9))
+    with pytest.raises(WorkflowError, match="An experiment goes on"):
+        bench.experiment(session, Swap(step=1, workers=("a",)))
+    while not bench.store.trials(live.record.id):
+        pass
+    bench.experimenting.stop(live.record.id)
+    ended(live)
+    assert {state.status for state in bench.experimenting.states(live.record.id).values()} <= {
+        "finished",
+        "cancelled",
+    }
+    ended(bench.experiment(session, Swap(step=1, workers=("a",))))
+
+
+def test_the_session_may_run_beside_an_experiment(bench: Workbench, session: str) -> None:
+    live = bench.experiment(session, Swap(step=1, workers=("endless",)))
+    assert bench.start(session).done.wait(10)
+    latest = bench.store.latest_run(session)
+    assert latest is not None
+    assert (latest.status, latest.experiment) == ("finished", None)
+    bench.experimenting.stop(live.record.id)
+    ended(live)
+
+
+@pytest.mark.parametrize("change", ["edited", "never run"])
+def test_an_experiment_needs_a_run_of_the_workflow_as_it_is(
+    bench: Workbench, session: str, change: str
+) -> None:
+    if change == "edited":
+        head = bench.store.head(session)
+        assert head is not None
+        bench.edit(session, head.workflow.with_instruction(0, "other"), note="edit", head=head)
+    else:
+        session = bench.ask("And now?").id
+        bench.store.add_revision(session, workflow_of((), worker="a"), origin="import")
+    with pytest.raises(WorkflowError, match="run it first"):
+        bench.experiment(session, Swap(step=0, workers=("a",)))
+
+
+def test_a_worker_that_the_pool_does_not_have_is_no_contestant(bench: Workbench, session: str) -> None:
+    with pytest.raises(WorkflowError, match="'zeta'"):
+        bench.experiment(session, Swap(step=0, workers=("zeta",)))
+    assert bench.store.experiments(session) == ()
