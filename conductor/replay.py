@@ -1,0 +1,175 @@
+"""A run that is over, at any moment of it: its events up to then through the same fold as ever.
+
+Knows events, their fold, and how a replay goes on by the clock that it is told; knows no page and no store.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import accumulate
+
+from conductor.events import Event
+from conductor.run_state import Retry, RunState, StepState, advance
+from conductor.timeline import Moments
+
+SPEEDS = (1.0, 2.0, 5.0, 10.0, 50.0)
+"""How many seconds of the run a second of its replay may show."""
+
+_SLOW_SPEEDS = (0.01, 0.1)
+_SEEN, _LONG = 2.0, 20.0
+"""Of a replay that takes fewer seconds than the first, nobody sees much; slowed down, none shall take longer
+than the second."""
+
+_CHECKPOINTS = 64
+_LEAST_BETWEEN = 64
+"""At most so many folded states are kept of a run, and at least so many events lie between two of them."""
+
+
+@dataclass(frozen=True)
+class Recording:
+    """A run's events in order, and the state at any second of it.
+
+    States in between are kept, so that a moment costs the fold of a few events however long the run.
+    """
+
+    events: tuple[Event, ...]
+    _checkpoints: tuple[RunState, ...] = field(repr=False, default=())
+    _between: int = field(repr=False, default=_LEAST_BETWEEN)
+
+    @classmethod
+    def of(cls, events: Iterable[Event]) -> Recording:
+        """The recording of a run's stream, as far as it can be folded: an event may be missing there."""
+        told = tuple(events)
+        between = max(_LEAST_BETWEEN, -(-len(told) // _CHECKPOINTS))
+        checkpoints: list[RunState] = []
+        state = RunState()
+        for at, event in enumerate(told):
+            if at % between == 0:
+                checkpoints.append(state)
+            try:
+                state = advance(state, event)
+            except ValueError:
+                told = told[:at]
+                break
+        return cls(events=told, _checkpoints=tuple(checkpoints), _between=between)
+
+    @cached_property
+    def moments(self) -> Moments:
+        """What the events tell of times that the state does not."""
+        return Moments.of(self.events)
+
+    @property
+    def began(self) -> float:
+        """Unix seconds of the first event; 0 where there is none."""
+        return self.events[0].at if self.events else 0.0
+
+    @property
+    def seconds(self) -> float:
+        """From the first event to the last that the run's own process told."""
+        return 0.0 if self.moments.last is None else max(0.0, self.moments.last - self.began)
+
+    def at(self, seconds: float) -> RunState:
+        """The state so many seconds after the first event, with all that had happened by then.
+
+        A run that is over reads as it ended from `seconds` on, and as running before.
+        """
+        if seconds >= self.seconds:
+            return self._folded(len(self.events))
+        return self._folded(bisect_right(self._times, seconds))
+
+    def _folded(self, count: int) -> RunState:
+        """The state after the first `count` events."""
+        if not self._checkpoints:
+            return RunState()
+        checkpoint = min(count // self._between, len(self._checkpoints) - 1)
+        state = self._checkpoints[checkpoint]
+        for event in self.events[checkpoint * self._between : count]:
+            state = advance(state, event)
+        return state
+
+    @cached_property
+    def _times(self) -> tuple[float, ...]:
+        """Seconds after which each event had happened; a clock that was set back does not undo what had."""
+        return tuple(accumulate((event.at - self.began for event in self.events), max))
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """Where the replay of a run stands: `position` seconds into it, when it was last touched.
+
+    `seconds` is how long the run took. `playing_since` is the Unix second since which it plays at `speed`,
+    None while it stands still. `revision` is the session's workflow when the replay began: after an edit it
+    is over.
+    """
+
+    run: str
+    revision: str
+    seconds: float
+    position: float = 0.0
+    speed: float = 1.0
+    playing_since: float | None = None
+
+    @property
+    def playing(self) -> bool:
+        """Whether time passes in it."""
+        return self.playing_since is not None
+
+    def at(self, now: float) -> float:
+        """Seconds into the run at the Unix second `now`."""
+        passed = 0.0 if self.playing_since is None else max(0.0, now - self.playing_since)
+        return min(self.seconds, self.position + passed * self.speed)
+
+    def over(self, now: float) -> bool:
+        """Whether it has reached the end, where there is nothing left to replay."""
+        return self.at(now) >= self.seconds
+
+
+def speeds_for(seconds: float) -> tuple[float, ...]:
+    """The speeds to offer for a run that took so many seconds: slow ones, too, where it was over at once."""
+    slow = tuple(speed for speed in _SLOW_SPEEDS if seconds < _SEEN and seconds / speed <= _LONG)
+    return (*slow, *SPEEDS)
+
+
+def first_speed(seconds: float) -> float:
+    """The speed to begin with: the run's own, or the fastest at which a short run can be followed."""
+    fit = (speed for speed in reversed(speeds_for(seconds)) if speed <= 1 and seconds / speed >= _SEEN)
+    return next(fit, min(speeds_for(seconds)))
+
+
+def as_of(state: RunState, *, moment: float, now: float) -> RunState:
+    """A state of the Unix second `moment`, told as if that were `now`.
+
+    Whoever shows how long a step has been running reckons by the clock on the wall.
+    """
+    return _moved(state, now - moment)
+
+
+def _moved(state: RunState, by: float) -> RunState:
+    return replace(
+        state,
+        started_at=_later(state.started_at, by),
+        finished_at=_later(state.finished_at, by),
+        planning_retries=_retries(state.planning_retries, by),
+        steps=tuple(_moved_step(step, by) for step in state.steps),
+    )
+
+
+def _moved_step(step: StepState, by: float) -> StepState:
+    return replace(
+        step,
+        started_at=_later(step.started_at, by),
+        finished_at=_later(step.finished_at, by),
+        retries=_retries(step.retries, by),
+        inner=tuple(_moved(inner, by) for inner in step.inner),
+    )
+
+
+def _later(at: float | None, by: float) -> float | None:
+    return None if at is None else at + by
+
+
+def _retries(retries: tuple[Retry, ...], by: float) -> tuple[Retry, ...]:
+    return tuple(replace(retry, at=retry.at + by) for retry in retries)

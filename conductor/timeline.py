@@ -1,0 +1,213 @@
+"""When each step of a run began and ended, whom it waited for, and which way through the run was the longest.
+
+Knows a run's state and, where they are at hand, its events; knows no clock and no page. What a run would have
+taken with one edge less is asked of `what_if`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from conductor.events import (
+    Event,
+    RunFinished,
+    StepBlocked,
+    StepDelta,
+    StepKept,
+    StepReused,
+)
+from conductor.run_state import RunState, StepStatus
+
+Part = Literal["called", "reused", "pinned", "preloaded", "blocked", "not reached", "left out"]
+"""What a step was in a run. Only a `called` one takes time; `not reached`: the run ended, or has not come,
+before its turn; `left out`: the run was not to give it an output."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moments:
+    """What the events tell of times that the folded state does not: all in Unix seconds.
+
+    `first_words`: when a step's first word came. `settled`: when a step counted that was not called, or was
+    found to be blocked. `last`: when the process that ran it last said something; a run that was found
+    interrupted later has its end from whoever found it.
+    """
+
+    first_words: Mapping[int, float] = field(default_factory=dict)
+    settled: Mapping[int, float] = field(default_factory=dict)
+    last: float | None = None
+
+    @classmethod
+    def of(cls, events: Iterable[Event]) -> Moments:
+        """What these events, in order, tell."""
+        first_words: dict[int, float] = {}
+        settled: dict[int, float] = {}
+        last = None
+        for event in events:
+            match event:
+                case StepDelta():
+                    first_words.setdefault(event.step, event.at)
+                case StepReused() | StepKept() | StepBlocked():
+                    settled[event.step] = event.at
+            if not (isinstance(event, RunFinished) and event.outcome == "interrupted"):
+                last = event.at if last is None else max(last, event.at)
+        return cls(first_words=first_words, settled=settled, last=last)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One step (0-based) of a timeline. Times are seconds since the run began, None where there is none.
+
+    `ready`: when the last step it reads was done, 0 where it waits for nobody. `start` and `end` are those of
+    its call; a step that counted without a call has both at the moment it counted. `end` is None while it
+    runs, and where the process died. `waited_for` is the step that was done last of those it reads, None
+    where no call kept it waiting.
+    """
+
+    step: int
+    part: Part
+    status: StepStatus
+    ready: float | None = None
+    start: float | None = None
+    end: float | None = None
+    first_word: float | None = None
+    retries: tuple[float, ...] = ()
+    waited_for: int | None = None
+
+    @property
+    def seconds(self) -> float | None:
+        """How long its call took; None where there was none, or it has no end."""
+        if self.part != "called" or self.start is None or self.end is None:
+            return None
+        return self.end - self.start
+
+    @property
+    def gap(self) -> float:
+        """Seconds between being ready and going on: the engine's own time."""
+        return 0.0 if self.ready is None or self.start is None else max(0.0, self.start - self.ready)
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """A run by time. `seconds` is how long it took, or has taken so far where it is `live`.
+
+    `path` is the critical path: the step that ended last, whom that waited for, and so on back to the start,
+    in the order in which they ran. It is empty while the run is live and where no call was made.
+    """
+
+    rows: tuple[Row, ...]
+    seconds: float
+    live: bool
+    path: tuple[int, ...]
+
+    @property
+    def tail(self) -> float:
+        """Seconds between the end of the last step and the end of the run."""
+        last = max((row.end for row in self.rows if row.end is not None), default=0.0)
+        return max(0.0, self.seconds - last)
+
+
+NOTHING = Moments()
+
+
+def timeline_of(state: RunState, *, now: float, moments: Moments = NOTHING) -> Timeline:
+    """The timeline of a run that has started. `now` (Unix seconds) is the end so far of a live one."""
+    began = state.started_at or 0.0
+    rows: list[Row] = []
+    for step in range(len(state.steps)):
+        rows.append(_row(state, step, rows, began=began, moments=moments))
+    return Timeline(
+        rows=tuple(rows),
+        seconds=_seconds(state, rows, began=began, now=now, moments=moments),
+        live=state.live,
+        path=() if state.live else _critical_path(rows),
+    )
+
+
+def _row(state: RunState, step: int, above: list[Row], *, began: float, moments: Moments) -> Row:
+    own = state.steps[step]
+    part = _part(state, step)
+    # What is pinned or preloaded counts from the start, whatever it reads.
+    reads = state.workflow.steps[step].access if state.workflow is not None else ()
+    inputs = [] if part in ("pinned", "preloaded") else [above[read] for read in reads]
+    last = _last_done(inputs)
+    ready = 0.0 if last is None or last.end is None else last.end
+    waited_for = last.step if last is not None and _kept_waiting(last) else None
+    match part:
+        case "called":
+            return Row(
+                step=step,
+                part=part,
+                status=own.status,
+                ready=ready,
+                start=_since(began, own.started_at),
+                end=_since(began, own.finished_at),
+                first_word=_since(began, moments.first_words.get(step)),
+                retries=tuple(retry.at - began for retry in own.retries),
+                waited_for=waited_for,
+            )
+        case "reused" | "pinned" | "preloaded":
+            settled = moments.settled.get(step)
+            at = ready if settled is None else max(ready, settled - began)
+            return Row(
+                step=step,
+                part=part,
+                status=own.status,
+                ready=ready,
+                start=at,
+                end=at,
+                waited_for=waited_for,
+            )
+        case _:
+            return Row(step=step, part=part, status=own.status)
+
+
+def _part(state: RunState, step: int) -> Part:
+    own = state.steps[step]
+    if own.kept is not None:
+        return own.kept
+    if own.reused:
+        return "reused"
+    if own.status == "blocked":
+        return "blocked"
+    if own.started_at is not None:
+        return "called"
+    covered = state.covers is None or step in state.covers
+    return "not reached" if covered else "left out"
+
+
+def _since(began: float, at: float | None) -> float | None:
+    return None if at is None else max(0.0, at - began)
+
+
+def _last_done(inputs: list[Row]) -> Row | None:
+    """Of the steps that are done the one that was so last; of equals the later step."""
+    done = [row for row in inputs if row.end is not None]
+    return max(done, key=lambda row: (row.end, row.step), default=None)
+
+
+def _kept_waiting(row: Row) -> bool:
+    """Whether a call lies behind this row's end; what counted from the start kept nobody waiting."""
+    return row.part == "called" or row.waited_for is not None
+
+
+def _critical_path(rows: list[Row]) -> tuple[int, ...]:
+    last = _last_done([row for row in rows if _kept_waiting(row)])
+    path: list[int] = []
+    while last is not None:
+        path.append(last.step)
+        last = None if last.waited_for is None else rows[last.waited_for]
+    return tuple(reversed(path))
+
+
+def _seconds(state: RunState, rows: list[Row], *, began: float, now: float, moments: Moments) -> float:
+    if state.live:
+        return max(0.0, now - began)
+    if state.status != "interrupted" and state.finished_at is not None:
+        return max(0.0, state.finished_at - began)
+    # Found long after the process had died; what is known of its time is what it said last.
+    if moments.last is not None:
+        return max(0.0, moments.last - began)
+    known = [at for row in rows for at in (row.start, row.end, *row.retries) if at is not None]
+    return max(known, default=0.0)

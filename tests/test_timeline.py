@@ -1,0 +1,189 @@
+"""A timeline says when each step ran, for whom it waited, and which way through the run was the longest."""
+
+from __future__ import annotations
+
+import nested_run
+import pytest
+from timed_run import measured, timed_events, timed_workflow
+from worker_cases import outputs_of
+from workflow_cases import workflow_of
+
+from conductor.engine.extent import Extent
+from conductor.events import Event, RunFinished, RunStarted, StepDelta, StepFinished, StepStarted
+from conductor.run_state import RunState, fold
+from conductor.timeline import Moments, timeline_of
+
+DIAMOND = timed_workflow((), (0,), (0,), (1, 2))
+
+
+def ends(timeline):
+    return [row.end for row in timeline.rows]
+
+
+def test_steps_start_when_the_last_step_they_read_is_done_and_name_it():
+    _, timeline = measured(timed_events(DIAMOND, [1, 2, 3, 1]))
+    assert [(row.start, row.end) for row in timeline.rows] == [(0, 1), (1, 3), (1, 4), (4, 5)]
+    assert [row.waited_for for row in timeline.rows] == [None, 0, 0, 2]
+    assert [row.ready for row in timeline.rows] == [0, 1, 1, 4]
+    assert (timeline.seconds, timeline.tail, timeline.live) == (5, 0, False)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "path"),
+    [([1, 2, 3, 1], (0, 2, 3)), ([1, 3, 2, 1], (0, 1, 3)), ([0, 1, 1, 1], (0, 2, 3))],
+    ids=["over the third", "over the second", "of equals the later"],
+)
+def test_the_critical_path_goes_back_from_the_step_that_ended_last(seconds, path):
+    _, timeline = measured(timed_events(DIAMOND, seconds))
+    assert timeline.path == path
+
+
+def test_a_step_that_nobody_reads_is_the_critical_path_where_it_ends_last():
+    _, timeline = measured(timed_events(timed_workflow((), (), (0,)), [1, 9, 1]))
+    assert timeline.path == (1,)
+    assert timeline.seconds == 9
+
+
+def test_the_critical_path_is_measured_not_the_longest_sum_of_durations():
+    # Step 3 was held up by something else than its inputs, as where a worker has only one lane.
+    stamps = iter(range(99))
+
+    def at(seconds, kind, **fields):
+        return kind(run="r", seq=next(stamps), at=100.0 + seconds, **fields)
+
+    workflow = workflow_of((), (), (0, 1))
+    started = {"worker": "alpha", "worker_kind": "simulated", "fingerprint": "f"}
+    told = fold(timed_events(timed_workflow(()), [1]))
+    output, request = told.steps[0].output, told.steps[0].request
+    events = [
+        at(0, RunStarted, query="why?", workflow=workflow),
+        at(0, StepStarted, step=0, request=request, **started),
+        at(4, StepStarted, step=1, request=request, **started),
+        at(5, StepFinished, step=0, output=output),
+        at(6, StepFinished, step=1, output=output),
+        at(6.5, StepStarted, step=2, request=request, **started),
+        at(7, StepFinished, step=2, output=output),
+        at(7.25, RunFinished, outcome="finished", answer="", answer_step=2),
+    ]
+    _, timeline = measured(events)
+    assert timeline.path == (1, 2)  # although step 1 took longer than step 2
+    assert [row.gap for row in timeline.rows] == [0, 4, 0.5]
+    assert timeline.tail == 0.25
+
+
+def test_what_was_reused_takes_no_time_and_holds_nobody_up():
+    first = timed_events(DIAMOND, [1, 2, 3, 1])
+    known = outputs_of(fold(first))
+    kept = {mark: output for mark, output in known.items() if output.step in (0, 2)}
+    _, timeline = measured(timed_events(DIAMOND, [1, 2, 3, 1], outputs=kept))
+    assert [row.part for row in timeline.rows] == ["reused", "called", "reused", "called"]
+    assert ends(timeline) == [0, 2, 0, 3]
+    assert [row.waited_for for row in timeline.rows] == [None, None, None, 1]
+    assert [row.seconds for row in timeline.rows] == [None, 2, None, 1]
+    assert timeline.path == (1, 3)
+
+
+def test_a_reused_step_behind_a_call_counts_when_that_call_is_done():
+    chain = timed_workflow((), (0,), (1,))
+    known = outputs_of(fold(timed_events(chain, [1, 2, 3])))
+    second = {mark: output for mark, output in known.items() if output.step == 1}
+    _, timeline = measured(timed_events(chain, [4, 2, 3], outputs=second))
+    assert [row.part for row in timeline.rows] == ["called", "reused", "called"]
+    assert ends(timeline) == [4, 4, 7]
+    assert timeline.path == (0, 1, 2)
+
+
+def test_a_run_of_reused_steps_only_has_no_critical_path():
+    known = outputs_of(fold(timed_events(DIAMOND, [1, 2, 3, 1])))
+    _, timeline = measured(timed_events(DIAMOND, [1, 2, 3, 1], outputs=known))
+    assert timeline.path == ()
+    assert timeline.seconds == 0
+
+
+def test_a_pinned_step_counts_from_the_start_whatever_it_reads():
+    chain = timed_workflow((), (0,), (1,))
+    output = fold(timed_events(chain, [1, 2, 3])).steps[1].output
+    _, timeline = measured(timed_events(chain.with_pin(1, output), [5, 2, 3]))
+    assert [row.part for row in timeline.rows] == ["called", "pinned", "called"]
+    assert ends(timeline) == [5, 0, 3]
+    assert timeline.rows[2].waited_for is None
+    assert timeline.path == (0,)
+
+
+def test_steps_that_a_run_leaves_out_have_no_time():
+    _, timeline = measured(timed_events(DIAMOND, [1, 2, 3, 1], extent=Extent(kind="to", step=1)))
+    assert [row.part for row in timeline.rows] == ["called", "called", "left out", "left out"]
+    assert ends(timeline) == [1, 3, None, None]
+    assert timeline.seconds == 3
+
+
+def test_a_failed_step_took_its_time_and_what_it_blocks_took_none():
+    _, timeline = measured(timed_events(DIAMOND, [1, 2, 3, 1], fail=[1]))
+    assert [(row.part, row.status) for row in timeline.rows] == [
+        ("called", "finished"),
+        ("called", "failed"),
+        ("called", "finished"),
+        ("blocked", "blocked"),
+    ]
+    assert ends(timeline) == [1, 3, 4, None]
+    assert timeline.path == (0, 2)
+
+
+def test_a_stopped_run_tells_how_far_its_steps_came():
+    _, timeline = measured(timed_events(DIAMOND, [1, 2, 3, 1], stop_after=2))
+    assert [(row.part, row.end) for row in timeline.rows] == [
+        ("called", 1),
+        ("called", 2),
+        ("called", 2),
+        ("not reached", None),
+    ]
+    assert [row.status for row in timeline.rows][1:3] == ["cancelled", "cancelled"]
+
+
+def test_a_live_run_grows_with_the_clock_and_has_no_critical_path_yet():
+    events = timed_events(DIAMOND, [1, 2, 3, 1])
+    under_way = [event for event in events if event.at < 3]
+    timeline = timeline_of(fold(under_way), now=2.5)
+    assert (timeline.live, timeline.seconds, timeline.path) == (True, 2.5, ())
+    assert [(row.start, row.end) for row in timeline.rows] == [(0, 1), (1, None), (1, None), (None, None)]
+    assert timeline.rows[3].part == "not reached"
+
+
+def test_an_interrupted_run_ends_with_the_last_word_of_its_process():
+    events: list[Event] = [event for event in timed_events(DIAMOND, [1, 2, 3, 1]) if event.at < 4]
+    last = events[-1]
+    found = RunFinished(
+        run=last.run,
+        seq=last.seq + 1,
+        at=last.at + 86_400,
+        outcome="interrupted",
+        answer=None,
+        answer_step=None,
+    )
+    state, timeline = measured([*events, found])
+    assert state.status == "interrupted"
+    assert timeline.seconds == 3
+    assert timeline_of(state, now=0.0).seconds == 3  # also where only the state is known
+    assert [row.status for row in timeline.rows] == ["finished", "finished", "interrupted", "waiting"]
+    assert timeline.rows[2].end is None
+
+
+def test_first_words_and_retries_are_told_in_seconds_from_the_start():
+    events = nested_run.events()
+    _, timeline = measured(events)
+    began = events[0].at
+    first = next(event for event in events if isinstance(event, StepDelta) and event.step == 0)
+    assert timeline.rows[0].first_word == first.at - began
+    assert timeline.rows[1].first_word is None
+    assert [round(at, 6) for at in timeline.rows[0].retries] == [0.2, 0.3]
+
+
+def test_a_run_that_has_just_started_has_rows_without_times():
+    started = RunStarted(run="r", seq=0, at=5.0, query="why?", workflow=workflow_of((), (0,)))
+    timeline = timeline_of(fold([started]), now=5.0)
+    assert [row.start for row in timeline.rows] == [None, None]
+    assert (timeline.seconds, timeline.tail) == (0, 0)
+
+
+def test_a_state_of_nothing_has_an_empty_timeline():
+    assert timeline_of(RunState(), now=0.0, moments=Moments()).rows == ()

@@ -1,0 +1,74 @@
+"""Whole runs on simulated workers whose every step takes the seconds it is told, in simulated time.
+
+The engine's own clock is the loop's, so that measured times are exact and a run of hours takes no time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from types import SimpleNamespace
+
+import pytest
+from simulated_time import in_simulated_time, now
+from worker_cases import events_of, run_of
+
+from conductor.engine.extent import EDITED, Extent
+from conductor.events import Event
+from conductor.output import Output
+from conductor.run_state import RunState, fold
+from conductor.timeline import Moments, Timeline, timeline_of
+from conductor.workers.pool import Pool
+from conductor.workers.simulated import SimulatedWorker
+from conductor.workflow import Step, Workflow
+
+
+def timed_workflow(*access: Sequence[int]) -> Workflow:
+    """One step for each access list; every step has a worker of its own, "w1", "w2" and so on."""
+    return Workflow.of(
+        Step(instruction=f"task {number}", worker=f"w{number}", access=tuple(reads))
+        for number, reads in enumerate(access, start=1)
+    )
+
+
+def timed_events(
+    workflow: Workflow,
+    seconds: Sequence[float],
+    *,
+    fail: Sequence[int] = (),
+    outputs: Mapping[str, Output] | None = None,
+    extent: Extent = EDITED,
+    stop_after: float | None = None,
+) -> list[Event]:
+    """The events of a run in which step i takes `seconds[i]`; the steps in `fail` fail after that long.
+
+    The run is stopped `stop_after` seconds, None: never.
+    """
+
+    async def play() -> list[Event]:
+        pool = Pool(
+            workers=tuple(
+                SimulatedWorker(
+                    name=f"w{i + 1}",
+                    latency=latency,
+                    tokens=4,
+                    seed=i,
+                    fail_calls=frozenset({0}) if i in fail else frozenset(),
+                )
+                for i, latency in enumerate(seconds)
+            )
+        )
+        run = run_of(workflow, pool, outputs=outputs, extent=extent)
+        if stop_after is not None:
+            asyncio.get_running_loop().call_later(stop_after, run.cancel)
+        return await events_of(run)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("conductor.engine.run.time", SimpleNamespace(time=now, perf_counter=now))
+        return in_simulated_time(play())
+
+
+def measured(events: Sequence[Event]) -> tuple[RunState, Timeline]:
+    """The end of a run and its timeline."""
+    state = fold(events)
+    return state, timeline_of(state, now=0.0, moments=Moments.of(events))
