@@ -6,10 +6,8 @@ from collections.abc import Sequence
 
 from conductor.errors import WorkerError
 from conductor.messages import Message, Sampling
+from conductor.provenance import LIKELY_CHARACTERS
 from conductor.workers.protocol import WorkerCard
-
-LIKELY_CHARACTERS = 4
-"""Characters a token in most prose: what an estimate is told by."""
 
 MOST_CHARACTERS = 6
 """Characters a token where a tokenizer does very well: only what cannot fit even then is refused."""

@@ -154,6 +154,7 @@ class ModelTable(_ServedTable):
     kind: Literal["model"]
     name: str = Field(min_length=1)
     fallback: str | None = None
+    tokenizer: str | None = Field(default=None, min_length=1, description="path of a tokenizer.json")
 
     def build(self) -> Worker:
         """The worker, without its fallback."""
@@ -166,6 +167,7 @@ class ModelTable(_ServedTable):
             context=self.context,
             prompt_style=self.prompt_style,
             fallback=self.fallback,
+            tokenizer=self.tokenizer,
         )
 
 

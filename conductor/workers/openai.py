@@ -19,7 +19,9 @@ _UNSET = Sampling()
 
 
 class OpenAIWorker:
-    """A served model by its name in the pool. `context` is in tokens, prompt and answer together."""
+    """A served model by its name in the pool. `context` is in tokens, prompt and answer together; `tokenizer`
+    is the path of the model's `tokenizer.json`.
+    """
 
     def __init__(
         self,
@@ -32,6 +34,7 @@ class OpenAIWorker:
         context: int | None = None,
         prompt_style: PromptStyle = "ours",
         fallback: str | None = None,
+        tokenizer: str | None = None,
     ) -> None:
         self.client = ChatClient(endpoint, name=name)
         self.card = WorkerCard(
@@ -46,6 +49,7 @@ class OpenAIWorker:
             context=context,
             endpoint=endpoint.base_url,
             fallback=fallback,
+            tokenizer=tokenizer,
             parameters=endpoint.parameters,
         )
 

@@ -23,6 +23,9 @@ SIMULATED_LABEL = "simulated, no model is called"
 DEFAULT_PATH = Path("pool.toml")
 """Where the pool file is looked for when none is named."""
 
+HERE = Path()
+"""The folder that the program was started in."""
+
 
 @dataclass(frozen=True)
 class Pool:
@@ -108,13 +111,16 @@ def read_pool(path: Path, *, keys: Keys = "required") -> Pool:
         raise PoolError(f"The pool file {path} cannot be read: {error.strerror}.") from error
     except UnicodeDecodeError as error:
         raise PoolError(f"The pool file {path} cannot be read: it is not text in UTF-8.") from error
-    return parse_pool(text, source=str(path), keys=keys)
+    return parse_pool(text, source=str(path), keys=keys, folder=path.parent)
 
 
-def parse_pool(text: str, *, source: str = "the pool file", keys: Keys = "required") -> Pool:
+def parse_pool(
+    text: str, *, source: str = "the pool file", keys: Keys = "required", folder: Path = HERE
+) -> Pool:
     """The pool this TOML text describes: `[[worker]]` tables in order. Raises `PoolError`.
 
-    With `keys` "optional" a missing key is an error only when its worker is asked.
+    With `keys` "optional" a missing key is an error only when its worker is asked. Files that a table names
+    are looked for in `folder`.
     """
-    tables = read_tables(text, source=source, keys=keys)
+    tables = read_tables(text, source=source, keys=keys, folder=folder)
     return Pool(workers=tables.workers, conductor=tables.conductor)

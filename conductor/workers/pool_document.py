@@ -54,7 +54,7 @@ class PoolDocument:
 
     def pool(self) -> Pool:
         """The pool that the text describes, whether its keys are set or not. Raises `PoolError`."""
-        return parse_pool(self.text, source=str(self.path), keys="optional")
+        return parse_pool(self.text, source=str(self.path), keys="optional", folder=self.path.parent)
 
     # -- edits -----------------------------------------------------------------------------------
 

@@ -9,6 +9,8 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import ValidationError
@@ -26,6 +28,7 @@ from conductor.workers.entries import (
 from conductor.workers.entry_faults import faults
 from conductor.workers.fallback import FallbackWorker
 from conductor.workers.protocol import Worker
+from conductor.workers.tokenizer import read_tokenizer
 
 Keys = Literal["required", "optional"]
 """Whether a variable that is not set is an error when the file is read, or only when the key is needed."""
@@ -42,8 +45,11 @@ class PoolFile:
     conductor: ConductorEntry | None
 
 
-def read_tables(text: str, *, source: str, keys: Keys) -> PoolFile:
-    """The workers in order, with their fallbacks, and the Conductor. Raises `PoolError`."""
+def read_tables(text: str, *, source: str, keys: Keys, folder: Path) -> PoolFile:
+    """The workers in order, with their fallbacks, and the Conductor. Raises `PoolError`.
+
+    `folder` is where the files are looked for that a table names.
+    """
     document = _document(text, source)
     places = _Places(text, source)
     for key in document:
@@ -55,6 +61,7 @@ def read_tables(text: str, *, source: str, keys: Keys) -> PoolFile:
     tables = _tables(document, places)
     _check_names(tables, conductor, places)
     _check_fallbacks(tables, places)
+    tables = _with_tokenizers(tables, folder, places)
     if keys == "required":
         _check_keys(tables, conductor, places)
     return PoolFile(workers=_with_fallbacks(tables), conductor=None if conductor is None else conductor.entry)
@@ -215,6 +222,39 @@ def _check_keys(tables: list[WorkerTable], conductor: ConductorTable | None, pla
             endpoint.key()
         except PoolError as error:
             raise places.error(table, "api_key_env", f"{whose}, api_key_env: {error}") from None
+
+
+def _with_tokenizers(tables: list[WorkerTable], folder: Path, places: _Places) -> list[WorkerTable]:
+    """The tables with whole paths. Raises `PoolError` at the first tokenizer that cannot be read."""
+    found: list[WorkerTable] = []
+    for index, table in enumerate(tables):
+        if isinstance(table, ModelTable) and table.tokenizer is not None:
+            path = _whole_path(table.tokenizer, folder)
+            try:
+                read_tokenizer(path)
+            except PoolError as error:
+                raise places.error(index, "tokenizer", f"worker {index + 1}, tokenizer: {error}") from error
+            found.append(table.model_copy(update={"tokenizer": str(path)}))
+        else:
+            found.append(table)
+    return found
+
+
+@lru_cache(maxsize=4)
+def tokenizer_files(text: str, folder: Path) -> tuple[Path, ...]:
+    """The tokenizers that a pool file in `folder` names, there or not; none where it is no pool file."""
+    try:
+        entries = tomllib.loads(text).get("worker", [])
+    except (ValueError, RecursionError):
+        return ()
+    tables = entries if isinstance(entries, list) else []
+    named = [table.get("tokenizer") for table in tables if isinstance(table, dict)]
+    return tuple(_whole_path(said, folder) for said in named if isinstance(said, str))
+
+
+def _whole_path(said: str, folder: Path) -> Path:
+    home, _, rest = said.partition("/")
+    return (Path.home() / rest if home == "~" else folder / said).absolute()
 
 
 def _with_fallbacks(tables: list[WorkerTable]) -> tuple[Worker, ...]:

@@ -39,7 +39,8 @@ class WorkerCard(Value):
     `strengths` is the one line a Conductor reads. `model` is the served model's name, for an expert or a
     fake its kind of skill. `takes_sampling` says whether sampling parameters mean anything to it.
     `context` is how many tokens a call may hold, `endpoint` the base URL of a served model (never with a
-    key in it), `fallback` the worker that stands in for it. `parameters` is what else decides its answers.
+    key in it), `fallback` the worker that stands in for it. `tokenizer` is the path of its `tokenizer.json`,
+    where that is known. `parameters` is what else decides its answers.
     `nested` workers do a step by a workflow of their own, whose calls are counted inside.
     """
 
@@ -54,6 +55,7 @@ class WorkerCard(Value):
     context: int | None = None
     endpoint: str | None = None
     fallback: str | None = None
+    tokenizer: str | None = None
     parameters: str = ""
     nested: bool = False
 

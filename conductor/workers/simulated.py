@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 
@@ -53,7 +53,8 @@ class SimulatedWorker:
         call = len(self.requests)
         self.requests.append(request)
         await asyncio.sleep(self.latency)
-        text = self._text(request)
+        asked = [message.content for message in request.messages]
+        text = self._text(request, asked)
         fails = call in self.fail_calls or (self.fail_on is not None and self.fail_on in request.instruction)
         pieces = [text] if self.tokens_per_second is None else _words(text)
         for piece in pieces[: len(pieces) // 2] if fails else pieces:
@@ -62,7 +63,7 @@ class SimulatedWorker:
             yield Delta(text=piece)
         if fails:
             raise WorkerError(f"{self.name} was told to fail on this call.")
-        sent = sum(_count(message.content) for message in request.messages)
+        sent = sum(map(_count, asked))
         yield Completion(text=text, usage=Usage(prompt_tokens=sent, completion_tokens=_count(text)))
 
     def _mark(self) -> str:
@@ -72,13 +73,14 @@ class SimulatedWorker:
         deciding = repr((told, self.tokens, self.fail_on))
         return f"{self.seed}-{sha256(deciding.encode()).hexdigest()[:6]}"
 
-    def _text(self, request: Request) -> str:
+    def _text(self, request: Request, asked: Sequence[str]) -> str:
         if isinstance(self.answer, str):
             return self.answer
         if self.answer is not None:
             return self.answer(request)
-        key = f"{self.seed}\x1f{self.name}\x1f{request.messages}"
-        words = random.Random(sha256(key.encode()).digest())  # noqa: S311 - made-up text, not a secret
+        key = "\x1f".join((str(self.seed), self.name, *asked))
+        seed = int.from_bytes(sha256(key.encode("utf-8", "surrogatepass")).digest())
+        words = random.Random(seed)  # noqa: S311 - made-up text, not a secret
         return " ".join(words.choice(_WORDS) for _ in range(self.tokens))
 
 

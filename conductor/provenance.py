@@ -1,0 +1,215 @@
+"""Where the words of a request come from: what each source takes of it, and what differs between two.
+
+Pure; knows requests only. How a worker's tokens are counted is passed in; who counts how is request_shares'.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from conductor.messages import Part, PartKind, Request
+
+SourceKind = Literal["query", "step", "task", "frame"]
+Unit = Literal["tokens", "characters"]
+Count = Callable[[Sequence[str]], Sequence[int]]
+"""How many tokens each of the texts of one message takes, which stand one after another."""
+
+LIKELY_CHARACTERS = 4
+"""Characters a token in most prose: what an estimate is told by."""
+
+_KINDS: Mapping[PartKind, SourceKind] = {
+    "query": "query",
+    "subtask": "step",
+    "response": "step",
+    "instruction": "task",
+    "frame": "frame",
+}
+_ORDER: Mapping[SourceKind, int] = {"query": 0, "step": 1, "task": 2, "frame": 3}
+
+_MARK = re.compile(r"(?<=<)(/?(?:overall_task|step|subtask|response))-[0-9a-f]+\b")
+"""What our tags carry, so that no response can forge one; another one in each request."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where words come from: the query, an earlier step, the step's own task, or our wording around them.
+
+    `step` (0-based) and `worker` are set for a step, `round` (from 1) for one of an earlier round.
+    """
+
+    kind: SourceKind
+    step: int | None = None
+    round: int | None = None
+    worker: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What a source takes of a request: `amount` in the unit of its `Shares`, `part` of all from 0 to 1.
+
+    `by_hand`: a person wrote the response of this step.
+    """
+
+    source: Source
+    amount: int
+    part: float
+    by_hand: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """A request by its sources: the query, earlier steps in the order sent, the own task, our wording.
+
+    `exact` tells counted amounts from estimated ones. `reported` is how many tokens the endpoint said that
+    it read, which includes what its chat format adds; None where it said nothing.
+    """
+
+    shares: tuple[Share, ...]
+    unit: Unit
+    exact: bool
+    reported: int | None = None
+
+    @property
+    def total(self) -> int:
+        """All amounts together."""
+        return sum(share.amount for share in self.shares)
+
+
+def source_of(part: Part) -> Source:
+    """Where a part of a message comes from."""
+    kind = _KINDS[part.kind]
+    if kind != "step":
+        return Source(kind)
+    return Source("step", step=part.step, round=part.round, worker=part.worker)
+
+
+def counted(request: Request, count: Count, *, reported: int | None = None) -> Shares:
+    """The shares in tokens, as `count` counts them."""
+    amounts: list[int] = []
+    for message in request.messages:
+        amounts += count([part.text for part in message.parts])
+    return _shares(request, amounts, unit="tokens", exact=True, reported=reported)
+
+
+def estimated(request: Request, *, reported: int | None = None) -> Shares:
+    """The shares in tokens by their length; together what the endpoint `reported`, else a rule of thumb."""
+    lengths = [len(part.text) for part in _parts(request)]
+    total = -(-sum(lengths) // LIKELY_CHARACTERS) if reported is None else reported
+    by_source = _shares(request, lengths, unit="tokens", exact=False, reported=reported)
+    amounts = _apportioned(total, [share.amount for share in by_source.shares])
+    shares = (
+        Share(source=share.source, amount=amount, part=share.part, by_hand=share.by_hand)
+        for share, amount in zip(by_source.shares, amounts, strict=True)
+    )
+    return Shares(tuple(shares), unit="tokens", exact=False, reported=reported)
+
+
+def measured(request: Request) -> Shares:
+    """The shares in characters, for a reader that knows no tokens."""
+    lengths = [len(part.text) for part in _parts(request)]
+    return _shares(request, lengths, unit="characters", exact=True, reported=None)
+
+
+def _parts(request: Request) -> list[Part]:
+    return [part for message in request.messages for part in message.parts]
+
+
+def _shares(
+    request: Request, amounts: Iterable[int], *, unit: Unit, exact: bool, reported: int | None
+) -> Shares:
+    sums: dict[Source, int] = {}
+    by_hand: set[Source] = set()
+    for part, amount in zip(_parts(request), amounts, strict=True):
+        source = source_of(part)
+        sums[source] = sums.get(source, 0) + amount
+        if part.by_hand:
+            by_hand.add(source)
+    whole = sum(sums.values())
+    shares = (
+        Share(source=source, amount=amount, part=amount / whole if whole else 0.0, by_hand=source in by_hand)
+        for source, amount in sorted(sums.items(), key=lambda item: _ORDER[item[0].kind])
+    )
+    return Shares(tuple(shares), unit=unit, exact=exact, reported=reported)
+
+
+def _apportioned(total: int, weights: Sequence[int]) -> list[int]:
+    """Whole numbers in proportion to `weights` that sum to `total`: the largest remainders are rounded up."""
+    whole = sum(weights)
+    if not whole:
+        return [0 for _ in weights]
+    amounts = [total * weight // whole for weight in weights]
+    largest = sorted(range(len(weights)), key=lambda at: -(total * weights[at] % whole))
+    for at in largest[: total - sum(amounts)]:
+        amounts[at] += 1
+    return amounts
+
+
+# -- two requests of one step ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What became of a source between two requests: `old` is None where it is new, `new` where it is gone.
+
+    `changed` are the kinds of its parts whose words differ, `same` those whose words do not.
+    """
+
+    old: Source | None
+    new: Source | None
+    changed: tuple[PartKind, ...] = ()
+    same: tuple[PartKind, ...] = ()
+
+    @property
+    def any(self) -> bool:
+        """Whether anything differs."""
+        return self.old is None or self.new is None or bool(self.changed)
+
+
+def changes(old: Request, new: Request, *, places: Mapping[int, int] | None = None) -> tuple[Change, ...]:
+    """What became of each source, those of the `new` request first.
+
+    `places` gives the new position of the old request's steps, where steps were renumbered. Our own wording
+    is told only where nothing else differs, because it follows from the rest.
+    """
+    before = {_key(source, places): (source, texts) for source, texts in _texts(old).items()}
+    after = {_key(source, None): (source, texts) for source, texts in _texts(new).items()}
+    found = []
+    for key in (*after, *(key for key in before if key not in after)):
+        was, old_texts = before.get(key, (None, {}))
+        now, new_texts = after.get(key, (None, {}))
+        kinds = dict.fromkeys((*new_texts, *old_texts))
+        changed = tuple(kind for kind in kinds if old_texts.get(kind) != new_texts.get(kind))
+        same = tuple(kind for kind in kinds if kind not in changed)
+        found.append(Change(old=was, new=now, changed=changed, same=same))
+    if not any(change.any for change in found) and comparable(old) != comparable(new):
+        frame = Source("frame")
+        found.append(Change(old=frame, new=frame, changed=("frame",)))
+    return tuple(found)
+
+
+def comparable(request: Request) -> str:
+    """The whole text as sent, but for the marks in our tags, which tell nothing."""
+    return "".join(
+        _MARK.sub(r"\1", part.text) if part.kind == "frame" else part.text for part in _parts(request)
+    )
+
+
+def _key(source: Source, places: Mapping[int, int] | None) -> tuple[object, ...]:
+    step = source.step
+    if places is not None and step is not None and source.round is None:
+        # A step without a new place is gone; its old number may be another's by now.
+        moved = places.get(step)
+        return (source.kind, None, ("gone", step) if moved is None else moved)
+    return (source.kind, source.round, step)
+
+
+def _texts(request: Request) -> dict[Source, dict[PartKind, str]]:
+    found: dict[Source, dict[PartKind, str]] = {}
+    for part in _parts(request):
+        if part.kind != "frame":
+            texts = found.setdefault(source_of(part), {})
+            texts[part.kind] = texts.get(part.kind, "") + part.text
+    return found
