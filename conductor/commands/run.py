@@ -1,43 +1,26 @@
-"""`run QUERY`, `run --workflow FILE`: plan if needed, run, print the answer."""
+"""`run QUERY`, `run --workflow FILE`, `run --session ID`: plan if needed, run, print the answer."""
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from conductor.commands.opening import opened
 from conductor.commands.plan import print_problems, report_of
+from conductor.commands.progress import Progress, print_event
 from conductor.commands.settings import add_settings, settings_of
 from conductor.commands.shapes import run_shape
+from conductor.engine.extent import ANEW, EDITED, Extent, ExtentKind
 from conductor.errors import FormatError
-from conductor.events import (
-    EVENT,
-    AnswerKept,
-    BudgetExceeded,
-    Event,
-    PlanningRetried,
-    PlanningStarted,
-    PlanRejected,
-    RunStarted,
-    StepBlocked,
-    StepCancelled,
-    StepFailed,
-    StepFellBack,
-    StepFinished,
-    StepInner,
-    StepRetried,
-    StepReused,
-    StepStarted,
-)
+from conductor.events import Event
 from conductor.run_state import RunState, RunStatus
-from storage import Session
+from storage import RunRecord, Session
 from storage.workbench import Workbench
 
 _ENDS: dict[RunStatus, str] = {
@@ -57,33 +40,80 @@ def add_to(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser("run", parents=parents, help="answer a query, or run a workflow file")
     parser.add_argument("query", nargs="?", help="the question; with --workflow, in place of the file's own")
     parser.add_argument("--workflow", type=Path, metavar="FILE", help="run this exported workflow")
+    parser.add_argument("--session", metavar="ID", help="run a session's current workflow again")
+    _add_extent(parser)
     add_settings(parser)
     parser.add_argument("--events", action="store_true", help="print events as JSON lines as they happen")
     parser.set_defaults(command=_run, usage=parser.error)
 
 
+def _add_extent(parser: argparse.ArgumentParser) -> None:
+    """How much of the workflow is run; steps count from 1, as people see them."""
+    extent = parser.add_mutually_exclusive_group()
+    for kind, told in (
+        ("from", "run this step and all that its work reaches anew"),
+        ("to", "run what this step needs, and no more"),
+        ("only", "run this step alone, on the outputs that are there"),
+    ):
+        extent.add_argument(f"--{kind}", dest=f"{kind}_step", type=int, metavar="STEP", help=told)
+    extent.add_argument("--anew", action="store_true", help="run every step, reusing nothing")
+
+
+def _extent(options: argparse.Namespace) -> Extent:
+    if options.anew:
+        return ANEW
+    kinds: tuple[ExtentKind, ...] = ("from", "to", "only")
+    for kind in kinds:
+        step = getattr(options, f"{kind}_step")
+        if step is not None:
+            return Extent(kind=kind, step=step - 1)
+    return EDITED
+
+
+def _check_source(options: argparse.Namespace) -> None:
+    if options.session is None and options.query is None and options.workflow is None:
+        options.usage("give a query, --workflow FILE, or --session ID")
+    if options.session is not None and (options.query is not None or options.workflow is not None):
+        options.usage("a session has a query and a workflow of its own; give --session alone")
+
+
 def _run(options: argparse.Namespace) -> int:
-    if options.query is None and options.workflow is None:
-        options.usage("give a query, or --workflow FILE")
+    _check_source(options)
     if options.json and options.events:
         options.usage("choose one of --json and --events")
     with opened(options) as workbench:
         session = _planned(options, workbench)
         if session is None:
             return 1
-        workbench.start(session.id, listen=_listener(options))
+        extent = _extent(options)
+        first = workbench.start(session.id, extent, listen=_listener(options)).run
         _wait(workbench, session)
-        runs = [workbench.state(run) for run in reversed(workbench.store.runs(session.id))]
-        for run in workbench.store.runs(session.id):
+        records = _since(first, workbench.store.runs(session.id))
+        runs = [workbench.state(run) for run in records]
+        for run in records:
             if unsaved := workbench.unsaved(run):
                 print(f"conductor: not everything was kept: {unsaved}", file=sys.stderr)
         state = next((run for run in reversed(runs) if run.status == "finished"), runs[-1])
         _report(options, workbench, session=session, state=state, last=runs[-1])
+        if not options.json and not options.events and not state.whole:
+            _print_part(state, extent)
     return _EXIT_CODES.get(state.status, 1)
+
+
+def _since(run: str, newest_first: Sequence[RunRecord]) -> list[RunRecord]:
+    """The run of that id and those after it, oldest first."""
+    found: list[RunRecord] = []
+    for record in newest_first:
+        found.insert(0, record)
+        if record.id == run:
+            break
+    return found
 
 
 def _planned(options: argparse.Namespace, workbench: Workbench) -> Session | None:
     """A session with a workflow, None after saying why there is none."""
+    if options.session is not None:
+        return workbench.store.session(options.session)
     settings = settings_of(options, pool=workbench.pool)
     if options.workflow is not None:
         session = workbench.import_plan(_content(options.workflow), query=options.query)
@@ -121,78 +151,8 @@ def _wait(workbench: Workbench, session: Session) -> None:
 
 def _listener(options: argparse.Namespace) -> Callable[[Event], None] | None:
     if options.events:
-        return _print_event
-    return None if options.json and not sys.stderr.isatty() else _Progress()
-
-
-def _print_event(event: Event) -> None:
-    # Through json.dumps, which can also write half a surrogate pair, as models do.
-    _say(json.dumps(EVENT.dump_python(event, mode="json")), sys.stdout)
-
-
-def _say(line: str, stream: TextIO) -> None:
-    """Print a line while the run goes on; whether anybody still reads does not matter to the run."""
-    try:
-        print(line, file=stream, flush=True)
-    except BrokenPipeError:
-        with Path(os.devnull).open("w") as nowhere:
-            os.dup2(nowhere.fileno(), stream.fileno())
-
-
-class _Progress:
-    """One line on stderr for whatever happens to a step."""
-
-    def __init__(self) -> None:
-        self._steps = 0
-
-    def __call__(self, event: Event) -> None:
-        match event:
-            case PlanningStarted():
-                _say(f"{event.planner} plans", sys.stderr)
-            case RunStarted():
-                self._steps = len(event.workflow)
-                if event.round > 1:
-                    _say(f"round {event.round}", sys.stderr)
-            case PlanRejected():
-                _say(
-                    "the plan is not valid: " + " ".join(p.message for p in event.report.problems), sys.stderr
-                )
-            case PlanningRetried():
-                _say(f"the Conductor is asked again in {event.seconds:.1f} s: {event.message}", sys.stderr)
-            case AnswerKept():
-                _say(f"the Conductor keeps the answer: {event.reason}", sys.stderr)
-            case BudgetExceeded():
-                _say(f"stopped at the budget: {event.words}", sys.stderr)
-            case _:
-                said = _progress(event)
-                if said is not None:
-                    step, words = said
-                    _say(f"[{step + 1}/{self._steps}] {words}", sys.stderr)
-
-
-def _progress(event: Event) -> tuple[int, str] | None:
-    match event:
-        case StepStarted():
-            return event.step, f"{event.worker} works"
-        case StepFinished():
-            return event.step, f"{event.output.worker} is done, {event.output.seconds:.1f} s"
-        case StepReused():
-            return event.step, f"{event.output.worker}'s output is reused"
-        case StepFailed():
-            return event.step, f"failed: {event.message}"
-        case StepRetried():
-            return event.step, f"is asked again in {event.seconds:.1f} s: {event.message}"
-        case StepFellBack():
-            return event.step, f"{event.worker} stands in: {event.message}"
-        case StepInner():
-            inside = _progress(event.event)
-            return None if inside is None else (event.step, f"inside, step {inside[0] + 1}: {inside[1]}")
-        case StepBlocked():
-            return event.step, "does not run, because a step it reads failed"
-        case StepCancelled():
-            return event.step, "was stopped"
-        case _:
-            return None
+        return print_event
+    return None if options.json and not sys.stderr.isatty() else Progress()
 
 
 def _report(
@@ -206,7 +166,7 @@ def _report(
         return
     if state.answer is not None:
         print(state.answer)
-    else:
+    elif state.whole:
         print(f"conductor: {_ENDS[state.status]}; there is no answer.", file=sys.stderr)
     if state.warning:
         print(f"conductor: {state.warning}", file=sys.stderr)
@@ -217,3 +177,15 @@ def _report(
         )
     if label:
         print(f"({label})", file=sys.stderr)
+
+
+def _print_part(state: RunState, extent: Extent) -> None:
+    """What the step gave that a run of a part was for; the workflow's answer, where it was that, is out."""
+    assert state.workflow is not None, "a run that started has a workflow"
+    goal = extent.goal(state.workflow)
+    output = state.steps[goal].output
+    if state.answer is None and output is not None:
+        print(output.text)
+        print(f"conductor: this is what step {goal + 1} gave; the answer was not asked for.", file=sys.stderr)
+    elif output is None:
+        print(f"conductor: {_ENDS[state.status]}; step {goal + 1} gave nothing.", file=sys.stderr)

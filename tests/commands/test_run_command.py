@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import Line
+from command_line import Line, Said
 from workflow_cases import workflow_of
 
 from conductor.events import EVENT, RunFinished, StepStarted
@@ -124,7 +124,7 @@ def test_a_query_beside_a_file_counts_over_the_files_own(line: Line, simulated: 
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        (["run"], "give a query, or --workflow FILE"),
+        (["run"], "give a query, --workflow FILE, or --session ID"),
         (["run", "q", "--json", "--events"], "choose one of --json and --events"),
         (["run", "q", "--nonsense"], "unrecognized arguments"),
         (["dance"], "invalid choice"),
@@ -216,3 +216,61 @@ def test_a_reader_who_leaves_does_not_stop_the_run(folder: Path, simulated: str)
         err = running.stderr.read()
         assert running.wait(timeout=10) == 0
     assert err == ""
+
+
+@pytest.fixture
+def chain(line: Line, folder: Path, simulated: str) -> tuple[Line, str]:
+    """A line on a simulated pool, and the session of a chain of three that it has run."""
+
+    def on_pool(*arguments: str) -> Said:
+        return line(*arguments, "--pool", simulated)
+
+    file = written(workflow_of((), (0,), (1,)), folder)
+    return on_pool, json.loads(on_pool("run", "--workflow", file, "--json").out)["session"]
+
+
+@pytest.mark.parametrize(
+    ("extent", "statuses"),
+    [
+        ([], ["reused", "reused", "reused"]),
+        (["--anew"], ["finished", "finished", "finished"]),
+        (["--from", "2"], ["reused", "finished", "finished"]),
+        (["--to", "2"], ["reused", "reused", "waiting"]),
+        (["--only", "3"], ["waiting", "preloaded", "finished"]),
+    ],
+)
+def test_a_session_runs_again_as_far_as_asked(
+    chain: tuple[Line, str], extent: list[str], statuses: list[str]
+) -> None:
+    line, session = chain
+    said = line("run", "--session", session, *extent, "--json")
+    assert said.code == 0
+    assert [step["status"] for step in json.loads(said.out)["steps"]] == statuses
+
+
+def test_of_a_part_the_output_is_printed_and_said_to_be_no_answer(chain: tuple[Line, str]) -> None:
+    line, session = chain
+    steps = json.loads(line("run", "--session", session, "--json").out)["steps"]
+    said = line("run", "--session", session, "--to", "2")
+    assert (said.code, said.out) == (0, steps[1]["output"] + "\n")
+    assert "this is what step 2 gave" in said.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--session", "x", "why?"], "give --session alone"),
+        (["--session", "x", "--anew", "--to", "1"], "not allowed with argument"),
+    ],
+)
+def test_a_run_that_is_not_clear_is_refused(line: Line, arguments: list[str], said: str) -> None:
+    told = line("run", *arguments)
+    assert told.code == 2
+    assert said in told.err
+
+
+def test_a_step_that_is_not_there_is_an_error(chain: tuple[Line, str]) -> None:
+    line, session = chain
+    said = line("run", "--session", session, "--only", "7")
+    assert (said.code, said.out) == (1, "")
+    assert "There is no step 7" in said.err
