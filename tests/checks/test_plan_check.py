@@ -1,0 +1,382 @@
+"""The plan check: nothing on plans that are fine, one finding a fault, and fixes that mend."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pytest
+from fine_plans import FINE, Lines, workflow_of
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from conductor.checks import RULES, Finding, check
+from conductor.output import Output
+from conductor.planner.examples import examples
+from conductor.planner.offline import rule_for
+from conductor.workflow import Step, Workflow
+
+LIMIT = 5
+
+SAID = "The bridge was opened in 1874 after seven years of work on both of its piers."
+
+
+def output(text: str, step: int = 0) -> Output:
+    return Output(
+        fingerprint=f"f{step}",
+        text=text,
+        worker="alpha",
+        worker_kind="simulated",
+        seconds=1.0,
+        run="r",
+        step=step,
+    )
+
+
+def rules(findings: Sequence[Finding]) -> list[tuple[str, int | None]]:
+    return [(finding.rule, finding.step) for finding in findings]
+
+
+def found(lines: Lines, **given: object) -> list[tuple[str, int | None]]:
+    return rules(check(workflow_of(lines), **{"max_steps": LIMIT, **given}))
+
+
+# -- precision ---------------------------------------------------------------------------------------
+
+
+def test_there_are_at_least_forty_fine_plans():
+    assert len(FINE) >= 40
+
+
+@pytest.mark.parametrize("name", FINE)
+def test_nothing_is_found_in_a_fine_plan(name):
+    assert check(FINE[name], max_steps=LIMIT) == ()
+    assert check(FINE[name], max_steps=LIMIT, later_round=True, workers=["alpha", "beta"]) == ()
+
+
+@pytest.mark.parametrize("name", FINE)
+def test_nothing_is_found_in_a_fine_plan_that_has_run(name):
+    workflow = FINE[name]
+    outputs = {at: output(f"Answer {at}: {SAID}", at) for at in range(len(workflow))}
+    assert check(workflow, max_steps=LIMIT, outputs=outputs, query=SAID) == ()
+
+
+@pytest.mark.parametrize("pool", [2, 3, 7])
+@pytest.mark.parametrize("max_steps", [1, 2, 3, 5])
+def test_nothing_is_found_in_the_examples_that_a_conductor_is_shown(pool, max_steps):
+    for example in examples(pool, max_steps=max_steps):
+        lines = [(f"worker {step.worker}", step.instruction, step.sees) for step in example.steps]
+        assert found(lines) == [], example.question
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "Compare the capitals of France and Germany.",
+        "What is 17 * 23?",
+        "Prove that the square root of 2 is irrational.",
+        "Solve x + y = 3 and x - y = 1.",
+        "Summarise: The sun rose. It set.",
+        "Who was it?",
+    ],
+)
+def test_nothing_is_found_in_what_the_offline_conductor_plans(query):
+    drafts = rule_for(query, max_steps=LIMIT).drafts
+    assert found([(draft.expert, draft.instruction, draft.access) for draft in drafts]) == []
+
+
+# -- every fault ---------------------------------------------------------------------------------------
+
+SOLVE, OTHER, END = "Solve the problem.", "Solve it another way.", "Decide which is right and answer."
+
+BROKEN: Sequence[tuple[str, Lines, list[tuple[str, int | None]]]] = [
+    (
+        "an attempt that nobody reads",
+        [("a", SOLVE, ()), ("b", OTHER, ()), ("c", END, (0,))],
+        [("unread-output", 1)],
+    ),
+    (
+        "a dead branch is told once, at its end",
+        [("a", SOLVE, ()), ("b", "List the cases.", ()), ("c", "Count the cases.", (1,)), ("d", END, (0,))],
+        [("unread-output", 2)],
+    ),
+    (
+        "two unread attempts",
+        [("a", SOLVE, ()), ("b", OTHER, ()), ("c", "Guess.", ()), ("d", END, (0,))],
+        [("unread-output", 1), ("unread-output", 2)],
+    ),
+    (
+        "a final step that sees nothing, told once",
+        [("a", SOLVE, ()), ("b", OTHER, ()), ("c", "Give the final number.", ())],
+        [("blind-final-step", 2)],
+    ),
+    (
+        "a final step that sees nothing and says what it misses",
+        [("a", SOLVE, ()), ("b", OTHER, ()), ("c", "Compare the attempts and decide.", ())],
+        [("speaks-of-unseen", 2)],
+    ),
+    (
+        "the previous answer without access in the middle",
+        [("a", SOLVE, ()), ("b", "Improve the previous answer.", ()), ("c", END, (0, 1))],
+        [("speaks-of-unseen", 1)],
+    ),
+    (
+        "a plan to follow that may not be read",
+        [("a", "Plan it; do not count.", ()), ("b", "Follow the plan and count.", ()), ("c", END, (0, 1))],
+        [("speaks-of-unseen", 1)],
+    ),
+    (
+        "a numbered step that may not be read",
+        [("a", SOLVE, ()), ("b", "Guess.", ()), ("c", "Use the result of step 1.", (1,)), ("d", END, (0, 2))],
+        [("speaks-of-unseen", 2)],
+    ),
+    (
+        "one's own work checked",
+        [("a", SOLVE, ()), ("a", "Check the solution for mistakes and answer.", (0,))],
+        [("checks-own-work", 1)],
+    ),
+    (
+        "one's own work checked behind another's plan",
+        [("b", "Plan it.", ()), ("a", "Carry it out.", (0,)), ("a", "Verify the result and answer.", (0, 1))],
+        [("checks-own-work", 2)],
+    ),
+    (
+        "more steps than the limit",
+        [("a", f"Solve part {part}.", ()) for part in range(6)] + [("b", END, (0, 1, 2, 3, 4, 5))],
+        [("too-many-steps", None)],
+    ),
+    (
+        "the same asked twice of the same worker",
+        [("a", SOLVE, ()), ("a", "  solve the  PROBLEM. ", ()), ("b", END, (0, 1))],
+        [("same-instruction", 1)],
+    ),
+    (
+        "the same asked thrice",
+        [("a", SOLVE, ()), ("a", SOLVE, ()), ("a", SOLVE, ()), ("b", END, (0, 1, 2))],
+        [("same-instruction", 1), ("same-instruction", 2)],
+    ),
+    (
+        "a draft beside its reworked form",
+        [("a", "Draft a reply.", ()), ("b", "Improve the draft.", (0,)), ("c", "Translate it.", (0, 1))],
+        [("redundant-access", 2)],
+    ),
+    (
+        "several faults, step by step",
+        [
+            ("a", "Plan it.", ()),
+            ("a", "Check the plan.", (0,)),
+            ("b", "Use the previous answer.", ()),
+            ("c", "Count.", ()),
+            ("d", END, (1, 2)),
+        ],
+        [("checks-own-work", 1), ("speaks-of-unseen", 2), ("unread-output", 3)],
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"), [case[1:] for case in BROKEN], ids=[case[0] for case in BROKEN]
+)
+def test_what_is_found(lines, expected):
+    assert found(lines) == expected
+
+
+@pytest.mark.parametrize("lines", [case[1] for case in BROKEN], ids=[case[0] for case in BROKEN])
+def test_every_fault_has_a_fix_and_each_fix_mends_it(lines):
+    workflow = workflow_of(lines)
+    before = check(workflow, max_steps=LIMIT, workers=["a", "b", "c", "d"])
+    for finding in before:
+        assert finding.fixes
+        assert_mended(finding, before, max_steps=LIMIT, workers=["a", "b", "c", "d"])
+
+
+def assert_mended(finding: Finding, before: Sequence[Finding], **given: object) -> None:
+    """Each fix is legal and takes the finding away; where steps were renumbered, one of its rule fewer."""
+    count = len([other for other in before if other.rule == finding.rule])
+    for fix in finding.fixes:
+        assert Workflow.of(fix.workflow.steps) == fix.workflow
+        left = [other for other in check(fix.workflow, **given) if other.rule == finding.rule]
+        assert len(left) < count, fix.label
+
+
+def test_findings_name_their_step_and_quote_what_was_said():
+    workflows = [workflow_of(lines) for _, lines, _ in BROKEN]
+    findings = [finding for workflow in workflows for finding in check(workflow, max_steps=LIMIT)]
+    sentences = {finding.rule: finding.sentence for finding in findings}
+    assert sentences["unread-output"] == "Nobody reads step 4, so its work cannot reach the answer."
+    assert sentences["too-many-steps"] == "The workflow has 7 steps; the limit is 5."
+    assert sentences["checks-own-work"] == "Step 2 checks step 1, and a does both."
+    assert "Step 3 speaks of “the previous answer” but reads no step." in sentences["speaks-of-unseen"]
+
+
+def test_the_labels_say_what_a_fix_does():
+    workflow = workflow_of(BROKEN[1][1])
+    (finding,) = check(workflow, max_steps=LIMIT)
+    assert [fix.label for fix in finding.fixes] == ["Let step 4 read step 3", "Remove steps 2 and 3"]
+    assert [step.access for step in finding.fixes[0].workflow.steps] == [(), (), (1,), (0, 2)]
+    assert len(finding.fixes[1].workflow) == 2
+
+
+def test_what_the_query_calls_by_the_same_words_is_the_querys():
+    lines: Lines = [("a", SOLVE, ()), ("b", "Check the previous answer.", ()), ("c", END, (0, 1))]
+    assert found(lines, query="Is the  previous answer right? 17 * 23 = 391") == []
+    assert found(lines, query="What is 17 * 23?") == [("speaks-of-unseen", 1)]
+
+
+# -- what else is known ----------------------------------------------------------------------------------
+
+
+def test_in_a_pool_of_one_nobody_else_can_check_or_vary():
+    lines: Lines = [("a", SOLVE, ()), ("a", "Check the solution and answer.", (0,))]
+    assert found(lines, workers=["a"]) == []
+    (finding,) = check(workflow_of(lines), max_steps=LIMIT, workers=["a", "b", "c", "d"])
+    assert [fix.label for fix in finding.fixes] == ["Give step 2 to b", "Give step 2 to c"]
+    (finding,) = check(workflow_of(lines), max_steps=LIMIT)
+    assert finding.fixes == ()
+
+
+def test_in_a_later_round_the_previous_answer_may_be_that_of_the_round_before():
+    lines: Lines = [("a", "Improve the previous answer.", ()), ("b", "Check the text for errors.", (0,))]
+    assert found(lines) == [], "in a first round it is the question's"
+    assert found(lines, later_round=True) == [("speaks-of-unseen", 0)]
+    (finding,) = check(workflow_of(lines), max_steps=LIMIT, later_round=True)
+    assert [fix.label for fix in finding.fixes] == ["Let step 1 see the round before"]
+    mended = finding.fixes[0].workflow
+    assert mended.steps[0].sees_previous
+    assert check(mended, max_steps=LIMIT, later_round=True) == ()
+    assert rules(
+        check(workflow_of([("a", "Go.", ()), ("b", "End.", ())]), max_steps=LIMIT, later_round=True)
+    ) == [("blind-final-step", 1)]
+
+
+def test_a_pinned_step_is_never_called_so_its_words_do_not_matter():
+    lines: Lines = [("a", SOLVE, ()), ("a", "Check the previous answer.", ()), ("b", END, (0, 1))]
+    workflow = workflow_of(lines).with_pin(1, output("fine", 1))
+    assert found(lines) == [("speaks-of-unseen", 1)]
+    assert check(workflow, max_steps=LIMIT) == ()
+
+
+HIDDEN: Lines = [
+    ("a", "When was the bridge opened?", ()),
+    ("b", f"Work on your own. {SAID} Is that so?", ()),
+    ("c", END, (0, 1)),
+]
+
+
+def test_a_hidden_output_that_an_instruction_repeats_is_a_leak():
+    outputs = {0: output(f"I looked it up. {SAID}")}
+    (finding,) = check(workflow_of(HIDDEN), max_steps=LIMIT, outputs=outputs)
+    assert (finding.rule, finding.step) == ("leaked-output", 1)
+    assert "Step 2 may not read step 1" in finding.sentence
+    assert "“The bridge was opened in 1874" in finding.sentence
+    assert [fix.label for fix in finding.fixes] == ["Take the words out of step 2", "Let step 2 read step 1"]
+    assert finding.fixes[0].workflow.steps[1].instruction == "Work on your own. . Is that so?"
+    assert_mended(finding, [finding], max_steps=LIMIT, outputs=outputs)
+
+
+@pytest.mark.parametrize(
+    ("case", "given"),
+    [
+        ("no output is known", {}),
+        ("the words are the question's", {"outputs": {0: output(SAID)}, "query": f"Is it true? {SAID}"}),
+        ("they are few", {"outputs": {0: output("opened in 1874")}}),
+        ("it is another text", {"outputs": {0: output("Nobody knows when, as all of the papers burnt.")}}),
+        ("it is what the step itself said", {"outputs": {1: output(SAID, 1)}}),
+        ("it is the output of no step", {"outputs": {9: output(SAID, 9)}}),
+    ],
+)
+def test_what_is_no_leak(case, given):
+    assert found(HIDDEN, **given) == []
+
+
+def test_what_is_read_or_asked_elsewhere_is_no_leak():
+    read = [HIDDEN[0], ("b", HIDDEN[1][1], (0,)), HIDDEN[2]]
+    assert found(read, outputs={0: output(SAID)}) == []
+    asked = [("a", f"Is this so? {SAID}", ()), HIDDEN[1], HIDDEN[2]]
+    assert found(asked, outputs={0: output(SAID)}) == []
+
+
+def test_a_whole_short_output_and_a_later_steps_output_are_leaks_too():
+    short: Lines = [
+        ("a", "Who?", ()),
+        ("b", "Show that it was Ada King of Lovelace.", ()),
+        ("c", END, (0, 1)),
+    ]
+    assert found(short, outputs={0: output("Ada King of Lovelace")}) == [("leaked-output", 1)]
+    later = [("a", f"Find out. {SAID}", ()), ("b", "Answer.", (0,))]
+    (finding,) = check(workflow_of(later), max_steps=LIMIT, outputs={1: output(SAID, 1)})
+    assert [fix.label for fix in finding.fixes] == ["Take the words out of step 1"]
+
+
+def test_an_instruction_that_is_nothing_but_the_leak_can_only_be_given_access():
+    lines: Lines = [("a", "When?", ()), ("b", SAID, ()), ("c", END, (0, 1))]
+    (finding,) = check(workflow_of(lines), max_steps=LIMIT, outputs={0: output(SAID)})
+    assert [fix.label for fix in finding.fixes] == ["Let step 2 read step 1"]
+
+
+def test_an_output_that_holds_another_one_makes_reading_both_redundant():
+    lines: Lines = [("a", "When?", ()), ("b", "Say more.", (0,)), ("c", END, (0, 1))]
+    outputs = {0: output(SAID), 1: output(f"As was said: {SAID} It stands.", 1)}
+    assert found(lines, outputs=outputs) == [("redundant-access", 2)]
+    assert found(lines, outputs={**outputs, 1: output("It stands.", 1)}) == []
+    apart: Lines = [("a", "When?", ()), ("b", "When was it?", ()), ("c", END, (0, 1))]
+    assert found(apart, outputs=outputs) == [], "two who agree are no repetition"
+
+
+def test_every_rule_can_find_something():
+    seen = {rule for _, _, expected in BROKEN for rule, _ in expected}
+    assert seen | {"leaked-output", "blind-final-step"} == set(RULES)
+
+
+# -- any workflow --------------------------------------------------------------------------------------------
+
+_SAYINGS = (
+    "Solve the problem.",
+    "Improve the previous answer.",
+    "Compare all previous responses.",
+    "Check the result and answer.",
+    "Use the result of step 2.",
+    "Use the output of step 1 and the plan of step 3.",
+    "Plan the solution.",
+    "Follow the plan and count.",
+    "Merge what is there.",
+    "Translate it into German.",
+    f"Work alone. {SAID}",
+)
+
+
+@st.composite
+def plans(draw: st.DrawFn) -> tuple[Workflow, Mapping[int, Output]]:
+    """Workflows of up to eight steps out of a few sayings, some of which have run."""
+    count = draw(st.integers(1, 8))
+    workflow = Workflow.of(
+        Step(
+            instruction=draw(st.sampled_from(_SAYINGS)),
+            worker=draw(st.sampled_from("abc")),
+            access=tuple(draw(st.sets(st.integers(0, at - 1)))) if at else (),
+            sees_previous=draw(st.booleans()),
+        )
+        for at in range(count)
+    )
+    ran = draw(st.sets(st.integers(0, count - 1)))
+    return workflow, {at: output(draw(st.sampled_from((SAID, "No.", f"Yes: {SAID}"))), at) for at in ran}
+
+
+@settings(max_examples=150, deadline=None)
+@given(plans(), st.integers(1, 8), st.booleans())
+def test_every_fix_of_any_workflow_is_legal_and_mends_what_was_found(plan, limit, later):
+    workflow, outputs = plan
+    given = {"max_steps": limit, "later_round": later, "workers": ["a", "b", "c"]}
+    before = check(workflow, outputs=outputs, **given)
+    steps = [-1 if finding.step is None else finding.step for finding in before]
+    assert steps == sorted(steps)
+    for finding in before:
+        for fix in finding.fixes:
+            assert fix.workflow != workflow
+            Workflow.of(fix.workflow.steps)
+            if len(fix.workflow) == len(workflow):
+                after = check(fix.workflow, outputs=outputs, **given)
+                assert (finding.rule, finding.step) not in rules(after), fix.label
+            else:
+                after = check(fix.workflow, **given)
+                of_rule = [other for other in before if other.rule == finding.rule]
+                assert len([other for other in after if other.rule == finding.rule]) < len(of_rule), fix.label
