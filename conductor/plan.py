@@ -14,7 +14,32 @@ from conductor.workflow import Workflow
 Dialect = Literal["any", "binary", "position", "worker"]
 """How a Conductor writes access lists; a setting of the Conductor, never guessed from a plan."""
 
+Form = Literal["lists", "json"]
+"""How a plan is written: three Python lists, or one JSON object with an object a step."""
+
 Span = tuple[int, int]
+
+
+class PromptMessage(Value):
+    """One chat message of a prompt, as sent."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+class PlanPrompt(Value):
+    """What a Conductor was asked with: the messages, and what an answer is held to.
+
+    `workers` are the pool's names as the messages number them, from 0; `form` is how the plan is to be
+    written. `sent` is False where the Conductor is no model: the messages are those that one would have had.
+    """
+
+    messages: tuple[PromptMessage, ...]
+    workers: tuple[str, ...]
+    max_steps: int
+    round: int = 1
+    form: Form = "lists"
+    sent: bool = True
 
 
 class Repair(Value):
@@ -59,6 +84,7 @@ class PlanReport(Value):
     `text` is the completion as it came. `thinking` is what stood in `<think>` blocks, `reasoning` the
     rest of the text outside the chosen plan. `chosen` is the index of the candidate that counts: the
     last valid one, else the last one, None when no complete plan was found; then `problems` say why.
+    `prompt` is what was asked, None where that was not kept.
     """
 
     text: str
@@ -68,6 +94,7 @@ class PlanReport(Value):
     candidates: tuple[Candidate, ...] = ()
     chosen: int | None = None
     problems: tuple[PlanProblem, ...] = ()
+    prompt: PlanPrompt | None = None
 
     @property
     def candidate(self) -> Candidate | None:

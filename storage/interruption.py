@@ -22,7 +22,7 @@ def make_way(connection: Connection, session: str, *, now: float) -> None:
     # First of all, because it locks the row: of two that start a run, the later sees the earlier's.
     sessions.change(connection, session, updated_at=now)
     for run in runs.running(connection):
-        if run.session == session:
+        if run.session == session and run.experiment is None:
             if not is_gone(run.owner):
                 raise StorageError("This session is running already; stop that run first.")
             interrupt(connection, run.id, now=now)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from conductor.engine.trials import EdgeTest, Swap
 from conductor.messages import Usage, Value
 from conductor.modes import Settings
 from conductor.output import WorkerKind
@@ -56,6 +57,8 @@ class Plan(Value):
     """One answer of a Conductor, valid or not; `failure` says why there is no report.
 
     It is the `attempt`-th of that `round` (both from 1); from round 2 on it `looks_back` on a run.
+    Plans that were asked for together, to choose from, have one `alternative` in common and count as their
+    attempts from 1; it is None for all others.
     """
 
     id: str
@@ -70,6 +73,7 @@ class Plan(Value):
     round: int = 1
     attempt: int = 1
     looks_back: str | None = None
+    alternative: str | None = None
 
 
 class Revision(Value):
@@ -91,7 +95,10 @@ class Revision(Value):
 
 
 class RunRecord(Value):
-    """A run's row; its story is in its events. `owner` names the process that runs it."""
+    """A run's row; its story is in its events. `owner` names the process that runs it.
+
+    A run that is the `trial`-th (from 0) of an `experiment` is in no list but that experiment's.
+    """
 
     id: str
     session: str
@@ -104,3 +111,15 @@ class RunRecord(Value):
     owner: str
     pool_label: str | None
     round: int = 1
+    experiment: str | None = None
+    trial: int | None = None
+
+
+class ExperimentRecord(Value):
+    """An experiment on the run `base`; its trials are runs of their own, numbered from 0."""
+
+    id: str
+    session: str
+    created_at: float
+    base: str
+    experiment: Swap | EdgeTest

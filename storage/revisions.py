@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import Connection, Table, case, func, select
+from sqlalchemy import ColumnElement, Connection, Table, and_, case, func, select
 
 from conductor.errors import EditConflict, StorageError
 from conductor.messages import Usage
@@ -16,7 +16,7 @@ from conductor.output import WorkerKind
 from conductor.plan import PlanReport
 from conductor.plan_file import Origin
 from conductor.workflow import Workflow
-from storage import sessions
+from storage import corrections, sessions
 from storage.records import Plan, Revision
 from storage.schema import PLANS, REVISIONS, SESSIONS
 
@@ -46,11 +46,14 @@ def add_plan(
     round: int,
     attempt: int,
     looks_back: str | None,
+    alternative: str | None,
     now: float,
 ) -> Plan:
     """See `SessionStore.add_plan`."""
     # A later round without a new workflow leaves the session with the answer that it has.
-    if report is not None and report.ok and not report.return_previous:
+    if alternative is not None:
+        sessions.change(connection, session, updated_at=now)
+    elif report is not None and report.ok and not report.return_previous:
         sessions.change(connection, session, updated_at=now, state="planned")
     elif round == 1:
         sessions.change(connection, session, updated_at=now, state="rejected")
@@ -73,6 +76,7 @@ def add_plan(
             "round": round,
             "attempt": attempt,
             "looks_back": looks_back,
+            "alternative": alternative,
         },
     )
     return find_plan(connection, plan)
@@ -87,16 +91,31 @@ def find_plan(connection: Connection, plan: str) -> Plan:
 
 
 def plans_of(connection: Connection, session: str) -> tuple[Plan, ...]:
-    """The session's plans, oldest first."""
+    """The session's plans, oldest first, without alternatives."""
     sessions.find(connection, session)
-    rows = connection.execute(_PLAN.where(PLANS.c.session == session).order_by(PLANS.c.number))
+    rows = connection.execute(_PLAN.where(_own(session)).order_by(PLANS.c.number))
+    return tuple(sessions.record(Plan, row) for row in rows.mappings())
+
+
+def _own(session: str) -> ColumnElement[bool]:
+    return and_(PLANS.c.session == session, PLANS.c.alternative.is_(None))
+
+
+def alternatives_of(connection: Connection, session: str) -> tuple[Plan, ...]:
+    """See `SessionStore.alternatives`."""
+    sessions.find(connection, session)
+    asked = and_(PLANS.c.session == session, PLANS.c.alternative.is_not(None))
+    newest = (
+        select(PLANS.c.alternative).where(asked).order_by(PLANS.c.number.desc()).limit(1).scalar_subquery()
+    )
+    rows = connection.execute(_PLAN.where(asked, PLANS.c.alternative == newest).order_by(PLANS.c.attempt))
     return tuple(sessions.record(Plan, row) for row in rows.mappings())
 
 
 def latest_plan(connection: Connection, session: str) -> Plan | None:
-    """The session's newest plan, None before the first."""
+    """The session's newest plan that is no alternative, None before the first."""
     sessions.find(connection, session)
-    newest = _PLAN.where(PLANS.c.session == session).order_by(PLANS.c.number.desc()).limit(1)
+    newest = _PLAN.where(_own(session)).order_by(PLANS.c.number.desc()).limit(1)
     row = connection.execute(newest).mappings().first()
     return None if row is None else sessions.record(Plan, row)
 
@@ -125,7 +144,7 @@ def add_revision(
     if current is not None and expected not in (None, current.id):
         raise _conflict(current)
     under = parent or (None if current is None else current.id)
-    looks_back = None
+    looks_back = edited = None
     if under is not None:
         edited = find_revision(connection, under)
         check_belongs(session, revision=edited)
@@ -152,8 +171,16 @@ def add_revision(
             "looks_back": looks_back,
         },
     )
+    if origin == "human" and edited is not None:
+        corrections.keep(connection, revision=revision, session=session, edited=edited, now=now)
     sessions.change(connection, session, head=revision)
     return find_revision(connection, revision)
+
+
+def planned(connection: Connection, revision: str) -> Revision | None:
+    """See `SessionStore.planned`."""
+    origin = corrections.origin_of(connection, find_revision(connection, revision))
+    return None if origin is None else find_revision(connection, origin[1])
 
 
 def _conflict(current: Revision) -> EditConflict:

@@ -28,9 +28,14 @@ from storage.text import plain, to_json
 _RUN = select(*(RUNS.c[name] for name in RunRecord.model_fields))
 
 _SESSION_OF_RUN = select(RUNS.c.session).where(RUNS.c.id == bindparam("run")).scalar_subquery()
+_ORDINARY = RUNS.c.experiment.is_(None)
 _NEWEST_RUN = (
-    select(RUNS.c.id).where(RUNS.c.session == SESSIONS.c.id).order_by(RUNS.c.number.desc()).limit(1)
+    select(RUNS.c.id)
+    .where(RUNS.c.session == SESSIONS.c.id, _ORDINARY)
+    .order_by(RUNS.c.number.desc())
+    .limit(1)
 ).scalar_subquery()
+_OF_EXPERIMENT = select(RUNS.c.experiment.is_not(None)).where(RUNS.c.id == bindparam("run")).scalar_subquery()
 
 
 def _upsert_outputs(dialect: str) -> UpdateBase:
@@ -38,8 +43,11 @@ def _upsert_outputs(dialect: str) -> UpdateBase:
     values = insert.inline().values(
         session=_SESSION_OF_RUN, fingerprint=bindparam("fingerprint"), output=bindparam("output")
     )
+    # A trial adds to what is known; what the session's own runs said stays as it is.
     return values.on_conflict_do_update(
-        index_elements=[OUTPUTS.c.session, OUTPUTS.c.fingerprint], set_={"output": insert.excluded.output}
+        index_elements=[OUTPUTS.c.session, OUTPUTS.c.fingerprint],
+        set_={"output": insert.excluded.output},
+        where=~_OF_EXPERIMENT,
     )
 
 
@@ -76,6 +84,8 @@ def start(
     parent: str | None,
     pool_label: str | None,
     round: int,
+    experiment: str | None,
+    trial: int | None,
     now: float,
 ) -> RunRecord:
     """See `SessionStore.start_run`."""
@@ -84,7 +94,11 @@ def start(
         find(connection, parent)
     if connection.scalar(select(exists().where(RUNS.c.id == run))):
         raise StorageError(f"The run {run!r} has been started before; give the new run its own id.")
-    sessions.change(connection, session, updated_at=now, state="running")
+    if experiment is None:
+        sessions.change(connection, session, updated_at=now, state="running")
+    else:
+        # Also locks the row: two trials that start at once do not get one number.
+        sessions.change(connection, session, updated_at=now)
     connection.execute(
         RUNS.insert(),
         {
@@ -98,6 +112,8 @@ def start(
             "owner": this_process(),
             "pool_label": pool_label,
             "round": round,
+            "experiment": experiment,
+            "trial": trial,
         },
     )
     return find(connection, run)
@@ -112,16 +128,17 @@ def find(connection: Connection, run: str) -> RunRecord:
 
 
 def runs_of(connection: Connection, session: str) -> tuple[RunRecord, ...]:
-    """The session's runs, newest first."""
+    """The session's runs, newest first; those of experiments left out."""
     sessions.find(connection, session)
-    rows = connection.execute(_RUN.where(RUNS.c.session == session).order_by(RUNS.c.number.desc()))
+    of_session = _RUN.where(RUNS.c.session == session, _ORDINARY)
+    rows = connection.execute(of_session.order_by(RUNS.c.number.desc()))
     return tuple(sessions.record(RunRecord, row) for row in rows.mappings())
 
 
 def latest(connection: Connection, session: str) -> RunRecord | None:
-    """The session's newest run, None before the first."""
+    """The session's newest run that is no experiment's, None before the first."""
     sessions.find(connection, session)
-    newest = _RUN.where(RUNS.c.session == session).order_by(RUNS.c.number.desc()).limit(1)
+    newest = _RUN.where(RUNS.c.session == session, _ORDINARY).order_by(RUNS.c.number.desc()).limit(1)
     row = connection.execute(newest).mappings().first()
     return None if row is None else sessions.record(RunRecord, row)
 

@@ -12,6 +12,7 @@ from pydantic import TypeAdapter
 from sqlalchemy import Column, Dialect, Double, ForeignKey, Integer, MetaData, Table, Text
 from sqlalchemy.types import TypeDecorator
 
+from conductor.engine.trials import EdgeTest, Swap
 from conductor.events import EVENT
 from conductor.messages import Usage
 from conductor.modes import Settings
@@ -91,6 +92,7 @@ PLANS = Table(
     Column("round", Integer, nullable=False),
     Column("attempt", Integer, nullable=False),
     Column("looks_back", PlainText, ForeignKey("runs.id")),
+    Column("alternative", PlainText),
 )
 
 REVISIONS = Table(
@@ -126,6 +128,39 @@ RUNS = Table(
     Column("owner", PlainText, nullable=False),
     Column("pool_label", PlainText),
     Column("round", Integer, nullable=False),
+    Column("experiment", PlainText, ForeignKey("experiments.id")),
+    Column("trial", Integer),
+)
+
+EXPERIMENTS = Table(
+    "experiments",
+    METADATA,
+    Column("id", PlainText, primary_key=True),
+    Column("session", PlainText, ForeignKey("sessions.id"), nullable=False),
+    Column("number", Integer, nullable=False),
+    Column("created_at", Double, nullable=False),
+    # The run that all trials are compared with, and whose outputs they see.
+    Column("base", PlainText, ForeignKey("runs.id"), nullable=False),
+    Column("experiment", Json(TypeAdapter(Swap | EdgeTest)), nullable=False),
+)
+
+CORRECTIONS = Table(
+    "corrections",
+    METADATA,
+    Column("revision", PlainText, ForeignKey("revisions.id"), primary_key=True),
+    Column("session", PlainText, ForeignKey("sessions.id"), nullable=False),
+    Column("plan", PlainText, ForeignKey("plans.id"), nullable=False),
+    # The revision that holds the Conductor's workflow; `revision` descends from it by people's edits.
+    Column("planned", PlainText, ForeignKey("revisions.id"), nullable=False),
+    Column("created_at", Double, nullable=False),
+)
+
+RATINGS = Table(
+    "ratings",
+    METADATA,
+    Column("run", PlainText, ForeignKey("runs.id"), primary_key=True),
+    Column("thumbs", PlainText, nullable=False),
+    Column("rated_at", Double, nullable=False),
 )
 
 EVENTS = Table(

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from types import TracebackType
 from typing import Concatenate, ParamSpec, Self, TypeVar
 
 from sqlalchemy import Connection
 
+from conductor.corrections import Correction, Thumbs
+from conductor.engine.trials import EdgeTest, Swap
 from conductor.errors import StorageError
 from conductor.events import Event, RunFinished
 from conductor.messages import Usage
@@ -25,10 +27,10 @@ from conductor.plan import PlanReport
 from conductor.plan_file import Origin
 from conductor.run_state import RunState
 from conductor.workflow import Workflow
-from storage import interruption, revisions, runs, sessions
+from storage import corrections, experiments, interruption, revisions, runs, sessions
 from storage.database import Database
 from storage.migrations import bring_up_to_date
-from storage.records import Plan, Revision, RunRecord, Session, SessionSummary
+from storage.records import ExperimentRecord, Plan, Revision, RunRecord, Session, SessionSummary
 from storage.writer import Writer, closed
 
 P = ParamSpec("P")
@@ -148,10 +150,12 @@ class SessionStore:
         round: int = 1,
         attempt: int = 1,
         looks_back: str | None = None,
+        alternative: str | None = None,
     ) -> Plan:
         """Keep what a Conductor answered, valid or not; `failure` says why there is no report.
 
-        From round 2 on it `looks_back` on the run before, as do the revisions made of it.
+        From round 2 on it `looks_back` on the run before, as do the revisions made of it. An `alternative`
+        (an id that those asked for together share) is to be chosen from: the session's state stays.
         """
         return self._write(
             revisions.add_plan,
@@ -165,6 +169,7 @@ class SessionStore:
             round=round,
             attempt=attempt,
             looks_back=looks_back,
+            alternative=alternative,
             now=self._clock(),
         )
 
@@ -173,11 +178,15 @@ class SessionStore:
         return self._read(revisions.find_plan, plan)
 
     def plans(self, session: str) -> tuple[Plan, ...]:
-        """The session's plans, oldest first."""
+        """The session's plans, oldest first, without alternatives."""
         return self._read(revisions.plans_of, session)
 
+    def alternatives(self, session: str) -> tuple[Plan, ...]:
+        """The plans that were last asked for together, by attempt; those that have ended so far."""
+        return self._read(revisions.alternatives_of, session)
+
     def latest_plan(self, session: str) -> Plan | None:
-        """The session's newest plan, None before the first."""
+        """The session's newest plan that is no alternative, None before the first."""
         return self._read(revisions.latest_plan, session)
 
     # -- revisions -------------------------------------------------------------------------------
@@ -222,6 +231,13 @@ class SessionStore:
         """The session's current revision, None before the first."""
         return self._read(revisions.head, session)
 
+    def planned(self, revision: str) -> Revision | None:
+        """The revision with the Conductor's plan that a person's edits led from to this one, or itself.
+
+        None where no plan was edited, as after an import.
+        """
+        return self._read(revisions.planned, revision)
+
     def neighbours(self, session: str) -> tuple[Revision | None, Revision | None]:
         """Where `undo` and `redo` would lead; None where they lead nowhere."""
         return self._read(revisions.neighbours, session)
@@ -245,17 +261,21 @@ class SessionStore:
         parent: str | None = None,
         pool_label: str | None = None,
         round: int = 1,
+        experiment: str | None = None,
+        trial: int | None = None,
     ) -> RunRecord:
         """Say that this process now runs `revision` under the id `run`; `append` its events next.
 
         A session runs once at a time: refused while it has a run without an end, unless that run's process
-        died, which is then told as `mark_interrupted` tells it.
+        died, which is then told as `mark_interrupted` tells it. Trials of an `experiment` run beside it and
+        beside one another, and leave the session's state and its known outputs as they are.
         """
         now = self._clock()
 
         def start(connection: Connection) -> RunRecord:
             self._keep_lost_ends(connection)
-            interruption.make_way(connection, session, now=now)
+            if experiment is None:
+                interruption.make_way(connection, session, now=now)
             return runs.start(
                 connection,
                 run=run,
@@ -264,6 +284,8 @@ class SessionStore:
                 parent=parent,
                 pool_label=pool_label,
                 round=round,
+                experiment=experiment,
+                trial=trial,
                 now=now,
             )
 
@@ -319,6 +341,45 @@ class SessionStore:
         now = self._clock()
         gone = self._read(interruption.abandoned)
         return tuple(run.id for run in gone if self._write(interruption.interrupt, run.id, now=now))
+
+    # -- experiments -----------------------------------------------------------------------------
+
+    def add_experiment(self, session: str, experiment: Swap | EdgeTest, *, base: str) -> ExperimentRecord:
+        """Keep an experiment that is about to be made on the run `base`."""
+        return self._write(experiments.add, session, experiment, base=base, now=self._clock())
+
+    def experiment(self, experiment: str) -> ExperimentRecord:
+        """The experiment of that id."""
+        return self._read(experiments.find, experiment)
+
+    def experiments(self, session: str) -> tuple[ExperimentRecord, ...]:
+        """The session's experiments, newest first."""
+        return self._read(experiments.of_session, session)
+
+    def trials(self, experiment: str) -> tuple[RunRecord, ...]:
+        """The runs that an experiment has so far, by trial."""
+        return self._read(experiments.trials_of, experiment)
+
+    # -- corrections -----------------------------------------------------------------------------
+
+    def corrections(self, *, every: bool = False) -> Iterator[Correction]:
+        """What people made of Conductors' plans, oldest first, in all sessions that are not deleted.
+
+        Of each plan the final change: the one that was made, or finished a run, last; with `every`, all of
+        them. Read as they are asked for, all from one state of the store.
+        """
+        if self._closed:
+            raise closed(self._database)
+        with self._database.transaction(to="read") as connection:
+            yield from corrections.read(connection, every=every)
+
+    def rate(self, run: str, thumbs: Thumbs | None) -> None:
+        """Keep what a person thinks of a run's answer; None takes it back."""
+        self._write(corrections.rate, run, thumbs, now=self._clock())
+
+    def rating(self, run: str) -> Thumbs | None:
+        """What a person thinks of a run's answer, None where nobody said."""
+        return self._read(corrections.rating, run)
 
     # -- how -------------------------------------------------------------------------------------
 

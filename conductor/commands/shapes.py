@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from conductor.checks import Finding
 from conductor.messages import Usage
 from conductor.plan import PlanReport
 from conductor.run_state import RunState
@@ -52,6 +53,20 @@ def report_shape(report: PlanReport) -> Shape:
     }
 
 
+def findings_shape(findings: Sequence[Finding]) -> list[Shape]:
+    """`[{"rule", "step", "severity", "sentence", "fixes"}]`: steps from 0 or null, fixes by their labels."""
+    return [
+        {
+            "rule": finding.rule,
+            "step": finding.step,
+            "severity": finding.severity,
+            "sentence": finding.sentence,
+            "fixes": [fix.label for fix in finding.fixes],
+        }
+        for finding in findings
+    ]
+
+
 def usage_shape(usage: Usage) -> Shape:
     """Tokens; null where unknown."""
     return {**usage.model_dump(mode="json"), "total_tokens": usage.total}
@@ -84,7 +99,8 @@ def run_shape(state: RunState, *, session: str, label: str | None, names: Sequen
             "worker": step.worker,
             "worker_kind": done.worker_kind,
             "stand_in": done.stand_in,
-            "status": "reused" if done.reused else done.status,
+            "status": "reused" if done.reused else done.kept or done.status,
+            "by_hand": done.output is not None and done.output.hand is not None,
             "output": done.output.text if done.output else None,
             "reasoning": done.reasoning or None,
             "error": done.message,

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Protocol
 
-from conductor.messages import Completion, Delta, Retried, SeenResponse, Thought, Value
-from conductor.plan import Dialect, PlanReport
+from conductor.messages import Completion, Delta, Message, Retried, SeenResponse, Thought, Value
+from conductor.plan import Dialect, Form, PlanReport
 from conductor.workers.protocol import WorkerCard
 from conductor.workflow import Workflow
 
@@ -22,7 +22,7 @@ class PlanRequest(Value):
 
     From `round` 2 on, `previous` is the workflow of the round before and `responses` what its steps
     answered. `rejected` are this round's earlier completions, none of them valid, oldest first.
-    `economical` asks for the cheapest worker that can do a step.
+    `economical` asks for the cheapest of `workers` that can do a step.
     """
 
     query: str
@@ -33,6 +33,16 @@ class PlanRequest(Value):
     responses: tuple[SeenResponse, ...] = ()
     rejected: tuple[PlanReport, ...] = ()
     economical: bool = False
+
+
+class Asked(Value):
+    """The messages that go out now, and the form in which the plan is asked for.
+
+    A Conductor that calls a model yields it before each try; the last one counts.
+    """
+
+    messages: tuple[Message, ...]
+    form: Form = "lists"
 
 
 class Conductor(Protocol):
@@ -48,6 +58,6 @@ class Conductor(Protocol):
         """How its access lists are to be read."""
         ...
 
-    def stream(self, request: PlanRequest) -> AsyncIterator[Delta | Thought | Retried | Completion]:
+    def stream(self, request: PlanRequest) -> AsyncIterator[Asked | Delta | Thought | Retried | Completion]:
         """Write a completion for `request`; raises `WorkerError` when there is none."""
         ...

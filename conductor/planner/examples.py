@@ -8,12 +8,9 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, assert_never
+from typing import Any, assert_never
 
-from conductor.plan import Dialect
-
-Form = Literal["lists", "json"]
-"""How a plan is written: three Python lists, or one JSON object with an object a step."""
+from conductor.plan import Dialect, Form
 
 _MOST_ATTEMPTS = 3
 

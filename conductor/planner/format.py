@@ -1,31 +1,61 @@
-"""Writes a workflow as the three lists that a Conductor would end with.
+"""Writes a workflow as a Conductor would: in a dialect's access lists, as three lists or as one JSON object.
 
-The text reads back as the same workflow, in the dialects `any` and `position`; a step's own sampling
-parameters have no place in it.
+What is written reads back as the same workflow; what a dialect has no words for is refused, not left out. A
+step's own sampling parameters and its pinned output have no place in a plan.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
-from conductor.workflow import Workflow
+from conductor.errors import WorkflowError
+from conductor.plan import Dialect, Form
+from conductor.workflow import Step, Workflow
 
 _UNSAFE = re.compile(r"<(?=/?think>)|[\ud800-\udfff]", re.IGNORECASE)
 
+Entry = list[int | str]
+"""An access entry: numbers, or "all"."""
 
-def format_plan(workflow: Workflow, worker_names: Sequence[str]) -> str:
-    """Three lines: model_id, subtasks and access_list, workers numbered by their place in `worker_names`.
+
+def format_plan(
+    workflow: Workflow,
+    worker_names: Sequence[str],
+    *,
+    dialect: Dialect = "any",
+    form: Form = "lists",
+    round: int = 1,
+) -> str:
+    """The lists model_id, subtasks and access_list, workers numbered by their place in `worker_names`.
 
     Of several workers with one name the first is meant. Raises `WorkflowError` where the workflow names a
-    worker that is not in `worker_names`.
+    worker that is not in `worker_names`, or gives a step a sight that the dialect cannot say in that `round`.
     """
     workflow.check_workers(worker_names)
-    numbers = ", ".join(str(worker_names.index(step.worker)) for step in workflow.steps)
+    numbers = [worker_names.index(step.worker) for step in workflow.steps]
+    say = _SAY[dialect]
+    access = [
+        _sight(step, at, round=round, said=say(step, at, numbers)) for at, step in enumerate(workflow.steps)
+    ]
+    if form == "json":
+        return _object(workflow, numbers, access)
     subtasks = ", ".join(_quoted(step.instruction) for step in workflow.steps)
-    access = ", ".join(str(list(step.access)) for step in workflow.steps)
-    return f"model_id = [{numbers}]\nsubtasks = [{subtasks}]\naccess_list = [{access}]"
+    return (
+        f"model_id = [{', '.join(map(str, numbers))}]\n"
+        f"subtasks = [{subtasks}]\n"
+        f"access_list = [{', '.join(map(json.dumps, access))}]"
+    )
+
+
+def _object(workflow: Workflow, numbers: Sequence[int], access: Sequence[Entry]) -> str:
+    steps = [
+        {"instruction": step.instruction, "model_id": number, "access": entry}
+        for step, number, entry in zip(workflow.steps, numbers, access, strict=True)
+    ]
+    written = json.dumps({"steps": steps}, ensure_ascii=False)
+    return _UNSAFE.sub(lambda unsafe: f"\\u{ord(unsafe[0]):04x}", written)
 
 
 def _quoted(text: str) -> str:
@@ -33,3 +63,62 @@ def _quoted(text: str) -> str:
     quoted = json.dumps(text, ensure_ascii=False)
     # Eight digits: two four-digit halves in a row would read back as one character.
     return _UNSAFE.sub(lambda unsafe: f"\\U{ord(unsafe[0]):08x}", quoted)
+
+
+# -- access entries --------------------------------------------------------------------------------
+
+
+def _sight(step: Step, at: int, *, round: int, said: Entry | None) -> Entry:
+    """The entry, held against what a later round makes of it: there "all" shows the round before, too."""
+    if said is None:
+        seen = ", ".join(str(read + 1) for read in step.access) or "nothing"
+        raise WorkflowError(
+            f"Step {at + 1} sees {seen}{' and the round before' if step.sees_previous else ''}, which the "
+            "dialect has no words for; write the plan in another dialect.",
+            step=at,
+        )
+    if step.sees_previous and round == 1:
+        raise WorkflowError(
+            f"Step {at + 1} sees the round before, and there is none before round 1.", step=at
+        )
+    if round > 1 and (said == ["all"]) != step.sees_previous:
+        raise WorkflowError(
+            f'Step {at + 1} sees {"only " if step.sees_previous else ""}a part of what "all" shows in round '
+            f"{round}; the dialect has no words for that.",
+            step=at,
+        )
+    return said
+
+
+def _all_before(step: Step, at: int) -> bool:
+    return len(step.access) == at
+
+
+def _by_position(step: Step, _at: int, _numbers: Sequence[int]) -> Entry | None:
+    return None if step.sees_previous else list(step.access)
+
+
+def _by_any(step: Step, at: int, _numbers: Sequence[int]) -> Entry | None:
+    if not step.sees_previous:
+        return list(step.access)
+    return ["all"] if _all_before(step, at) else None
+
+
+def _by_all(step: Step, at: int, _numbers: Sequence[int]) -> Entry | None:
+    if step.sees_previous or step.access:
+        return ["all"] if _all_before(step, at) else None
+    return []
+
+
+def _by_worker(step: Step, at: int, numbers: Sequence[int]) -> Entry | None:
+    workers = sorted({numbers[read] for read in step.access})
+    shown = tuple(earlier for earlier in range(at) if numbers[earlier] in workers)
+    return [*workers] if shown == step.access and not step.sees_previous else None
+
+
+_SAY: Mapping[Dialect, Callable[[Step, int, Sequence[int]], Entry | None]] = {
+    "any": _by_any,
+    "binary": _by_all,
+    "position": _by_position,
+    "worker": _by_worker,
+}

@@ -12,7 +12,8 @@ from contextlib import aclosing
 
 from conductor.errors import WorkerError
 from conductor.messages import Completion, Delta, Retried, Thought
-from conductor.planner.conductor import PlanRequest
+from conductor.plan import Form
+from conductor.planner.conductor import Asked, PlanRequest
 from conductor.planner.constraint import MAX_REGEX_STEPS, Constraint, structured
 from conductor.planner.prompt import plan_messages
 from conductor.workers.chat import ChatClient, ChatItem
@@ -74,7 +75,7 @@ class ModelConductor:
             f"ModelConductor({self.card.name!r}, model={self.card.model!r}, endpoint={self.card.endpoint!r})"
         )
 
-    async def stream(self, request: PlanRequest) -> AsyncGenerator[ChatItem, None]:
+    async def stream(self, request: PlanRequest) -> AsyncGenerator[Asked | ChatItem, None]:
         """See `Conductor.stream`. A constraint that the endpoint refuses is not asked of it again."""
         rungs, doubt = await self._rungs(request)
         told = 0
@@ -98,13 +99,16 @@ class ModelConductor:
                 stepped = f"{failure.reason}; asked again {_INSTEAD[rungs[at + 1]]}."
             yield Retried(attempt=told, message=stepped, seconds=0)
 
-    async def _asked(self, request: PlanRequest, constraint: Constraint) -> AsyncGenerator[ChatItem, None]:
+    async def _asked(
+        self, request: PlanRequest, constraint: Constraint
+    ) -> AsyncGenerator[Asked | ChatItem, None]:
+        form: Form = "json" if constraint == "json" else "lists"
         messages = plan_messages(
             request,
             dialect=self.dialect,
             style=self.card.prompt_style,
             room_to_think=self._room_to_think,
-            form="json" if constraint == "json" else "lists",
+            form=form,
         )
         check_context(
             self.card,
@@ -122,6 +126,7 @@ class ModelConductor:
             round=request.round,
             max_instruction=self._max_instruction,
         )
+        yield Asked(messages=messages, form=form)
         stream = self.client.stream(messages, sampling=self.card.sampling, extra=extra)
         async with aclosing(stream) as items:
             async for item in items:
@@ -183,6 +188,6 @@ def _refuses(failure: EndpointFailure, constraint: Constraint) -> bool:
     return any(failure.refuses(name) for name in _SPOKEN_OF[constraint])
 
 
-def _numbered(item: ChatItem, told: int) -> ChatItem:
+def _numbered(item: Asked | ChatItem, told: int) -> Asked | ChatItem:
     """Attempts are counted through all constraints."""
     return item.model_copy(update={"attempt": told}) if isinstance(item, Retried) else item

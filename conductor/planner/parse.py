@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from conductor.plan import Candidate, Dialect, PlanProblem, PlanReport, Repair
+from conductor.plan import Candidate, Dialect, Form, PlanProblem, PlanReport, Repair
 from conductor.planner.access import Meaning, Place, access_of
 from conductor.planner.labels import LIST_NAMES
 from conductor.planner.literals import Literal, Text
@@ -26,6 +26,7 @@ class _Rules:
     dialect: Dialect
     max_steps: int
     round: int
+    form: Form
 
 
 @dataclass(slots=True)
@@ -40,17 +41,24 @@ class _Findings:
 
 
 def parse(
-    text: str, *, workers: Sequence[str], dialect: Dialect = "any", max_steps: int = 5, round: int = 1
+    text: str,
+    *,
+    workers: Sequence[str],
+    dialect: Dialect = "any",
+    max_steps: int = 5,
+    round: int = 1,
+    form: Form = "lists",
 ) -> PlanReport:
     """What a Conductor's completion says.
 
     `workers` are the pool's names in the order that the prompt numbered them. `round` counts from 1; three
-    empty lists are legal from round 2 on. Takes any text and raises nothing: what is wrong stands in the
-    report, steps counted from 1 in messages.
+    empty lists are legal from round 2 on. `form` is how the plan was asked for: both are read, and the other
+    one is a repair. Takes any text and raises nothing: what is wrong stands in the report, steps counted
+    from 1 in messages.
     """
     spoken = split(text)
     found = find_plans(spoken.body, gaps=[start for start, _ in spoken.blocks])
-    rules = _Rules(workers, dialect, max_steps, round)
+    rules = _Rules(workers, dialect, max_steps, round, form)
     candidates = tuple(_candidate(draft, text, rules) for draft in found.drafts)
     chosen = _chosen(candidates)
     problems = tuple(_missing(found, spoken)) if chosen is None else candidates[chosen].problems
@@ -99,7 +107,9 @@ def _missing(found: PlanText, spoken: Spoken) -> Iterator[PlanProblem]:
 
 def _candidate(draft: Draft, text: str, rules: _Rules) -> Candidate:
     """One plan, read and judged."""
-    findings = _Findings(repairs=list(draft.repairs))
+    # What was asked for is no repair.
+    asked_for = {"json-steps"} if rules.form == "json" else set()
+    findings = _Findings(repairs=[repair for repair in draft.repairs if repair.kind not in asked_for])
     columns = [draft.columns[name] for name in LIST_NAMES]
     empty = not any(column.fault or column.entries for column in columns)
     if empty and rules.round < 2:

@@ -25,8 +25,10 @@ from conductor.events import (
     WorkflowPlanned,
 )
 from conductor.messages import Completion, Delta, Retried, Thought
-from conductor.planner.conductor import Conductor, PlanRequest
+from conductor.plan import PlanPrompt, PromptMessage
+from conductor.planner.conductor import Asked, Conductor, PlanRequest
 from conductor.planner.parse import parse
+from conductor.planner.prompt import plan_messages
 
 _log = logging.getLogger(__name__)
 
@@ -51,6 +53,9 @@ def check_query(query: str) -> str:
     return stripped
 
 
+STOPPED = "Planning was stopped"
+"""How the message of a `PlanningFailed` begins where planning did not fail, but was stopped."""
+
 PlanningEnd = WorkflowPlanned | AnswerKept | PlanRejected | PlanningFailed
 """The events with which planning ends."""
 
@@ -70,11 +75,14 @@ async def plan(request: PlanRequest, *, conductor: Conductor, run: str) -> Async
         attempt=len(request.rejected) + 1,
     )
     completion: Completion | None = None
+    asked: Asked | None = None
     failure = f"{card.name} stopped without ending its plan; ask again."
     try:
         async with aclosing(conductor.stream(request)) as stream:  # type: ignore[type-var]
             async for item in stream:
                 match item:
+                    case Asked():
+                        asked = item
                     case Delta():
                         yield PlanningDelta(**stamp(), text=item.text)
                     case Thought():
@@ -98,10 +106,12 @@ async def plan(request: PlanRequest, *, conductor: Conductor, run: str) -> Async
         dialect=conductor.dialect,
         max_steps=request.max_steps,
         round=request.round,
+        form="lists" if asked is None else asked.form,
     )
     if completion.reasoning:
         thinking = "\n\n".join(part for part in (completion.reasoning, report.thinking) if part)
         report = report.model_copy(update={"thinking": thinking})
+    report = report.model_copy(update={"prompt": _prompt(request, conductor, asked)})
     spent = {"report": report, "usage": completion.usage, "seconds": time.perf_counter() - started}
     if not report.ok:
         yield PlanRejected(**stamp(), **spent)
@@ -109,6 +119,24 @@ async def plan(request: PlanRequest, *, conductor: Conductor, run: str) -> Async
         yield AnswerKept(**stamp(), **spent, reason=report.reasoning or "The Conductor gave no reason.")
     else:
         yield WorkflowPlanned(**stamp(), **spent)
+
+
+def _prompt(request: PlanRequest, conductor: Conductor, asked: Asked | None) -> PlanPrompt:
+    """What was asked; of a Conductor that calls no model, what one would have been asked."""
+    sent = asked is not None
+    if asked is None:
+        messages = plan_messages(
+            request, dialect=conductor.dialect, style=conductor.card.prompt_style, room_to_think=True
+        )
+        asked = Asked(messages=messages)
+    return PlanPrompt(
+        messages=tuple(PromptMessage(role=said.role, content=said.content) for said in asked.messages),
+        workers=tuple(card.name for card in request.workers),
+        max_steps=request.max_steps,
+        round=request.round,
+        form=asked.form,
+        sent=sent,
+    )
 
 
 class _Stamps:

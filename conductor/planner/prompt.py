@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 from hashlib import sha256
 
 from conductor.messages import Message, Part
-from conductor.plan import Dialect, PlanProblem
+from conductor.plan import Dialect, Form, PlanProblem
 from conductor.planner.conductor import PlanRequest
-from conductor.planner.examples import KEPT, Form, examples, written
+from conductor.planner.examples import KEPT, examples, written
 from conductor.planner.prompt_paper import paper_messages
 from conductor.planner.prompt_words import access_words, form_words, kept_words, one_line, pool_lines, thrift
 from conductor.workers.protocol import PromptStyle

@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterator
 
 from conductor.messages import Message, Part
-from conductor.plan import Dialect
+from conductor.plan import Dialect, Form
 from conductor.planner.conductor import PlanRequest
-from conductor.planner.examples import KEPT, Form, examples, written
+from conductor.planner.examples import KEPT, examples, written
 from conductor.planner.prompt_words import access_words, form_words, kept_words, one_line, pool_lines, thrift
 
 _SYSTEM = """\

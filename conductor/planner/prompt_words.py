@@ -8,10 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from conductor.plan import Dialect
+from conductor.plan import Dialect, Form
 from conductor.planner.conductor import PlanRequest
 from conductor.planner.constraint import MAX_INSTRUCTION_WORDS, MAX_THINKING_LINES
-from conductor.planner.examples import Form
 from conductor.workers.protocol import WorkerCard
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")

@@ -26,7 +26,7 @@ from conductor.planner.constraint import (
 )
 from conductor.planner.parse import parse
 
-UNHURRIED = settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+UNHURRIED = settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 DIALECTS: tuple[Dialect, ...] = ("any", "binary", "position", "worker")
 NAMES = [f"worker {number}" for number in range(12)]
 

@@ -1,11 +1,13 @@
 """A workflow written as text reads back as itself."""
 
+import json
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conductor.errors import WorkflowError
-from conductor.plan import Dialect
+from conductor.plan import Dialect, Form
 from conductor.planner.format import format_plan
 from conductor.planner.parse import parse
 from conductor.workflow import Step, Workflow
@@ -35,6 +37,67 @@ def test_a_formatted_workflow_reads_back_as_itself(workflow: Workflow, dialect: 
     assert report.problems == ()
     assert report.workflow == workflow
     assert report.repairs == ()
+
+
+@settings(max_examples=150)
+@given(
+    workflow=workflows(),
+    dialect=st.sampled_from(("any", "position", "binary", "worker")),
+    form=st.sampled_from(("lists", "json")),
+    round=st.integers(1, 2),
+    sight=st.lists(st.tuples(st.booleans(), st.booleans()), min_size=8, max_size=8),
+)
+def test_what_is_written_in_a_dialect_reads_back_as_the_same_workflow_or_is_refused(
+    workflow: Workflow, dialect: Dialect, form: Form, round: int, sight: list[tuple[bool, bool]]
+) -> None:
+    # Many steps see all or nothing, else few workflows could be said in some dialects.
+    for at, (previous, all_or_nothing) in zip(range(len(workflow)), sight, strict=False):
+        if all_or_nothing:
+            workflow = workflow.with_access(at, range(at) if workflow.steps[at].access else ())
+        workflow = workflow.with_sight_of_previous(at, previous and round > 1)
+    try:
+        text = format_plan(workflow, POOL, dialect=dialect, form=form, round=round)
+    except WorkflowError:
+        # Any sight of earlier steps can be said by their numbers.
+        assert round > 1 or dialect in ("binary", "worker")
+        return
+    if form == "json":
+        assert json.loads(text).keys() == {"steps"}
+    report = parse(text, workers=POOL, dialect=dialect, max_steps=8, round=round)
+    assert report.problems == ()
+    assert report.workflow == workflow
+    assert {repair.kind for repair in report.repairs} <= {"json-steps"}
+
+
+SEES_ALL = Step(instruction="b", worker="Beta", access=(0,))
+
+
+@pytest.mark.parametrize(
+    ("dialect", "step", "round", "entry"),
+    [
+        ("any", SEES_ALL, 1, "[0]"),
+        ("position", SEES_ALL, 1, "[0]"),
+        ("binary", SEES_ALL, 1, '["all"]'),
+        ("worker", SEES_ALL, 1, "[0]"),
+        ("worker", SEES_ALL.model_copy(update={"access": ()}), 1, "[]"),
+        ("any", SEES_ALL.model_copy(update={"sees_previous": True}), 2, '["all"]'),
+        ("binary", SEES_ALL.model_copy(update={"sees_previous": True}), 2, '["all"]'),
+        ("binary", SEES_ALL, 2, None),
+        ("position", SEES_ALL.model_copy(update={"sees_previous": True}), 2, None),
+        ("any", SEES_ALL.model_copy(update={"access": (), "sees_previous": True}), 2, None),
+        ("any", SEES_ALL.model_copy(update={"sees_previous": True}), 1, None),
+    ],
+)
+def test_each_dialect_has_its_own_words_for_a_sight_or_none(
+    dialect: Dialect, step: Step, round: int, entry: str | None
+) -> None:
+    workflow = Workflow.of([Step(instruction="a", worker="Alpha"), step])
+    if entry is None:
+        with pytest.raises(WorkflowError, match="Step 2 sees"):
+            format_plan(workflow, POOL, dialect=dialect, round=round)
+    else:
+        text = format_plan(workflow, POOL, dialect=dialect, round=round)
+        assert text.endswith(f"access_list = [[], {entry}]")
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from conductor.events import PlanningRetried, PlanningThought, PlanRejected, Wor
 from conductor.fake_openai.app import FakeOpenAI
 from conductor.messages import Completion, Delta, Retried, Sampling, Thought
 from conductor.plan import Dialect, PlanProblem, PlanReport
-from conductor.planner.conductor import PlanRequest
+from conductor.planner.conductor import Asked, PlanRequest
 from conductor.planner.constraint import MAX_REGEX_STEPS
 from conductor.planner.model import ModelConductor
 from conductor.planner.parse import parse
@@ -65,7 +65,7 @@ def conductor(
 
 
 async def said(model: ModelConductor, request: PlanRequest = REQUEST) -> list[ChatItem]:
-    return [item async for item in model.stream(request)]
+    return [item async for item in model.stream(request) if not isinstance(item, Asked)]
 
 
 def end_of(items: list[ChatItem]) -> Completion:
@@ -263,8 +263,10 @@ async def test_an_endpoint_without_a_list_is_no_vllm_and_that_is_no_news() -> No
     missing = says('{"error": "no such page"}', content_type="application/json", status="404 Not Found")
     async with raw_endpoint(missing) as base_url:
         # The first thing that is said is the answer to the call itself.
+        stream = conductor(base_url).stream(REQUEST)
+        assert isinstance(await anext(stream), Asked)
         with pytest.raises(EndpointFailure, match="404"):
-            await anext(conductor(base_url).stream(REQUEST))
+            await anext(stream)
 
 
 # -- what comes ---------------------------------------------------------------------------------------
@@ -309,8 +311,24 @@ async def test_planning_tells_of_retries_and_reasoning(vllm: Served) -> None:
     assert any(isinstance(event, PlanningThought) for event in events)
 
 
+@pytest.mark.parametrize(
+    ("model", "form"), [("simulated", "lists"), ("fault:unknown-parameter=structured_outputs", "json")]
+)
+async def test_a_plan_keeps_what_was_really_asked(vllm: Served, model: str, form: str) -> None:
+    events = [event async for event in plan(REQUEST, conductor=conductor(vllm.base_url, model), run="p")]
+    end = events[-1]
+    assert isinstance(end, WorkflowPlanned)
+    prompt = end.report.prompt
+    assert prompt is not None
+    sent = bodies(vllm)[-1]["messages"]
+    assert [message.model_dump() for message in prompt.messages] == sent
+    assert (prompt.form, prompt.sent, prompt.max_steps) == (form, True, REQUEST.max_steps)
+    assert prompt.workers == tuple(card.name for card in REQUEST.workers)
+
+
 async def test_closing_the_stream_lets_go_of_the_endpoint(vllm: Served) -> None:
     async with aclosing(conductor(vllm.base_url, "fault:stall").stream(REQUEST)) as items:
+        assert isinstance(await anext(items), Asked)
         assert isinstance(await anext(items), Delta)
     assert vllm.settled(1, within=1).outcome == "disconnected"
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from conductor.plan import Dialect
+from conductor.plan import Dialect, Form
 from conductor.planner.parse import parse
 from conductor.planner.repairs import REPAIR_KINDS
 from conductor.workflow import MAX_INSTRUCTION
@@ -128,6 +128,24 @@ REPAIRED = [
         ]
     ),
 ]
+
+
+JSON_STEPS = '{"steps": [{"instruction": "a", "agent": 0, "access": []}]}'
+
+
+@pytest.mark.parametrize(
+    ("form", "text", "repairs"),
+    [
+        ("json", JSON_STEPS, []),
+        ("lists", JSON_STEPS, ["json-steps"]),
+        ("json", JSON_STEPS.replace("0", '"0"'), ["number-as-string"]),
+        ("json", "model_id = ['alpha']\nsubtasks = ['a']\naccess_list = [[]]", ["worker-name"]),
+    ],
+)
+def test_the_form_that_was_asked_for_is_no_repair(form: Form, text: str, repairs: list[str]) -> None:
+    report = parse(text, workers=POOL, form=form)
+    assert report.ok
+    assert [repair.kind for repair in report.repairs] == repairs
 
 
 @pytest.mark.parametrize(("kind", "text"), REPAIRED)

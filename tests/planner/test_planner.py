@@ -17,8 +17,8 @@ from conductor.events import (
     WorkflowPlanned,
 )
 from conductor.messages import Completion, Delta, Usage
-from conductor.plan import Dialect
-from conductor.planner.conductor import PlanRequest
+from conductor.plan import Dialect, Form
+from conductor.planner.conductor import Asked, PlanRequest
 from conductor.planner.planner import MAX_QUERY, check_query, plan
 from conductor.run_state import fold
 from conductor.workers.pool import Pool
@@ -34,11 +34,14 @@ class Scripted:
     pieces: tuple[str, ...]
     end: Completion | Exception | None
     dialect: Dialect = "any"
+    asked: Asked | None = None
     closed: bool = False
     card = WorkerCard(name="script", kind="simulated", strengths="says its lines", model="script")
 
-    async def stream(self, _: PlanRequest) -> AsyncIterator[Delta | Completion]:
+    async def stream(self, _: PlanRequest) -> AsyncIterator[Asked | Delta | Completion]:
         try:
+            if self.asked is not None:
+                yield self.asked
             for piece in self.pieces:
                 yield Delta(text=piece)
             if isinstance(self.end, Exception):
@@ -69,6 +72,15 @@ async def test_a_good_completion_is_planned(pool: Pool) -> None:
     assert end.report.workflow is not None
     assert [step.worker for step in end.report.workflow.steps] == ["alpha", "beta"]
     assert fold(events).report == end.report
+
+
+@pytest.mark.parametrize(("form", "repairs"), [("json", []), ("lists", ["json-steps"])])
+async def test_a_plan_is_read_as_it_was_asked_for(form: Form, repairs: list[str], pool: Pool) -> None:
+    asked = Asked(messages=(), form=form)
+    text = '{"steps": [{"instruction": "a", "agent": 0, "access": []}]}'
+    end = (await planned(Scripted((text,), Completion(text=text), asked=asked), pool))[-1]
+    assert isinstance(end, WorkflowPlanned)
+    assert [repair.kind for repair in end.report.repairs] == repairs
 
 
 @pytest.mark.parametrize(
@@ -128,3 +140,14 @@ def test_a_query_is_taken_without_the_space_around_it() -> None:
 
 def test_a_query_can_always_be_written_down() -> None:
     assert check_query("a \ud800 b").encode() == b"a ? b"
+
+
+async def test_a_conductor_that_calls_no_model_keeps_what_one_would_have_been_asked(pool: Pool) -> None:
+    events = await planned(Scripted((GOOD,), Completion(text=GOOD)), pool, max_steps=3)
+    end = events[-1]
+    assert isinstance(end, WorkflowPlanned)
+    prompt = end.report.prompt
+    assert prompt is not None
+    assert (prompt.sent, prompt.max_steps, prompt.workers) == (False, 3, pool.names)
+    assert [message.role for message in prompt.messages] == ["system", "user"]
+    assert "why?" in prompt.messages[1].content

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from tokenizer_cases import write_tokenizer
 
 from conductor.engine.extent import ANEW
 from conductor.errors import PoolError, WorkflowError
@@ -133,3 +134,13 @@ def test_a_file_that_cannot_be_read_is_a_fault(pool_file: Path) -> None:
     configured = ConfiguredEnsemble()
     assert not configured.usable
     assert "cannot be read" in str(configured.fault)
+
+
+def test_a_tokenizer_that_is_put_where_the_file_says_mends_the_fault(
+    bench: Workbench, pool_file: Path
+) -> None:
+    pool_file.write_text(KEYED.replace("api_key_env", "tokenizer").replace("ALPHA_KEY", "t.json"), "utf-8")
+    with pytest.raises(PoolError, match=r"line 5: worker 1, tokenizer: .*t\.json cannot be read"):
+        _ = bench.pool
+    file = write_tokenizer(pool_file.parent / "t.json")
+    assert bench.pool.cards["alpha"].tokenizer == str(file)

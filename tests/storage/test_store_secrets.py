@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from fake_openai_server import Served, serving
 
+from conductor.corrections import row_of
 from conductor.events import EVENT
 from conductor.fake_openai.app import FakeOpenAI
 from storage.opening import open_workbench
@@ -73,6 +74,8 @@ def test_a_key_is_sent_and_stands_nowhere(
     assert "leaky" in str(states[0].steps[-1].message)
     assert served.log.entries, "the key opened the endpoint"
     events = [event for run in bench.store.runs(session) for event in bench.store.events(run.id)]
+    rows = [row_of(made, kind="preferences") for made in bench.store.corrections(every=True)]
+    assert isinstance(rows[-1], dict)
     told = [
         bench.export(session),
         caplog.text,
@@ -81,6 +84,7 @@ def test_a_key_is_sent_and_stands_nowhere(
         repr(bench.conductor),
         *(EVENT.dump_json(event).decode() for event in events),
         *(repr(plan) for plan in bench.store.plans(session)),
+        *(repr(row) for row in rows),
     ]
     bench.store.close()
     kept = b"".join(path.read_bytes() for path in file.parent.iterdir())

@@ -1,0 +1,176 @@
+"""What people made of a Conductor's plans, as rows to train a Conductor with.
+
+Pure: a correction in, a row in one of TRL's conversational forms out. Knows how a plan is written and read
+back; knows neither where corrections are kept nor files.
+
+Both plans of a row are written anew in the form that the Conductor was asked for, without the reasoning: its
+own words argued for its own plan, and nobody wrote any for the edited one. Every text is read back before it
+counts. The edited plan is the better one, unless its answer has a thumbs down: then the planned one is, where
+its own answer has a thumbs up, and where not, nothing is learnt from either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal
+
+from conductor.errors import WorkflowError
+from conductor.messages import Sampling, Value
+from conductor.output import WorkerKind
+from conductor.plan import Dialect, PlanPrompt
+from conductor.planner.format import format_plan
+from conductor.planner.parse import parse
+from conductor.workflow import Step, Workflow
+
+Thumbs = Literal["up", "down"]
+
+RowKind = Literal["preferences", "supervised"]
+"""Pairs of a chosen and a rejected plan, or the better plan alone."""
+
+Row = dict[str, Any]
+"""One line of the file: `prompt` and `chosen`, `rejected` or `completion`, each a list of chat messages."""
+
+
+class Judged(Value):
+    """What a finished run of a workflow answered, and what a person thinks of it (None: did not say)."""
+
+    run: str
+    answer: str | None
+    thumbs: Thumbs | None
+    pool_label: str | None
+
+
+class Correction(Value):
+    """A person's change of a Conductor's plan.
+
+    `revision` is the changed state and `planned_revision` the Conductor's own; `current` tells whether the
+    changed one is what its session shows now. `prompt` is None where what was asked was not kept; of runs,
+    None where the workflow was not run to an end.
+    """
+
+    session: str
+    query: str
+    pool_label: str | None
+    plan: str
+    planner: str
+    planner_kind: WorkerKind
+    dialect: Dialect
+    reasoning: str
+    prompt: PlanPrompt | None
+    planned_revision: str
+    planned: Workflow
+    planned_run: Judged | None
+    revision: str
+    edited: Workflow
+    edited_run: Judged | None
+    created_at: float
+    note: str
+    current: bool
+
+    @property
+    def thumbs(self) -> Thumbs | None:
+        """What a person thinks of the edited plan's answer."""
+        return None if self.edited_run is None else self.edited_run.thumbs
+
+    @property
+    def better(self) -> Literal["edited", "planned"] | None:
+        """The plan to learn; None where the judgements speak for neither."""
+        if self.thumbs != "down":
+            return "edited"
+        return "planned" if self.planned_run is not None and self.planned_run.thumbs == "up" else None
+
+
+class LeftOut(Value):
+    """Why a correction gives no row. `reason` is the same for all of its kind; `detail` may say more."""
+
+    reason: str
+    detail: str = ""
+
+
+def row_of(correction: Correction, *, kind: RowKind, bare: bool = False) -> Row | LeftOut:
+    """The correction as one row, with where it comes from under `metadata` unless `bare`."""
+    prompt = correction.prompt
+    if prompt is None:
+        return LeftOut(reason="an older version, which did not keep what was asked, has planned it")
+    planned, edited = _told(correction.planned, prompt), _told(correction.edited, prompt)
+    if planned == edited:
+        return LeftOut(reason="it changes nothing that a plan says")
+    better = correction.better
+    if better is None:
+        return LeftOut(reason="its answer has a thumbs down, and the planned one's has no thumbs up")
+    try:
+        texts = {
+            "planned": _written(planned, prompt, correction.dialect),
+            "edited": _written(edited, prompt, correction.dialect),
+        }
+    except WorkflowError as error:
+        return LeftOut(
+            reason="no Conductor could have written it in the form it was asked for", detail=str(error)
+        )
+    worse = "planned" if better == "edited" else "edited"
+    row: Row = {"prompt": [message.model_dump() for message in prompt.messages]}
+    if kind == "preferences":
+        row |= {"chosen": _said(texts[better]), "rejected": _said(texts[worse])}
+    else:
+        row |= {"completion": _said(texts[better])}
+    return row if bare else row | {"metadata": _metadata(correction, prompt, better)}
+
+
+def _said(text: str) -> list[dict[str, str]]:
+    return [{"role": "assistant", "content": text}]
+
+
+def _told(workflow: Workflow, prompt: PlanPrompt) -> Workflow:
+    """What of a workflow a plan of that round says."""
+    plain: dict[str, object] = {"sampling": Sampling(), "pin": None}
+    if prompt.round == 1:
+        plain["sees_previous"] = False
+    return Workflow.of(step.model_copy(update=plain) for step in workflow.steps)
+
+
+def _written(workflow: Workflow, prompt: PlanPrompt, dialect: Dialect) -> str:
+    """The plan's text. Raises `WorkflowError` where the prompt allows no such plan."""
+    text = format_plan(workflow, prompt.workers, dialect=dialect, form=prompt.form, round=prompt.round)
+    report = parse(
+        text, workers=prompt.workers, dialect=dialect, max_steps=prompt.max_steps, round=prompt.round
+    )
+    if report.workflow != workflow:
+        said = " ".join(problem.message for problem in report.problems)
+        raise WorkflowError(said or "The text of the plan reads back as another one.")
+    return text
+
+
+def _metadata(correction: Correction, prompt: PlanPrompt, better: str) -> Row:
+    return {
+        "session": correction.session,
+        "query": correction.query,
+        "plan": correction.plan,
+        "planned_revision": correction.planned_revision,
+        "revision": correction.revision,
+        "current": correction.current,
+        "note": correction.note,
+        "created_at": correction.created_at,
+        "planner": {"name": correction.planner, "kind": correction.planner_kind},
+        "pool": {"label": correction.pool_label, "workers": list(prompt.workers)},
+        "prompt_sent": prompt.sent,
+        "dialect": correction.dialect,
+        "form": prompt.form,
+        "round": prompt.round,
+        "reasoning": correction.reasoning,
+        "better": better,
+        "answers": {"planned": _judged(correction.planned_run), "edited": _judged(correction.edited_run)},
+        "not_written": [*_not_written(correction.edited.steps)],
+    }
+
+
+def _judged(run: Judged | None) -> Row | None:
+    return None if run is None else run.model_dump()
+
+
+def _not_written(steps: Sequence[Step]) -> Iterator[str]:
+    """What of the edited workflow has no place in a plan."""
+    for at, step in enumerate(steps, start=1):
+        if step.sampling != Sampling():
+            yield f"the sampling parameters of step {at}"
+        if step.pin is not None:
+            yield f"the pinned output of step {at}"

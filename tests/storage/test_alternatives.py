@@ -1,0 +1,213 @@
+"""Plans asked for at once: one budget, an end for each, and none of them the workflow until it is used."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import dataclass
+
+import pytest
+from conductor_cases import BROKEN, KEEP, ScriptedConductor, plan_text
+
+from conductor.budget import Budget
+from conductor.errors import EditConflict, PlanError, StorageError, WorkerError, WorkflowError
+from conductor.messages import Completion, Delta
+from conductor.modes import Settings
+from conductor.planner.conductor import PlanRequest
+from conductor.workers.pool import Pool
+from conductor.workers.simulated import SimulatedWorker
+from storage import SessionStore
+from storage.workbench import Workbench
+
+ONE = plan_text((0, "solve it", "[]"))
+TWO = plan_text((1, "solve it", "[]"))
+
+
+@dataclass
+class ManyMinds(ScriptedConductor):
+    """Gives each call a text of its own: "" fails, "..." never ends."""
+
+    async def stream(self, request: PlanRequest) -> AsyncIterator[Delta | Completion]:
+        text = self.texts[min(len(self.requests), len(self.texts) - 1)]
+        self.requests.append(request)
+        yield Delta(text=text[:5])
+        if text == "...":
+            await asyncio.sleep(60)
+        if not text:
+            raise WorkerError("The Conductor is overloaded.")
+        yield Completion(text=text, usage=self.usage)
+
+
+@pytest.fixture
+def opened(url: str) -> Iterator[Callable[..., Workbench]]:
+    """Workbenches whose Conductor says these texts; closed afterwards."""
+    made: list[Workbench] = []
+
+    def open_(*texts: str) -> Workbench:
+        pool = Pool(workers=tuple(SimulatedWorker(name=name, answer=f"{name} says") for name in ("a", "b")))
+        bench = Workbench.over(SessionStore.open(url), pool=pool, conductor=ManyMinds(texts))
+        made.append(bench)
+        return bench
+
+    yield open_
+    for bench in made:
+        bench.close()
+
+
+def verdicts(bench: Workbench, session: str) -> list[tuple[int, bool | None]]:
+    return [(plan.attempt, plan.report and plan.report.ok) for plan in bench.store.alternatives(session)]
+
+
+def test_each_alternative_is_kept_and_none_is_the_workflow(opened: Callable[..., Workbench]) -> None:
+    bench = opened(ONE, TWO, "", BROKEN)
+    session = bench.ask("why?").id
+    bench.plan(session)
+    head = bench.head(session)
+    state = bench.store.sessions()[0].state
+    plans = bench.plan_alternatives(session, 3)
+    assert verdicts(bench, session) == [(1, True), (2, None), (3, False)]
+    assert plans[1].failure == "The Conductor is overloaded."
+    assert bench.head(session) == head
+    assert [plan.id for plan in bench.store.plans(session)] == [head.plan if head else None]
+    assert bench.store.latest_plan(session) == bench.store.plans(session)[0]
+    assert bench.rejected(session) == ()
+    assert bench.store.sessions()[0].state == state
+
+
+def test_the_newest_batch_is_the_one_to_choose_from(opened: Callable[..., Workbench]) -> None:
+    bench = opened(ONE, TWO, ONE, TWO, TWO)
+    session = bench.ask("why?").id
+    bench.plan_alternatives(session, 3)
+    assert len(bench.plan_alternatives(session, 2)) == 2
+    assert len({plan.alternative for plan in bench.store.alternatives(session)}) == 1
+
+
+def test_a_used_alternative_is_a_revision_that_can_be_undone(opened: Callable[..., Workbench]) -> None:
+    bench = opened(ONE, TWO)
+    session = bench.ask("why?").id
+    bench.plan(session)
+    before = bench.head(session)
+    plan = bench.plan_alternatives(session, 2)[1]
+    used = bench.use_candidate(plan.id, 0, head=before)
+    assert (used.origin, used.plan, used.note) == ("conductor", plan.id, "Used alternative 2")
+    assert used.workflow.steps[0].worker == "b"
+    with pytest.raises(EditConflict):
+        bench.use_candidate(plan.id, 0, head=before)
+    bench.store.undo(session)
+    assert bench.head(session) == before
+    edited = bench.edit(session, used.workflow.with_worker(0, "a"), note="Changed")
+    assert bench.store.planned(edited.id) == before
+
+
+def test_an_alternative_may_be_a_sessions_first_workflow(opened: Callable[..., Workbench]) -> None:
+    bench = opened(ONE, TWO)
+    session = bench.ask("why?").id
+    plan = bench.plan_alternatives(session, 2)[0]
+    assert bench.head(session) is None
+    bench.use_candidate(plan.id, 0)
+    assert bench.store.sessions()[0].state == "planned"
+    bench.start(session)
+    bench.conducting.wait(session)
+    assert bench.store.runs(session)[0].status == "finished"
+
+
+def test_what_is_no_workflow_cannot_be_used(opened: Callable[..., Workbench]) -> None:
+    bench = opened(BROKEN, "")
+    session = bench.ask("why?").id
+    invalid, failed = bench.plan_alternatives(session, 2)
+    with pytest.raises(PlanError, match="is not valid"):
+        bench.use_candidate(invalid.id, 0)
+    for plan, candidate in ((invalid.id, 1), (invalid.id, -1), (failed.id, 0)):
+        with pytest.raises(PlanError, match="no candidate"):
+            bench.use_candidate(plan, candidate)
+    with pytest.raises(StorageError, match="no plan 'nobody'"):
+        bench.use_candidate("nobody", 0)
+
+
+def test_a_worker_that_is_gone_keeps_an_alternative_from_being_used(
+    opened: Callable[..., Workbench], url: str
+) -> None:
+    bench = opened(TWO)
+    session = bench.ask("why?").id
+    plan = bench.plan_alternatives(session, 2)[0]
+    smaller = Workbench.over(
+        SessionStore.open(url),
+        pool=Pool(workers=(SimulatedWorker(name="a"),)),
+        conductor=ScriptedConductor([ONE]),
+    )
+    with pytest.raises(WorkflowError, match="'b'"):
+        smaller.use_candidate(plan.id, 0)
+    smaller.close()
+
+
+def test_stopping_keeps_the_plans_that_have_ended(opened: Callable[..., Workbench]) -> None:
+    bench = opened(ONE, "...", TWO)
+    session = bench.ask("why?").id
+    live = bench.begin_alternatives(session, 3)
+    while live.ended < 2:
+        assert bench.conducting.busy(session)
+    with pytest.raises(WorkflowError, match="already"):
+        bench.begin_alternatives(session, 2)
+    bench.stop(session)
+    for plan in live.plans:
+        assert plan.done.wait(5)
+    while bench.conducting.busy(session):
+        pass
+    assert bench.conducting.live_alternatives(session) is None
+    assert [plan.failure for plan in bench.store.alternatives(session)] == [
+        None,
+        "Planning was stopped.",
+        None,
+    ]
+    assert bench.conducting.trouble(session) is None
+
+
+def test_all_of_them_share_one_budget(opened: Callable[..., Workbench]) -> None:
+    bench = opened(ONE)
+    session = bench.ask("why?", settings=Settings(budget=Budget(calls=2))).id
+    plans = bench.plan_alternatives(session, 3)
+    assert verdicts(bench, session) == [(1, True), (2, True), (3, None)]
+    assert "limit of calls leaves no room" in (plans[2].failure or "")
+
+
+@pytest.mark.parametrize("count", [1, 6])
+def test_too_few_or_too_many_are_refused(opened: Callable[..., Workbench], count: int) -> None:
+    bench = opened(ONE)
+    session = bench.ask("why?").id
+    with pytest.raises(PlanError, match="ask for 2 to 5"):
+        bench.begin_alternatives(session, count)
+
+
+def test_alternatives_of_a_later_round_look_back_on_the_same_run(opened: Callable[..., Workbench]) -> None:
+    bench = opened(ONE, TWO, KEEP, ONE)
+    session = bench.ask("why?", settings=Settings(rounds=2)).id
+    bench.plan(session)
+    bench.start(session)
+    bench.conducting.wait(session)
+    head = bench.head(session)
+    assert head is not None
+    assert head.looks_back is not None
+    keeps, other = bench.plan_alternatives(session, 2)
+    assert {(plan.round, plan.looks_back) for plan in (keeps, other)} == {(2, head.looks_back)}
+    with pytest.raises(PlanError, match="keeps the answer"):
+        bench.use_candidate(keeps.id, 0)
+    assert bench.use_candidate(other.id, 0).looks_back == head.looks_back
+
+
+def test_a_full_store_is_told_once_all_have_ended(
+    opened: Callable[..., Workbench], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = opened(ONE)
+    session = bench.ask("why?").id
+    kept = bench.store.add_plan
+
+    def full(*arguments: object, **given: object) -> object:
+        if given["attempt"] == 2:
+            raise StorageError("The store is full.")
+        return kept(*arguments, **given)
+
+    monkeypatch.setattr(bench.store, "add_plan", full)
+    with pytest.raises(StorageError, match="is full"):
+        bench.plan_alternatives(session, 3)
+    assert bench.conducting.trouble(session) == "The store is full."
+    assert [plan.attempt for plan in bench.store.alternatives(session)] == [1, 3]
