@@ -25,6 +25,7 @@ def navigation() -> Any:
     return st.navigation(
         [
             st.Page("pages/workbench.py", title="Workbench", icon=":material/account_tree:", default=True),
+            st.Page("pages/compare.py", title="Compare", icon=":material/compare_arrows:"),
             st.Page("pages/sessions.py", title="Sessions", icon=":material/history:"),
             st.Page("pages/pool.py", title="Pool", icon=":material/groups:"),
         ]

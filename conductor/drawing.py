@@ -8,7 +8,7 @@ canvas or into text nodes only.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Literal
 
@@ -21,6 +21,12 @@ from conductor.workflow import Workflow
 CardStatus = StepStatus | Literal["stale", "thinking", "retrying"]
 """A step's state on its card; `stale` has an output and will run again all the same. A running step may be
 `thinking`, with no word of its answer yet, or `retrying`: it gave nothing and waits to be asked again."""
+
+CardChange = Literal["", "added", "removed", "moved", "edited"]
+"""What is marked on a card where two workflows are compared; a step that was moved and edited is edited."""
+
+EdgeChange = Literal["added", "removed"]
+"""What is marked on an access where two workflows are compared."""
 
 _READ = 2_000
 """Characters of an instruction that are looked at; no card shows more."""
@@ -44,7 +50,7 @@ class CardFace:
     """What a card shows. `mark` is what stood between title and body, for where they run on in one line;
     `note` is the short text at the foot, such as "1.9 s"; badges are a word or two. `remark` is what must be
     said of the answer and takes the body's place; `inside` names the workflow in the step, which can be
-    opened.
+    opened. `change` is how the step differs from another workflow's.
     """
 
     title: str
@@ -56,6 +62,7 @@ class CardFace:
     badges: tuple[str, ...] = ()
     remark: str = ""
     inside: str = ""
+    change: CardChange = ""
 
 
 def title_of(instruction: str) -> tuple[str, str, str]:
@@ -92,12 +99,19 @@ def _cut_between_words(words: Sequence[str]) -> int:
     return min(len(" ".join(kept)), _TITLE_LENGTH)
 
 
-def draw(workflow: Workflow, faces: Sequence[CardFace], layouts: Sequence[Layout]) -> Network:
+def draw(
+    workflow: Workflow,
+    faces: Sequence[CardFace],
+    layouts: Sequence[Layout],
+    *,
+    changes: Mapping[tuple[int, int], EdgeChange] | None = None,
+) -> Network:
     """The network of `workflow`: a custom-shaped node a step (id = position), an edge "from-to" an access.
 
     Nodes carry the face and where the card lies in each layout ([x, y, width, height], from its centre);
-    edges carry their route in each. x and y are those of the first layout. Raises `ValueError` when there is
-    no layout, or when faces or a layout belong to another number of steps.
+    edges carry their route in each, and what `changes` says of them by (read, reader). x and y are those of
+    the first layout. Raises `ValueError` when there is no layout, or when faces or a layout belong to another
+    number of steps.
     """
     cards = [len(layout.cards) for layout in layouts]
     if not cards or {len(workflow)} != {len(faces), *cards}:
@@ -118,7 +132,8 @@ def draw(workflow: Workflow, faces: Sequence[CardFace], layouts: Sequence[Layout
         )
     for read, reader in layouts[0].routes:
         routes = [[list(point) for point in layout.routes[read, reader]] for layout in layouts]
-        network.add_edge(read, reader, id=f"{read}-{reader}", routes=routes)
+        change = (changes or {}).get((read, reader), "")
+        network.add_edge(read, reader, id=f"{read}-{reader}", routes=routes, change=change)
     return network
 
 

@@ -91,10 +91,11 @@ class Message(Value):
         return "".join(part.text for part in self.parts)
 
 
-class SeenResponse(Value):
+@dataclass(frozen=True, slots=True)
+class SeenResponse:
     """A step's work as whoever may read it sees it; `step` is 0-based, `round` set for an earlier round's.
 
-    `by_hand`: a person wrote the response.
+    `by_hand`: a person wrote the response. A dataclass, as `Part` is one.
     """
 
     step: int

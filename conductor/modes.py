@@ -24,7 +24,7 @@ class Settings(Value):
 
     `workers` are the pool's workers that it may use, in the order in which they are numbered (None: all, in
     the pool's order). `attempts` is how often a round's plan is asked for where nobody is there to decide.
-    `economical` asks for the cheapest worker that can do a step.
+    `economical` leaves the Conductor only the workers of the lowest known price.
     """
 
     max_steps: int = Field(default=5, ge=1)

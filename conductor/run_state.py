@@ -158,6 +158,20 @@ class RunState:
         """The outputs of the steps that have one."""
         return {at: step.output for at, step in enumerate(self.steps) if step.output is not None}
 
+    @property
+    def cutoffs(self) -> dict[int, tuple[int, ...]]:
+        """For each reused step that reads steps called in this run, those: they answered as before."""
+        called = {at for at, step in enumerate(self.steps) if step.started_at is not None}
+        workflow = self.workflow.steps if self.workflow is not None else ()
+        reading = {
+            at: tuple(read for read in step.access if read in called) for at, step in enumerate(workflow)
+        }
+        return {at: reads for at, reads in reading.items() if reads and self.steps[at].reused}
+
+    def covered(self, step: int) -> bool:
+        """Whether the run is to give `step` an output, or has kept one for it."""
+        return self.covers is None or step in self.covers or self.steps[step].kept is not None
+
     def tells_of(self, workflow: Workflow) -> bool:
         """Whether this is a run of `workflow`, be it that it was pinned meanwhile at just what it gave."""
         if self.workflow is None:

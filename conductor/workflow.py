@@ -138,7 +138,8 @@ class Workflow(Value):
         """The pinned outputs by position."""
         return {i: step.pin for i, step in enumerate(self.steps) if step.pin is not None}
 
-    @cached_property
+    # Not kept: a value that holds itself cannot be compared.
+    @property
     def unpinned(self) -> Workflow:
         """The workflow without its pins."""
         if not self.pins:

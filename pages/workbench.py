@@ -6,6 +6,7 @@ import streamlit as st
 
 from conductor.errors import StorageError
 from pages.components import run_view
+from pages.components.candidates import candidates
 from pages.components.focus import keep_focus
 from pages.components.graph import load_library
 from pages.components.guard import errors_shown
@@ -15,6 +16,7 @@ from pages.components.panels import panels
 from pages.components.plan_panel import attempts, no_plan, plan_panel
 from pages.components.planning import planning
 from pages.components.pool_notice import pool_notice
+from pages.components.replay_bar import replay_bar
 from pages.components.rounds import earlier_rounds
 from pages.components.services import workbench
 from pages.components.session_view import SessionView
@@ -38,15 +40,22 @@ _HEIRS = {
     "plan-and-run": ("stop",),
     "stop": ("run", "ask-again", "plan-anew"),
     "another-round": ("stop",),
+    "ask-alternatives": ("stop", "plan-choices-batch"),
+    "plan-choices-text": ("run", "export"),
+    "plan-choices-batch": ("run", "export"),
     "ask-again": ("stop",),
     "plan-anew": ("stop",),
     "step-arrow_upward": ("step-arrow_downward", "step-add"),
     "step-arrow_downward": ("step-arrow_upward", "step-add"),
     "step-delete": ("step-add",),
     "new": ("query",),
+    "replay-end": ("run", "export"),
     "welcome": ("stop", "run", "query"),
+    "open-inside": ("open-inside", "export"),
     "inside-out": ("open-inside", "export"),
     "inside-close": ("inside-close", "open-inside", "export"),
+    "unseen": ("step-buttons",),
+    "check": ("panel",),
     "no-workflow": ("stop", "run", "query"),
 }
 
@@ -80,11 +89,19 @@ def _view(bench: Workbench, tab: TabState) -> SessionView | None:
     if tab.session is None:
         return None
     try:
-        return SessionView.load(bench, tab.session)
+        return _loaded(bench, tab, tab.session)
     except StorageError as error:
         # The rest of the page still offers a way on: another session, a new query.
         st.error(plain(str(error)), icon=":material/error:")
         return None
+
+
+def _loaded(bench: Workbench, tab: TabState, session: str) -> SessionView:
+    """The session as this tab shows it; a replay that is over is left."""
+    view = SessionView.load(bench, session, replay=tab.replay)
+    if view.replay is None:
+        tab.leave_replay()
+    return view
 
 
 def _unplanned(bench: Workbench, tab: TabState, view: SessionView) -> None:
@@ -95,6 +112,8 @@ def _unplanned(bench: Workbench, tab: TabState, view: SessionView) -> None:
         no_plan(bench, tab, view)
     shown = None if view.busy else view.no_plan
     attempts(bench.store.plans(view.session.id), of=view.latest_plan, shown=shown)
+    if not view.busy:
+        candidates(bench, tab, view)
 
 
 def _planning(bench: Workbench, view: SessionView, *, stop: bool) -> None:
@@ -121,20 +140,53 @@ def _asked_since(bench: Workbench, tab: TabState, view: SessionView) -> None:
         attempts(bench.store.plans(view.session.id), of=latest, shown=shown or view.kept_answer)
 
 
+def _above(bench: Workbench, tab: TabState, view: SessionView, *, every: float | None) -> None:
+    """What stands above the graph: the header, what is asked of the Conductor and what it planned."""
+
+    @st.fragment(key="meter", run_every=every)
+    def meter() -> None:
+        with errors_shown("meter"):
+            now = _loaded(bench, tab, view.session.id)
+            if now.state is not None:
+                run_view.budget_meter(now.state)
+
+    @st.fragment(key="replay", run_every=every)
+    def replayed() -> None:
+        tab.redraw_if_asked()
+        with errors_shown("replay"):
+            replay_bar(tab, _loaded(bench, tab, view.session.id))
+
+    if view.replay is None:
+        toolbar(bench, tab, view)
+    else:
+        replayed()
+    if view.live:
+        meter()
+    if view.busy and not view.live:
+        _planning(bench, view, stop=False)
+    _asked_since(bench, tab, view)
+    earlier_rounds(bench, tab, view.session.id)
+    if view.plan is not None:
+        plan_panel(view.plan, view.planned)
+        attempts(bench.store.plans(view.session.id), of=view.plan, shown=view.plan)
+        candidates(bench, tab, view)
+
+
 def _session(bench: Workbench, tab: TabState, view: SessionView) -> None:
-    every = POLL_SECONDS if view.live else None
+    every = POLL_SECONDS if view.moves else None
     session = view.session.id
 
     @st.fragment(key="canvas", run_every=every)
     def canvas() -> None:
         tab.redraw_if_asked()
         with errors_shown("canvas"):
-            now = SessionView.load(bench, session)
+            now = _loaded(bench, tab, session)
             run_view.graph(bench, tab, now)
             inner_view(bench, tab, now)
             if now.state is not None and now.state.live:
                 run_view.progress(now.state)
-                run_view.streaming(now)
+                if now.replay is None:
+                    run_view.streaming(now)
             if every is not None and now.phase != view.phase:
                 st.rerun()
 
@@ -142,34 +194,31 @@ def _session(bench: Workbench, tab: TabState, view: SessionView) -> None:
     def side() -> None:
         tab.redraw_if_asked()
         with errors_shown("inspector"):
-            inspector(bench, tab, SessionView.load(bench, session))
+            inspector(bench, tab, _loaded(bench, tab, session))
 
-    @st.fragment(key="meter", run_every=every)
-    def meter() -> None:
-        with errors_shown("meter"):
-            if view.run is not None:
-                run_view.budget_meter(bench.state(view.run))
-
-    @st.fragment(key="panels", run_every=every)
+    # While a replay plays, its player goes on by itself in the browser.
+    @st.fragment(key="panels", run_every=every if view.replay is None else None)
     def below() -> None:
         tab.redraw_if_asked()
         with errors_shown("panels"):
-            panels(bench, tab, SessionView.load(bench, session))
+            panels(bench, tab, _loaded(bench, tab, session))
+
+    # Below the player, which stays where it is while texts come and go.
+    @st.fragment(key="replayed-texts", run_every=every)
+    def replayed_texts() -> None:
+        tab.redraw_if_asked()
+        with errors_shown("replayed-texts"):
+            run_view.streaming(_loaded(bench, tab, session))
 
     centre, right = st.columns([2.4, 1], gap="medium")
     with centre:
-        toolbar(bench, tab, view)
-        if view.live:
-            meter()
-        if view.busy and not view.live:
-            _planning(bench, view, stop=False)
-        _asked_since(bench, tab, view)
-        earlier_rounds(bench, tab, session)
-        if view.plan is not None:
-            plan_panel(view.plan)
-            attempts(bench.store.plans(session), of=view.plan, shown=view.plan)
+        # However much stands above it, the graph keeps its place in the page and so is not made anew.
+        with st.container(key="above"):
+            _above(bench, tab, view, every=every)
         canvas()
         below()
+        if view.replay is not None:
+            replayed_texts()
     with right:
         side()
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
 from concurrent.futures import Future
 from contextlib import aclosing
 from dataclasses import dataclass, replace
@@ -17,16 +17,19 @@ from typing import Any
 
 from conductor.background import Background, LivePlan, LiveRun
 from conductor.engine.assignment import Assignment
+from conductor.engine.extent import EDITED, Extent
 from conductor.engine.meter import Meter
 from conductor.engine.run import WorkflowRun
 from conductor.errors import ConductorError, WorkflowError
 from conductor.events import Event, PlanningFailed, PlanningStarted, WorkflowPlanned
 from conductor.messages import SeenResponse, Usage
 from conductor.modes import Settings
-from conductor.orchestrate import new_id, plan_request, plan_round, responses_of
+from conductor.orchestrate import metered_plan, new_id, plan_request, plan_round, responses_of
+from conductor.output import Output
 from conductor.planner.conductor import PlanRequest
-from conductor.planner.planner import PlanningEnd
+from conductor.planner.planner import STOPPED, PlanningEnd
 from conductor.run_state import RunState
+from storage.alternatives import LiveAlternatives
 from storage.ensemble import Ensemble, Ensembles
 from storage.records import Revision
 from storage.store import SessionStore
@@ -51,6 +54,14 @@ class Call:
     listen: Listener | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a plan stands among those asked for at once: their common id, and its number from 1."""
+
+    batch: str
+    number: int
+
+
 class Conducting:
     """Begun from any thread; `listen` hears each event in the loop's thread, and must be quick."""
 
@@ -59,6 +70,7 @@ class Conducting:
         self._background = background
         self._ensembles = ensembles
         self._plans: dict[str, LivePlan] = {}
+        self._alternatives: dict[str, LiveAlternatives] = {}
         self._busy: dict[str, Future[None]] = {}
 
     @property
@@ -70,6 +82,10 @@ class Conducting:
         """The planning under way, None when there is none."""
         live = self._plans.get(session)
         return None if live is None or live.done.is_set() else live
+
+    def live_alternatives(self, session: str) -> LiveAlternatives | None:
+        """The plans that are asked for at once, None while there are none under way."""
+        return self._alternatives.get(session) if self.busy(session) else None
 
     def busy(self, session: str) -> bool:
         """Whether this process plans or runs here, or will do so next."""
@@ -92,7 +108,7 @@ class Conducting:
 
     def stop(self, session: str) -> None:
         """Stop planning; a run is stopped by its own id. Nothing happens where nobody plans."""
-        if self.live_plan(session) is not None:
+        if self.live_plan(session) is not None or self.live_alternatives(session) is not None:
             self._busy[session].cancel()
 
     # -- plans -----------------------------------------------------------------------------------
@@ -108,14 +124,20 @@ class Conducting:
     async def _plan(self, call: Call, live: LivePlan, *, then_run: bool) -> None:
         meter = Meter(call.settings.budget)
         if await self._planned(call, live, meter) and then_run:
-            run = await asyncio.to_thread(self._prepared, call, meter, anew=False)
+            run = await asyncio.to_thread(self._prepared, call, meter)
             await self._rounds(run, call, meter)
 
     async def _planned(self, call: Call, live: LivePlan, meter: Meter) -> bool:
         """Whether the Conductor wrote a workflow, which then is the session's newest revision."""
-        begun: PlanningStarted | None = None
         conductor = call.ensemble.conductor
         attempts = plan_round(call.request, conductor=conductor, settings=call.settings, meter=meter)
+        return isinstance(await self._heard(call, live, attempts), WorkflowPlanned)
+
+    async def _heard(
+        self, call: Call, live: LivePlan, attempts: AsyncGenerator[Event], *, place: Place | None = None
+    ) -> PlanningEnd | None:
+        """Follow planning to its end, and keep each attempt; a plan with a `place` is an alternative."""
+        begun: PlanningStarted | None = None
         end: PlanningEnd | None = None
         try:
             async with aclosing(attempts) as events:
@@ -124,7 +146,7 @@ class Conducting:
                     if isinstance(event, PlanningEnd):
                         end = event
                         # Kept before anybody hears of it, so that who looks next finds it.
-                        await asyncio.to_thread(self._keep, call, begun, end)
+                        await asyncio.to_thread(self._keep, call, begun, end, place=place)
                     live.hear(event)
                     if call.listen is not None:
                         call.listen(event)
@@ -133,16 +155,56 @@ class Conducting:
                 run=begun.run if begun else new_id(),
                 seq=live.state.seq + 1,
                 at=time.time(),
-                message="Planning was stopped.",
+                message=f"{STOPPED}.",
             )
-            self._keep(call, begun, stopped)
+            self._keep(call, begun, stopped, place=place)
             live.hear(stopped)
             raise
         finally:
             live.done.set()
-        return isinstance(end, WorkflowPlanned)
+        return end
 
-    def _keep(self, call: Call, begun: PlanningStarted | None, end: PlanningEnd) -> None:
+    def begin_alternatives(self, call: Call, *, count: int) -> LiveAlternatives:
+        """Ask the Conductor for `count` plans at once, to choose from; returns at once.
+
+        They share one budget, and each is asked for once. None of them becomes the session's workflow.
+        """
+        self._claim(call.session)
+        live = LiveAlternatives.of(count, batch=new_id())
+        self._alternatives[call.session] = live
+        self._go_on(call.session, self._asked_at_once(call, live))
+        return live
+
+    async def _asked_at_once(self, call: Call, live: LiveAlternatives) -> None:
+        meter = Meter(call.settings.budget)
+        room = call.settings.budget.calls
+        conductor = call.ensemble.conductor
+        streams = (
+            self._heard(
+                call,
+                plan,
+                # A call that the budget refuses would cross it, and so stop those under way.
+                metered_plan(call.request, conductor=conductor, meter=meter)
+                if room is None or number <= room
+                else _no_room(),
+                place=Place(live.batch, number),
+            )
+            for number, plan in enumerate(live.plans, start=1)
+        )
+        try:
+            ends = await asyncio.gather(*streams, return_exceptions=True)
+        finally:
+            # Also those that were stopped before they began.
+            for plan in live.plans:
+                plan.done.set()
+        # What one of them met with does not keep the others from being asked to their ends.
+        broke = next((end for end in ends if isinstance(end, BaseException)), None)
+        if broke is not None:
+            raise broke
+
+    def _keep(
+        self, call: Call, begun: PlanningStarted | None, end: PlanningEnd, *, place: Place | None
+    ) -> None:
         card = call.ensemble.conductor.card
         answered = None if isinstance(end, PlanningFailed) else end
         kept = self._store.add_plan(
@@ -154,10 +216,11 @@ class Conducting:
             usage=answered.usage if answered else Usage(),
             seconds=answered.seconds if answered else None,
             round=call.request.round,
-            attempt=begun.attempt if begun else 1,
+            attempt=place.number if place else begun.attempt if begun else 1,
             looks_back=call.looks_back,
+            alternative=place.batch if place else None,
         )
-        if isinstance(end, WorkflowPlanned) and end.report.workflow is not None:
+        if place is None and isinstance(end, WorkflowPlanned) and end.report.workflow is not None:
             note = "Planned" if kept.round == 1 else f"Planned for round {kept.round}"
             self._store.add_revision(
                 call.session, end.report.workflow, origin="conductor", note=note, plan=kept.id
@@ -165,15 +228,25 @@ class Conducting:
 
     # -- runs ------------------------------------------------------------------------------------
 
-    def begin_run(self, session: str, *, settings: Settings, anew: bool, listen: Listener | None) -> LiveRun:
-        """Run the current workflow, and further rounds as the settings say; returns at once."""
+    def begin_run(
+        self,
+        session: str,
+        *,
+        settings: Settings,
+        extent: Extent,
+        preloaded: Mapping[int, Output],
+        listen: Listener | None,
+    ) -> LiveRun:
+        """Run the current workflow as far as `extent`, and further rounds as the settings say after a whole
+        run; returns at once.
+        """
         self._claim(session)
         meter = Meter(settings.budget)
         request = PlanRequest(query=self._store.session(session).query, workers=())
         call = Call(
             session=session, ensemble=self.ensemble, request=request, settings=settings, listen=listen
         )
-        live = self._prepared(call, meter, anew=anew)
+        live = self._prepared(call, meter, extent=extent, preloaded=preloaded)
         self._go_on(session, self._rounds(live, call, meter))
         return live
 
@@ -182,7 +255,7 @@ class Conducting:
         while True:
             await self._background.follow(live)
             state = live.state
-            if state.status != "finished" or state.round >= call.settings.rounds:
+            if state.status != "finished" or not state.whole or state.round >= call.settings.rounds:
                 return
             pool = call.ensemble.pool
             request = plan_request(call.request.query, pool=pool, settings=call.settings, after=state)
@@ -190,9 +263,16 @@ class Conducting:
             plan = self._plans[call.session] = LivePlan()
             if not await self._planned(call, plan, meter):
                 return
-            live = await asyncio.to_thread(self._prepared, call, meter, anew=False)
+            live = await asyncio.to_thread(self._prepared, call, meter)
 
-    def _prepared(self, call: Call, meter: Meter, *, anew: bool) -> LiveRun:
+    def _prepared(
+        self,
+        call: Call,
+        meter: Meter,
+        *,
+        extent: Extent = EDITED,
+        preloaded: Mapping[int, Output] | None = None,
+    ) -> LiveRun:
         """A run of the current workflow, started in the store and not yet followed."""
         session = call.session
         head = self._store.head(session)
@@ -210,7 +290,9 @@ class Conducting:
             ),
             pool,
             run=new_id(),
-            outputs={} if anew else self._store.outputs(session),
+            outputs=self._store.outputs(session),
+            extent=extent,
+            preloaded=preloaded,
             parent=last.id if last else None,
             round=before.round + 1 if before else 1,
             meter=meter,
@@ -242,6 +324,12 @@ class Conducting:
             raise WorkflowError("The Conductor is planning in this session; wait for it, or stop it first.")
         if self.busy(session):
             raise WorkflowError("This session is running already; stop that run first.")
+        self._alternatives.pop(session, None)
+
+
+async def _no_room() -> AsyncGenerator[Event]:
+    message = "The budget's limit of calls leaves no room for this one; raise it, then ask again."
+    yield PlanningFailed(run=new_id(), seq=0, at=time.time(), message=message)
 
 
 async def _logged(work: Coroutine[Any, Any, None]) -> None:

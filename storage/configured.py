@@ -11,12 +11,15 @@ from pathlib import Path
 
 from conductor.errors import PoolError
 from conductor.workers.pool import configured_path, configured_pool
+from conductor.workers.pool_file import tokenizer_files
 from conductor.workers.secret import SECRETS_FILE
 from storage.ensemble import Ensemble
 from storage.opening import ensemble_of
 
-_Stamp = tuple[Path | None, bytes | None, tuple[int, int] | None]
-"""What decides the ensemble: which file, what it says, and which version of the secrets there is."""
+_Version = tuple[int, int] | None
+_Stamp = tuple[Path | None, bytes | None, tuple[_Version, ...]]
+"""What decides the ensemble: which file, what it says, and which versions there are of the secrets and of
+the files that it names."""
 
 
 class ConfiguredEnsemble:
@@ -65,7 +68,11 @@ class ConfiguredEnsemble:
 
 def _stamp() -> _Stamp:
     path = configured_path()
-    return path, None if path is None else _content(path), _version(SECRETS_FILE)
+    content = None if path is None else _content(path)
+    named: tuple[Path, ...] = ()
+    if path is not None and content is not None:
+        named = tokenizer_files(content.decode("utf-8", "replace"), path.parent)
+    return path, content, tuple(map(_version, (SECRETS_FILE, *named)))
 
 
 def _content(path: Path) -> bytes | None:
@@ -75,9 +82,9 @@ def _content(path: Path) -> bytes | None:
         return None  # read_pool says why
 
 
-def _version(path: Path) -> tuple[int, int] | None:
+def _version(path: Path) -> _Version:
     try:
         state = path.stat()
-    except OSError:
+    except (OSError, ValueError):
         return None
     return state.st_mtime_ns, state.st_size

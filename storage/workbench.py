@@ -7,26 +7,38 @@ method returns; a run's events are written behind it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
 from conductor.background import Background, LivePlan, LiveRun
-from conductor.engine.schedule import BlastRadius, blast_radius
+from conductor.engine.assignment import Assignment
+from conductor.engine.extent import EDITED, Extent
+from conductor.engine.meter import Meter
+from conductor.engine.trials import Experiment
 from conductor.errors import FormatError, PlanError, WorkflowError
 from conductor.modes import MAX_ROUNDS, Settings
 from conductor.orchestrate import plan_request
+from conductor.output import Output
 from conductor.plan_file import read_plan, write_plan
 from conductor.planner.conductor import Conductor
 from conductor.planner.planner import check_query
 from conductor.run_state import RunState
 from conductor.workers.pool import Pool
-from conductor.workflow import Workflow
+from conductor.workflow import Step, Workflow
+from storage.alternatives import FEWEST, MOST, LiveAlternatives
 from storage.conducting import Call, Conducting, Listener
 from storage.ensemble import Ensemble, Ensembles
+from storage.experimenting import Base, Experimenting, LiveExperiment
+from storage.outlook import Outlook, outlook
 from storage.records import Plan, Revision, RunRecord, Session
 from storage.store import SessionStore
 
 FOLDED_RUNS = 64
 """Ended runs whose state is kept in memory; a page asks for the same ones again and again."""
+
+
+LOOKED_BACK = 20
+"""Runs in which a step's last output is looked for."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +48,12 @@ class Workbench:
     store: SessionStore
     background: Background
     conducting: Conducting
+    experimenting: Experimenting = field(init=False)
     _folded: dict[str, RunState] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        experimenting = Experimenting(self.store, self.background, state=self.state)
+        object.__setattr__(self, "experimenting", experimenting)
 
     @classmethod
     def over(cls, store: SessionStore, *, pool: Pool, conductor: Conductor, nests: bool = False) -> Workbench:
@@ -143,8 +160,10 @@ class Workbench:
         """
         last = self.store.latest_run(session)
         state = None if last is None else self.state(last)
-        if state is None or state.status != "finished":
-            raise WorkflowError("Another round looks back on a finished run; run the workflow first.")
+        if state is None or state.status != "finished" or not state.whole:
+            raise WorkflowError(
+                "Another round looks back on a finished run of all steps; run the workflow first."
+            )
         if state.round >= MAX_ROUNDS:
             raise WorkflowError(f"This was round {state.round}; a query has at most {MAX_ROUNDS} rounds.")
         settings = self.settings(session).model_copy(update={"attempts": 1, "rounds": state.round + 1})
@@ -156,6 +175,61 @@ class Workbench:
             session=session, ensemble=ensemble, request=request, settings=settings, looks_back=state.run
         )
         return self.conducting.begin_plan(call, then_run=True)
+
+    def begin_alternatives(self, session: str, count: int) -> LiveAlternatives:
+        """Ask the Conductor for `count` plans at once for the round that is shown; returns at once.
+
+        `use_candidate` makes one the workflow. Raises `PlanError` where it is fewer than `FEWEST` or more
+        than `MOST`.
+        """
+        return self.conducting.begin_alternatives(self._alternatives_call(session, count), count=count)
+
+    def plan_alternatives(
+        self, session: str, count: int, *, listen: Listener | None = None
+    ) -> tuple[Plan, ...]:
+        """Ask for them and wait; all of them, in the order of asking. Raises as `begin_alternatives`."""
+        call = replace(self._alternatives_call(session, count), listen=listen)
+        self.conducting.begin_alternatives(call, count=count)
+        self.conducting.wait(session)
+        return self.store.alternatives(session)
+
+    def _alternatives_call(self, session: str, count: int) -> Call:
+        if not FEWEST <= count <= MOST:
+            raise PlanError(f"{count} plans at once cannot be asked for; ask for {FEWEST} to {MOST}.")
+        head = self.store.head(session)
+        looks_back = head.looks_back if head is not None else None
+        before = self.state(self.store.run(looks_back)) if looks_back else None
+        settings, ensemble = self.settings(session), self.conducting.ensemble
+        request = plan_request(
+            self.store.session(session).query, pool=ensemble.pool, settings=settings, after=before
+        )
+        return Call(
+            session=session, ensemble=ensemble, request=request, settings=settings, looks_back=looks_back
+        )
+
+    def use_candidate(self, plan: str, candidate: int, *, head: Revision | None = None) -> Revision:
+        """Make a candidate (from 0) of a plan its session's workflow; `head` is what it takes the place of.
+
+        Raises `PlanError` where the plan has no such candidate or it is not valid, `WorkflowError` for a
+        worker that the pool has lost, `EditConflict` when the head is another one by now.
+        """
+        kept = self.store.plan(plan)
+        found = kept.report.candidates[candidate : candidate + 1] if kept.report is not None else ()
+        if candidate < 0 or not found:
+            raise PlanError(f"The plan {plan!r} has no candidate {candidate + 1}; choose one that is listed.")
+        workflow = found[0].workflow
+        if workflow is None:
+            why = "keeps the answer" if found[0].ok else "is not valid"
+            raise PlanError(f"This plan {why}, so it cannot be used as a workflow; choose another.")
+        workflow.check_workers(self.pool.names)
+        return self.store.add_revision(
+            kept.session,
+            workflow,
+            origin="conductor",
+            note=_picked(kept, candidate),
+            plan=plan,
+            expected=head.id if head is not None else None,
+        )
 
     def _first_call(self, session: str, settings: Settings, listen: Listener | None) -> Call:
         ensemble = self.conducting.ensemble
@@ -210,30 +284,129 @@ class Workbench:
 
     # -- runs ------------------------------------------------------------------------------------
 
-    def radius(self, session: str) -> BlastRadius:
-        """What running the current workflow will do."""
+    def outlook(self, session: str) -> Outlook:
+        """What running the current workflow will do. Raises `WorkflowError` as `start`."""
+        return self.outlooks(session, [EDITED])[EDITED]
+
+    def outlooks(self, session: str, extents: Sequence[Extent]) -> dict[Extent, Outlook]:
+        """What running the current workflow as far as each of `extents` will do; those that cannot be are
+        left out. Raises `WorkflowError` where a step's worker is not in the pool.
+        """
+        assignment = self.assignment(session)
+        last = self.store.latest_run(session)
+        old = self.store.revision(last.revision).workflow if last else None
+        outputs = self.store.outputs(session)
+        return {
+            extent: outlook(
+                assignment,
+                old=old,
+                outputs=outputs,
+                extent=extent,
+                preloaded=self._preloaded(session, assignment.workflow, extent),
+            )
+            for extent in extents
+            if extent.possible(assignment.workflow)
+        }
+
+    def start(self, session: str, extent: Extent = EDITED, *, listen: Listener | None = None) -> LiveRun:
+        """Run the current workflow as far as `extent` in a run of its own; returns at once.
+
+        Further rounds follow a whole run by themselves as the session's settings say. Raises `WorkflowError`
+        when a step's worker is not in the pool, the session runs already, or `extent` names a step that
+        cannot be run so.
+        """
         head = self._required_head(session)
         last = self.store.latest_run(session)
-        return blast_radius(
-            self.store.revision(last.revision).workflow if last else None,
+        if last is not None and self.state(last).live:
+            raise WorkflowError("This session is running already; stop that run first.")
+        extent.check(head.workflow)
+        return self.conducting.begin_run(
+            session,
+            settings=self.settings(session),
+            extent=extent,
+            preloaded=self._preloaded(session, head.workflow, extent),
+            listen=listen,
+        )
+
+    def assignment(self, session: str) -> Assignment:
+        """The current workflow set to the session's query. Raises `WorkflowError` as `start` does."""
+        head = self._required_head(session)
+        return Assignment.of(
             head.workflow,
-            self.store.outputs(session),
             query=self.store.session(session).query,
             pool=self.pool,
             previous=self.conducting.previous(head),
         )
 
-    def start(self, session: str, *, anew: bool = False, listen: Listener | None = None) -> LiveRun:
-        """Run the current workflow, reusing known outputs unless `anew`; returns at once.
+    def last_outputs(self, session: str, workflow: Workflow) -> dict[int, Output]:
+        """What each step of `workflow` last gave in this session, by position, whatever it was asked.
 
-        Further rounds follow by themselves as the session's settings say. Raises `WorkflowError` when a
-        step's worker is not in the pool or the session runs already.
+        A step is known again by its instruction and its worker, else by its place in a workflow of as many
+        steps. Pinned outputs count before all others.
         """
-        self._required_head(session)
-        last = self.store.latest_run(session)
-        if last is not None and self.state(last).live:
-            raise WorkflowError("This session is running already; stop that run first.")
-        return self.conducting.begin_run(session, settings=self.settings(session), anew=anew, listen=listen)
+        found: dict[int, Output] = dict(workflow.pins)
+        for run in self.store.runs(session)[:LOOKED_BACK]:
+            state = self.state(run)
+            if len(found) == len(workflow) or state.workflow is None:
+                break
+            for at, step in enumerate(workflow.steps):
+                output = None if at in found else _same_step(step, at, len(workflow), state)
+                if output is not None:
+                    found[at] = output
+        return found
+
+    def unwritten(self, session: str, step: int) -> Output:
+        """An empty output for a step of the current workflow that has none, for a person to write.
+
+        Its fingerprint is "" where it is not known yet what the step will see.
+        """
+        assignment = self.assignment(session)
+        known = self.outlook(session).radius.known
+        own = assignment.workflow.steps[step]
+        seen = all(read in known for read in own.access)
+        return Output(
+            fingerprint=assignment.fingerprint(step, known) if seen else "",
+            text="",
+            worker=own.worker,
+            worker_kind=self.pool.cards[own.worker].kind,
+            seconds=0.0,
+            run="",
+            step=step,
+        )
+
+    def _preloaded(self, session: str, workflow: Workflow, extent: Extent) -> dict[int, Output]:
+        return self.last_outputs(session, workflow) if extent.kind == "only" else {}
+
+    # -- experiments -----------------------------------------------------------------------------
+
+    def experiment(self, session: str, experiment: Experiment) -> LiveExperiment:
+        """Try variants of the current workflow on what its last run gave; returns at once.
+
+        Raises `WorkflowError` where the current workflow has no finished run to compare with, an experiment
+        of the session goes on already, or this one does not fit the workflow.
+        """
+        base = self.base(session)
+        if base is None:
+            raise WorkflowError(
+                "An experiment is compared with a finished run of the workflow as it is now; run it first."
+            )
+        if self.experimenting.running(session):
+            raise WorkflowError("An experiment goes on in this session; wait for it, or stop it first.")
+        return self.experimenting.begin(
+            experiment,
+            on=base,
+            ensemble=self.conducting.ensemble,
+            meter=Meter(self.settings(session).budget),
+        )
+
+    def base(self, session: str) -> Base | None:
+        """The newest finished run of all steps of the current workflow; None where it has none."""
+        head = self._required_head(session)
+        for run in self.store.runs(session)[:LOOKED_BACK]:
+            state = self.state(run)
+            if state.status == "finished" and state.whole and state.tells_of(head.workflow):
+                return Base(record=run, state=state, previous=self.conducting.previous(head))
+        return None
 
     def stop(self, session: str) -> None:
         """Stop what goes on in the session; what is done is kept."""
@@ -283,3 +456,23 @@ class Workbench:
         if head is None:
             raise WorkflowError("This session has no workflow yet; plan one first.")
         return head
+
+
+def _same_step(step: Step, at: int, steps: int, state: RunState) -> Output | None:
+    """The output in `state` of the step that is `step` (at `at` of `steps`) again; None where it has none."""
+    if state.workflow is None:
+        return None
+    named = (step.instruction, step.worker)
+    for earlier, done in zip(state.workflow.steps, state.steps, strict=True):
+        if (earlier.instruction, earlier.worker) == named and done.output is not None:
+            return done.output
+    return state.steps[at].output if len(state.steps) == steps else None
+
+
+def _picked(plan: Plan, candidate: int) -> str:
+    """What a revision says of the candidate it was made of."""
+    several = plan.report is not None and len(plan.report.candidates) > 1
+    which = f"plan {candidate + 1} of the text" if several else "its plan"
+    if plan.alternative is None:
+        return f"Used {which}"
+    return f"Used alternative {plan.attempt}{f', {which}' if several else ''}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -90,6 +91,17 @@ def test_a_network_carries_faces_and_the_cards_and_routes_of_every_picture(direc
     }
     assert network.options["physics"] == {"enabled": False}
     json.dumps([network.nodes, network.edges], allow_nan=False)
+
+
+def test_cards_and_edges_carry_how_they_differ_from_another_workflow():
+    faces = [replace(FACES[0], change="edited"), *FACES[1:]]
+    (read, reader), *others = layouts(PLAN)[0].routes
+    network = draw(PLAN, faces, layouts(PLAN), changes={(read, reader): "added"})
+    assert [node["face"]["change"] for node in network.nodes] == ["edited", "", ""]
+    assert {edge["id"]: edge["change"] for edge in network.edges} == {
+        f"{read}-{reader}": "added",
+        **{f"{read}-{reader}": "" for read, reader in others},
+    }
 
 
 def test_texts_are_short_and_on_one_line_when_they_leave_for_the_page():

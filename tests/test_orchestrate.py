@@ -2,15 +2,40 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from dataclasses import dataclass
+
+import pytest
 from conductor_cases import BROKEN, KEEP, ScriptedConductor, plan_text
 
 from conductor.budget import Budget
+from conductor.engine.assignment import Assignment
 from conductor.engine.meter import Meter
-from conductor.events import AnswerKept, Event, PlanningFailed, PlanRejected, RunFinished, RunStarted
-from conductor.modes import Settings
-from conductor.orchestrate import orchestrate
+from conductor.engine.run import WorkflowRun
+from conductor.events import (
+    AnswerKept,
+    BudgetExceeded,
+    Event,
+    PlanningDelta,
+    PlanningFailed,
+    PlanRejected,
+    RunFinished,
+    RunStarted,
+    WorkflowPlanned,
+)
+from conductor.messages import Completion, Delta, Thought, Usage
+from conductor.modes import MODES, Settings
+from conductor.orchestrate import cheapest, metered_plan, orchestrate, plan_request
+from conductor.planner.conductor import PlanRequest
+from conductor.planner.offline import OfflineConductor
+from conductor.recursion import ConductorWorker
+from conductor.run_state import fold
 from conductor.workers.pool import Pool
+from conductor.workers.protocol import Price
 from conductor.workers.simulated import SimulatedWorker
+from conductor.workflow import Step, Workflow
 
 ONE = plan_text((0, "solve it", "[]"))
 BETTER = plan_text((0, "look again", '"all"'), (1, "merge", "[0]"))
@@ -129,3 +154,128 @@ async def test_a_subset_of_the_pool_is_numbered_in_the_chosen_order() -> None:
     answers = _answers([event async for event in stream])
     assert [card.name for card in conductor.requests[0].workers] == ["b", "a"]
     assert answers == ["b says"]
+
+
+@dataclass
+class SlowConductor(ScriptedConductor):
+    """Thinks and writes a little, then waits until it is stopped; heeds that only where `obedient`."""
+
+    obedient: bool = True
+    stopped: bool = False
+
+    async def stream(self, request: PlanRequest) -> AsyncIterator[Delta | Thought | Completion]:
+        """See `Conductor.stream`."""
+        self.requests.append(request)
+        yield Thought(text="Hm.")
+        yield Delta(text="First, ")
+        for _ in range(1 if self.obedient else 2):
+            try:
+                await asyncio.sleep(3600)
+            except asyncio.CancelledError:
+                self.stopped = True
+                if self.obedient:
+                    raise
+
+
+@pytest.mark.parametrize("obedient", [True, False])
+async def test_a_limit_of_time_stops_a_planning_call_and_keeps_what_was_written(obedient: bool) -> None:
+    conductor = SlowConductor([], obedient=obedient)
+    events = await asyncio.wait_for(events_of(conductor, budget=Budget(seconds=0.05)), 60)
+    assert conductor.stopped
+    begun, crossing, end = events[0], events[-2], events[-1]
+    assert isinstance(crossing, BudgetExceeded)
+    assert crossing.limit == "seconds"
+    assert isinstance(end, PlanningFailed)
+    assert end.message.startswith("Planning was stopped at the budget: ")
+    assert "of 0.05 seconds used" in end.message
+    assert [event.seq for event in events] == list(range(len(events)))
+    assert {event.run for event in events} == {begun.run}
+    state = fold(events)
+    assert (state.planning_thought, state.planning_text) == ("Hm.", "First, ")
+
+
+async def test_what_another_call_spends_stops_the_planning_beside_it() -> None:
+    conductor, meter = SlowConductor([]), Meter(Budget(tokens=100))
+    events: list[Event] = []
+    request = plan_request("why?", pool=_pool(), settings=Settings())
+    async for event in metered_plan(request, conductor=conductor, meter=meter):
+        events.append(event)
+        if isinstance(event, PlanningDelta):
+            meter.add(Usage(prompt_tokens=90, completion_tokens=20))
+    assert isinstance(events[-1], PlanningFailed)
+    assert "110 of 100 tokens used" in events[-1].message
+
+
+async def test_a_plan_that_crosses_the_budget_by_itself_is_kept() -> None:
+    request = plan_request("why?", pool=_pool(), settings=Settings())
+    meter = Meter(Budget(tokens=50))
+    events = [event async for event in metered_plan(request, conductor=ScriptedConductor([ONE]), meter=meter)]
+    assert isinstance(events[-1], WorkflowPlanned)
+    assert meter.crossing is not None
+
+
+async def test_a_limit_of_time_stops_the_planning_inside_of_a_step() -> None:
+    meter = Meter(Budget(seconds=0.2))
+    inside = ConductorWorker(conductor=SlowConductor([]), pool=_pool(), settings=Settings(), meter=meter)
+    workflow = Workflow.of([Step(instruction="Work it out.", worker="conductor")])
+    pool = Pool(workers=(inside,))
+    run = WorkflowRun(Assignment.of(workflow, query="why?", pool=pool), pool, run="outer", meter=meter)
+    events = [event async for event in run.events()]
+    end = events[-1]
+    assert isinstance(end, RunFinished)
+    assert end.outcome == "over_budget"
+    inner = fold(events).steps[0].inner[0]
+    assert inner.planning_failure is not None
+    assert inner.planning_failure.startswith("Planning was stopped at the budget: ")
+    assert inner.planning_text == "First, "
+
+
+async def test_planning_that_nobody_follows_any_more_is_stopped() -> None:
+    conductor = SlowConductor([])
+    request = plan_request("why?", pool=_pool(), settings=Settings())
+    planning = metered_plan(request, conductor=conductor, meter=Meter(Budget()))
+    async with aclosing(planning) as events:
+        async for event in events:
+            if isinstance(event, PlanningDelta):
+                break
+    assert conductor.stopped
+
+
+def _priced(name: str, prompt: float | None, completion: float = 0.0) -> SimulatedWorker:
+    worker = SimulatedWorker(name=name, answer=f"{name} says")
+    price = None if prompt is None else Price(prompt=prompt, completion=completion)
+    worker.card = worker.card.model_copy(update={"price": price})
+    return worker
+
+
+@pytest.mark.parametrize(
+    ("prices", "left"),
+    [
+        ({"a": 2.0, "b": 1.0, "c": 1.0}, ["b", "c"]),
+        ({"a": None, "b": 3.0}, ["b"]),
+        ({"a": 0.0, "b": None}, ["a"]),
+        ({"a": None, "b": None}, ["a", "b"]),
+    ],
+    ids=["lowest", "unknown is not nothing", "free", "none known"],
+)
+@pytest.mark.parametrize("conductor", [ScriptedConductor([ONE]), OfflineConductor()], ids=["model", "rules"])
+async def test_economy_leaves_only_workers_of_the_lowest_known_price(
+    prices: dict[str, float | None], left: list[str], conductor: ScriptedConductor | OfflineConductor
+) -> None:
+    pool = Pool(workers=tuple(_priced(name, price) for name, price in prices.items()))
+    request = plan_request("why?", pool=pool, settings=MODES["mini"])
+    assert [card.name for card in request.workers] == left
+    assert [card.name for card in plan_request("why?", pool=pool, settings=Settings()).workers] == [*prices]
+    stream = orchestrate(
+        "why?", conductor=conductor, pool=pool, settings=MODES["mini"], meter=Meter(Budget())
+    )
+    events = [event async for event in stream]
+    (run,) = (event for event in events if isinstance(event, RunStarted))
+    assert {step.worker for step in run.workflow.steps} <= set(left)
+
+
+def test_a_prompt_and_a_completion_count_alike_and_a_workflow_inside_has_no_known_price() -> None:
+    dear, cheap = _priced("dear", 0.1, 9.0).card, _priced("cheap", 2.0, 2.0).card
+    nested = _priced("nested", 0.1, 0.1).card.model_copy(update={"nested": True})
+    assert cheapest([dear, nested, cheap]) == (cheap,)
+    assert cheapest([nested]) == (nested,)

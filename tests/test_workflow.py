@@ -225,3 +225,9 @@ def test_the_critical_path_is_a_way_that_no_other_outlasts(workflow: Workflow, d
     for i, step in enumerate(workflow.steps):
         ends[i] = seconds[i] + max((ends[read] for read in step.access), default=0)
     assert sum(seconds[i] for i in path) == max(ends)
+
+
+def test_workflows_that_were_asked_for_what_they_are_without_pins_can_still_be_compared() -> None:
+    one, other = workflow_of((), (0,)), workflow_of((), (0,))
+    assert one.unpinned == other.unpinned
+    assert one == other

@@ -148,8 +148,8 @@ class EdgeVerdict:
     """What leaving out `edge` (None: nothing, the control) did to the answer.
 
     `changes` has for each trial with an answer how much of the text is another than in the run that is
-    compared with, from 0 to 1. `lost` counts the trials that ended without an answer, `pending` those that have not
-    ended.
+    compared with, from 0 to 1. `lost` counts the trials that ended without an answer, `pending` those that
+    have not ended.
     """
 
     edge: Edge | None

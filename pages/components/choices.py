@@ -6,13 +6,15 @@ from collections.abc import Mapping, Sequence
 
 from conductor.budget import Budget
 from conductor.modes import MODES, Mode, Settings
+from conductor.orchestrate import cheapest
+from conductor.workers.protocol import WorkerCard
 from pages.components.amounts import counted
 
 _OF_MODE = ("max_steps", "rounds", "economical")
 """What a mode decides; workers, attempts and the budget stay as they are chosen."""
 
 MODE_LINES: Mapping[Mode, str] = {
-    "mini": "The quickest: one step, by the cheapest worker that can do it.",
+    "mini": "The quickest: one step, by a worker of the lowest known price.",
     "standard": "Up to five steps, one round.",
     "ultra": "Up to five steps; the Conductor looks at the answer and may plan again, three rounds in all.",
 }
@@ -99,6 +101,19 @@ def _of_workers(settings: Settings, names: Sequence[str]) -> list[str]:
     if set(mine) != set(names):
         return [f"{len(mine)} of {counted(len(names), 'worker')}"]
     return [] if mine == tuple(names) else ["workers in your order"]
+
+
+def economy(settings: Settings, cards: Sequence[WorkerCard]) -> str:
+    """Which of these workers are cheap enough for the settings; "" where they ask for no economy."""
+    if not settings.economical or len(cards) < 2:
+        return ""
+    left = cheapest(cards)
+    if not any(card.price is not None and not card.nested for card in cards):
+        return "No price is known, so no worker is left out."
+    if len(left) == len(cards):
+        return "All workers have the same price."
+    names = left[0].name if len(left) == 1 else f"{len(left)} of {counted(len(cards), 'worker')}"
+    return f"Of the lowest known price: {names}."
 
 
 def limits(budget: Budget) -> list[str]:

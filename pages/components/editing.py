@@ -5,15 +5,21 @@ Every edit is one new revision with a note. Knows the workbench and the tab, dra
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from conductor.errors import ConductorError, WorkflowError
+from conductor.output import HandEdit, Output
 from conductor.workflow import Step, Workflow
 from pages.components.state import TabState
 from storage import Revision
 from storage.workbench import Workbench
+
+AUTHOR = "CONDUCTOR_AUTHOR"
+"""Names the environment variable with who edits; without it outputs are edited by "a person"."""
 
 NEW_INSTRUCTION = "Check the answer that you can see and improve it."
 
@@ -74,6 +80,13 @@ class Editor:
         before = self.workflow.steps[step].worker
         self.commit(lambda: self.workflow.with_worker(step, worker), f"Step {step + 1}: {before} to {worker}")
 
+    def keep_worker(self, step: int, worker: str) -> None:
+        """Give a step to the worker that won a swap; a pin would keep it from answering, so it goes."""
+        self.commit(
+            lambda: self.workflow.with_pin(step, None).with_worker(step, worker),
+            f"Step {step + 1}: {worker} kept after a swap",
+        )
+
     def instruction(self, step: int, text: str) -> bool:
         """Give a step another instruction; False where it was refused."""
         return self.commit(
@@ -83,6 +96,25 @@ class Editor:
     def access(self, step: int, reads: Iterable[int]) -> None:
         """Let a step read exactly these."""
         self.commit(lambda: self.workflow.with_access(step, reads), f"Step {step + 1}: access")
+
+    def pin(self, step: int, output: Output | None) -> bool:
+        """Let an output of a step stand whatever changes above it, or let it go; False where refused."""
+        note = "unpinned" if output is None else "pinned"
+        return self.commit(lambda: self.workflow.with_pin(step, output), f"Step {step + 1}: output {note}")
+
+    def write(self, step: int, text: str, *, over: Output | None) -> bool:
+        """Pin a text that a person wrote in place of the output `over`; False where it was refused."""
+
+        def written() -> Workflow:
+            if not text.strip():
+                raise WorkflowError(
+                    "An output by hand needs at least one character; cancel to keep the old one."
+                )
+            output = over or self.bench.unwritten(self.session, step)
+            edit = HandEdit(at=time.time(), by=os.environ.get(AUTHOR) or "a person")
+            return self.workflow.with_pin(step, output.by_hand(text, edit=edit))
+
+        return self.commit(written, f"Step {step + 1}: output by hand")
 
     def add(self, after: int | None) -> None:
         """Insert a step after `after` that reads it (at the end, reading the final step, when None)."""

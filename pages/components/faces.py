@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from conductor.drawing import CardFace, CardStatus, title_of
 from conductor.engine.schedule import BlastRadius
@@ -25,30 +25,45 @@ def faces(
     radius: BlastRadius | None,
     cards: Mapping[str, WorkerCard],
     now: float,
+    pin_changed: Collection[int] = (),
 ) -> tuple[CardFace, ...]:
     """One face a step.
 
-    While the workflow is the one last run, a card shows what happened; after an edit it shows what a rerun
-    would do. `now` (Unix seconds) gives running steps their time.
+    While the workflow is the one last run, a card shows what happened; after an edit, and where that run
+    left the step out, it shows what a rerun would do. `now` (Unix seconds) gives running steps their time.
+    `pin_changed` are the pinned steps that would be asked something else by now.
     """
-    as_run = run is not None and run.workflow == workflow
+    as_run = run if run is not None and run.tells_of(workflow) else None
     return tuple(
         _face(
             step,
-            state=run.steps[at] if as_run and run is not None else None,
-            planned=None if as_run or run is None or radius is None else at in radius.reused,
+            state=as_run.steps[at] if as_run is not None and as_run.covered(at) else None,
+            planned="" if run is None or radius is None else _planned(radius, at),
             card=cards.get(step.worker),
             now=now,
+            pin_changed=at in pin_changed,
         )
         for at, step in enumerate(workflow.steps)
     )
 
 
+def _planned(radius: BlastRadius, step: int) -> str:
+    if step in radius.kept:
+        return "pinned"
+    return "reused" if step in radius.reused else "will run"
+
+
 def _face(
-    step: Step, *, state: StepState | None, planned: bool | None, card: WorkerCard | None, now: float
+    step: Step,
+    *,
+    state: StepState | None,
+    planned: str,
+    card: WorkerCard | None,
+    now: float,
+    pin_changed: bool,
 ) -> CardFace:
     title, mark, body = title_of(step.instruction)
-    status, note = _as_run(state, now) if state is not None else _as_planned(planned)
+    status, note = _as_run(state, now) if state is not None else _as_planned(planned or pin_word(step))
     kind = state.worker_kind if state is not None and state.worker_kind else card.kind if card else "model"
     return CardFace(
         title=title,
@@ -57,21 +72,42 @@ def _face(
         worker=step.worker if state is None else who_answers(step.worker, state),
         status=status,
         note=note,
-        badges=(*([] if kind == "model" else [kind]), *(["sees the round before"] * step.sees_previous)),
+        badges=(
+            *_pin_badges(step, note=note, changed=pin_changed),
+            *([] if kind == "model" or (step.pin is not None and step.pin.hand) else [kind]),
+            *(["sees the round before"] * step.sees_previous),
+        ),
         remark="" if state is None else _remark(step, state, now),
         inside="" if state is None else inside_words(state.inner),
     )
 
 
-def _as_planned(reused: bool | None) -> tuple[CardStatus, str]:
-    if reused is None:
+def pin_word(step: Step) -> str:
+    """That a step's output stands whatever is above it; "" where nothing is pinned."""
+    return "" if step.pin is None else "pinned"
+
+
+def _pin_badges(step: Step, *, note: str, changed: bool) -> list[str]:
+    if step.pin is None:
+        return []
+    return [
+        *([] if note == "pinned" else ["pinned"]),
+        *(["by hand"] if step.pin.hand is not None else []),
+        *(["inputs have changed"] if changed else []),
+    ]
+
+
+def _as_planned(planned: str) -> tuple[CardStatus, str]:
+    if not planned:
         return "waiting", ""
-    return ("finished", "kept") if reused else ("stale", "will run")
+    return ("stale" if planned == "will run" else "finished"), planned
 
 
 def _as_run(state: StepState, now: float) -> tuple[CardStatus, str]:
     if state.reused:
         return state.status, "reused"
+    if state.kept is not None:
+        return state.status, "pinned" if state.kept == "pinned" else "as before"
     wait = asked_again_in(state, now)
     if wait is not None:
         return "retrying", f"again in {wait:.1f} s"

@@ -5,22 +5,33 @@ Draws; the workflow it stands in is drawn by `inner_view`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import streamlit as st
 
 from conductor.run_state import RunState
+from conductor.workers.protocol import WorkerCard
 from conductor.workflow import Workflow
 from pages.components.faces import inside_words, step_name
 from pages.components.inside import Inside, Level, Way
 from pages.components.passage import passage
-from pages.components.request_view import hidden_from, request_view
+from pages.components.request_legend import origin_notes
+from pages.components.request_view import hidden_from, reader, request_view
 from pages.components.state import plain
 from pages.components.step_result import on_the_way, silence, status_badge, step_output
 
 
 def inner_step(
-    inner: RunState, workflow: Workflow, selected: int | None, *, key: str, inside: Inside, way: Way
+    inner: RunState,
+    workflow: Workflow,
+    selected: int | None,
+    *,
+    key: str,
+    inside: Inside,
+    way: Way,
+    cards: Mapping[str, WorkerCard],
 ) -> None:
-    """The work of the step selected in the nested graph."""
+    """The work of the step selected in the nested graph; `cards` are the pool's."""
     if selected is None:
         st.caption("Select a step to see its output, its request, its tokens and its time.")
         return
@@ -46,4 +57,10 @@ def inner_step(
             st.caption(f"Output: {silence(state) if state.status == 'running' else 'none yet'}.")
         step_output(state, worker=own.worker, key=place)
         if state.request is not None:
-            request_view(state.request, key=place, hidden=hidden_from(workflow, selected))
+            request_view(
+                state.request,
+                key=place,
+                reader=reader(cards, own.worker, state),
+                hidden=hidden_from(workflow, selected),
+                origins={(None, at): origin_notes(other) for at, other in enumerate(inner.steps)},
+            )

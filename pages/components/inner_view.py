@@ -12,6 +12,7 @@ import streamlit as st
 
 from conductor.drawing import draw
 from conductor.layout import layouts
+from conductor.planner.planner import STOPPED
 from conductor.run_state import RunState, StepState
 from conductor.workers.protocol import WorkerCard
 from conductor.workflow import Workflow
@@ -28,7 +29,11 @@ from storage.workbench import Workbench
 
 
 def inside_button(tab: TabState, session: str, step: int, state: StepState) -> None:
-    """In the inspector: what a step has inside, and the button that opens or closes it."""
+    """In the inspector: what a step has inside, and the button that opens or closes it.
+
+    Opening and closing have a key each: while the page polls, the browser may send a press twice, and the
+    second time it must not undo the first.
+    """
     if not state.inner:
         return
     inside = Inside(session)
@@ -38,10 +43,10 @@ def inside_button(tab: TabState, session: str, step: int, state: StepState) -> N
         inside.open(() if opened else (Level(step),))
         tab.ask_redraw()
 
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="open-inside"):
         st.button(
             "Close inside" if opened else "Open inside",
-            key="open-inside",
+            key=f"{'close' if opened else 'open'}-inside-{step}",
             icon=":material/unfold_less:" if opened else ":material/unfold_more:",
             help="Done by a workflow of its own, which is shown under the graph",
             on_click=clicked,
@@ -88,14 +93,15 @@ def _breadcrumb(tab: TabState, inside: Inside, found: Sequence[Place]) -> None:
                 on_click=_going(tab, inside, _way_of(found[: depth + 1])),
             )
         st.space("stretch")
-        st.button(
-            "Close",
-            key="inside-close",
-            type="tertiary",
-            icon=":material/close:",
-            help="Close this panel",
-            on_click=_going(tab, inside, _way_of(found[:-1])),
-        )
+        with st.container(key="inside-close", width="content"):
+            st.button(
+                "Close",
+                key=f"inside-close-{len(found)}",
+                type="tertiary",
+                icon=":material/close:",
+                help="Close this panel",
+                on_click=_going(tab, inside, _way_of(found[:-1])),
+            )
 
 
 def _going(tab: TabState, inside: Inside, way: Way) -> Callable[[], None]:
@@ -152,7 +158,7 @@ def _inner(bench: Workbench, tab: TabState, inside: Inside, found: Sequence[Plac
         return
     way = _way_of(found)
     selected = _graph(tab, inside, inner, inner.workflow, key=key, way=way, cards=bench.pool.cards)
-    inner_step(inner, inner.workflow, selected, key=key, inside=inside, way=way)
+    inner_step(inner, inner.workflow, selected, key=key, inside=inside, way=way, cards=bench.pool.cards)
 
 
 def inner_facts(inner: RunState) -> list[str]:
@@ -180,7 +186,10 @@ _OUTCOMES: Mapping[str, str] = {
 def _planning(inner: RunState, key: str) -> None:
     """What the Conductor wrote, and why it gave nothing to run where it did not."""
     if inner.planning_failure is not None:
-        st.error(f"No plan: {plain(inner.planning_failure)}", icon=":material/rule:")
+        if inner.planning_failure.startswith(STOPPED):
+            st.info(plain(inner.planning_failure), icon=":material/stop_circle:")
+        else:
+            st.error(f"No plan: {plain(inner.planning_failure)}", icon=":material/rule:")
     if inner.report is not None and not inner.report.ok:
         reasons = "".join(f"\n- {plain(problem.message)}" for problem in inner.report.problems)
         st.warning(f"The plan is not valid, so nothing of it has run.{reasons}", icon=":material/rule:")

@@ -14,10 +14,12 @@ from pages.components.editing import Editor
 from pages.components.faces import step_name
 from pages.components.inner_view import inside_button
 from pages.components.inside import with_kept_inside
+from pages.components.mirror import committing, mirrored
 from pages.components.passage import passage
-from pages.components.request_view import hidden_from, request_view
 from pages.components.session_view import SessionView
+from pages.components.sight import sight
 from pages.components.state import TabState, plain
+from pages.components.step_actions import OutputPen, output_actions, output_pen, run_menu
 from pages.components.step_result import on_the_way, silence, status_badge, step_output
 from storage.workbench import Workbench
 
@@ -36,33 +38,42 @@ def inspector(bench: Workbench, tab: TabState, view: SessionView) -> None:
             return
         editor = Editor(bench=bench, tab=tab, session=view.session.id, head=head)
         state = _state_of(bench, view, selected)
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.subheader(plain(step_name(head.workflow, selected), limit=80), anchor=False)
+        st.subheader(plain(step_name(head.workflow, selected), limit=80), anchor=False)
+        with st.container(horizontal=True, vertical_alignment="center", key="step-head"):
             if state is not None:
                 status_badge(state)
+            st.space("stretch")
+            run_menu(bench, tab, view, selected)
         tab.show_notice("edit")
         _fields(editor, selected, cards=bench.pool.cards, locked=view.live)
         _step_buttons(editor, selected, locked=view.live)
-        if state is not None:
-            _work(editor, tab, selected, state)
-        _output(view, selected, state)
+        _work(editor, view, selected, state)
+        if OutputPen(editor.session, selected).writing:
+            output_pen(editor, view, selected, state)
+        else:
+            _output(view, selected, state)
+            output_actions(editor, view, selected, state)
 
 
 def _state_of(bench: Workbench, view: SessionView, step: int) -> StepState | None:
-    """The step's state in the run shown; after an edit that of its kept output, None where it will run."""
+    """The step's state in the run shown; after an edit, and where that run left the step out, that of its
+    known output. None where it will run.
+    """
     state = view.state
-    if state is not None and view.as_run:
+    if state is not None and view.as_run and state.covered(step):
         run = with_kept_inside(bench, state)
         return run.steps[step] if run is not None else None
     output = view.radius.known.get(step) if view.radius is not None else None
-    if output is None:
+    if output is None or view.radius is None:
         return None
+    pinned = step in view.radius.kept
     return StepState(
         status="empty" if output.empty else "finished",
         text=output.text,
         reasoning=output.reasoning,
         output=output,
-        reused=True,
+        reused=not pinned,
+        kept="pinned" if pinned else None,
         worker_kind=output.worker_kind,
         request=_request_of(state, output),
         usage=output.usage,
@@ -87,17 +98,17 @@ def _fields(editor: Editor, step: int, *, cards: dict[str, WorkerCard], locked: 
     st.selectbox(
         "Worker",
         names,
-        index=0 if _mirrored(editor.tab, f"worker-{place}", own.worker) else names.index(own.worker),
+        index=0 if mirrored(editor.tab, f"worker-{place}", own.worker) else names.index(own.worker),
         key=f"worker-{place}",
         format_func=named,
         disabled=locked,
         help=plain(cards[own.worker].strengths) if own.worker in cards else None,
-        on_change=_committing(editor.tab, f"worker-{place}", lambda value: editor.worker(step, value)),
+        on_change=committing(editor.tab, f"worker-{place}", lambda value: editor.worker(step, value)),
     )
     _served_by(cards.get(own.worker))
     st.text_area(
         "Instruction",
-        "" if _mirrored(editor.tab, f"instruction-{place}", own.instruction) else own.instruction,
+        "" if mirrored(editor.tab, f"instruction-{place}", own.instruction) else own.instruction,
         key=f"instruction-{place}",
         height=118,
         disabled=locked,
@@ -132,12 +143,12 @@ def _access(editor: Editor, step: int, *, key: str, locked: bool) -> None:
     st.multiselect(
         "Can see",
         options,
-        None if _mirrored(editor.tab, key, sees) else sees,
+        None if mirrored(editor.tab, key, sees) else sees,
         key=key,
         format_func=named,
         disabled=locked or not options,
         placeholder="Only the query" if options else "The first step sees only the query",
-        on_change=_committing(editor.tab, key, lambda value: _see(editor, step, value)),
+        on_change=committing(editor.tab, key, lambda value: _see(editor, step, value)),
     )
 
 
@@ -150,32 +161,11 @@ def _see(editor: Editor, step: int, seen: Collection[int]) -> None:
     )
 
 
-def _mirrored(tab: TabState, key: str, value: object) -> bool:
-    """Widgets mirror, never own: the revision counts, but a text it refused stays to be mended.
-
-    Whether the widget had to be told. A new one takes `value` as its default, which no later message can
-    overtake before the browser has drawn it.
-    """
-    shown = st.session_state.get(key, value)
-    if shown == value or tab.was_refused(key, shown):
-        return False
-    st.session_state[key] = value
-    return True
-
-
 def _instructing(editor: Editor, step: int, key: str) -> Callable[[], None]:
     def commit(text: str) -> None:
         editor.tab.note_text(key, text, kept=editor.instruction(step, text))
 
-    return _committing(editor.tab, key, commit)
-
-
-def _committing(tab: TabState, key: str, commit: Callable[..., None]) -> Callable[[], None]:
-    def changed() -> None:
-        commit(st.session_state[key])
-        tab.ask_redraw()
-
-    return changed
+    return committing(editor.tab, key, commit)
 
 
 def _step_buttons(editor: Editor, step: int, *, locked: bool) -> None:
@@ -209,16 +199,13 @@ def _step_buttons(editor: Editor, step: int, *, locked: bool) -> None:
         act("Remove", "delete", "Remove the step", lambda: editor.remove(step), disabled=locked or last == 0)
 
 
-def _work(editor: Editor, tab: TabState, step: int, state: StepState) -> None:
+def _work(editor: Editor, view: SessionView, step: int, state: StepState | None) -> None:
     """What a step has inside, what it saw, and what happened before its answer."""
-    place = f"{editor.session}-{step}"
-    inside_button(tab, editor.session, step, state)
-    if state.request is not None:
-        own = editor.workflow.steps[step]
-        unseen = editor.head.looks_back is not None and not own.sees_previous
-        hidden = [*(["the round before"] if unseen else []), *hidden_from(editor.workflow, step)]
-        request_view(state.request, key=place, hidden=hidden)
-    on_the_way(state, key=place)
+    if state is not None:
+        inside_button(editor.tab, editor.session, step, state)
+    sight(editor, view, step, state)
+    if state is not None:
+        on_the_way(state, key=f"{editor.session}-{step}")
 
 
 def _output(view: SessionView, step: int, state: StepState | None) -> None:
@@ -227,8 +214,11 @@ def _output(view: SessionView, step: int, state: StepState | None) -> None:
         if state is None:
             _earlier_output(view, step)
         return
-    worker = view.head.workflow.steps[step].worker if view.head is not None else ""
-    step_output(state, worker=worker, key=f"{view.session.id}-{step}")
+    if view.head is None:
+        return
+    own = view.head.workflow.steps[step]
+    since = ["pinned"] if own.pin is not None and state.kept is None else []
+    step_output(state, worker=own.worker, key=f"{view.session.id}-{step}", notes=since)
 
 
 def _silence(view: SessionView, state: StepState | None) -> str:

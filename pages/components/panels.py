@@ -10,9 +10,12 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from pages.components import run_view
+from pages.components import check_view, run_view
+from pages.components.access_view import access_view
 from pages.components.session_view import SessionView
 from pages.components.state import TabState
+from pages.components.timeline_view import timeline_view
+from pages.components.trials_view import trials_view
 from storage.workbench import Workbench
 
 Draw = Callable[[Workbench, TabState, SessionView], None]
@@ -21,7 +24,7 @@ Draw = Callable[[Workbench, TabState, SessionView], None]
 @dataclass(frozen=True, slots=True)
 class Panel:
     """A view under its `name`. `offered` tells whether it has anything to show, `remark` what its name says
-    more, such as a count; "" where nothing.
+    more, such as a count; "" where nothing. `selects`: it shows which step is selected.
     """
 
     name: str
@@ -29,14 +32,26 @@ class Panel:
     draw: Draw
     offered: Callable[[SessionView], bool]
     remark: Callable[[SessionView], str] = lambda _: ""
+    selects: bool = False
 
 
 def _has_run(view: SessionView) -> bool:
     return view.state is not None and view.state.workflow is not None
 
 
+def _has_workflow(view: SessionView) -> bool:
+    return view.head is not None
+
+
 PANELS: Mapping[str, Panel] = {
-    panel.name: panel for panel in (Panel("Answer", ":material/chat:", run_view.outcome, _has_run),)
+    panel.name: panel
+    for panel in (
+        Panel("Answer", ":material/chat:", run_view.outcome, _has_run),
+        Panel("Timeline", ":material/view_timeline:", timeline_view, _has_run, selects=True),
+        Panel("Access", ":material/grid_on:", access_view, _has_workflow, selects=True),
+        Panel("Check", ":material/rule:", check_view.check_view, _has_workflow, check_view.remark),
+        Panel("Trials", ":material/science:", trials_view, _has_run, selects=True),
+    )
 }
 """In the order in which they are offered; the first one offered is shown first."""
 
@@ -47,6 +62,7 @@ def panels(bench: Workbench, tab: TabState, view: SessionView) -> None:
     if not offered:
         return
     name = _chosen(view, offered) if len(offered) > 1 else offered[0]
+    tab.note_panel(selects=PANELS[name].selects)
     PANELS[name].draw(bench, tab, view)
 
 
@@ -56,8 +72,11 @@ def _chosen(view: SessionView, offered: list[str]) -> str:
         remark = panel.remark(view)
         return f"{panel.icon} {name}{f' {remark}' if remark else ''}"
 
-    chosen = st.segmented_control(
-        "View", offered, default=offered[0], required=True, key="panel", format_func=named,
-        label_visibility="collapsed",
-    )  # fmt: skip
-    return chosen if chosen in offered else offered[0]
+    chosen = st.session_state.get("panel")
+    # What nobody chose gives way to what is offered first by now, such as the answer of a run.
+    if chosen not in offered or chosen == st.session_state.get("panel_first"):
+        st.session_state["panel"] = offered[0]
+    st.session_state["panel_first"] = offered[0]
+    return st.segmented_control(
+        "View", offered, required=True, key="panel", format_func=named, label_visibility="collapsed"
+    )

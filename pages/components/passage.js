@@ -9,22 +9,18 @@ export default function (component) {
   root.classList.toggle("framed", data.framed);
   root.querySelector(".passage-head").hidden = !data.heading && !data.copy && !data.notes.length;
   root.querySelector(".passage-heading").textContent = data.heading ? data.label : "";
-  root.querySelector(".passage-notes").replaceChildren(...data.notes.map(note));
+  root.querySelector(".passage-notes").replaceChildren(
+    ...data.notes.map((text) => element("span", "passage-note", text)));
   body.style.maxHeight = data.height ? `${data.height}px` : "";
   body.setAttribute("aria-label", data.label);
   body.setAttribute("aria-live", data.live ? "polite" : "off");
   write(body, data.parts, data.live);
+  legend(root, body, data.legend);
+  mark(root, body);
   const button = root.querySelector(".passage-copy");
   button.hidden = !data.copy;
   button.setAttribute("aria-label", `Copy ${data.label.toLowerCase()}`);
   button.onclick = () => copy(body.textContent, button);
-}
-
-function note(text) {
-  const chip = document.createElement("span");
-  chip.className = "passage-note";
-  chip.textContent = text;
-  return chip;
 }
 
 function write(body, parts, live) {
@@ -32,12 +28,14 @@ function write(body, parts, live) {
   if (shown.get(body) === signature) return;               // a poll without news must not lose a selection
   shown.set(body, signature);
   const atEnd = body.scrollHeight - body.scrollTop - body.clientHeight < 24;
-  body.replaceChildren(...parts.map(([text, tone, title]) => {
-    const part = document.createElement("span");
+  body.replaceChildren(...parts.map(([text, tone, title, source, chip]) => {
+    const part = document.createElement({ removed: "del", added: "ins" }[tone] ?? "span");
     part.className = "passage-part";
     part.textContent = text;
     if (tone) part.dataset.tone = tone;
     if (title) part.title = title;
+    if (source !== null) part.dataset.source = source;
+    if (chip) part.dataset.chip = chip;                     // drawn by the style sheet: no part of the text
     return part;
   }));
   if (live && atEnd) body.scrollTop = body.scrollHeight;    // follow the stream unless the reader scrolled up

@@ -15,25 +15,57 @@ _HERE = Path(__file__).parent
 _HTML = """<div class="passage">
 <div class="passage-head"><span class="passage-heading"></span><span class="passage-notes"></span>
 <button class="passage-copy" type="button">Copy</button></div>
+<div class="passage-legend" hidden><div class="passage-bar" role="img"></div>
+<ul class="passage-sources"></ul></div>
 <div class="passage-body" tabindex="0" role="region"></div>
 </div>"""
 
-Tone = Literal["", "quiet", "query", "seen", "task"]
+Tone = Literal[
+    "", "quiet", "query", "task", "seen", "removed", "added",
+    "seen-1", "seen-2", "seen-3", "seen-4", "seen-5", "seen-6", "seen-7", "seen-8",
+]  # fmt: skip
 
 
 class Stretch(NamedTuple):
-    """A stretch of text, how it is tinted, and what a pointer resting on it is told."""
+    """A stretch of text, how it is tinted, and what a pointer resting on it is told.
+
+    `source` is the place of its entry in the legend, `chip` a word before it that is no part of the text.
+    """
 
     text: str
     tone: Tone = ""
     title: str = ""
+    source: int | None = None
+    chip: str = ""
+
+
+class LegendEntry(NamedTuple):
+    """One place that a text comes from, with its part of the whole (0 to 1) and the same in words.
+
+    `mark` is a letter or number that stands for it where there is no room for the `name`, `amount` a number
+    of `unit`, such as "tokens".
+    """
+
+    name: str
+    mark: str
+    tone: Tone
+    part: float
+    amount: str
+    percent: str
+    unit: str = ""
+    detail: str = ""
+    notes: tuple[str, ...] = ()
+
+
+def _read(name: str) -> str:
+    return (_HERE / name).read_text(encoding="utf-8")
 
 
 _passage = st.components.v2.component(
     "conductor_passage",
     html=_HTML,
-    css=(_HERE / "passage.css").read_text(encoding="utf-8"),
-    js=(_HERE / "passage.js").read_text(encoding="utf-8"),
+    css=_read("passage.css"),
+    js="\n".join(_read(name) for name in ("passage_legend.js", "passage.js")),
 )
 
 
@@ -43,6 +75,7 @@ def passage(
     key: str,
     label: str,
     notes: Sequence[str] = (),
+    legend: Sequence[LegendEntry] = (),
     heading: bool = True,
     framed: bool = True,
     copy: bool = True,
@@ -51,13 +84,15 @@ def passage(
 ) -> None:
     """Show `text` under its `label` and `notes` (what must be said of it, such as "offline").
 
-    Without `heading` the label is for screen readers only. `height` (pixels) makes the text scroll inside.
+    A `legend` above it says how much of the text comes from where. Without `heading` the label is for
+    screen readers only. `height` (pixels) makes the text scroll inside.
     """
     parts = [Stretch(text)] if isinstance(text, str) else text
     data = {
         "parts": [list(part) for part in parts],
         "label": label,
         "notes": list(notes),
+        "legend": [entry._asdict() for entry in legend],
         "heading": heading,
         "framed": framed,
         "copy": copy,

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import streamlit as st
 
 from conductor.errors import ConductorError
+from conductor.planner.planner import STOPPED
 from conductor.workflow import Step, Workflow
 from pages.components.amounts import counted, dollars, tokens
 from pages.components.completion import marked
@@ -14,12 +15,13 @@ from pages.components.faces import duration
 from pages.components.passage import passage
 from pages.components.session_view import SessionView
 from pages.components.state import TabState, plain
-from storage import Plan
+from storage import Plan, Revision
 from storage.workbench import Workbench
 
 
-def plan_panel(plan: Plan) -> None:
-    """What the Conductor said for the plan that is shown."""
+def plan_panel(plan: Plan, planned: Revision | None) -> None:
+    """What the Conductor said for the plan that is shown; `planned` is the revision that holds it."""
+    plan = plan if planned is None else as_used(plan, planned.workflow)
     report = plan.report
     if report is None or not report.ok:
         return
@@ -31,7 +33,7 @@ def plan_panel(plan: Plan) -> None:
                     text or "The Conductor gave no reasoning.",
                     key=f"reasoning-{plan.id}",
                     label="Reasoning",
-                    notes=[plan.planner, *plan_facts(plan)],
+                    notes=[plan.planner, *_alternative(plan), *plan_facts(plan)],
                     framed=False,
                     copy=False,
                     height=140,
@@ -40,6 +42,21 @@ def plan_panel(plan: Plan) -> None:
                 _as_written(plan)
         for repair in report.repairs:
             st.caption(f":material/build: {plain(repair.kind)}: {plain(repair.detail)}")
+
+
+def as_used(plan: Plan, workflow: Workflow) -> Plan:
+    """The plan, where somebody used another one of its text with that one as the one that counts."""
+    report = plan.report
+    if report is None or report.workflow == workflow:
+        return plan
+    for at, candidate in enumerate(report.candidates):
+        if candidate.workflow == workflow:
+            return plan.model_copy(update={"report": report.model_copy(update={"chosen": at})})
+    return plan
+
+
+def _alternative(plan: Plan) -> list[str]:
+    return [] if plan.alternative is None else [f"alternative {plan.attempt}"]
 
 
 def plan_facts(plan: Plan) -> list[str]:
@@ -77,10 +94,14 @@ def _attempt(plan: Plan, *, anew: bool) -> None:
 
 def _verdict(plan: Plan) -> str:
     if plan.report is None:
-        return "no plan"
+        return "stopped" if _was_stopped(plan) else "no plan"
     if plan.report.return_previous:
         return "keeps the answer"
     return "valid" if plan.report.ok else f"not valid, {counted(len(plan.report.problems), 'reason')}"
+
+
+def _was_stopped(plan: Plan) -> bool:
+    return (plan.failure or "").startswith(STOPPED)
 
 
 def _reasons(plan: Plan) -> None:
@@ -115,6 +136,8 @@ def no_plan(bench: Workbench, tab: TabState, view: SessionView) -> None:
     with st.container(key="no-plan", gap="small"):
         if plan is None:
             st.info("No plan yet: planning did not end. Nothing has run.", icon=":material/account_tree:")
+        elif _was_stopped(plan):
+            st.info(f"{plain(plan.failure or '')} {_what_stands(plan)}", icon=":material/stop_circle:")
         elif plan.report is None:
             st.warning(f"{_of_round(plan)}no plan. {_what_stands(plan)}", icon=":material/rule:")
             _reasons(plan)

@@ -7,6 +7,7 @@ import time
 import streamlit as st
 
 from conductor.run_state import Retry, RunState
+from pages.components.candidates import asking
 from pages.components.faces import duration
 from pages.components.passage import passage
 from pages.components.session_view import SessionView
@@ -17,23 +18,22 @@ from storage.workbench import Workbench
 def planning(bench: Workbench, view: SessionView, *, stop: bool) -> None:
     """Draw it, or what is waited for; with a button to `stop` where the page has no other."""
     state = view.planning
+    card = bench.conductor.card
+    alternatives = bench.conducting.live_alternatives(view.session.id)
+    if alternatives is not None:
+        asking(alternatives, planner=card.name)
+        if stop:
+            _stop(bench, view, "Stop asking; the plans that have ended are kept")
+        return
     if state is None:
         _waiting(view)
         return
-    card = bench.conductor.card
     with st.container(border=True, key="planning", gap="small"):
         with st.container(horizontal=True, vertical_alignment="center", gap="small", key="planning-head"):
             st.markdown(f":material/progress_activity: **{_heading(state)}**", width="content")
             st.caption(plain(" · ".join(_facts(state))), width="stretch")
             if stop:
-                st.button(
-                    "Stop",
-                    key="stop",
-                    icon=":material/stop:",
-                    help="Stop planning; the query and earlier attempts are kept",
-                    on_click=bench.stop,
-                    args=(view.session.id,),
-                )
+                _stop(bench, view, "Stop planning; the query and earlier attempts are kept")
         for retry in state.planning_retries:
             st.caption(f":material/refresh: {retry_line(retry)}")
         if state.planning_thought:
@@ -58,6 +58,12 @@ def planning(bench: Workbench, view: SessionView, *, stop: bool) -> None:
             live=True,
             height=260,
         )
+
+
+def _stop(bench: Workbench, view: SessionView, tip: str) -> None:
+    st.button(
+        "Stop", key="stop", icon=":material/stop:", help=tip, on_click=bench.stop, args=(view.session.id,)
+    )
 
 
 def retry_line(retry: Retry) -> str:

@@ -101,6 +101,13 @@ _FIELDS: Mapping[TableKind, tuple[tuple[Field, ...], tuple[Field, ...]]] = {
         (
             *_MORE,
             Field("fallback", "Stand-in", "worker", "nobody", "Who answers where this one finally cannot."),
+            Field(
+                "tokenizer",
+                "Tokenizer",
+                hint="models/qwen3/tokenizer.json",
+                help="The model's tokenizer.json, beside the pool file, so that its tokens are counted, "
+                "not estimated.",
+            ),
             _EXTRA,
         ),
     ),

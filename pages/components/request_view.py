@@ -1,67 +1,180 @@
-"""What a step saw: the stored request as it was sent, tinted by where each part came from.
+"""What a step saw: the stored request as it was sent, by source, what it could not see, and what differs
+from the run before.
 
-Knows requests and the passage component; knows neither runs nor edits.
+Draws what it is given; knows neither sessions nor edits. What belongs to a step of a session is sight's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 
 import streamlit as st
 
-from conductor.messages import Part, Request
+from conductor.errors import PoolError
+from conductor.messages import Request
+from conductor.output import WorkerKind
+from conductor.provenance import Shares, comparable, estimated
+from conductor.run_state import StepState
+from conductor.word_diff import compare_texts
+from conductor.workers.protocol import WorkerCard
+from conductor.workers.request_shares import request_shares
 from conductor.workflow import Workflow
+from pages.components.diff_view import said_of
+from pages.components.diff_view import stretches as diff_stretches
+from pages.components.earlier_request import Asked, differences, unchanged
 from pages.components.faces import step_name
-from pages.components.passage import Stretch, Tone, passage
+from pages.components.passage import passage
+from pages.components.request_legend import UNREPORTED, Place, how_counted, legend, stretches
+from pages.components.stand_ins import who_answers
 from pages.components.state import plain
 
-_TONES: dict[str, Tone] = {
-    "frame": "quiet",
-    "query": "query",
-    "subtask": "seen",
-    "response": "seen",
-    "instruction": "task",
-}
+_compared = lru_cache(maxsize=16)(compare_texts)
+"""A redraw of a run under way asks again four times a second."""
+
+_CONTEXT = 160
+"""Characters shown of what did not change, on either side of what did."""
+
+_MANY = 6
+"""More hidden steps than this scroll in a box of their own."""
 
 
-def request_view(request: Request, *, key: str, hidden: Sequence[str] = ()) -> None:
-    """Draw it, closed at first; `hidden` names what the step could not see."""
+@dataclass(frozen=True, slots=True)
+class Hidden:
+    """What a step could not see: an earlier step by position (from 0), or the round before where None."""
+
+    step: int | None
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Who was sent a request: the worker that answered, its card where the pool has it, and how many tokens
+    its endpoint said that it read, or why it did not (`unreported`).
+    """
+
+    worker: str
+    kind: WorkerKind
+    card: WorkerCard | None = None
+    reported: int | None = None
+    unreported: str = UNREPORTED
+
+
+def request_view(
+    request: Request,
+    *,
+    key: str,
+    reader: Reader,
+    hidden: Sequence[Hidden] = (),
+    origins: Mapping[Place, tuple[str, ...]] | None = None,
+    let_see: Callable[[Hidden], None] | None = None,
+    locked: bool = False,
+    notes: Sequence[str] = (),
+    before: Callable[[], Asked | None] | None = None,
+) -> None:
+    """Draw it, closed at first, with `notes` to be said of it.
+
+    `hidden` is what the step could not see, each with a button where `let_see` grants it. `origins` is what
+    must be said of the outputs that were sent; `before` finds what the step was sent in an earlier run.
+    """
     box = st.expander("What this step saw", icon=":material/visibility:", key=f"saw-{key}", on_change="rerun")
     if not box.open:
         return
-    with box:
-        st.caption("The request exactly as it was sent. Tinted: the query, earlier steps, its own task.")
-        read = sources(request)
-        if read:
-            st.caption(f"It could see: {plain('; '.join(read))}")
-        stretches = [
-            Stretch(part.text, _TONES[part.kind], _named(part))
-            for message in request.messages
-            for part in message.parts
-        ]
-        passage(stretches, key=f"request-{key}", label="Request", height=320)
-        if hidden:
-            st.caption("It could not see: " + ", ".join(plain(name) for name in hidden))
+    with box, st.container(gap="small"):
+        if notes:
+            st.caption(plain(" ".join(notes)))
+        _as_sent(request, reader, origins or {}, key=key)
+        _unseen(hidden, let_see, locked=locked, key=key)
+        if before is not None:
+            _against(before(), request, reader, key=key)
 
 
-def sources(request: Request) -> list[str]:
-    """The steps whose work is in a request, in the order sent: "round 1, step 2" or "step 2"."""
-    return [source(seen.step, seen.round) for seen in request.seen]
+def reader(cards: Mapping[str, WorkerCard], worker: str, state: StepState) -> Reader:
+    """Who read the request of a step of `worker`; `cards` are the pool's."""
+    who = who_answers(worker, state)
+    card = cards.get(who)
+    kind = state.worker_kind or (card.kind if card is not None else "model")
+    if state.inner or (card is not None and card.nested):
+        # What its step used are the tokens of the calls inside.
+        return Reader(
+            worker=who, kind=kind, card=card, unreported="the Conductor's own calls are counted inside"
+        )
+    unreported = UNREPORTED if state.done else "the endpoint has not reported a number yet"
+    return Reader(worker=who, kind=kind, card=card, reported=state.usage.prompt_tokens, unreported=unreported)
 
 
-def source(step: int, round: int | None) -> str:
-    """A step (from 0) as a source; `round` is set for one of an earlier round."""
-    return f"step {step + 1}" if round is None else f"round {round}, step {step + 1}"
-
-
-def hidden_from(workflow: Workflow, step: int) -> list[str]:
-    """The names of the earlier steps whose work a step may not see."""
+def hidden_from(workflow: Workflow, step: int) -> list[Hidden]:
+    """The earlier steps whose work a step may not see."""
     access = workflow.steps[step].access
-    return [step_name(workflow, read) for read in range(step) if read not in access]
+    return [Hidden(read, step_name(workflow, read)) for read in range(step) if read not in access]
 
 
-def _named(part: Part) -> str:
-    if part.step is None:
-        return ""
-    name = source(part.step, part.round)
-    return f"{name[0].upper()}{name[1:]}, {part.kind}"
+def _as_sent(request: Request, reader: Reader, origins: Mapping[Place, tuple[str, ...]], *, key: str) -> None:
+    shares = _shares(request, reader)
+    st.caption(plain(how_counted(shares, reader.kind, unreported=reader.unreported)))
+    passage(
+        stretches(request, shares),
+        key=f"request-{key}",
+        label="Request",
+        legend=legend(shares, origins),
+        height=320,
+    )
+
+
+def _shares(request: Request, reader: Reader) -> Shares:
+    try:
+        return request_shares(request, kind=reader.kind, card=reader.card, reported=reader.reported)
+    except PoolError as error:
+        st.caption(f":material/warning: {plain(f'Its tokenizer is not used: {error}')}")
+        return estimated(request, reported=reader.reported)
+
+
+def _unseen(
+    hidden: Sequence[Hidden], let_see: Callable[[Hidden], None] | None, *, locked: bool, key: str
+) -> None:
+    if not hidden:
+        return
+    if let_see is None:
+        st.caption("It could not see: " + ", ".join(plain(unseen.name) for unseen in hidden))
+        return
+    st.markdown("**It could not see**")
+    height = 240 if len(hidden) > _MANY else "content"
+    with st.container(height=height, border=False, gap="xsmall", key="unseen"):
+        for unseen in hidden:
+            place = "before" if unseen.step is None else unseen.step
+            st.button(
+                f"Let it see {plain(unseen.name, limit=80)}",
+                key=f"let-see-{key}-{place}",
+                type="tertiary",
+                icon=":material/visibility:",
+                disabled=locked,
+                on_click=let_see,
+                args=(unseen,),
+            )
+
+
+def _against(before: Asked | None, request: Request, reader: Reader, *, key: str) -> None:
+    if before is None:
+        st.caption("This step was not run before.")
+        return
+    differing = differences(before, request, worker=reader.worker)
+    if not differing:
+        st.caption(f"Same request as in run {before.number}.")
+        return
+    st.markdown(f"**Different from run {before.number}**")
+    same = unchanged(before, request)
+    said = [*differing, *([f"unchanged: {', '.join(same)}"] if same else [])]
+    st.caption(plain(" ".join(f"{clause[0].upper()}{clause[1:]}." for clause in said), limit=2000))
+    old, new = comparable(before.request), comparable(request)
+    if old == new or not st.toggle("Show the difference", key=f"saw-diff-{key}"):
+        return
+    diff = _compared(old, new)
+    passage(
+        diff_stretches(diff.pieces, context=_CONTEXT),
+        key=f"saw-difference-{key}",
+        label=f"From run {before.number} to this one",
+        notes=said_of(diff),
+        copy=False,
+        height=320,
+    )

@@ -27,6 +27,7 @@ from pages.components.stand_ins import answer_stand_in, stand_in
 from pages.components.state import TabState, plain
 from pages.components.statuses import STATE_ICONS
 from pages.components.step_result import silence
+from pages.components.thumbs import thumbs
 from storage import Plan
 from storage.workbench import Workbench
 
@@ -41,7 +42,7 @@ def graph(bench: Workbench, tab: TabState, view: SessionView) -> None:
 
     def selected() -> None:
         tab.note_selection(st.session_state[key].selected["step"])
-        st.rerun("inspector")
+        st.rerun(tab.shows_selection)
 
     def edited() -> None:
         asked = st.session_state[key].edit
@@ -56,7 +57,14 @@ def graph(bench: Workbench, tab: TabState, view: SessionView) -> None:
     inside = Inside(view.session.id)
     state = with_kept_inside(bench, view.state)
     pictures = layouts(workflow, direction=tab.direction)
-    shown = faces(workflow, run=state, radius=view.radius, cards=bench.pool.cards, now=time.time())
+    shown = faces(
+        workflow,
+        run=state,
+        radius=view.radius,
+        cards=bench.pool.cards,
+        now=time.time(),
+        pin_changed=view.pin_changed,
+    )
     workflow_graph(
         draw(workflow, shown, pictures),
         pictures,
@@ -141,10 +149,24 @@ def outcome(bench: Workbench, tab: TabState, view: SessionView) -> None:
         passage(state.answer, key=f"answer-{state.run}", label="Answer", notes=[*notes, *_said_of_pool(view)])
         if state.warning:
             st.caption(plain(state.warning))
+        thumbs(bench, view)
+    elif not state.whole:
+        _earlier_answer(bench, view, state)
     if view.kept_answer is not None:
         _kept(view.kept_answer)
     if state.status == "finished":
         _another_round(bench, tab, view, state)
+
+
+def _earlier_answer(bench: Workbench, view: SessionView, state: RunState) -> None:
+    """The answer that still stands after a run that went for a part of the workflow only."""
+    runs = bench.store.runs(view.session.id)
+    earlier = next((run for run in runs if run.answer is not None and run.id != state.run), None)
+    if earlier is None or earlier.answer is None:
+        st.caption("No run of this session has given an answer yet; run the whole workflow for one.")
+        return
+    notes = ["of an earlier run", *([earlier.pool_label] if earlier.pool_label else [])]
+    passage(earlier.answer, key=f"answer-{earlier.id}", label="Answer", notes=notes)
 
 
 def _kept(plan: Plan) -> None:
@@ -204,6 +226,14 @@ def _what_happened(tab: TabState, state: RunState, workflow: Workflow, *, when: 
             )
     if state.crossing is not None:
         _over_budget(tab, state.crossing, kept=kept, when=when)
+    if state.covers is not None:
+        names = ", ".join(str(step + 1) for step in state.covers)
+        st.caption(f"{when}This run covered step {names} only; the others were left as they are.")
+    for reused, reads in state.cutoffs.items():
+        names = ", ".join(str(read + 1) for read in reads)
+        st.caption(
+            f":material/content_cut: {when}Step {names} answered as before, so step {reused + 1} was reused."
+        )
     match state.status:
         case "finished":
             st.caption(when + " · ".join(_sums(state)))
@@ -220,8 +250,9 @@ def _what_happened(tab: TabState, state: RunState, workflow: Workflow, *, when: 
 def _sums(state: RunState) -> list[str]:
     """How many steps did what, and what the run took: calls, tokens, cost, time."""
     counts = {
-        "ran": sum(step.output is not None and not step.reused for step in state.steps),
+        "ran": sum(step.output is not None and step.started_at is not None for step in state.steps),
         "reused": sum(step.reused for step in state.steps),
+        "pinned": sum(step.kept == "pinned" for step in state.steps),
         "failed": sum(step.status == "failed" for step in state.steps),
         "blocked": sum(step.status == "blocked" for step in state.steps),
     }

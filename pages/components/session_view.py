@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 
 from conductor.engine.schedule import BlastRadius
 from conductor.errors import WorkflowError
 from conductor.modes import Settings
+from conductor.replay import Replay, as_of
 from conductor.run_state import RunState
+from pages.components.amounts import counted, dollars
+from pages.components.faces import duration
+from pages.components.recordings import recording
 from storage import Plan, Revision, RunRecord, Session
+from storage.outlook import Outlook
 from storage.workbench import Workbench
 
 
@@ -22,14 +28,18 @@ class SessionView:
     its state now.
     `stoppable` tells whether it runs in this process, `unsaved` why not all of it could be kept. `newest`
     tells whether no later run of the session exists.
-    `plan` is what the workflow was made of, `latest_plan` the newest that was asked for. `planning` is what
+    `plan` is what the workflow was made of, in the revision `planned` that people may have edited since;
+    `latest_plan` is the newest that was asked for, alternatives aside. `planning` is what
     the Conductor writes just now, None while it does not; `busy` whether this process plans or runs here,
     or will do so next.
-    `radius` says what a rerun would do, None where there is no workflow or `problem` keeps it from running.
+    `outlook` says what a rerun would do, None where there is no workflow or `problem` keeps it from running.
+    `replay` is where the replay of `run` stands, None where none does. In a replay `state` is that of its
+    moment, told as if that were now, and `head` is the workflow that was run.
     """
 
     session: Session
     head: Revision | None
+    planned: Revision | None
     plan: Plan | None
     latest_plan: Plan | None
     planning: RunState | None
@@ -39,14 +49,17 @@ class SessionView:
     stoppable: bool
     newest: bool
     unsaved: str | None
-    radius: BlastRadius | None
+    outlook: Outlook | None
     problem: str | None
     undo: Revision | None
     redo: Revision | None
+    replay: Replay | None = None
 
     @classmethod
-    def load(cls, bench: Workbench, session: str) -> SessionView:
-        """Raises `StorageError` for an unknown session."""
+    def load(cls, bench: Workbench, session: str, *, replay: Replay | None = None) -> SessionView:
+        """The session now; at the moment of `replay`, unless that is over. Raises `StorageError` for an
+        unknown session.
+        """
         store = bench.store
         # Read before the store: what ended by now is found there.
         busy = bench.conducting.busy(session)
@@ -57,11 +70,13 @@ class SessionView:
         run = _shown(runs, head)
         undo, redo = store.neighbours(session)
         latest_plan = store.latest_plan(session)
-        radius, problem = _radius(bench, session) if head is not None else (None, None)
-        return cls(
+        planned = store.planned(head.id) if head is not None else None
+        outlook, problem = _outlook(bench, session) if head is not None else (None, None)
+        view = cls(
             session=found,
             head=head,
-            plan=store.plan(head.plan) if head and head.plan else latest_plan,
+            planned=planned,
+            plan=store.plan(planned.plan) if planned and planned.plan else latest_plan,
             latest_plan=latest_plan,
             planning=None if planning is None else planning.state,
             busy=busy or planning is not None,
@@ -70,15 +85,38 @@ class SessionView:
             stoppable=run is not None and bench.runs_here(run),
             newest=run is not None and run.id == runs[0].id,
             unsaved=bench.unsaved(run) if run is not None else None,
-            radius=radius,
+            outlook=outlook,
             problem=problem,
             undo=undo,
             redo=redo,
         )
+        return view if replay is None else view._replayed(replay, bench, runs)
+
+    def _replayed(self, replay: Replay, bench: Workbench, runs: Sequence[RunRecord]) -> SessionView:
+        """This view at the moment of a replay; as it is where that has ended or something went on since."""
+        now = time.time()
+        run = next((run for run in runs if run.id == replay.run), None)
+        edited = self.head is None or self.head.id != replay.revision
+        if run is None or edited or self.locked or replay.over(now):
+            return self
+        recorded, position = recording(bench.store, run.id), replay.at(now)
+        return replace(
+            self,
+            head=bench.store.revision(run.revision),
+            run=run,
+            state=as_of(recorded.at(position), moment=recorded.began + position, now=now),
+            stoppable=False,
+            newest=run.id == runs[0].id,
+            outlook=None,
+            problem="The page shows a replay; leave it to run the workflow.",
+            undo=None,
+            redo=None,
+            replay=replay,
+        )
 
     @property
     def live(self) -> bool:
-        """Whether a run of this session is under way."""
+        """Whether a run is under way, or is shown as it was while it was so."""
         return self.state is not None and self.state.live
 
     @property
@@ -96,7 +134,13 @@ class SessionView:
         """What a page is drawn for: where it is another than before, the whole page is drawn anew."""
         kept = (self.head, self.run, self.latest_plan)
         ids = tuple(None if record is None else record.id for record in kept)
-        return (*ids, self.live, self.planning is not None, self.busy)
+        replayed = None if self.replay is None else (self.replay.run, self.replay.playing)
+        return (*ids, self.live, self.planning is not None, self.busy, replayed)
+
+    @property
+    def moves(self) -> bool:
+        """Whether what is shown goes on by itself: a run, or a replay that plays."""
+        return self.live and (self.replay is None or self.replay.playing)
 
     @property
     def no_plan(self) -> Plan | None:
@@ -121,7 +165,17 @@ class SessionView:
     @property
     def as_run(self) -> bool:
         """Whether the current workflow is the one that was last run."""
-        return self.head is not None and self.state is not None and self.state.workflow == self.head.workflow
+        return self.head is not None and self.state is not None and self.state.tells_of(self.head.workflow)
+
+    @property
+    def radius(self) -> BlastRadius | None:
+        """Which steps a rerun would call, as `outlook` says."""
+        return None if self.outlook is None else self.outlook.radius
+
+    @property
+    def pin_changed(self) -> frozenset[int]:
+        """The pinned steps whose inputs are known to be others than those that their output answers."""
+        return frozenset() if self.outlook is None else self.outlook.changed_pins
 
 
 def _shown(runs: Sequence[RunRecord], head: Revision | None) -> RunRecord | None:
@@ -130,19 +184,45 @@ def _shown(runs: Sequence[RunRecord], head: Revision | None) -> RunRecord | None
     return next(chain(live, of_head, runs), None)
 
 
-def _radius(bench: Workbench, session: str) -> tuple[BlastRadius | None, str | None]:
+def _outlook(bench: Workbench, session: str) -> tuple[Outlook | None, str | None]:
     try:
-        return bench.radius(session), None
+        return bench.outlook(session), None
     except WorkflowError as error:
         return None, str(error)
 
 
-def radius_sentence(radius: BlastRadius, steps: int) -> str:
-    """What a rerun will do, in one sentence."""
+def outlook_sentence(outlook: Outlook, steps: int) -> str:
+    """What a rerun will do, in one sentence; estimates are marked with "~", what is unknown with "-"."""
+    radius, told = outlook.radius, outlook.estimate
     runs = len(radius.runs)
     if not runs:
         return "Nothing to run: every step's output is known."
-    if not radius.reused:
-        return f"All {steps} steps will run." if steps > 1 else "The step will run."
-    said = f"{runs} of {steps} steps will run, {len(radius.reused)} reused"
-    return f"{said}; fewer if an output stays the same." if radius.spared else f"{said}."
+    said = [f"{runs} of {steps} steps will run" if runs < steps else _all_run(steps)]
+    if told.known:
+        said += [estimated(told.tokens, "token"), estimated_cost(told.cost), estimated_time(told.seconds)]
+    kept = [f"{len(radius.reused)} reused"] if radius.reused else []
+    pinned = [f"{len(radius.kept)} pinned"] if radius.kept else []
+    fewer = "; fewer if an output stays the same" if radius.spared and len(radius.known) else ""
+    return f"{', '.join([*said, *kept, *pinned])}{fewer}."
+
+
+def _all_run(steps: int) -> str:
+    return f"All {steps} steps will run" if steps > 1 else "The step will run"
+
+
+def estimated(tokens: int | None, noun: str) -> str:
+    """An estimated number; two digits of it count."""
+    if tokens is None:
+        return f"- {noun}s"
+    rounded = round(tokens, 2 - len(str(tokens))) if tokens >= 100 else tokens
+    return f"~{counted(rounded, noun)}"
+
+
+def estimated_cost(cost: float | None) -> str:
+    """An estimated cost."""
+    return "cost -" if cost is None else f"~{dollars(cost)}"
+
+
+def estimated_time(seconds: float | None) -> str:
+    """An estimated time."""
+    return "time -" if seconds is None else f"~{duration(seconds)}"

@@ -50,9 +50,16 @@ def open_settings() -> None:
 
 def settings_summary(bench: Workbench, tab: TabState) -> None:
     """One line of what is not as usual; nothing where all is."""
-    said = choices.summary(settings_of(bench, tab), bench.pool.names)
-    if said:
-        st.caption(plain(said))
+    settings = settings_of(bench, tab)
+    for said in (choices.summary(settings, bench.pool.names), _economy(bench, settings)):
+        if said:
+            st.caption(plain(said))
+
+
+def _economy(bench: Workbench, settings: Settings) -> str:
+    cards = bench.pool.cards
+    names = choices.used(settings, bench.pool.names)
+    return choices.economy(settings, [cards[name] for name in names if name in cards])
 
 
 def settings_popover(bench: Workbench, tab: TabState) -> None:

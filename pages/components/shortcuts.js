@@ -16,5 +16,6 @@ export default function (component) {
     button.click();
   };
   document.addEventListener("keydown", pressed);
+  component.parentElement.dataset.listens = "";
   return () => document.removeEventListener("keydown", pressed);
 }

@@ -3,6 +3,9 @@ cut off. Pure."""
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
+from conductor.output import Output
 from conductor.run_state import RunState, StepState
 
 CUT_OFF = "cut off at the token limit"
@@ -11,9 +14,19 @@ CUT_OFF = "cut off at the token limit"
 
 def said_by(worker: str, state: StepState) -> list[str]:
     """Notes for a text that a step of `worker` wrote."""
+    if state.output is not None and state.output.hand is not None:
+        return [worker, *by_hand(state.output)]
     stood_in = stand_in(worker, state)
     kind = [] if state.worker_kind in (None, "model") else [str(state.worker_kind)]
     return [stood_in or worker, *kind, *cut_off(state)]
+
+
+def by_hand(output: Output | None) -> list[str]:
+    """That a person wrote it, who and when; nothing where a worker did."""
+    if output is None or output.hand is None:
+        return []
+    when = datetime.fromtimestamp(output.hand.at, tz=UTC).astimezone().strftime("%d %b %Y, %H:%M")
+    return [f"edited by hand by {output.hand.by}, {when}"]
 
 
 def stand_in(worker: str, state: StepState) -> str | None:
@@ -44,4 +57,6 @@ def answer_stand_in(state: RunState) -> list[str]:
         return []
     at = state.answer_step
     said = stand_in(state.workflow.steps[at].worker, state.steps[at])
-    return [*([] if said is None else [said]), *cut_off(state.steps[at])]
+    kept = ["pinned"] if state.steps[at].kept == "pinned" else []
+    hand = by_hand(state.steps[at].output)
+    return [*kept, *hand, *([] if said is None else [said]), *cut_off(state.steps[at])]

@@ -13,6 +13,7 @@ import streamlit as st
 
 from conductor.layout import Direction
 from conductor.modes import Settings
+from conductor.replay import Replay
 from pages.components.download import Download
 
 NoticeKind = Literal["error", "info"]
@@ -53,6 +54,11 @@ class TabState:
             st.query_params["session"] = remembered
         return remembered
 
+    @property
+    def remembered(self) -> str | None:
+        """The session opened last, for pages whose address is not that session's."""
+        return cast("str | None", st.session_state.get("session"))
+
     def open(self, session: str | None) -> None:
         """Show another session with its query, or none."""
         if session is None:
@@ -65,6 +71,7 @@ class TabState:
         self.keep_draft()
         st.session_state["session"] = session
         self.select(None)
+        self.leave_replay()
         for name in ("query", "typed", "asked", "download", "export_asked"):
             st.session_state.pop(name, None)
         if session is None:
@@ -120,6 +127,15 @@ class TabState:
         st.session_state["selected"] = step
         st.session_state["selection_revision"] = self.selection_revision + 1
 
+    def note_panel(self, *, selects: bool) -> None:
+        """Remember whether the view below the graph shows which step is selected."""
+        st.session_state["panel_selects"] = selects
+
+    @property
+    def shows_selection(self) -> list[str]:
+        """The keys of the fragments beside the graph that show which step is selected."""
+        return ["inspector", "panels"] if st.session_state.get("panel_selects") else ["inspector"]
+
     @property
     def selection_revision(self) -> int:
         return cast("int", st.session_state.get("selection_revision", 0))
@@ -162,6 +178,27 @@ class TabState:
     @download.setter
     def download(self, file: Download) -> None:
         st.session_state["download"] = file
+
+    # -- the replay ------------------------------------------------------------------------------------
+
+    @property
+    def replay(self) -> Replay | None:
+        """Which moment of which run the page shows, None where it shows things as they are."""
+        return cast("Replay | None", st.session_state.get("replay"))
+
+    @property
+    def replay_mark(self) -> str | None:
+        """The mark of the player's last wish."""
+        return cast("str | None", st.session_state.get("replay_mark"))
+
+    def follow(self, replay: Replay | None, *, mark: str) -> None:
+        """Show what the player asked for; None: things as they are."""
+        st.session_state["replay"] = replay
+        st.session_state["replay_mark"] = mark
+
+    def leave_replay(self) -> None:
+        """Show things as they are."""
+        st.session_state.pop("replay", None)
 
     # -- what the next run of the page does ------------------------------------------------------------
 

@@ -14,7 +14,7 @@ from conductor.run_state import Retry, StepState, StepStatus
 from pages.components.amounts import dollars, tokens
 from pages.components.faces import asked_again_in, duration, phase
 from pages.components.passage import passage
-from pages.components.stand_ins import cut_off, stand_in
+from pages.components.stand_ins import by_hand, cut_off, stand_in
 from pages.components.state import plain
 
 _STATUS: dict[str, tuple[str, str, str]] = {
@@ -36,7 +36,8 @@ _KEPT_IN_PART: tuple[StepStatus, ...] = ("failed", "cancelled", "interrupted")
 def status_badge(state: StepState) -> None:
     """The step's state as an icon and a word."""
     icon, colour, word = _STATUS[phase(state, time.time())]
-    st.badge("reused" if state.reused else word, icon=icon, color=colour)  # type: ignore[arg-type]
+    said = "reused" if state.reused else state.kept or word
+    st.badge("as before" if said == "preloaded" else said, icon=icon, color=colour)  # type: ignore[arg-type]
 
 
 def silence(state: StepState) -> str:
@@ -112,6 +113,10 @@ def step_output(state: StepState, *, worker: str, key: str, notes: Sequence[str]
 
 def _output_notes(state: StepState) -> list[str]:
     notes = ["reused"] if state.reused else []
+    notes += ["pinned"] if state.kept == "pinned" else []
+    notes += ["as it was before"] if state.kept == "preloaded" else []
+    if state.output is not None and state.output.hand is not None:
+        return [*notes, "edited by hand"]
     notes += ["partial, not passed on"] if state.status in _KEPT_IN_PART else []
     kind = state.worker_kind
     return [
@@ -124,7 +129,9 @@ def _output_notes(state: StepState) -> list[str]:
 def step_facts(state: StepState) -> list[str]:
     """Where an output was made, what it took in time, tokens and dollars, which kind of worker gave it."""
     facts = []
-    if state.reused and state.output is not None:
+    if hand := by_hand(state.output):
+        return hand
+    if (state.reused or state.kept) and state.output is not None:
         facts.append(f"made in run {state.output.run[:8]}")
     if state.seconds is not None:
         facts.append(duration(state.seconds))

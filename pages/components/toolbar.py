@@ -7,13 +7,16 @@ from uuid import uuid4
 
 import streamlit as st
 
+from conductor.engine.extent import ANEW, EDITED
 from conductor.errors import ConductorError
 from conductor.layout import Direction
 from pages.components import editing
+from pages.components.compare_link import session_comparison
 from pages.components.download import Download, download
-from pages.components.session_view import SessionView, radius_sentence
+from pages.components.session_view import SessionView, outlook_sentence
 from pages.components.state import TabState, plain
 from pages.components.statuses import state_word
+from pages.components.step_actions import start
 from storage.workbench import Workbench
 
 _DIRECTIONS: dict[Direction, str] = {"down": "Down", "right": "Right"}
@@ -33,6 +36,7 @@ def toolbar(bench: Workbench, tab: TabState, view: SessionView) -> None:
     ):
         _history(bench, tab, view)
         _direction(tab)
+        session_comparison(bench.store, view.session.id)
         st.button("Export JSON", key="export", icon=":material/download:", on_click=tab.ask_export)
         _anew_button(bench, tab, view)
         _run_button(bench, tab, view)
@@ -61,8 +65,8 @@ def _summary(view: SessionView) -> str:
         parts.append("planning")
     elif view.as_run and view.state is not None:
         parts.append(state_word(view.state.status))
-    elif view.radius is not None:
-        parts.append(radius_sentence(view.radius, len(view.head.workflow)))
+    elif view.outlook is not None:
+        parts.append(outlook_sentence(view.outlook, len(view.head.workflow)))
     return plain(" · ".join(parts))
 
 
@@ -127,9 +131,8 @@ def _anew_button(bench: Workbench, tab: TabState, view: SessionView) -> None:
             icon=":material/restart_alt:",
             help="Run every step anew, reusing nothing",
             disabled=view.locked or view.problem is not None,
-            on_click=_start,
-            args=(bench, tab, view.session.id),
-            kwargs={"anew": True},
+            on_click=start,
+            args=(bench, tab, view.session.id, ANEW),
         )
 
 
@@ -156,14 +159,6 @@ def _run_button(bench: Workbench, tab: TabState, view: SessionView) -> None:
         icon=":material/play_arrow:",
         type="primary",
         disabled=view.problem is not None,
-        on_click=_start,
-        args=(bench, tab, view.session.id),
+        on_click=start,
+        args=(bench, tab, view.session.id, EDITED),
     )
-
-
-def _start(bench: Workbench, tab: TabState, session: str, *, anew: bool = False) -> None:
-    try:
-        if not SessionView.load(bench, session).locked:  # else somebody was quicker: the page shows that run
-            bench.start(session, anew=anew)
-    except ConductorError as error:
-        tab.notify("error", str(error), place="run")

@@ -1,8 +1,9 @@
 """A page with nothing but graphs, for looking and for the browser tests; run with `streamlit run`.
 
-Query parameters: `shape` (review, chain, fan-out, dense, mixed, marks, hostile), `n` steps, `direction`,
-`state` (planned, running, finished), `graphs` on the page, `poll` seconds between updates, `selected` step
-at first, `locked` (1), `told` (1: cards with remarks and with something inside).
+Query parameters: `shape` (review, chain, fan-out, dense, mixed, marks, hostile) and `n` steps, both once or
+once for each graph, `direction`, `state` (planned, running, finished), `graphs` of one shape on the page,
+`poll` seconds between updates, `selected` step at first, `locked` (1), `told` (1: cards with remarks and
+with something inside).
 """
 
 from __future__ import annotations
@@ -114,19 +115,24 @@ query = st.query_params
 st.set_page_config(layout="wide")
 st.html("<style>.stMainBlockContainer{padding:1.5rem 2rem}</style>")
 if "workflow" not in st.session_state:
-    rows = steps_of(query.get("shape", "review"), int(query.get("n", "6")))
-    st.session_state["workflow"] = Workflow.of(
-        Step(instruction=text, worker=worker, access=reads) for text, worker, reads in rows
+    sizes = query.get_all("n") or ["6"]
+    first, *others = (
+        Workflow.of(
+            Step(instruction=text, worker=worker, access=reads)
+            for text, worker, reads in steps_of(shape, int(sizes[min(at, len(sizes) - 1)]))
+        )
+        for at, shape in enumerate(query.get_all("shape") or ["review"])
     )
+    st.session_state["workflow"], st.session_state["others"] = first, others
 load_library()
 
 
 @st.fragment(run_every=float(query["poll"]) if "poll" in query else None)
 def show() -> None:
-    workflow = st.session_state["workflow"]
-    pictures = layouts(workflow, direction=query.get("direction", "down"))
-    faces = [face_of(step, workflow, query.get("state", "planned")) for step in range(len(workflow))]
-    for i in range(int(query.get("graphs", "1"))):
+    shown = [st.session_state["workflow"]] * int(query.get("graphs", "1")) + st.session_state["others"]
+    for i, workflow in enumerate(shown):
+        pictures = layouts(workflow, direction=query.get("direction", "down"))
+        faces = [face_of(step, workflow, query.get("state", "planned")) for step in range(len(workflow))]
         result = workflow_graph(
             draw(workflow, faces, pictures),
             pictures,

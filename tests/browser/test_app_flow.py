@@ -40,7 +40,7 @@ def test_the_offline_pool_answers_a_calculation_and_shows_what_each_step_saw(vis
     desk = WorkbenchPage(visit(offline_app))
     desk.plan("What is 17 * 23?")
     desk.run()
-    expect(desk.answer).to_contain_text("391", timeout=30_000)
+    expect(desk.answer).to_contain_text("391")
     expect(desk.page.get_by_text("offline, no model is called").first).to_be_visible()
     step = desk.select(1)
     expect(desk.field("Worker")).to_have_value(re.compile("^checker"))
@@ -57,7 +57,7 @@ def test_the_offline_pool_answers_a_calculation_and_shows_what_each_step_saw(vis
 
 
 def test_a_run_shows_live_cards_and_text_that_grows(visit, paced_app):
-    session = paced_app.plant(Step(instruction="Write at length.", worker="steady-13b"))
+    session = paced_app.plant(Step(instruction="Write at length.", worker="endless-70b"))
     desk = WorkbenchPage(visit(paced_app, f"/?session={session}"))
     desk.run()
     expect(desk.graph.cards.first).to_contain_text("running")
@@ -68,9 +68,8 @@ def test_a_run_shows_live_cards_and_text_that_grows(visit, paced_app):
         arg=[desk.streams.element_handle(), early],
     )
     expect(desk.page.get_by_text("0 of 1 steps")).to_be_visible()
-    desk.finished()
-    expect(desk.graph.cards.first).to_contain_text("finished")
-    assert desk.answer.inner_text().startswith(early)
+    desk.button("Stop").click()
+    expect(desk.graph.cards.first).to_contain_text("cancelled")
 
 
 def test_a_rerun_calls_only_what_an_edit_touched(visit, paced_app):

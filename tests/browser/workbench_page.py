@@ -27,6 +27,10 @@ WRITTEN = """root => {
 }"""
 """What is written on each card's canvas, and how high its letters are on the screen."""
 
+FRAMES = """async () => {
+  for (let frame = 0; frame < 4; frame++) await new Promise((drawn) => requestAnimationFrame(drawn));
+}"""
+
 
 class Graph:
     """One graph on a page, reached through its test hook."""
@@ -35,7 +39,12 @@ class Graph:
         self.page, self.root = page, page.locator(".graph").nth(index)
         self.root.wait_for()
         page.wait_for_function("([root]) => root.__fg?.view.box.right > 1", arg=[self.root.element_handle()])
-        page.wait_for_timeout(100)
+        self.drawn()
+
+    def drawn(self) -> Graph:
+        """Wait until it is drawn at its size of now: that is seen in one frame and measured in the next."""
+        self.page.evaluate(FRAMES)
+        return self
 
     def ask(self, expression: str) -> Any:
         return self.root.evaluate(f"root => root.__fg.{expression}")
@@ -124,10 +133,15 @@ class WorkbenchPage:
     def query(self) -> Locator:
         return self.page.get_by_label("Query", exact=True)
 
+    def ask(self, query: str, *, run: bool = False) -> None:
+        """Ask by keyboard, as soon as the page listens to its shortcuts."""
+        self.page.locator("[data-listens]").wait_for(state="attached")
+        self.query.fill(query)
+        self.query.press("Control+Shift+Enter" if run else "Control+Enter")
+
     def plan(self, query: str) -> Graph:
         """Ask by keyboard and wait for the plan."""
-        self.query.fill(query)
-        self.query.press("Control+Enter")
+        self.ask(query)
         return self.graph
 
     def upload(self, *files: Path | FilePayload) -> None:
@@ -143,8 +157,9 @@ class WorkbenchPage:
         self.keyed("run").get_by_role("button").click()
 
     def finished(self) -> WorkbenchPage:
-        """Wait for the answer."""
-        expect(self.answer).to_be_visible(timeout=30_000)
+        """Wait for the answer, and for the page to be drawn as one that can be edited again."""
+        expect(self.answer).to_be_visible()
+        expect(self.keyed("stop")).to_have_count(0)
         return self.settled()
 
     @property
@@ -172,6 +187,12 @@ class WorkbenchPage:
         return self.inspector
 
     def choose(self, label: str, option: str) -> None:
-        """Choose in one of the inspector's lists."""
-        self.field(label).click()
-        self.page.get_by_role("option", name=option).click()
+        """Choose in one of the selected step's lists; other lists have options, too."""
+        step = self.graph.ask("selected")
+        expect(self.inspector.get_by_role("heading", name=f"{step + 1}. ")).to_be_visible()
+        field = self.field(label)
+        expect(field).to_be_enabled()
+        field.click()
+        expect(field).to_have_attribute("aria-expanded", "true")
+        opened = self.page.locator(f'[id="{field.get_attribute("aria-controls")}"]')
+        opened.get_by_role("option", name=option).click()

@@ -37,6 +37,7 @@ def started(*arguments: str, key: str = "") -> Iterator[tuple[subprocess.Popen[s
             process.kill()
 
 
+@pytest.mark.slow
 def test_it_answers_as_told_and_ends_on_ctrl_c() -> None:
     with started("--json", "--model", "alpha", "--tokens-per-second", "5000", key="sk-marked") as (
         process,

@@ -9,6 +9,8 @@ import pytest
 from command_line import Line
 
 from conductor.plan_file import read_plan
+from conductor.planner import offline
+from conductor.planner.offline import Draft, Ruling
 
 
 def test_a_person_reads_the_rule_the_shape_and_the_steps(line: Line) -> None:
@@ -27,6 +29,7 @@ def test_a_program_reads_the_plan_its_session_and_label(line: Line) -> None:
     assert (said.code, said.err) == (0, "")
     assert (shape["ok"], shape["errors"], shape["repairs"]) == (True, [], [])
     assert shape["label"] == "offline, no model is called"
+    assert shape["findings"] == []
     assert [step["worker"] for step in shape["workflow"]["steps"]] == ["mathematics", "checker"]
     assert [step["worker_index"] for step in shape["workflow"]["steps"]] == [0, 3]
     assert [step["access"] for step in shape["workflow"]["steps"]] == [[], [0]]
@@ -42,6 +45,31 @@ def test_a_limit_that_is_no_whole_number_is_refused(line: Line, steps: str) -> N
 def test_a_lower_limit_gives_a_shorter_plan(line: Line) -> None:
     shape = json.loads(line("plan", "2 + 2", "--max-steps", "1", "--json").out)
     assert len(shape["workflow"]["steps"]) == 1
+
+
+def test_what_the_plan_check_finds_is_a_line_each_and_no_reason_to_fail(
+    line: Line, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drafts = (
+        Draft("facts", "Look it up."),
+        Draft("text", "Answer from what you know."),
+        Draft("checker", "Check the answer.", (0,)),
+    )
+    monkeypatch.setattr(offline, "rule_for", lambda *_, **__: Ruling("rash", "No time.", drafts))
+    said = line("plan", "Who was it?")
+    found = "conductor: warning: Nobody reads step 2, so its work cannot reach the answer.\n"
+    assert (said.code, said.err) == (0, f"(offline, no model is called)\n{found}")
+    said = line("plan", "Who was it?", "--json")
+    assert said.err == found
+    assert json.loads(said.out)["findings"] == [
+        {
+            "rule": "unread-output",
+            "step": 1,
+            "severity": "warning",
+            "sentence": "Nobody reads step 2, so its work cannot reach the answer.",
+            "fixes": ["Let step 3 read step 2", "Remove step 2"],
+        }
+    ]
 
 
 def test_a_plan_is_exported_with_its_pool_and_label(line: Line, folder: Path) -> None:
@@ -75,3 +103,28 @@ def test_a_file_that_cannot_be_written_is_named(line: Line) -> None:
     said = line("export", session, "-o", "none/plan.json")
     assert said.code == 1
     assert said.err == "conductor: none/plan.json cannot be written: No such file or directory.\n"
+
+
+def test_alternatives_stand_beside_each_other_and_equal_ones_say_so(line: Line) -> None:
+    said = line("plan", "What is 17 * 23?", "--alternatives", "3")
+    assert said.code == 0
+    assert said.out.startswith("Alternative 1: chain, 2 steps\n  1. mathematics: ")
+    assert said.out.count("the same plan as alternative 1.") == 2
+    assert said.err == "(offline, no model is called)\n"
+
+
+def test_a_program_reads_each_alternative(line: Line) -> None:
+    shape = json.loads(line("plan", "2 + 2", "--alternatives", "2", "--json").out)
+    first, second = shape["alternatives"]
+    assert (first["number"], first["same_as"], first["ok"], first["failure"]) == (1, None, True, None)
+    assert (second["number"], second["same_as"]) == (2, 1)
+    assert first["workflow"] == second["workflow"]
+    # None of them is the session's workflow.
+    assert "no workflow yet" in line("export", shape["session"]).err
+
+
+@pytest.mark.parametrize("count", ["1", "6"])
+def test_too_few_or_too_many_alternatives_are_wrong_arguments(line: Line, count: str) -> None:
+    said = line("plan", "2 + 2", "--alternatives", count)
+    assert said.code == 2
+    assert "ask for 2 to 5 alternatives" in said.err

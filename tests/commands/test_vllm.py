@@ -93,14 +93,8 @@ def given(record: Path) -> dict[str, Any]:
     return content
 
 
-@pytest.mark.parametrize(
-    "ending",
-    [
-        signal.SIGINT,
-        pytest.param(signal.SIGTERM, marks=pytest.mark.slow),
-        pytest.param(signal.SIGHUP, marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_it_serves_prints_the_pool_and_ends_cleanly(
     start: Start, record: Path, ending: signal.Signals
 ) -> None:
@@ -125,6 +119,7 @@ def test_it_serves_prints_the_pool_and_ends_cleanly(
         os.kill(server["pid"], 0)
 
 
+@pytest.mark.slow
 def test_a_named_variable_holds_the_key_which_is_shown_nowhere(
     beside_vllm: None, record: Path, line: Line, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -139,6 +134,7 @@ def test_a_named_variable_holds_the_key_which_is_shown_nowhere(
     assert KEY not in said.out + said.err + " ".join(given(record)["arguments"])
 
 
+@pytest.mark.slow
 def test_a_program_reads_one_json_object(beside_vllm: None, line: Line) -> None:
     port = free_port()
     said = line(
@@ -158,6 +154,7 @@ def test_a_program_reads_one_json_object(beside_vllm: None, line: Line) -> None:
     assert said.code == 1, "a server that ends by itself is no success"
 
 
+@pytest.mark.slow
 def test_a_server_that_dies_is_one_error_with_its_last_lines(beside_vllm: None, line: Line) -> None:
     said = line("vllm", "--model", "m", "--port", str(free_port()), "--", "--fake", "die")
     assert (said.code, said.out) == (1, "")

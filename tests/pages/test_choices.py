@@ -6,7 +6,17 @@ import pytest
 
 from conductor.budget import Budget
 from conductor.modes import MODES, Settings
-from pages.components.choices import MODE_LINES, mode_of, moved, roster, summary, with_mode, with_use
+from conductor.workers.protocol import Price, WorkerCard
+from pages.components.choices import (
+    MODE_LINES,
+    economy,
+    mode_of,
+    moved,
+    roster,
+    summary,
+    with_mode,
+    with_use,
+)
 
 NAMES = ("a", "b", "c", "d")
 
@@ -92,3 +102,24 @@ def test_unused_workers_keep_their_place_while_the_order_is_the_pools(chosen, ro
 )
 def test_what_differs_is_one_line(settings, said):
     assert summary(settings, NAMES) == said
+
+
+def card(name: str, price: float | None, *, nested: bool = False) -> WorkerCard:
+    known = None if price is None else Price(prompt=price, completion=price)
+    return WorkerCard(name=name, kind="model", strengths="", model="m", price=known, nested=nested)
+
+
+@pytest.mark.parametrize(
+    ("cards", "said"),
+    [
+        ([card("a", 2), card("b", 1), card("c", None)], "Of the lowest known price: b."),
+        ([card("a", 1), card("b", 1), card("c", 3)], "Of the lowest known price: 2 of 3 workers."),
+        ([card("a", 1), card("b", 1)], "All workers have the same price."),
+        ([card("a", None), card("b", None)], "No price is known, so no worker is left out."),
+        ([card("a", None), card("b", 1, nested=True)], "No price is known, so no worker is left out."),
+        ([card("a", 1)], ""),
+    ],
+)
+def test_who_is_cheap_enough_is_one_line(cards, said):
+    assert economy(MODES["mini"], cards) == said
+    assert economy(Settings(), cards) == ""

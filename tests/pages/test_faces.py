@@ -52,7 +52,7 @@ def test_a_card_shows_its_step_of_the_run(run, status, note):
 
 
 @pytest.mark.parametrize(
-    ("reused", "status", "note"), [({0}, "finished", "kept"), (set(), "stale", "will run")]
+    ("reused", "status", "note"), [({0}, "finished", "reused"), (set(), "stale", "will run")]
 )
 def test_after_an_edit_a_card_shows_what_a_rerun_would_do(reused, status, note):
     radius = BlastRadius(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from conductor.messages import Message, Part, Request, Usage
+from conductor.messages import Usage
 from conductor.planner.parse import parse
-from pages.components.request_view import hidden_from, source, sources
+from pages.components.request_view import hidden_from
 
 
 @pytest.fixture
@@ -34,6 +34,16 @@ def select(app, session, step):
     page.session_state["selected"] = step
     page.session_state[f"saw-{session}-{step}"] = True
     return page.run()
+
+
+def unseen(page):
+    """What the step shown is offered to see, by name."""
+    labels = [button.label for button in page.button if str(button.key).startswith("let-see-")]
+    return [label.replace("\\", "").removeprefix("Let it see ") for label in labels]
+
+
+def newest(bench, session):
+    return bench.store.latest_run(session)
 
 
 def seen(page, session, step):
@@ -73,27 +83,23 @@ def test_a_step_that_saw_the_round_before_names_its_steps_by_round_and_others_na
     bench.edit(later, three.with_sight_of_previous(2, True), note="Step 3: access")
     live = bench.start(later)
     assert live.done.wait(timeout=10)
-    captions = [caption.value for caption in select(app, later, 2).caption]
-    said = "It could see: round 1, step 1; round 1, step 2; round 1, step 3; step 1"
-    assert said in [text.replace("\\", "") for text in captions]
-    assert not any("It could not see: the round before" in text for text in captions)
-    captions = [caption.value for caption in select(app, later, 1).caption]
-    assert any("It could not see: the round before, " in text for text in captions)
+    assert unseen(select(app, later, 2)) == ["2. Look again"]
+    assert unseen(select(app, later, 1)) == ["the round before", "1. Find it"]
+    [parts] = [step.request.messages[0].parts for step in bench.state(newest(bench, later)).steps[2:]]
+    rounds = [(part.round, part.step) for part in parts if part.kind == "response"]
+    assert rounds == [(1, 0), (1, 1), (1, 2), (None, 0)]
 
 
-def test_sources_are_named_by_step_and_where_it_is_an_earlier_one_by_round():
-    parts = (
-        Part("query", "q"),
-        Part("subtask", "a", 1, "w", 1),
-        Part("response", "b", 1, "w", 1),
-        Part("subtask", "c", 0, "w"),
-        Part("response", "d", 0, "w"),
-    )
-    request = Request(messages=(Message(role="user", parts=parts),))
-    assert sources(request) == ["round 1, step 2", "step 1"]
-    assert source(1, 1) == "round 1, step 2"
+def test_the_round_before_is_one_click_from_being_seen(app, bench, later):
+    bench.edit(later, bench.head(later).workflow, note="By hand", head=bench.head(later))
+    live = bench.start(later)
+    assert live.done.wait(timeout=10)
+    page = select(app, later, 1)
+    page.button(key=f"let-see-{later}-1-before").click().run()
+    assert bench.head(later).workflow.steps[1].sees_previous
+    assert unseen(page) == ["1. Find it"]
 
 
 def test_what_a_step_may_not_see_are_the_earlier_steps_it_has_no_access_to(three):
-    assert hidden_from(three, 2) == ["2. Look again"]
+    assert [hidden.name for hidden in hidden_from(three, 2)] == ["2. Look again"]
     assert hidden_from(three, 0) == []

@@ -7,6 +7,7 @@ import time
 
 import pytest
 from fake_openai_server import serving
+from tokenizer_cases import write_tokenizer
 
 from conductor.fake_openai.app import FakeOpenAI
 from pages.components import services
@@ -343,6 +344,19 @@ def test_what_is_wrong_is_said_beside_its_field_and_nothing_is_written(app, file
     fill(page, name="first")
     press(page, "pool-save")
     assert 'name = "first"' in file.read_text(encoding="utf-8")
+
+
+def test_a_tokenizer_is_named_and_what_is_wrong_with_it_is_said_beside_its_field(app, file):
+    page = press(app("pool"), "pool-icon-change-0")
+    fill(page, tokenizer="models/m-1.json")
+    press(page, "pool-save")
+    assert "cannot be read: No such file or directory. Download the model's tokenizer.json" in said(page)
+    assert "Not saved. Please look at: Tokenizer." in said(page)
+    write_tokenizer(file.parent / "models" / "m-1.json")
+    press(page, "pool-save")
+    assert 'tokenizer = "models/m-1.json"\n' in file.read_text(encoding="utf-8")
+    card = services.workbench().pool.cards["alpha"]
+    assert card.tokenizer == str(file.parent / "models" / "m-1.json")
 
 
 def test_a_service_fills_in_its_address_and_the_name_of_its_key(app, file):

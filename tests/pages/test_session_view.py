@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from conductor.engine.estimate import Estimate
 from conductor.engine.schedule import BlastRadius
 from conductor.errors import StorageError
 from conductor.output import Output
-from pages.components.session_view import SessionView, radius_sentence
+from pages.components.session_view import SessionView, outlook_sentence
+from storage.outlook import Outlook
 
 OUTPUT = Output(
     fingerprint="f", text="said", worker="w", worker_kind="simulated", seconds=0.1, run="r", step=0
@@ -80,39 +82,43 @@ def test_an_unknown_session_is_an_error(bench):
         SessionView.load(bench, "nowhere")
 
 
+UNKNOWN = Estimate(calls=0, tokens=None, cost=None, seconds=None)
+
+
 @pytest.mark.parametrize(
-    ("runs", "reused", "spared", "said"),
+    ("steps", "told", "said"),
     [
-        ((), (0, 1), (), "Nothing to run: every step's output is known."),
-        ((0,), (), (), "The step will run."),
-        ((0, 1), (), (1,), "All 2 steps will run."),
-        ((1,), (0, 2), (), "1 of 3 steps will run, 2 reused."),
-        ((1, 2), (0,), (2,), "2 of 3 steps will run, 1 reused; fewer if an output stays the same."),
+        ("reused reused", UNKNOWN, "Nothing to run: every step's output is known."),
+        ("runs", UNKNOWN, "The step will run."),
+        ("runs spared", UNKNOWN, "All 2 steps will run."),
+        ("reused runs pinned", UNKNOWN, "1 of 3 steps will run, 1 reused, 1 pinned."),
+        (
+            "reused runs spared",
+            UNKNOWN,
+            "2 of 3 steps will run, 1 reused; fewer if an output stays the same.",
+        ),
+        (
+            "reused runs",
+            Estimate(calls=1, tokens=1834, cost=0.0041, seconds=6.04),
+            "1 of 2 steps will run, ~1,800 tokens, ~$0.0041, ~6.0 s, 1 reused.",
+        ),
+        (
+            "reused runs",
+            Estimate(calls=1, tokens=12, cost=None, seconds=None),
+            "1 of 2 steps will run, ~12 tokens, cost -, time -, 1 reused.",
+        ),
     ],
 )
-def test_what_a_rerun_will_do_is_one_sentence(runs, reused, spared, said):
+def test_what_a_rerun_will_do_is_one_sentence(steps, told, said):
+    def at(*kinds):
+        return frozenset(place for place, kind in enumerate(steps.split()) if kind in kinds)
+
     radius = BlastRadius(
-        runs=frozenset(runs),
-        known=dict.fromkeys(reused, OUTPUT),
-        spared=frozenset(spared),
+        runs=at("runs", "spared"),
+        known=dict.fromkeys(at("reused", "pinned"), OUTPUT),
+        spared=at("spared"),
         edited=frozenset(),
+        kept=at("pinned"),
     )
-    assert radius_sentence(radius, len(runs) + len(reused)) == said
-
-
-def test_a_run_under_way_is_shown_whatever_revision_is_current(bench, session):
-    workflow = bench.head(session).workflow
-    bench.edit(session, workflow.with_worker(0, "slow"), note="slow")
-    live = bench.start(session)
-    bench.store.undo(session)
-    view = SessionView.load(bench, session)
-    assert (view.live, view.run.id, view.stoppable) == (True, live.run, True)
-    bench.background.cancel(live.run)
-    assert live.done.wait(timeout=5)
-
-
-def test_a_kept_step_has_its_output_though_steps_before_it_are_gone(bench, session):
-    run_to_the_end(bench, session)
-    before = SessionView.load(bench, session).state.steps[1].output
-    bench.edit(session, bench.head(session).workflow.remove_step(0), note="Step 1 removed")
-    assert SessionView.load(bench, session).radius.known[0] == before
+    outlook = Outlook(radius=radius, estimate=told, changed_pins=frozenset())
+    assert outlook_sentence(outlook, len(steps.split())) == said

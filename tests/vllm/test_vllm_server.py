@@ -18,6 +18,8 @@ from fake_vllm import SERVER, fake_vllm, free_port
 from conductor.errors import ServeError
 from conductor.vllm.server import Server
 
+pytestmark = pytest.mark.slow
+
 KEY = "sk-marked"
 
 Make = Callable[..., Server]
@@ -132,7 +134,6 @@ def test_an_interrupt_while_waiting_ends_it_too(make: Make, record: Path) -> Non
     assert not alive(json.loads(record.read_text())["pid"])
 
 
-@pytest.mark.slow
 def test_a_child_that_hears_no_interrupt_ends_with_it(make: Make, record: Path) -> None:
     with make("child") as server:
         ready(server)

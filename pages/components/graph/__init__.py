@@ -93,7 +93,7 @@ def workflow_graph(
     nodes, edges, *_ = network.get_network_data()
     data = {
         "nodes": [{name: node[name] for name in ("id", "places", "face")} for node in nodes],
-        "edges": [{name: edge[name] for name in ("id", "from", "to", "routes")} for edge in edges],
+        "edges": [{name: edge[name] for name in ("id", "from", "to", "routes", "change")} for edge in edges],
         "pictures": [{name: getattr(layout, name) for name in _PICTURE} for layout in layouts],
         "direction": direction,
         "selected": selected,

@@ -55,6 +55,7 @@ function drawCard(ctx, card, look) {
   if (card.width * scale < 56) drawNumber(ctx, card, look);
   else if (card.kind === "full" && scale >= 0.68) drawFull(ctx, card, look);
   else drawBrief(ctx, card, look);
+  if (card.face.change) drawChange(ctx, card.face.change, ...changePlace(card, scale), theme);
   ctx.restore();
 }
 
@@ -75,9 +76,18 @@ function drawPlate(ctx, card, theme, { accented, dimmed, scale }) {
   ctx.fillStyle = theme.status[card.face.status];
   ctx.fillRect(left, top, Math.max(4, 2.5 / scale), height);
   ctx.restore();
-  ctx.lineWidth = accented ? Math.max(2, 1.8 / scale) : Math.max(1, 0.8 / scale);
-  ctx.strokeStyle = accented ? theme.primary : theme.border;
+  const change = theme.change[card.face.change];
+  ctx.lineWidth = accented || change ? Math.max(2, 1.8 / scale) : Math.max(1, 0.8 / scale);
+  ctx.strokeStyle = accented ? theme.primary : change ?? theme.border;
+  if (card.face.change === "removed") ctx.setLineDash([6 / scale, 4 / scale]);
   ctx.stroke();
+  ctx.setLineDash([]);
+}
+
+// Mostly outside of the card, so that it covers no number: before a flat one, else on the upper left corner.
+function changePlace({ left, top, height }, scale) {
+  const radius = Math.min(Math.max(9, 7.5 / scale), Math.max(5 / scale, height * 0.42));
+  return [left - radius * 0.4, top + Math.min(height / 2, radius * 0.9), radius];
 }
 
 function drawFull(ctx, card, look) {

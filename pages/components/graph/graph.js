@@ -71,7 +71,7 @@ class WorkflowGraph {
       const [x, y, width, height] = places[picture];
       return { step: id, x, y, width, height, kind, face, left: x - width / 2, top: y - height / 2 };
     });
-    const routed = edges.map(({ id, from, to, routes }) => ({ id, from, to, route: routes[picture] }));
+    const routed = edges.map(({ id, from, to, routes, change }) => ({ id, from, to, change, route: routes[picture] }));
     const geometry = JSON.stringify([this.down, nodes.map(({ places }) => places[picture]), routed]);
     if (geometry === this.geometry) return;
     this.geometry = geometry;

@@ -39,6 +39,31 @@ const STATUS_SHAPES = {
   },
 };
 
+// How a step differs from another workflow's: a sign in a disc.
+const CHANGE_WORDS = { added: "added", removed: "removed", moved: "moved", edited: "changed" };
+
+const CHANGE_SIGNS = {
+  added: (ctx) => { line(ctx, [-3.4, 0], [3.4, 0]); line(ctx, [0, -3.4], [0, 3.4]); },
+  removed: (ctx) => line(ctx, [-3.4, 0], [3.4, 0]),
+  moved: (ctx) => { line(ctx, [-2, 3.8], [-2, -3.6], [-4, -1.4]); line(ctx, [2, -3.8], [2, 3.6], [4, 1.4]); },
+  edited: (ctx) => { line(ctx, [-3.8, 3.8], [-3, 1], [2, -4], [4, -2], [-1, 3], [-3.8, 3.8]); },
+};
+
+function drawChange(ctx, change, x, y, radius, theme) {
+  ctx.save();
+  ctx.translate(x, y);
+  ctx.scale(radius / 8, radius / 8);
+  ctx.beginPath();
+  ctx.arc(0, 0, 8, 0, 2 * Math.PI);
+  ctx.fillStyle = theme.change[change];
+  ctx.fill();
+  ctx.lineWidth = 1.7;
+  ctx.lineCap = ctx.lineJoin = "round";
+  ctx.strokeStyle = theme.face;
+  CHANGE_SIGNS[change](ctx);
+  ctx.restore();
+}
+
 function drawStatus(ctx, status, x, y, size, theme, turn) {
   ctx.save();
   ctx.translate(x, y);

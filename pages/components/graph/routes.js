@@ -74,6 +74,7 @@ function edgeAt(edges, p, reach) {
 function edgeLook(edge, { selected, selectedEdge, hoverEdge }, theme) {
   if (edge.id === selectedEdge) return { rank: 3, width: 3, color: theme.primary, dash: [] };
   if (edge.id === hoverEdge) return { rank: 2, width: 2.4, color: mix(theme.primary, theme.ground, 0.8), dash: [] };
+  if (edge.change) return { rank: 2, width: 2.2, color: theme.change[edge.change], dash: edge.change === "removed" ? [5, 4] : [] };
   if (selected === null) return { rank: selectedEdge ? 0 : 1, width: 1.5, color: theme.edge, dash: [] };
   if (edge.to === selected) return { rank: 2, width: 2.4, color: theme.primary, dash: [] };
   if (edge.from === selected) return { rank: 1, width: 1.8, color: theme.outgoing, dash: [6, 4] };

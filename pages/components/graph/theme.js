@@ -40,6 +40,7 @@ function readTheme(element) {
     dimmed: mix(text, ground, 0.35),
     outgoing: mix(text, ground, 0.78),
     font: read("font", "sans-serif"),
+    change: { added: state("green"), removed: state("red"), moved: text, edited: text },
     status: {
       waiting: quiet, running: state("blue"), finished: state("green"), empty: state("orange"),
       failed: state("red"), blocked: state("red"), cancelled: quiet, interrupted: state("orange"),

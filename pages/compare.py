@@ -1,0 +1,133 @@
+"""The compare page: two runs or revisions side by side, or one session as planned, edited and run.
+
+The address says what is compared: `?left=…&right=…` or `?session=…`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+import streamlit as st
+
+from conductor.errors import StorageError
+from conductor.workers.protocol import WorkerCard
+from pages.components.compare_choice import chosen_sides, session_picker, side_pickers
+from pages.components.compare_two import compare_two
+from pages.components.graph import load_library
+from pages.components.guard import errors_shown
+from pages.components.pool_notice import pool_notice
+from pages.components.services import workbench
+from pages.components.sides import Side, last_two, three_sides
+from pages.components.state import TabState, plain
+from pages.components.three_way_view import three_way_view
+from storage.workbench import Workbench
+
+Mode = Literal["two", "three"]
+
+_MODES: Mapping[Mode, str] = {"two": "Two sides", "three": "Planned, edited, run"}
+
+
+def page() -> None:
+    """Draw the page for this tab."""
+    with errors_shown("page"):
+        bench = workbench()
+        tab = TabState()
+        # Without a pool there is still everything to compare but the kinds of workers that never ran.
+        cards = bench.pool.cards if pool_notice() else {}
+        with st.container(key="machinery"):
+            load_library()
+        bench.store.mark_interrupted()
+        session = st.query_params.get("session")
+        if session is not None:
+            _head(bench, "three", session)
+            _three(bench, session)
+        else:
+            _two(bench, tab, cards)
+
+
+def _two(bench: Workbench, tab: TabState, cards: Mapping[str, WorkerCard]) -> None:
+    head = st.container()
+    left, right = chosen_sides(bench, tab)
+    with head:
+        _head(bench, "two", _session_of(bench, tab, left, right))
+    if not bench.store.count_sessions() and left is None and right is None:
+        st.caption(
+            "No sessions yet. Ask something on the workbench and run it; then there is something to compare."
+        )
+        st.page_link("pages/workbench.py", label="Open the workbench", icon=":material/account_tree:")
+        return
+    side_pickers(bench, left, right)
+    if left is None or right is None:
+        st.caption(
+            "Choose a run or a revision on each side; the address of the page then leads to this comparison."
+        )
+        return
+    compare_two(left, right, cards=cards)
+
+
+def _session_of(bench: Workbench, tab: TabState, left: Side | None, right: Side | None) -> str | None:
+    """Whose three ways are shown when the mode is changed."""
+    side = right or left
+    if side is not None:
+        return side.session.id
+    newest = bench.store.sessions(limit=1)
+    return tab.remembered or (newest[0].id if newest else None)
+
+
+def _head(bench: Workbench, mode: Mode, session: str | None) -> None:
+    """Title and mode; changing the mode is another address."""
+
+    def changed() -> None:
+        if session is None:
+            return
+        if st.session_state["compare-mode"] == "three":
+            st.query_params.from_dict({"session": session})
+            return
+        try:
+            pair = last_two(bench.store, session)
+        except StorageError:
+            pair = None
+        st.query_params.from_dict({} if pair is None else {"left": pair[0], "right": pair[1]})
+
+    st.session_state["compare-mode"] = mode
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        st.title("Compare", anchor=False, width="content")
+        st.segmented_control(
+            "What is compared",
+            list(_MODES),
+            required=True,
+            key="compare-mode",
+            format_func=_MODES.__getitem__,
+            label_visibility="collapsed",
+            on_change=changed,
+        )
+
+
+def _three(bench: Workbench, session: str) -> None:
+    try:
+        bench.store.session(session)
+        found: str | None = session
+    except StorageError as error:
+        st.error(plain(str(error)), icon=":material/link_off:")
+        found = None
+
+    def picked(chosen: str) -> None:
+        st.query_params["session"] = chosen
+
+    session_picker(bench.store, key="compare-session", label="Session", session=found, on_pick=picked)
+    if found is None:
+        return
+    if bench.store.head(found) is None:
+        st.caption("This session has no workflow yet; plan one on the workbench first.")
+        st.page_link(
+            "pages/workbench.py",
+            label="Open it on the workbench",
+            icon=":material/account_tree:",
+            query_params={"session": found},
+        )
+        return
+    three_way_view(three_sides(bench, found))
+
+
+page()

@@ -1,0 +1,58 @@
+"""Who may read whom as a Streamlit component: rows in, selections and wished access out.
+
+Knows Streamlit and the files beside it; knows no workflow and no run. Texts reach the page in text nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+_HERE = Path(__file__).parent
+
+
+def _read(name: str) -> str:
+    return (_HERE / name).read_text(encoding="utf-8")
+
+
+_grid = st.components.v2.component(
+    "conductor_access_grid", html=_read("grid.html"), css=_read("grid.css"), js=_read("grid.js")
+)
+
+
+def access_grid(
+    rows: Sequence[Mapping[str, Any]],
+    *,
+    key: str,
+    before: bool,
+    locked: str | None,
+    selected: int | None,
+    selected_at: int | None,
+    answered: int | None,
+    on_select: Callable[[], None],
+    on_edit: Callable[[], None],
+) -> Any:
+    """Show `rows`, one a step and reader; their columns are the same steps, as what may be read.
+
+    A row is {"name", "reads", "before", "written", "means", "edited"}: `reads` are 0-based, `before` tells
+    whether it sees the round before, for which there is a column where `before`. `locked` says why nothing
+    can be changed, None where it can. `selected` counts only where `selected_at` is the "at" of the last
+    choice that was sent; `answered` is the "at" of the last wish that was dealt with. The result, also under
+    `st.session_state[key]`, has
+
+    - `selected`: {"step", "at"} (state; then `on_select`);
+    - `edit`: {"wishes": [{"reader", "read", "sees"}], "at"}, where "read" is -1 for the round before
+      (trigger; then `on_edit`). The next one comes when this one was answered. Check them.
+    """
+    data = {
+        "rows": [dict(row) for row in rows],
+        "before": before,
+        "locked": locked,
+        "selected": selected,
+        "selected_at": selected_at,
+        "answered": answered,
+    }
+    return _grid(key=key, data=data, on_selected_change=on_select, on_edit_change=on_edit)

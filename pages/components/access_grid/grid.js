@@ -1,0 +1,303 @@
+// Who may read whom, step by step: rows read columns. One cell has the focus; arrows move it.
+//
+// Streamlit calls the default function when the component appears and on each change of its data; the cells
+// stay, so that the focus does. A change is only asked for: until Python has answered, the cell shows what
+// was wished, dashed. Nothing is sent while the page is still being drawn for the wish before: each message
+// carries what all fields of the page show, and one of them may still show what was before that wish.
+
+const BEFORE = -1;
+const RESTS = 180;                                          // milliseconds until the focused row is selected
+const LOOKS = 60, PATIENCE = 5000;                          // milliseconds between looks, and until a wish is given up
+const TICK = "M4 12.5 9.5 18 20 6.5";
+const grids = new WeakMap();
+
+function made(tag, className, role) {
+  const element = document.createElement(tag);
+  if (className) element.className = className;
+  if (role) element.setAttribute("role", role);
+  return element;
+}
+
+function tick() {
+  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
+  svg.setAttribute("viewBox", "0 0 24 24");
+  svg.setAttribute("aria-hidden", "true");
+  path.setAttribute("d", TICK);
+  svg.append(path);
+  return svg;
+}
+
+const bounded = (value, most) => Math.min(Math.max(value, 0), most);
+
+class AccessGrid {
+  constructor(root) {
+    this.frame = root.querySelector(".frame");
+    this.grid = root.querySelector(".grid");
+    this.said = root.querySelector(".said");
+    this.root = root;
+    this.wishes = new Map();                                // what is shown as wished
+    this.asked = null;                                      // what Python was asked for: its mark and its wishes
+    this.choice = null;                                     // the step that is still to be selected
+    this.place = [0, 0];                                    // row and column of the cell that Tab leads to
+    this.selected = null;
+    this.sentAt = null;
+    this.grid.addEventListener("keydown", (event) => this.pressed(event));
+    this.grid.addEventListener("click", (event) => this.clicked(event));
+    this.grid.addEventListener("focusin", (event) => this.focused(event));
+    this.grid.addEventListener("pointerover", (event) => this.light(event.target.closest(".cell")));
+    this.grid.addEventListener("pointerleave", () => this.light(null));
+  }
+
+  // -- what Python says --------------------------------------------------------------------------
+
+  update(component) {
+    this.component = component;
+    const { rows, before, locked, selected, selected_at, answered } = this.data = component.data;
+    if (this.asked?.at === answered) this.settle();
+    const shape = `${rows.length}${before}`;
+    if (shape !== this.shape) this.build(rows.length, before);
+    this.shape = shape;
+    this.root.classList.toggle("locked", locked !== null);
+    if ((selected_at ?? null) === this.sentAt && this.choice === null && selected !== this.selected) {
+      this.selected = selected;
+      if (selected !== null && !this.cells[selected]?.[0].matches(":focus")) this.reveal(selected);
+    }
+    this.paint();
+  }
+
+  build(count, before) {
+    const reads = this.columns = [...(before ? [BEFORE] : []), ...Array(count).keys()];
+    const kept = this.root.getRootNode().activeElement?.closest?.(".grid") === this.grid;
+    this.place = [bounded(this.place[0], count - 1), bounded(this.place[1], reads.length - 1)];
+    this.wishes.clear();
+    this.asked = null;
+    const heads = made("div", "row heads", "row");
+    const corner = made("div", "name", "columnheader");
+    corner.textContent = "Reader, and what it may read";
+    this.heads = reads.map((read) => {
+      const head = made("div", read === BEFORE ? "head before" : "head", "columnheader");
+      head.textContent = read === BEFORE ? "Before" : String(read + 1);
+      return head;
+    });
+    heads.append(corner, ...this.heads);
+    this.cells = [];
+    this.rows = Array.from({ length: count }, (_, reader) => this.row(reader));
+    this.grid.setAttribute("aria-rowcount", count + 1);
+    this.grid.setAttribute("aria-colcount", reads.length + 1);
+    this.grid.replaceChildren(heads, ...this.rows);
+    if (kept) this.cell().focus({ preventScroll: true });
+  }
+
+  row(reader) {
+    const row = made("div", reader ? "row" : "row first", "row");
+    const name = made("div", "name", "rowheader");
+    name.append(made("div", "title"), made("div", "how"));
+    this.cells.push(this.columns.map((read) => {
+      const box = made("div", "box", "checkbox");
+      const never = read >= reader;
+      box.append(tick());
+      box.classList.toggle("never", never);
+      box.classList.toggle("self", read === reader);
+      box.reader = reader;
+      box.read = read;
+      const seen = read === BEFORE ? "see the round before" : `read step ${read + 1}`;
+      box.setAttribute("aria-label", `Step ${reader + 1} may ${seen}`);
+      return box;
+    }));
+    const cells = this.cells[reader].map((box) => {
+      const cell = made("div", box.read === BEFORE ? "cell before" : "cell", "gridcell");
+      cell.append(box);
+      return cell;
+    });
+    row.append(name, ...cells);
+    return row;
+  }
+
+  paint() {
+    const { rows } = this.data;
+    rows.forEach((row, reader) => {
+      const line = this.rows[reader];
+      line.toggleAttribute("data-selected", reader === this.selected);
+      this.describe(line.firstChild, row);
+      for (const box of this.cells[reader]) this.paintBox(box, row);
+    });
+    this.heads.forEach((head, at) => {
+      const read = this.columns[at];
+      head.title = read === BEFORE ? "The round before: all of its steps" : rows[read].name;
+    });
+    this.rove();
+  }
+
+  describe(name, { name: title, written, means, edited }) {
+    const [first, how] = name.children;
+    first.textContent = title;
+    const entry = made("code");
+    entry.textContent = written ?? "";
+    const mark = made("span", "edited");
+    mark.textContent = "edited";
+    if (written === null) how.replaceChildren(`reads ${means}`);
+    else how.replaceChildren(entry, " ", ...(edited ? [mark, `, reads ${means}`] : [`means ${means}`]));
+    name.title = `${title}\n${how.textContent}`;
+  }
+
+  paintBox(box, row) {
+    const reason = this.reason(box);
+    const wished = this.wishes.get(keyOf(box));
+    box.setAttribute("aria-checked", String(wished ?? this.granted(box, row)));
+    box.toggleAttribute("aria-busy", false);
+    if (wished !== undefined) box.setAttribute("aria-busy", "true");
+    if (reason === null) box.removeAttribute("aria-disabled");
+    else box.setAttribute("aria-disabled", "true");
+    box.title = reason ?? box.getAttribute("aria-label");
+  }
+
+  granted(box, row) { return box.read === BEFORE ? row.before : row.reads.includes(box.read); }
+
+  // Why a cell cannot be changed; null where it can.
+  reason({ reader, read }) {
+    if (read === reader) return `Step ${reader + 1} cannot read itself`;
+    if (read > reader) return `Step ${reader + 1} comes before step ${read + 1} and cannot read it`;
+    return this.data.locked;
+  }
+
+  // -- where the focus is --------------------------------------------------------------------------
+
+  cell() { return this.cells[this.place[0]][this.place[1]]; }
+
+  rove() {
+    const own = this.cell();
+    for (const box of this.cells.flat()) box.tabIndex = box === own ? 0 : -1;
+  }
+
+  go(row, column) {
+    this.place = [bounded(row, this.cells.length - 1), bounded(column, this.columns.length - 1)];
+    this.rove();
+    this.cell().focus();
+  }
+
+  pressed(event) {
+    if (event.altKey || event.metaKey || event.shiftKey) return;
+    const [row, column] = this.place, last = this.columns.length - 1, page = 5;
+    const whole = event.ctrlKey;
+    const keys = {
+      ArrowUp: () => this.go(row - 1, column), ArrowDown: () => this.go(row + 1, column),
+      ArrowLeft: () => this.go(row, column - 1), ArrowRight: () => this.go(row, column + 1),
+      PageUp: () => this.go(row - page, column), PageDown: () => this.go(row + page, column),
+      Home: () => this.go(whole ? 0 : row, 0), End: () => this.go(whole ? this.cells.length - 1 : row, last),
+      " ": () => event.repeat || this.toggle(this.cell()), Enter: () => event.repeat || this.toggle(this.cell()),
+    };
+    if (!keys[event.key] || (whole && !["Home", "End"].includes(event.key))) return;
+    event.preventDefault();
+    event.stopPropagation();
+    keys[event.key]();
+  }
+
+  clicked({ target }) {
+    const box = target.closest(".cell")?.firstChild;
+    if (box) {
+      this.place = [box.reader, this.columns.indexOf(box.read)];
+      this.rove();
+      box.focus({ preventScroll: true });
+      this.toggle(box);
+      return;
+    }
+    const row = this.rows.indexOf(target.closest(".row"));
+    if (row >= 0) this.select(row);
+  }
+
+  focused({ target }) {
+    if (target.reader === undefined) return;
+    this.place = [target.reader, this.columns.indexOf(target.read)];
+    this.rove();
+    this.light(target.parentElement);
+    const reason = this.reason(target);
+    this.say(reason ?? "");
+    clearTimeout(this.resting);
+    this.resting = setTimeout(() => this.select(target.reader), RESTS);
+  }
+
+  // The row and the column of a cell, so that the eye finds both names.
+  light(cell) {
+    const at = cell ? this.columns.indexOf(cell.firstChild.read) : -1;
+    this.heads.forEach((head, column) => head.classList.toggle("lit", column === at));
+    this.cells.forEach((boxes) => boxes.forEach((box, column) => box.parentElement.classList.toggle("lit", column === at)));
+  }
+
+  reveal(reader) {
+    const { offsetTop, offsetHeight } = this.rows[reader] ?? {};
+    if (offsetTop === undefined) return;
+    const top = this.frame.scrollTop, head = 28, height = this.frame.clientHeight;
+    if (offsetTop - this.grid.offsetTop < top + head) this.frame.scrollTop = offsetTop - this.grid.offsetTop - head;
+    else if (offsetTop - this.grid.offsetTop + offsetHeight > top + height) {
+      this.frame.scrollTop = offsetTop - this.grid.offsetTop + offsetHeight - height;
+    }
+  }
+
+  // -- what is asked for ------------------------------------------------------------------------------
+
+  select(step) {
+    clearTimeout(this.resting);
+    if (step === this.selected) return;
+    this.selected = this.choice = step;
+    this.paint();
+    this.send();
+  }
+
+  toggle(box) {
+    const reason = this.reason(box);
+    if (reason !== null) return this.say(reason);
+    const sees = box.getAttribute("aria-checked") !== "true";
+    this.wishes.set(keyOf(box), sees);
+    this.paintBox(box, this.data.rows[box.reader]);
+    const seen = box.read === BEFORE ? "the round before" : `step ${box.read + 1}`;
+    this.say(`Step ${box.reader + 1} ${sees ? "reads" : "no longer reads"} ${seen}`);
+    this.send();
+  }
+
+  // All that is wished by now, in one message; the selection goes after it.
+  send() {
+    clearTimeout(this.later);
+    if (!this.wishes.size && this.choice === null) return;
+    if (this.asked || drawing()) {
+      if (this.asked && Date.now() > this.asked.at + PATIENCE) this.settle();
+      this.later = setTimeout(() => this.send(), LOOKS);
+      return;
+    }
+    const at = this.sentLast = Math.max(Date.now(), (this.sentLast ?? 0) + 1);
+    if (!this.wishes.size) {
+      this.sentAt = at;
+      this.component.setStateValue("selected", { step: this.choice, at });
+      this.choice = null;
+      return;
+    }
+    this.asked = { at, wishes: new Map(this.wishes) };
+    const wishes = [...this.wishes].map(([place, sees]) => {
+      const [reader, read] = place.split(",").map(Number);
+      return { reader, read, sees };
+    });
+    this.component.setTriggerValue("edit", { wishes, at });
+    this.send();
+  }
+
+  // What was asked for has been dealt with; what was wished otherwise since goes on.
+  settle() {
+    for (const [place, sees] of this.asked.wishes) if (this.wishes.get(place) === sees) this.wishes.delete(place);
+    this.asked = null;
+    this.paint();
+  }
+
+  say(text) { if (this.said.textContent !== text) this.said.textContent = text; }
+}
+
+// Whether Streamlit is at work on the page.
+const drawing = () => document.querySelector('[data-testid="stApp"]')?.dataset.testScriptState === "running";
+
+const keyOf = ({ reader, read }) => `${reader},${read}`;
+
+export default function (component) {
+  const root = component.parentElement.querySelector(".access");
+  if (!grids.has(root)) grids.set(root, new AccessGrid(root));
+  grids.get(root).update(component);
+  return () => grids.delete(root);
+}

@@ -1,0 +1,149 @@
+"""Choosing what is compared. The page's address is the only place where a choice is kept.
+
+Knows the query parameters and the store; what is done with the choice is the page's matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from conductor.errors import StorageError
+from pages.components.plan_words import Which
+from pages.components.sides import Choice, Side, choices, clock, find_side, last_two
+from pages.components.state import TabState, plain
+from storage import SessionStore
+from storage.workbench import Workbench
+
+_SESSIONS = 100
+"""Sessions that are offered, newest first; older ones come by link."""
+
+_PARTS: tuple[Which, ...] = ("left", "right")
+
+
+def chosen_sides(bench: Workbench, tab: TabState) -> tuple[Side | None, Side | None]:
+    """What the address names, else what the session opened last is compared by; None where there is none."""
+    if not any(st.query_params.get(which) for which in _PARTS):
+        pair = _proposed(bench.store, tab)
+        if pair is not None:
+            st.query_params.from_dict(dict(zip(_PARTS, pair, strict=True)))
+    return _found(bench, "left"), _found(bench, "right")
+
+
+def _proposed(store: SessionStore, tab: TabState) -> tuple[str, str] | None:
+    newest = [session.id for session in store.sessions(limit=10)]
+    for session in dict.fromkeys([*([tab.remembered] if tab.remembered else []), *newest]):
+        try:
+            pair = last_two(store, session)
+        except StorageError:  # the session opened last is gone
+            continue
+        if pair is not None:
+            return pair
+    return None
+
+
+def _found(bench: Workbench, which: Which) -> Side | None:
+    address = st.query_params.get(which)
+    if not address:
+        return None
+    try:
+        return find_side(bench, address)
+    except StorageError as error:
+        st.error(plain(f"The {which} side: {error}"), icon=":material/link_off:")
+        return None
+
+
+def side_pickers(bench: Workbench, left: Side | None, right: Side | None) -> None:
+    """Two fields a side, and the button that exchanges the sides."""
+    columns = st.columns([1, 0.08, 1], gap="small", vertical_alignment="center")
+    with columns[0]:
+        _picker(bench, "left", left)
+    with columns[1]:
+        st.button(
+            "Exchange the sides",
+            key="compare-swap",
+            icon=":material/swap_horiz:",
+            type="tertiary",
+            help="Exchange the sides",
+            disabled=left is None or right is None,
+            on_click=_swap,
+        )
+    with columns[2]:
+        _picker(bench, "right", right)
+
+
+def _swap() -> None:
+    left, right = st.query_params.get("left", ""), st.query_params.get("right", "")
+    st.query_params.from_dict({"left": right, "right": left})
+
+
+def _picker(bench: Workbench, which: Which, side: Side | None) -> None:
+    st.markdown(f"**{which.capitalize()}**")
+    session = session_picker(
+        bench.store,
+        key=f"compare-{which}-session",
+        label=f"{which.capitalize()}: session",
+        session=None if side is None else side.session.id,
+        on_pick=lambda picked: _take_newest(bench.store, which, picked),
+    )
+    offered = [] if session is None else list(choices(bench.store, session))
+    if side is not None and side.address not in {choice.address for choice in offered}:
+        offered.insert(0, Choice(side.address, side.name))
+    key = f"compare-{which}"
+    names = {choice.address: choice.name for choice in offered}
+    st.session_state[key] = None if side is None else side.address
+    st.selectbox(
+        f"{which.capitalize()}: run or revision",
+        list(names),
+        key=key,
+        index=None,
+        required=True,
+        disabled=not names,
+        placeholder="Choose a run or a revision",
+        format_func=lambda address: names.get(address, address),
+        label_visibility="collapsed",
+        on_change=lambda: _take(which, st.session_state[key]),
+    )
+
+
+def session_picker(
+    store: SessionStore, *, key: str, label: str, session: str | None, on_pick: Callable[[str], None]
+) -> str | None:
+    """A field with the newest sessions that have a workflow and the chosen one, which is given back."""
+    titles = {
+        summary.id: f"{clock(summary.updated_at)} · {summary.title}"
+        for summary in store.sessions(limit=_SESSIONS)
+        if summary.steps is not None
+    }
+    if session is not None and session not in titles:
+        titles = {session: store.session(session).title} | titles
+    st.session_state[key] = session
+
+    def picked() -> None:
+        if st.session_state[key] is not None:
+            on_pick(st.session_state[key])
+
+    st.selectbox(
+        label,
+        list(titles),
+        key=key,
+        index=None,
+        required=True,
+        label_visibility="collapsed",
+        placeholder="Choose a session" if titles else "No session has a workflow yet",
+        format_func=lambda found: titles.get(found, found),
+        on_change=picked,
+    )
+    return session
+
+
+def _take(which: Which, address: str | None) -> None:
+    if address is not None:
+        st.query_params[which] = address
+
+
+def _take_newest(store: SessionStore, which: Which, session: str) -> None:
+    offered = choices(store, session)
+    if offered:
+        _take(which, offered[0].address)

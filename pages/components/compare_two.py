@@ -1,0 +1,177 @@
+"""Two sides compared: figures, answers, graphs, steps. Draws only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import streamlit as st
+
+from conductor.plan_diff import plan_diff
+from conductor.workers.protocol import WorkerCard
+from pages.components.amounts import counted
+from pages.components.compared_graphs import compared_graph
+from pages.components.compared_steps import Compared, Row, compared_steps, row_key
+from pages.components.compared_sums import figures
+from pages.components.diff_view import text_diff
+from pages.components.passage import Stretch, passage
+from pages.components.plan_words import Which, headline
+from pages.components.sheet import Cell, sheet
+from pages.components.sheet import Row as SheetRow
+from pages.components.sides import Side
+from pages.components.stand_ins import answer_stand_in
+from pages.components.state import plain
+from pages.components.statuses import state_word
+
+_VIEWS = ("Changes", "Side by side")
+
+
+def compare_two(left: Side, right: Side, *, cards: Mapping[str, WorkerCard]) -> None:
+    """Draw the comparison of two sides."""
+    compared = Compared(left, right, plan_diff(left.workflow, right.workflow))
+    st.markdown(plain(_summary(compared)))
+    _figures(compared)
+    if left.session.query != right.session.query:
+        text_diff(left.session.query, right.session.query, key="compare-query", label="Query", height=140)
+    _answers(compared)
+    _plan(compared, cards)
+
+
+def _summary(compared: Compared) -> str:
+    """How the plans and the answers differ, in two sentences."""
+    said = [headline(compared.diff)]
+    left, right = compared.left.state, compared.right.state
+    if left is not None and right is not None and left.answer is not None and right.answer is not None:
+        same = left.answer == right.answer
+        said.append("The answers are the same." if same else "The answers differ.")
+    live = [side.name for side in (compared.left, compared.right) if side.state and side.state.live]
+    said += [f"{name} is still going on; this is how far it was." for name in live]
+    return " ".join(said)
+
+
+def _figures(compared: Compared) -> None:
+    if compared.left.state is None and compared.right.state is None:
+        return
+    found = figures(compared.left, compared.right)
+    left, right = side_names(compared)
+    rows = [
+        SheetRow(left, tuple(Cell(text=(Stretch(figure.left),)) for figure in found)),
+        SheetRow(right, tuple(Cell(text=(Stretch(figure.right),)) for figure in found)),
+        SheetRow("Difference", tuple(Cell(text=(Stretch(figure.difference),)) for figure in found)),
+    ]
+    columns = [figure.name for figure in found]
+    sheet(rows, key="compare-figures", label="Figures of both sides", columns=columns, narrow=True)
+
+
+def side_names(compared: Compared) -> tuple[str, str]:
+    """What the sides are called here: two of one name, as of two sessions, by the side they stand on."""
+    left, right = compared.left.name, compared.right.name
+    return (left, right) if left != right else (f"{left}, left", f"{right}, right")
+
+
+def _answers(compared: Compared) -> None:
+    sides = [side for side in (compared.left, compared.right) if side.state is not None]
+    if not sides:
+        return
+    answered = [side for side in sides if side.state is not None and side.state.answer is not None]
+    st.subheader("Answer", anchor=False)
+    for side in sides:
+        if side not in answered and side.state is not None:
+            st.caption(plain(f"{side.name} has no answer: {state_word(side.state.status)}."))
+    if len(answered) < 2:
+        for side in answered:
+            _answer(side, key="one")
+        return
+    old, new = (side.state.answer or "" for side in answered if side.state is not None)
+    if old == new:
+        _answer(answered[1], key="same", notes=["the same on both sides"])
+        return
+    view = st.segmented_control(
+        "Answers as",
+        _VIEWS,
+        default=_VIEWS[0],
+        required=True,
+        key="compare-answers",
+        label_visibility="collapsed",
+    )
+    if view == _VIEWS[0]:
+        text_diff(old, new, key="compare-answer", label="Answer", heading=False, height=420)
+        return
+    for column, side, which in zip(st.columns(2, gap="medium"), answered, ("left", "right"), strict=True):
+        with column:
+            _answer(side, key=which)
+
+
+def _answer(side: Side, *, key: str, notes: Sequence[str] = ()) -> None:
+    if side.state is None:
+        return
+    passage(
+        side.state.answer or "",
+        key=f"compare-answer-{key}",
+        label=side.name,
+        notes=[*notes, *answer_stand_in(side.state)],
+        height=420,
+    )
+
+
+# -- plan: graphs and steps, of which one may be selected -----------------------------------------------
+
+
+def _plan(compared: Compared, cards: Mapping[str, WorkerCard]) -> None:
+    pair = (compared.left.address, compared.right.address)
+    if st.session_state.get("compare-pair") != pair:
+        st.session_state["compare-pair"] = pair
+        st.session_state["compare-row"] = None
+
+    def chosen(which: Which, step: int | None) -> None:
+        row = None if step is None else _row_of(compared, which, step)
+        st.session_state["compare-row"] = row
+        st.session_state["compare-revision"] = st.session_state.get("compare-revision", 0) + 1
+        if row is not None:
+            st.session_state[row_key(compared, row)] = True
+
+    @st.fragment(key="compare-plan")
+    def plan() -> None:
+        row: Row = st.session_state["compare-row"] or (None, None)
+        st.subheader("Plan", anchor=False)
+        sides: tuple[tuple[Which, Side, int | None], ...] = (
+            ("left", compared.left, row[0]),
+            ("right", compared.right, row[1]),
+        )
+        for column, (which, side, selected) in zip(st.columns(2, gap="small"), sides, strict=True):
+            with column:
+                compared_graph(
+                    side,
+                    compared.diff,
+                    which,
+                    cards=cards,
+                    selected=selected,
+                    selection_revision=st.session_state.get("compare-revision", 0),
+                    on_select=chosen,
+                )
+        steps()
+
+    @st.fragment(key="compare-list")
+    def steps() -> None:
+        """Apart from the graphs, which stay as they are while steps are opened and closed."""
+        _steps(compared)
+
+    plan()
+
+
+def _row_of(compared: Compared, which: Which, step: int) -> Row:
+    return next(row for row in compared.diff.rows if row[0 if which == "left" else 1] == step)
+
+
+def _steps(compared: Compared) -> None:
+    rows = compared.diff.rows
+    differing = [row for row in rows if compared.words(row)]
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        st.subheader("Steps", anchor=False, width="content")
+        every = st.toggle("All steps", key="compare-all", value=False) if differing else True
+    selected = st.session_state["compare-row"]
+    shown = [row for row in rows if every or row in differing or row == selected]
+    with st.container(key="compare-steps", gap="xsmall"):
+        compared_steps(compared, shown)
+    if len(shown) < len(rows):
+        left_out = len(rows) - len(shown)
+        st.caption(f"{counted(left_out, 'step')} the same {'is' if left_out == 1 else 'are'} not listed.")

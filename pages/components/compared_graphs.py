@@ -1,0 +1,76 @@
+"""The graphs of two sides, each with what differs marked on its cards and edges. Draws only.
+
+Selecting a step on one side selects it on the other, too.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+import streamlit as st
+
+from conductor.drawing import CardFace, draw
+from conductor.layout import layouts
+from conductor.plan_diff import PlanDiff
+from conductor.workers.protocol import WorkerCard
+from pages.components.faces import faces
+from pages.components.graph import workflow_graph
+from pages.components.plan_words import Which, card_change, card_words, edge_changes
+from pages.components.sides import Side
+from pages.components.state import plain
+
+Chosen = Callable[[Which, int | None], None]
+
+
+def compared_graph(
+    side: Side,
+    diff: PlanDiff,
+    which: Which,
+    *,
+    cards: Mapping[str, WorkerCard],
+    selected: int | None,
+    selection_revision: int,
+    on_select: Chosen,
+) -> None:
+    """Draw one side's graph, locked; `selected` is the step of this side."""
+    key = f"compare-graph-{which}-{side.address}"
+
+    def chosen() -> None:
+        on_select(which, st.session_state[key].selected["step"])
+
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        st.markdown(f"**{plain(side.name)}** · {plain(side.workflow.topology)}", width="content")
+        st.page_link(
+            "pages/workbench.py",
+            label="Open session",
+            icon=":material/account_tree:",
+            query_params={"session": side.session.id},
+        )
+    pictures = layouts(side.workflow, direction="down")
+    workflow_graph(
+        draw(side.workflow, marked(side, diff, which, cards), pictures, changes=edge_changes(diff, which)),
+        pictures,
+        key=key,
+        direction="down",
+        selected=selected,
+        selection_revision=selection_revision,
+        locked=True,
+        inspector="compare-steps",
+        on_select=chosen,
+    )
+
+
+def marked(side: Side, diff: PlanDiff, which: Which, cards: Mapping[str, WorkerCard]) -> tuple[CardFace, ...]:
+    """What each card shows of its run, with its change; what changed comes before other badges."""
+    shown = faces(side.workflow, run=side.state, radius=None, cards=cards, now=time.time())
+    return tuple(
+        replace(
+            face,
+            change=card_change(diff, step, which),
+            badges=(*card_words(diff, step, which), *face.badges),
+            inside="",
+        )
+        for step, face in enumerate(shown)
+    )

@@ -1,0 +1,134 @@
+"""The steps of two sides, one line each, that opens to what differs. Only what is open is drawn whole."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import streamlit as st
+
+from conductor.plan_diff import PlanDiff
+from conductor.run_state import StepState
+from pages.components.diff_view import text_diff
+from pages.components.passage import passage
+from pages.components.plan_words import row_name, row_words, sentences
+from pages.components.sides import Side
+from pages.components.stand_ins import said_by
+from pages.components.state import plain
+from pages.components.step_result import step_facts
+
+Row = tuple[int | None, int | None]
+
+_ICONS = {"added": ":material/add:", "removed": ":material/remove:"}
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """Two sides and how the plan of the right one differs from the left one's."""
+
+    left: Side
+    right: Side
+    diff: PlanDiff
+
+    @property
+    def both_ran(self) -> bool:
+        """Whether there are outputs on both sides."""
+        return self.left.state is not None and self.right.state is not None
+
+    def states(self, row: Row) -> tuple[StepState | None, StepState | None]:
+        """What came of a row's step on each side, None where it is not there or was not run."""
+        old, new = row
+        return _state(self.left, old), _state(self.right, new)
+
+    def output_differs(self, row: Row) -> bool:
+        """Whether a step that is on both sides, and was run on both, said something else."""
+        left, right = self.states(row)
+        return left is not None and right is not None and left.text != right.text
+
+    def words(self, row: Row) -> tuple[str, ...]:
+        """What differs in a row, in a word or few each; empty where nothing does."""
+        return (*row_words(self.diff, row), *(["output"] if self.output_differs(row) else []))
+
+
+def _state(side: Side, step: int | None) -> StepState | None:
+    if side.state is None or step is None or step >= len(side.state.steps):
+        return None
+    return side.state.steps[step]
+
+
+def row_key(compared: Compared, row: Row) -> str:
+    """The key under which the page remembers whether a row is open."""
+    return f"compare-row-{compared.left.address}-{compared.right.address}-{row[0]}-{row[1]}"
+
+
+def compared_steps(compared: Compared, rows: Sequence[Row]) -> None:
+    """Draw these rows."""
+    for row in rows:
+        words = compared.words(row)
+        box = st.expander(
+            plain(" · ".join([row_name(compared.diff, row), ", ".join(words) or "the same"]), limit=200),
+            icon=_icon(words),
+            key=row_key(compared, row),
+            on_change="rerun",
+        )
+        if box.open:
+            with box:
+                _row(compared, row)
+
+
+def _icon(words: Sequence[str]) -> str:
+    if not words:
+        return ":material/equal:"
+    if words == ("moved",):
+        return ":material/swap_vert:"
+    return _ICONS.get(words[0], ":material/edit:")
+
+
+def _row(compared: Compared, row: Row) -> None:
+    old, new = row
+    key = row_key(compared, row)
+    if old is None or new is None:
+        side, step = (compared.right, new) if old is None else (compared.left, old)
+        assert step is not None, "a row has a step"
+        _one_sided(side, step, key=key)
+        return
+    pair = compared.diff.of_new[new]
+    for sentence in sentences(compared.diff, pair):
+        st.markdown(plain(sentence))
+    before, after = compared.left.workflow.steps[old], compared.right.workflow.steps[new]
+    text_diff(
+        before.instruction, after.instruction, key=f"{key}-instruction", label="Instruction", height=240
+    )
+    left, right = compared.states(row)
+    if left is None or right is None:
+        _not_compared(compared)
+    elif left.text or right.text:
+        text_diff(left.text, right.text, key=f"{key}-output", label="Output", height=320)
+    _facts(compared, (before.worker, after.worker), (left, right))
+
+
+def _not_compared(compared: Compared) -> None:
+    if compared.left.state is not None or compared.right.state is not None:
+        st.caption("Outputs are compared where both sides are runs.")
+
+
+def _one_sided(side: Side, step: int, *, key: str) -> None:
+    own = side.workflow.steps[step]
+    passage(own.instruction, key=f"{key}-instruction", label="Instruction", notes=[own.worker], height=240)
+    state = _state(side, step)
+    if state is not None and state.text:
+        passage(state.text, key=f"{key}-output", label="Output", notes=said_by(own.worker, state), height=320)
+
+
+def _facts(
+    compared: Compared, workers: tuple[str, str], states: tuple[StepState | None, StepState | None]
+) -> None:
+    """What the step took on each side that ran it."""
+    lines = []
+    for side, worker, state in zip((compared.left, compared.right), workers, states, strict=True):
+        if state is not None:
+            who = [note for note in said_by(worker, state) if note != state.worker_kind]
+            said = "reused" if state.reused else state.kept or state.status
+            lines.append(plain(" · ".join([side.name, *who, said, *step_facts(state)])))
+    if lines:
+        st.caption("  \n".join(lines))

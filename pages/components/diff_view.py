@@ -1,0 +1,95 @@
+"""The difference between two texts on the page: what went is struck out, what came underlined.
+
+Knows two texts and the passage component; knows neither workflows nor runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from conductor.word_diff import Grain, Piece, TextDiff, compare_texts
+from pages.components.amounts import counted
+from pages.components.passage import Stretch, Tone, passage
+
+_TONES: dict[str, Tone] = {"same": "", "removed": "removed", "added": "added"}
+
+_GRAINS: dict[Grain, str] = {
+    "words": "",
+    "lines": "compared line by line",
+    "whole": "too different to compare in parts",
+}
+
+_LONG = 12_000
+_BESIDE = 400
+"""From so many characters of both texts together, so many are shown beside each change."""
+
+
+def text_diff(
+    old: str,
+    new: str,
+    *,
+    key: str,
+    label: str,
+    notes: Sequence[str] = (),
+    context: int | None = None,
+    heading: bool = True,
+    height: int | None = None,
+) -> TextDiff:
+    """Show how `new` differs from `old`, and give the difference.
+
+    With `context`, of what both have only so many characters beside each change are shown, and how many are
+    left out; where nothing is said, that is done with long texts, whose changes could not be found else.
+    Without `heading` the label is for screen readers only. `height` is in pixels.
+    """
+    diff = compare_texts(old, new)
+    if context is None and len(old) + len(new) > _LONG:
+        context = _BESIDE
+    passage(
+        stretches(diff.pieces, context=context),
+        key=key,
+        label=label,
+        notes=[*notes, *said_of(diff)],
+        heading=heading,
+        copy=False,
+        height=height,
+    )
+    return diff
+
+
+def said_of(diff: TextDiff) -> list[str]:
+    """What must be said of a difference beside its text."""
+    if diff.equal:
+        return ["the same"]
+    return [
+        *([_in_common(diff.share)] if diff.grain != "whole" else []),
+        *filter(None, [_GRAINS[diff.grain]]),
+    ]
+
+
+def _in_common(share: float) -> str:
+    """How much two texts that are not the same have in common; never all of it."""
+    return f"{min(max(round(share * 100), 1), 99)} % in common" if share else "nothing in common"
+
+
+def stretches(pieces: Sequence[Piece], *, context: int | None = None) -> list[Stretch]:
+    """The pieces as tinted stretches; see `text_diff` for `context`."""
+    found: list[Stretch] = []
+    for at, piece in enumerate(pieces):
+        if piece.kind == "same" and context is not None and len(pieces) > 1:
+            before = context if at > 0 else 0
+            after = context if at < len(pieces) - 1 else 0
+            found += _shortened(piece.text, before=before, after=after)
+        else:
+            title = "" if piece.kind == "same" else piece.kind.capitalize()
+            found.append(Stretch(piece.text, _TONES[piece.kind], title))
+    return found
+
+
+def _shortened(text: str, *, before: int, after: int) -> list[Stretch]:
+    """The ends of a text that both have, as far as they stand beside a change."""
+    left_out = len(text) - before - after
+    if left_out < 80:
+        return [Stretch(text)]
+    gap = Stretch(f" [… {counted(left_out, 'character')} the same …] ", "quiet")
+    ends = (Stretch(text[:before]), gap, Stretch(text[len(text) - after :]))
+    return [stretch for stretch in ends if stretch.text]

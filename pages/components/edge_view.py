@@ -1,0 +1,150 @@
+"""An edge test's verdicts: what leaving out each edge did to the answer, the one that did most first."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from conductor.engine.trials import Edge, EdgeVerdict, edge_verdicts
+from conductor.workflow import Workflow
+from pages.components.amounts import counted
+from pages.components.compare_link import compare_page_link
+from pages.components.diff_view import text_diff
+from pages.components.editing import Editor
+from pages.components.faces import step_name
+from pages.components.results import Results
+from pages.components.state import plain
+
+
+def edge_results(results: Results, *, editor: Editor | None) -> None:
+    """One row an edge; the answers it gave are shown on demand."""
+    workflow, answer = results.base.workflow, results.base.answer
+    if workflow is None or answer is None:
+        return
+    verdicts = edge_verdicts(answer, results.trials, results.states)
+    if not results.live and all(verdict.pending == 0 for verdict in verdicts):
+        st.markdown(plain(_summary(verdicts)))
+    for verdict in verdicts:
+        _row(results, workflow, answer, verdict, editor=editor)
+
+
+def _summary(verdicts: tuple[EdgeVerdict, ...]) -> str:
+    tested = [verdict for verdict in verdicts if verdict.edge is not None]
+    idle = [verdict for verdict in tested if not verdict.matters]
+    if not idle:
+        said = (
+            "Without any of them the answer is another one"
+            if len(tested) > 1
+            else "Without it the answer is another one"
+        )
+    elif len(idle) == len(tested):
+        said = "The answer stays the same, letter for letter, whichever is left out"
+    else:
+        names = ", ".join(edge_name(verdict.edge) for verdict in idle if verdict.edge is not None)
+        said = f"The answer stays the same without {names}"
+    control = next((verdict for verdict in verdicts if verdict.edge is None), None)
+    if control is None or control.change is None:
+        return f"{said}."
+    return f"{said}. By itself it changes by {control.change:.0%}: only more than that is the edge's doing."
+
+
+def edge_name(edge: Edge) -> str:
+    """An edge by its two steps."""
+    return f"{edge[0] + 1} → {edge[1] + 1}"
+
+
+def _row(
+    results: Results, workflow: Workflow, answer: str, verdict: EdgeVerdict, *, editor: Editor | None
+) -> None:
+    edge = verdict.edge
+    key = f"edge-{results.record.id}-{'control' if edge is None else f'{edge[0]}-{edge[1]}'}"
+    box = st.expander(
+        plain(f"{_who(workflow, edge)}: {said(verdict)}", limit=300),
+        icon=_icon(verdict),
+        key=key,
+        on_change="rerun",
+    )
+    if not box.open:
+        return
+    with box:
+        for at, trial in enumerate(results.trials):
+            state = results.states.get(at)
+            if trial.edge != edge or state is None:
+                continue
+            if state.answer is not None:
+                text_diff(
+                    answer,
+                    state.answer,
+                    key=f"{key}-{at}",
+                    label=f"Answer {trial.repeat}",
+                    context=200,
+                    height=240,
+                )
+            elif not state.live:
+                failed = next((step.message for step in state.steps if step.message), state.status)
+                st.caption(plain(f"Run {trial.repeat} gave no answer: {failed}"))
+        _ways_on(results, verdict, key=key, editor=editor)
+
+
+def _ways_on(results: Results, verdict: EdgeVerdict, *, key: str, editor: Editor | None) -> None:
+    edge = verdict.edge
+    first = next(
+        (at for at, trial in enumerate(results.trials) if trial.edge == edge and at in results.states), None
+    )
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        if editor is not None and edge is not None and edge[0] in editor.workflow.steps[edge[1]].access:
+            st.button(
+                "Remove this edge",
+                key=f"remove-{key}",
+                icon=":material/link_off:",
+                help=f"Step {edge[1] + 1} reads step {edge[0] + 1} no longer; undo brings it back",
+                on_click=_remove,
+                args=(editor, edge),
+            )
+        if first is not None and not results.states[first].live:
+            compare_page_link(
+                f"run:{results.base.run}", f"run:{results.states[first].run}", label="Compare the runs"
+            )
+
+
+def _remove(editor: Editor, edge: Edge) -> None:
+    read, reader = edge
+    editor.access(reader, set(editor.workflow.steps[reader].access) - {read})
+    editor.tab.ask_redraw()
+
+
+def _who(workflow: Workflow, edge: Edge | None) -> str:
+    if edge is None:
+        return "Control, nothing left out"
+    read, reader = (step_name(workflow, step) for step in edge)
+    return f"{edge_name(edge)} ({read} for {reader})"
+
+
+def said(verdict: EdgeVerdict) -> str:
+    """A verdict in words."""
+    if verdict.change is None and not verdict.lost:
+        return "waits for its answer"
+    parts = []
+    if verdict.changes:
+        parts.append(_changed(verdict))
+    if verdict.lost:
+        parts.append(f"{counted(verdict.lost, 'run')} without an answer")
+    if verdict.pending:
+        parts.append(f"{verdict.pending} to come")
+    return ", ".join(parts)
+
+
+def _changed(verdict: EdgeVerdict) -> str:
+    others = sum(change > 0 for change in verdict.changes)
+    if not others:
+        return "the same answer" if len(verdict.changes) == 1 else "the same answer each time"
+    if len(verdict.changes) == 1:
+        return f"{verdict.changes[0]:.0%} of the answer is another"
+    low, high = min(verdict.changes), max(verdict.changes)
+    runs = counted(len(verdict.changes), "run")
+    return f"{verdict.change:.0%} of the answer is another ({low:.0%} to {high:.0%}, {runs})"
+
+
+def _icon(verdict: EdgeVerdict) -> str:
+    if verdict.change is None and not verdict.lost:
+        return ":material/schedule:"
+    return ":material/difference:" if verdict.matters else ":material/check:"

@@ -1,0 +1,51 @@
+"""Fields that mirror the workflow: the revision counts, and a field that differs from it is told.
+
+Knows the tab and Streamlit's widget state; knows no workflow.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import streamlit as st
+
+from pages.components.state import TabState
+
+ECHO_SECONDS = 0.8
+"""For so long after a field was told another value, its old one is taken for an echo."""
+
+
+def mirrored(tab: TabState, key: str, value: object) -> bool:
+    """Have the field `key` show `value`; a text that the workflow refused stays to be mended.
+
+    Whether the field had to be told. A new one takes `value` as its default, which no later message can
+    overtake before the browser has drawn it.
+    """
+    shown = st.session_state.get(key, value)
+    if shown == value or tab.was_refused(key, shown):
+        return False
+    st.session_state[key] = value
+    st.session_state[_told(key)] = (shown, time.monotonic())
+    return True
+
+
+def committing(tab: TabState, key: str, commit: Callable[..., None]) -> Callable[[], None]:
+    """A callback that hands the field's new value to `commit`.
+
+    A click elsewhere that leaves the browser before it has drawn what a field was told brings the old value
+    along. Nobody has chosen that; taken for a choice, it would undo the edit that the field was told of.
+    """
+
+    def changed() -> None:
+        value = st.session_state[key]
+        old, at = st.session_state.get(_told(key), (None, float("-inf")))
+        if value != old or time.monotonic() - at > ECHO_SECONDS:
+            commit(value)
+        tab.ask_redraw()
+
+    return changed
+
+
+def _told(key: str) -> str:
+    return f"told-{key}"

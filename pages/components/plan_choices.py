@@ -1,0 +1,148 @@
+"""Plans to choose from: those in one completion, and those that were asked for at once. Pure.
+
+Plans that say the same are one choice. Knows kept plans and workflows, no Streamlit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from conductor.plan import Candidate
+from conductor.plan_diff import plan_diff
+from conductor.workflow import Workflow
+from pages.components.amounts import counted
+from pages.components.plan_words import headline
+from storage import Plan
+
+
+@dataclass(frozen=True, slots=True)
+class PlanChoice:
+    """A plan to look at, use or compare: `candidate` (from 0) of the kept `plan`, None where that has none.
+
+    `workflow` is None where the plan is not valid (`verdict` says so, `problems` why) or keeps the answer.
+    `remarks` say what it is beside others, `difference` how it differs from the workflow shown.
+    """
+
+    name: str
+    plan: Plan
+    candidate: int | None
+    workflow: Workflow | None
+    verdict: str
+    problems: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+    difference: str = ""
+
+    @property
+    def address(self) -> str:
+        """What it is called by the compare page."""
+        return f"plan:{self.plan.id}:{self.candidate}"
+
+    @property
+    def key(self) -> str:
+        """A name for its widgets."""
+        return f"{self.plan.id}-{self.candidate}"
+
+    @property
+    def shape(self) -> str:
+        """Topology, steps and workers in one line."""
+        if self.workflow is None:
+            return ""
+        workers = self.workflow.workers()
+        named = ", ".join(workers[:4]) + (f" and {len(workers) - 4} more" if len(workers) > 4 else "")
+        return f"{self.workflow.topology} · {counted(len(self.workflow), 'step')} · {named}"
+
+
+def choices_of_text(plan: Plan, *, shown: Workflow | None) -> tuple[PlanChoice, ...]:
+    """Every complete plan in a completion, in its order; `shown` is the workflow on the page."""
+    report = plan.report
+    if report is None:
+        return ()
+    found = [
+        replace(
+            _choice(plan, at, candidate, name=f"Plan {at + 1}"),
+            remarks=(_why_it_counts(report.candidates),) if at == report.chosen else (),
+        )
+        for at, candidate in enumerate(report.candidates)
+    ]
+    return _compared(found, shown)
+
+
+def _why_it_counts(candidates: Sequence[Candidate]) -> str:
+    if not any(candidate.ok for candidate in candidates):
+        return "counts as the last one; none is valid"
+    return "counts as the last valid one"
+
+
+def choices_of_batch(plans: Sequence[Plan], *, shown: Workflow | None) -> tuple[PlanChoice, ...]:
+    """The plans that were asked for at once, equal ones as one; `shown` is the workflow on the page."""
+    found: list[PlanChoice] = []
+    for plan in plans:
+        chosen = None if plan.report is None else plan.report.chosen
+        name = f"Alternative {plan.attempt}"
+        if plan.report is None or chosen is None:
+            reasons = [problem.message for problem in plan.report.problems] if plan.report else []
+            found.append(_without_plan(plan, name, reasons or [plan.failure or "It gave no completion."]))
+        else:
+            found.append(_choice(plan, chosen, plan.report.candidates[chosen], name=name))
+    return _compared(_together(found), shown)
+
+
+def _without_plan(plan: Plan, name: str, reasons: Sequence[str]) -> PlanChoice:
+    return PlanChoice(
+        name=name,
+        plan=plan,
+        candidate=None,
+        workflow=None,
+        verdict="no plan",
+        problems=tuple(reasons),
+    )
+
+
+def _choice(plan: Plan, at: int, candidate: Candidate, *, name: str) -> PlanChoice:
+    verdict = "keeps the answer" if candidate.return_previous else "valid" if candidate.ok else "not valid"
+    return PlanChoice(
+        name=name,
+        plan=plan,
+        candidate=at,
+        workflow=candidate.workflow,
+        verdict=verdict,
+        problems=tuple(problem.message for problem in candidate.problems),
+    )
+
+
+def _together(choices: Sequence[PlanChoice]) -> list[PlanChoice]:
+    """Equal workflows as one choice, under the numbers of all of them."""
+    numbers: dict[Workflow | int, list[int]] = {}
+    first: dict[Workflow | int, PlanChoice] = {}
+    for at, choice in enumerate(choices):
+        which = at if choice.workflow is None else choice.workflow
+        numbers.setdefault(which, []).append(choice.plan.attempt)
+        first.setdefault(which, choice)
+    return [
+        choice
+        if len(numbers[which]) == 1
+        else replace(choice, name=f"Alternatives {_listed(numbers[which])}", remarks=("the same plan",))
+        for which, choice in first.items()
+    ]
+
+
+def _listed(numbers: Sequence[int]) -> str:
+    *most, last = map(str, numbers)
+    return f"{', '.join(most)} and {last}"
+
+
+def _compared(choices: Sequence[PlanChoice], shown: Workflow | None) -> tuple[PlanChoice, ...]:
+    """Each with how it differs from what is shown; where nothing is, from the first valid one."""
+    first = next((choice for choice in choices if choice.workflow is not None), None)
+    told = []
+    for choice in choices:
+        said = ""
+        if choice.workflow is not None and shown is not None:
+            same = choice.workflow == shown.unpinned
+            said = "The workflow shown." if same else headline(plan_diff(shown, choice.workflow))
+        elif choice.workflow is not None and first is not None and first.workflow is not None:
+            against = headline(plan_diff(first.workflow, choice.workflow))
+            said = "" if choice is first else f"Beside {first.name.lower()}: {against}"
+        told.append(replace(choice, difference=said))
+    return tuple(told)

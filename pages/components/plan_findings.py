@@ -1,0 +1,87 @@
+"""What the plan check says of the session a page shows. Knows sessions and the check; draws nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import groupby
+
+from conductor.checks import RULES, Finding, Fix, check
+from conductor.output import Output
+from conductor.workflow import Workflow
+from pages.components.amounts import counted
+from pages.components.session_view import SessionView
+
+_Outputs = tuple[tuple[int, Output], ...]
+
+
+def findings(
+    view: SessionView, names: Sequence[str], *, workflow: Workflow | None = None
+) -> tuple[Finding, ...]:
+    """What is found in the session's workflow, or in `workflow` in its place; `names` are the pool's."""
+    if view.head is None:
+        return ()
+    shown = view.head.workflow
+    return _found(
+        shown if workflow is None else workflow,
+        max_steps=view.settings.max_steps,
+        outputs=known_outputs(view) if workflow is None or workflow == shown else (),
+        later_round=view.head.looks_back is not None,
+        query=view.session.query,
+        workers=view.settings.workers or tuple(names),
+    )
+
+
+def known_outputs(view: SessionView) -> _Outputs:
+    """The outputs that the steps of the session's workflow have, by position."""
+    if view.state is not None and view.as_run:
+        steps = enumerate(view.state.steps)
+        return tuple((at, step.output) for at, step in steps if step.output is not None)
+    return tuple(sorted(view.radius.known.items(), key=lambda known: known[0])) if view.radius else ()
+
+
+@lru_cache(maxsize=64)
+def _found(
+    workflow: Workflow,
+    *,
+    max_steps: int,
+    outputs: _Outputs,
+    later_round: bool,
+    query: str,
+    workers: tuple[str, ...],
+) -> tuple[Finding, ...]:
+    """As `check`. A page asks for the same again and again: at each look at its panels' names."""
+    return check(
+        workflow,
+        max_steps=max_steps,
+        outputs=dict(outputs),
+        later_round=later_round,
+        query=query,
+        workers=workers,
+    )
+
+
+def mended(finding: Finding, fix: Fix, now: Sequence[Finding]) -> Workflow | None:
+    """The workflow after a fix that was drawn earlier, by what is found now; None where that is gone."""
+    alike = (other for other in now if (other.rule, other.step) == (finding.rule, finding.step))
+    return next((way.workflow for other in alike for way in other.fixes if way.label == fix.label), None)
+
+
+def by_step(found: Sequence[Finding]) -> Iterator[tuple[int | None, list[Finding]]]:
+    """Findings by their step, the whole workflow's under None."""
+    for step, group in groupby(found, key=lambda finding: finding.step):
+        yield step, list(group)
+
+
+def summary(found: Sequence[Finding]) -> str:
+    """How many findings of which kind."""
+    kinds = [finding.severity for finding in found]
+    said = [counted(kinds.count(kind), kind) for kind in ("warning", "note") if kind in kinds]
+    return ", ".join(said)
+
+
+def nothing_found(view: SessionView) -> str:
+    """What stands where there is no finding; a rule that had nothing to look at is not counted."""
+    if known_outputs(view):
+        return f"Nothing found; {len(RULES)} rules looked at."
+    return f"Nothing found; {len(RULES) - 1} rules looked at. One more looks at outputs, once there are some."

@@ -1,0 +1,44 @@
+"""The workbench's header while a run is replayed: that it is one, of which moment, and the way out.
+
+It stands where the toolbar stands, so that nothing can be started or edited meanwhile.
+"""
+
+from __future__ import annotations
+
+import time
+
+import streamlit as st
+
+from pages.components.replaying import moment_words
+from pages.components.session_view import SessionView
+from pages.components.state import TabState, plain
+
+
+def replay_bar(tab: TabState, view: SessionView) -> None:
+    """Draw it for a view of a replay."""
+    replay = view.replay
+    if replay is None:
+        return
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.subheader(plain(view.session.title, limit=90), anchor=False, width="content")
+        if view.session.pool_label:
+            st.badge(view.session.pool_label, icon=":material/cloud_off:", color="gray")
+    st.caption("A run that is over, as it was at this moment. Leave the replay to edit or to run.")
+    with st.container(
+        horizontal=True, horizontal_alignment="right", vertical_alignment="center", gap="small", key="toolbar"
+    ):
+        said = f"Replay, {moment_words(replay.at(time.time()), replay.seconds)}"
+        st.badge(plain(said), icon=":material/history:", color="primary")
+        st.button(
+            "Back to the end",
+            key="replay-end",
+            icon=":material/last_page:",
+            type="primary",
+            on_click=_leave,
+            args=(tab,),
+        )
+
+
+def _leave(tab: TabState) -> None:
+    tab.leave_replay()
+    tab.ask_redraw()

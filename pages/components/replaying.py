@@ -1,0 +1,74 @@
+"""What a player of a run asks for, checked, and how a moment of a run is said. Pure.
+
+A wish comes from the browser, so nothing about it is taken for granted.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from conductor.replay import Replay, speeds_for
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """How times of one run are written: in `name`s of so many `seconds`, with that many digits."""
+
+    name: str
+    seconds: float
+    digits: int
+
+    def number(self, seconds: float) -> str:
+        """Seconds in this unit, without its name."""
+        return f"{seconds / self.seconds:.{self.digits}f}"
+
+
+_MINUTES = Unit("min", 60.0, 1)
+_UNITS = (
+    (0.01, Unit("ms", 0.001, 1)),
+    (0.0995, Unit("ms", 0.001, 0)),
+    (1.0, Unit("s", 1.0, 2)),
+    (600.0, Unit("s", 1.0, 1)),
+)
+"""Below how many seconds which unit is used."""
+
+
+def unit_of(seconds: float) -> Unit:
+    """The unit for a run that took so many seconds: one for all its times, so that they compare."""
+    return next((unit for below, unit in _UNITS if seconds < below), _MINUTES)
+
+
+def moment_words(position: float, seconds: float) -> str:
+    """Where in a run a replay stands, such as "1.2 of 5.0 s"."""
+    unit = unit_of(seconds)
+    return f"{unit.number(position)} of {unit.number(seconds)} {unit.name}"
+
+
+def asked(wish: Any, *, run: str, revision: str, seconds: float, now: float) -> Replay | None:
+    """The replay of `run` that `wish` asks for: {"position", "playing", "speed"}; None where it asks for the
+    end, or cannot be read.
+
+    Positions are seconds into the run, which took `seconds`; `now` is in Unix seconds. See `Replay` for
+    `revision`.
+    """
+    if not isinstance(wish, dict):
+        return None
+    position, speed = _number(wish.get("position")), _number(wish.get("speed"))
+    if position is None or position >= seconds or speed not in speeds_for(seconds):
+        return None
+    return Replay(
+        run=run,
+        revision=revision,
+        seconds=seconds,
+        position=max(0.0, position),
+        speed=speed,
+        playing_since=now if wish.get("playing") is True else None,
+    )
+
+
+def _number(value: object) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return None
+    return float(value)

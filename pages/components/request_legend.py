@@ -1,0 +1,153 @@
+"""How a request is told by its sources: a legend entry for each, the text in stretches, and who counted.
+
+Pure: knows a request and its shares; knows neither runs nor Streamlit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from conductor.messages import PartKind, Request
+from conductor.output import WorkerKind
+from conductor.provenance import Share, Shares, Source, source_of
+from conductor.run_state import StepState
+from pages.components.amounts import counted
+from pages.components.passage import LegendEntry, Stretch, Tone
+
+UNREPORTED = "the endpoint reported no number"
+"""Said of an estimate that nothing holds it to."""
+
+Place = tuple[int | None, int | None]
+"""A step that was seen: its round (None for the same one, else from 1) and its position (from 0)."""
+
+_TINTS: tuple[Tone, ...] = (
+    "seen-1", "seen-2", "seen-3", "seen-4", "seen-5", "seen-6", "seen-7", "seen-8",
+)  # fmt: skip
+"""For steps in the order sent; after the last they come again, told apart by their numbers."""
+
+_CHIPS: Mapping[PartKind, str] = {
+    "query": "Query",
+    "subtask": "its task",
+    "response": "response",
+    "instruction": "Own task",
+    "frame": "",
+}
+
+
+def legend(shares: Shares, origins: Mapping[Place, tuple[str, ...]]) -> tuple[LegendEntry, ...]:
+    """An entry a source, in the order of the shares; `origins` is what must be said of steps' outputs."""
+    tones = _tones(shares)
+    return tuple(
+        LegendEntry(
+            name=source_name(share.source),
+            mark=_mark(share.source),
+            tone=tones[share.source],
+            part=share.part,
+            amount=f"{'' if shares.exact else '~'}{share.amount:,}",
+            percent=percent(share.part),
+            unit=shares.unit,
+            detail=share.source.worker or "",
+            notes=_notes(share, origins),
+        )
+        for share in shares.shares
+    )
+
+
+def stretches(request: Request, shares: Shares) -> tuple[Stretch, ...]:
+    """The text as sent, each part tinted as its source is in the legend."""
+    tones = _tones(shares)
+    at = {share.source: place for place, share in enumerate(shares.shares)}
+    found = []
+    for message in request.messages:
+        for part in message.parts:
+            source = source_of(part)
+            chip = _CHIPS[part.kind]
+            if source.kind == "step":
+                chip = f"{source_name(source)} · {chip}"
+            title = f"{chip}, by {source.worker}" if source.worker else chip
+            found.append(Stretch(part.text, tones[source], title, at[source], chip if part.text else ""))
+    return tuple(found)
+
+
+def source_name(source: Source) -> str:
+    """A source as people read it: "Step 2", "Round 1, step 2", "Query"."""
+    if source.kind == "step" and source.step is not None:
+        number = f"step {source.step + 1}"
+        return f"Step {source.step + 1}" if source.round is None else f"Round {source.round}, {number}"
+    return {"query": "Query", "task": "Own task", "frame": "App's wording"}.get(source.kind, "A step")
+
+
+def how_counted(shares: Shares, kind: WorkerKind, *, unreported: str = UNREPORTED) -> str:
+    """The whole in one sentence or two, and who counted it: a worker of that `kind`, or nobody.
+
+    `unreported` says why there is no number of the endpoint's, where there is none.
+    """
+    total = counted(shares.total, shares.unit.removesuffix("s"))
+    if shares.unit == "characters":
+        return f"{total}. A built-in expert reads text, not tokens."
+    if not shares.exact:
+        if shares.reported is None:
+            return f"~{total}, estimated by length; {unreported}."
+        return f"{total}, as the endpoint counted; how they are shared is estimated by length."
+    if kind == "simulated":
+        return f"{total}, by the simulated worker's own rule: stretches between spaces."
+    return f"{total} of text, by the model's tokenizer. {_against_reported(shares)}".strip()
+
+
+def _against_reported(shares: Shares) -> str:
+    if shares.reported is None:
+        return ""
+    more = shares.reported - shares.total
+    if more < 0:
+        return f"The endpoint counted only {shares.reported:,}: is it the tokenizer of this model?"
+    if not more:
+        return "The endpoint counted the same."
+    return f"The endpoint counted {shares.reported:,}, {more:,} more for its chat format."
+
+
+def origin_notes(state: StepState) -> tuple[str, ...]:
+    """What must be said of a step's output that another step was sent."""
+    kind = state.worker_kind
+    output = state.output
+    return (
+        *([] if state.kept is None else [str(state.kept)]),
+        *(["reused"] if state.reused else []),
+        *([] if kind in (None, "model") else [str(kind)]),
+        *([] if state.stand_in is None else [f"from {state.stand_in}"]),
+        *(["cut off"] if output is not None and output.finish_reason == "length" else []),
+    )
+
+
+def percent(part: float) -> str:
+    """A share from 0 to 1; what is there is never told as nothing, and the most of it never as all."""
+    if 0 < part < 0.005:
+        return "<1%"
+    return ">99%" if 0.995 <= part < 1 else f"{part:.0%}"
+
+
+def _notes(share: Share, origins: Mapping[Place, tuple[str, ...]]) -> tuple[str, ...]:
+    known = origins.get((share.source.round, share.source.step), ()) if share.source.kind == "step" else ()
+    return (*(["edited by hand"] if share.by_hand else []), *known)
+
+
+def _mark(source: Source) -> str:
+    if source.kind == "step" and source.step is not None:
+        return f"{source.step + 1}" if source.round is None else f"{source.round}·{source.step + 1}"
+    return {"query": "Q", "task": "T"}.get(source.kind, "")
+
+
+def _tones(shares: Shares) -> dict[Source, Tone]:
+    tones: dict[Source, Tone] = {}
+    steps = 0
+    for share in shares.shares:
+        match share.source.kind:
+            case "query":
+                tones[share.source] = "query"
+            case "task":
+                tones[share.source] = "task"
+            case "frame":
+                tones[share.source] = "quiet"
+            case "step":
+                tones[share.source] = _TINTS[steps % len(_TINTS)]
+                steps += 1
+    return tones

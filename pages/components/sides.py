@@ -1,0 +1,215 @@
+"""What can be compared: a run, a revision or a plan of a session, found by its address.
+
+An address is "run:<id>", "revision:<id>", "plan:<id>" or, for one of several plans in a Conductor's text,
+"plan:<id>:<number from 0>"; a bare id is looked up as a run and as a revision.
+Knows the store, no Streamlit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from conductor.errors import StorageError
+from conductor.plan_file import Origin
+from conductor.run_state import RunState
+from conductor.workflow import Workflow
+from pages.components.statuses import state_word
+from storage import Plan, Revision, RunRecord, Session, SessionStore
+from storage.workbench import Workbench
+
+_NAME_LENGTH = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One side of a comparison: a workflow of a session, and what came of it where it is a run.
+
+    `name` is what it is called in its session, such as "Run 3". `state` is None where nothing was run.
+    """
+
+    address: str
+    name: str
+    session: Session
+    workflow: Workflow
+    state: RunState | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Something that a session offers to be compared."""
+
+    address: str
+    name: str
+
+
+def address_of(record: Revision | RunRecord | Plan) -> str:
+    """The address of a run, a revision or a plan."""
+    match record:
+        case RunRecord():
+            return f"run:{record.id}"
+        case Revision():
+            return f"revision:{record.id}"
+        case Plan():
+            return f"plan:{record.id}"
+
+
+def find_side(bench: Workbench, address: str) -> Side:
+    """What is at an address. Raises `StorageError` where there is nothing that can be compared."""
+    kind, parted, found = address.partition(":")
+    if not parted:
+        kind, found = _kind_of(bench.store, address), address
+    match kind:
+        case "run":
+            return _run_side(bench, bench.store.run(found))
+        case "revision":
+            return _revision_side(bench.store, bench.store.revision(found))
+        case "plan":
+            plan, _, candidate = found.partition(":")
+            return _plan_side(bench.store, bench.store.plan(plan), candidate)
+    raise StorageError(
+        f"{address[:_NAME_LENGTH]!r} names neither a run nor a revision; choose one, or mend the address: "
+        "it is run:… or revision:… with an id."
+    )
+
+
+def _run_side(bench: Workbench, run: RunRecord) -> Side:
+    state = bench.state(run)
+    # A trial's run is in no list.
+    listed = [record.id for record in reversed(bench.store.runs(run.session))]
+    return Side(
+        address=address_of(run),
+        name=f"Run {listed.index(run.id) + 1}" if run.id in listed else "Run of a trial",
+        session=bench.store.session(run.session),
+        workflow=state.workflow or bench.store.revision(run.revision).workflow,
+        state=state,
+    )
+
+
+def _revision_side(store: SessionStore, revision: Revision) -> Side:
+    return Side(
+        address=address_of(revision),
+        name=f"Revision {revision.number}",
+        session=store.session(revision.session),
+        workflow=revision.workflow,
+    )
+
+
+def _plan_side(store: SessionStore, plan: Plan, candidate: str) -> Side:
+    """The plan that counts, or the `candidate` of that number (from 0, in digits) in its text."""
+    workflow = None if plan.report is None else plan.report.workflow
+    if candidate and plan.report is not None:
+        known = candidate.isdecimal() and len(candidate) < 6
+        found = plan.report.candidates[int(candidate) :][:1] if known else ()
+        workflow = found[0].workflow if found else None
+    if workflow is None:
+        raise StorageError("That plan has no workflow to compare; choose a run, a revision or a valid plan.")
+    return Side(
+        address=f"{address_of(plan)}:{candidate}" if candidate else address_of(plan),
+        name=f"Alternative {plan.attempt}" if plan.alternative else f"Plan of {plan.planner}",
+        session=store.session(plan.session),
+        workflow=workflow,
+    )
+
+
+def _kind_of(store: SessionStore, found: str) -> str:
+    for kind, find in (("run", store.run), ("revision", store.revision)):
+        try:
+            find(found)
+        except StorageError:
+            continue
+        return kind
+    raise StorageError(
+        f"There is neither a run nor a revision {found[:_NAME_LENGTH]!r} in this store; choose one."
+    )
+
+
+def choices(store: SessionStore, session: str) -> tuple[Choice, ...]:
+    """What can be compared of a session: its runs, then its revisions, newest first."""
+    runs, revisions = store.runs(session), store.revisions(session)
+    numbers = {revision.id: revision.number for revision in revisions}
+    return (
+        *(
+            Choice(address_of(run), f"Run {len(runs) - at}{_told(_of_run(run, numbers))}")
+            for at, run in enumerate(runs)
+        ),
+        *(
+            Choice(address_of(revision), f"Revision {revision.number}{_told(_of_revision(revision))}")
+            for revision in reversed(revisions)
+        ),
+    )
+
+
+def _of_run(run: RunRecord, numbers: dict[str, int]) -> list[str]:
+    of = [f"of revision {numbers[run.revision]}"] if run.revision in numbers else []
+    return [*of, state_word(run.status), clock(run.started_at)]
+
+
+def _of_revision(revision: Revision) -> list[str]:
+    origin = {"conductor": "by the Conductor", "human": "edited", "import": "imported"}[revision.origin]
+    note = " ".join(revision.note.split())[:_NAME_LENGTH]
+    return [origin, *([note] if note and note.lower() != origin else []), clock(revision.created_at)]
+
+
+def _told(parts: Sequence[str]) -> str:
+    return f" · {' · '.join(parts)}" if parts else ""
+
+
+def clock(at: float) -> str:
+    """A time (Unix seconds) of day and day, as a list tells its entries apart."""
+    return datetime.fromtimestamp(at, tz=UTC).astimezone().strftime("%d %b, %H:%M")
+
+
+def last_two(store: SessionStore, session: str) -> tuple[str, str] | None:
+    """What a session is compared by where nothing is chosen: how it is now with how it was before.
+
+    The current revision's newest run with the run before it; a revision that was not run with the newest
+    run, else with what was edited. None where there is nothing to compare.
+    """
+    runs, head = store.runs(session), store.head(session)
+    if head is None:
+        return None
+    of_head = next((at for at, run in enumerate(runs) if run.revision == head.id), None)
+    if of_head is not None and of_head + 1 < len(runs):
+        return address_of(runs[of_head + 1]), address_of(runs[of_head])
+    if of_head is None and runs:
+        return address_of(runs[0]), address_of(head)
+    before = None if head.parent is None else store.revision(head.parent)
+    return None if before is None else (address_of(before), address_of(head))
+
+
+@dataclass(frozen=True, slots=True)
+class ThreeSides:
+    """A session's workflow as it was first, as it is now, as it was last run (None before that).
+
+    `origin` says where the first one came from: a Conductor planned it, or it was imported or written.
+    """
+
+    first: Side
+    origin: Origin
+    edited: Side
+    run: Side | None
+
+
+def three_sides(bench: Workbench, session: str) -> ThreeSides:
+    """The three states of a session. Raises `StorageError` where it has no workflow or is unknown."""
+    store = bench.store
+    head = store.head(session)
+    if head is None:
+        raise StorageError("This session has no workflow yet; plan one on the workbench first.")
+    first, runs = _first(store, head), store.runs(session)
+    return ThreeSides(
+        first=_revision_side(store, first),
+        origin=first.origin,
+        edited=_revision_side(store, head),
+        run=_run_side(bench, runs[0]) if runs else None,
+    )
+
+
+def _first(store: SessionStore, head: Revision) -> Revision:
+    """What people edited into `head`: what a Conductor planned last, else what there was first."""
+    revision = head
+    while revision.origin != "conductor" and revision.parent is not None:
+        revision = store.revision(revision.parent)
+    return revision

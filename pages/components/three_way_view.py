@@ -1,0 +1,174 @@
+"""A session's workflow as planned, as edited and as run, in three columns with the steps side by side.
+
+The rows are pure values; drawing them is one table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import streamlit as st
+
+from conductor.drawing import title_of
+from conductor.plan_diff import PlanDiff, StepPair
+from conductor.plan_file import Origin
+from conductor.run_state import StepState
+from conductor.three_way import ThreeWay, three_way
+from conductor.word_diff import compare_texts
+from conductor.workflow import Step, Workflow
+from pages.components.amounts import counted
+from pages.components.diff_view import said_of, stretches
+from pages.components.faces import step_name
+from pages.components.passage import Stretch
+from pages.components.plan_words import CHANGE_NAMES, headline, sentences
+from pages.components.sheet import Cell, Mark, Row, sheet
+from pages.components.sides import ThreeSides
+from pages.components.state import plain
+from pages.components.statuses import state_word
+from pages.components.step_result import step_facts
+
+_LONGEST = 2_000
+"""Characters of an instruction that a cell shows; the rest is on the workbench."""
+
+_CONTEXT = 120
+
+_HEADS: Mapping[Origin, str] = {"conductor": "Planned", "import": "Imported", "human": "Written"}
+_WORDS = {"waiting": "not run", "cancelled": "stopped"}
+_SINCE: Mapping[Origin, str] = {"conductor": "plan", "import": "import", "human": "first version"}
+
+
+def three_way_view(sides: ThreeSides) -> None:
+    """Draw the three columns."""
+    known = three_way(
+        sides.first.workflow,
+        sides.edited.workflow,
+        None if sides.run is None else sides.run.workflow,
+    )
+    st.markdown(plain(" ".join(summary(sides, known))))
+    sheet(
+        table(sides, known),
+        key="compare-three",
+        label="Steps as planned, as edited and as run",
+        columns=heads(sides),
+    )
+
+
+def summary(sides: ThreeSides, known: ThreeWay) -> list[str]:
+    """What was edited since the plan, and what since the run, in a sentence each."""
+    since = _SINCE[sides.origin]
+    said = [f"From {since} to edit: {_lower(headline(known.planned))}"]
+    if known.run is None:
+        said.append("It was not run yet.")
+    elif known.run.empty:
+        said.append("It was run as it is now.")
+    else:
+        said.append(f"From edit to run: {_lower(headline(known.run))}")
+    return said
+
+
+def _lower(sentence: str) -> str:
+    return sentence[:1].lower() + sentence[1:]
+
+
+def heads(sides: ThreeSides) -> list[str]:
+    """What the columns are, each with what it stands for."""
+    run = "Run: none yet"
+    if sides.run is not None and sides.run.state is not None:
+        run = f"Run: {sides.run.name}, {state_word(sides.run.state.status)}"
+    return [f"{_HEADS[sides.origin]}: {sides.first.name}", f"Edited: {sides.edited.name}", run]
+
+
+def table(sides: ThreeSides, known: ThreeWay) -> list[Row]:
+    """A row a step, named by its number as edited; a step that is not there as edited has none."""
+    return [
+        Row(
+            "" if edited is None else str(edited + 1),
+            (
+                _planned(known, planned, edited),
+                _edited(known, planned, edited, same=f"as {_HEADS[sides.origin].lower()}"),
+                _run(sides, known, edited, run),
+            ),
+        )
+        for planned, edited, run in known.rows
+    ]
+
+
+def _name(workflow: Workflow, step: int, edited: int | None) -> str:
+    """A step's title, with its number where the row has another one."""
+    return title_of(workflow.steps[step].instruction)[0] if step == edited else step_name(workflow, step)
+
+
+def _planned(known: ThreeWay, step: int | None, edited: int | None) -> Cell:
+    if step is None:
+        return Cell(foot="-", mark="missing")
+    planned = known.planned.old
+    return _whole(planned.steps[step], _name(planned, step, edited))
+
+
+def _edited(known: ThreeWay, planned: int | None, edited: int | None, *, same: str) -> Cell:
+    if edited is None:
+        if planned is not None:
+            return Cell(notes=("removed",), mark="removed")
+        return Cell(foot="-", mark="missing")
+    step, name = known.edited.steps[edited], _name(known.edited, edited, edited)
+    if planned is None:
+        return _whole(step, name, notes=("added",), mark="added")
+    pair = known.planned.of_new[edited]
+    return _changed(known.planned, pair, name, same=same)
+
+
+def _run(sides: ThreeSides, known: ThreeWay, edited: int | None, run: int | None) -> Cell:
+    if known.run is None or sides.run is None or sides.run.state is None:
+        return Cell(foot="-", mark="missing")
+    if run is None:
+        return Cell(notes=("not in this run",), mark="removed" if edited is not None else "missing")
+    state = sides.run.state.steps[run] if run < len(sides.run.state.steps) else None
+    name = _name(known.run.new, run, edited)
+    if edited is None:
+        cell = _whole(known.run.new.steps[run], name, notes=("only in this run",), mark="added")
+    else:
+        cell = _changed(known.run, known.run.of_new[run], name, same="as edited")
+    facts = [] if state is None else _facts(state)
+    return Cell(cell.title, cell.text, cell.notes, "\n".join(filter(None, [cell.foot, *facts])), cell.mark)
+
+
+def _facts(state: StepState) -> list[str]:
+    said = "reused" if state.reused else state.kept or _WORDS.get(state.status, state.status)
+    return [" · ".join([said, *step_facts(state)])]
+
+
+def _whole(step: Step, name: str, *, notes: tuple[str, ...] = (), mark: Mark = "") -> Cell:
+    return Cell(
+        title=name,
+        text=tuple(_cut((Stretch(step.instruction),))),
+        notes=notes,
+        foot=step.worker,
+        mark=mark,
+    )
+
+
+def _changed(diff: PlanDiff, pair: StepPair, name: str, *, same: str) -> Cell:
+    """A step against the column before: only what differs, and the difference of the instructions."""
+    if pair.same:
+        return Cell(title=name, foot=same)
+    old, new = diff.old.steps[pair.old], diff.new.steps[pair.new]
+    text: tuple[Stretch, ...] = ()
+    notes = tuple(CHANGE_NAMES[change] for change in pair.changes)
+    if "instruction" in pair.changes:
+        told = compare_texts(old.instruction, new.instruction)
+        text = tuple(_cut(stretches(told.pieces, context=_CONTEXT)))
+        notes = (*notes, *(said_of(told) if told.grain != "words" else ()))
+    return Cell(name, text, notes, "\n".join(sentences(diff, pair)), "changed")
+
+
+def _cut(texts: tuple[Stretch, ...] | list[Stretch]) -> list[Stretch]:
+    """As much of the stretches as a cell shows, and how much that leaves out."""
+    shown: list[Stretch] = []
+    room = _LONGEST
+    for stretch in texts:
+        if room > 0:
+            shown.append(stretch._replace(text=stretch.text[:room]))
+        room -= len(stretch.text)
+    if room < 0:
+        shown.append(Stretch(f" [… {counted(-room, 'character')} more]", "quiet"))
+    return shown

@@ -1,0 +1,84 @@
+"""A run by time as a Streamlit component: rows and moments in, selections and wished moments out.
+
+Knows Streamlit and the files beside it; knows no workflow and no run. Texts reach the page in text nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+_HERE = Path(__file__).parent
+_PARTS = "axis rows player timeline".split()
+"""The JavaScript files in the order in which they use one another; together they are one module."""
+
+
+def _read(name: str) -> str:
+    return (_HERE / name).read_text(encoding="utf-8")
+
+
+_timeline = st.components.v2.component(
+    "conductor_timeline",
+    html=_read("timeline.html"),
+    css=_read("timeline.css"),
+    js="\n".join(_read(f"{part}.js") for part in _PARTS),
+)
+
+
+def run_timeline(
+    rows: Sequence[Mapping[str, Any]],
+    *,
+    key: str,
+    run: str,
+    seconds: float,
+    live: bool,
+    path: Sequence[int],
+    unit: Mapping[str, Any],
+    selected: int | None,
+    selected_at: int | None,
+    choosing: bool,
+    inspector: str,
+    replayable: bool,
+    speeds: Sequence[float],
+    first_speed: float,
+    replay: Mapping[str, Any] | None,
+    mark: str | None,
+    on_select: Callable[[], None],
+    on_replay: Callable[[], None],
+) -> Any:
+    """Show `rows`, one a step; all times are seconds since the run began.
+
+    A row is {"name", "worker", "status", "says", "details", "times", "called", "critical", "start", "end",
+    "first", "retries"}. `path` are the steps of the critical path, `unit` is {"name", "seconds", "digits"}.
+    `selected` counts only where `selected_at` is the "at" of the last choice that was sent. `choosing`: rows
+    can be selected.
+    `replay` is {"position", "playing", "speed"} or None; it counts only where `mark` is that of the last wish
+    that was sent. The result, also under `st.session_state[key]`, has
+
+    - `selected`: {"step", "at"} (state; then `on_select`);
+    - `replay`: {"position", "playing", "speed", "mark"}, or only the mark where the end is to be shown
+      (trigger; then `on_replay`). It is a wish: check it.
+
+    `inspector` is the key of the container whose first field gets the focus when Enter is pressed.
+    """
+    data = {
+        "rows": [dict(row) for row in rows],
+        "run": run,
+        "seconds": seconds,
+        "live": live,
+        "path": list(path),
+        "unit": dict(unit),
+        "selected": selected,
+        "selected_at": selected_at,
+        "choosing": choosing,
+        "inspector": inspector,
+        "replayable": replayable,
+        "speeds": list(speeds),
+        "first_speed": first_speed,
+        "replay": None if replay is None else dict(replay),
+        "mark": mark,
+    }
+    return _timeline(key=key, data=data, on_selected_change=on_select, on_replay_change=on_replay)

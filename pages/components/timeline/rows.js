@@ -1,0 +1,129 @@
+// One row a step: its name, its bar on the run's time, what it says. Texts go into text nodes only.
+
+const element = (name, className, text) => {
+  const made = document.createElement(name);
+  if (className) made.className = className;
+  if (text !== undefined) made.textContent = text;
+  return made;
+};
+
+const share = (value) => `${(value * 100).toFixed(4)}%`;
+
+const CUT = ["cancelled", "interrupted"];
+let lists = 0;
+
+class Rows {
+  constructor(root, chosen, opened) {
+    this.list = root.querySelector(".rows");
+    this.ways = root.querySelector(".ways");
+    this.chosen = chosen;
+    this.prefix = `timeline-${++lists}-`;
+    this.list.addEventListener("click", ({ target }) => {
+      const row = target.closest(".row");
+      if (row) this.choose([...this.list.children].indexOf(row));
+    });
+    this.list.addEventListener("keydown", (event) => {
+      const last = this.rows.length - 1, at = this.selected ?? -1;
+      const to = { ArrowDown: Math.min(last, at + 1), ArrowUp: Math.max(0, at - 1), Home: 0, End: last }[event.key];
+      if (to !== undefined) this.choose(to);
+      else if (event.key === "Enter") opened();
+      else return;
+      event.preventDefault();
+    });
+  }
+
+  choose(step) {
+    if (!this.choosing || step === this.selected) return;
+    this.select(step);
+    this.list.children[step].scrollIntoView({ block: "nearest" });
+    this.sent = Date.now();
+    this.chosen({ step, at: this.sent });
+  }
+
+  show(data, span) {
+    this.rows = data.rows;
+    this.choosing = data.choosing;
+    this.list.classList.toggle("choosing", data.choosing);
+    const signature = JSON.stringify([data.rows, span]);
+    if (signature !== this.signature) {
+      this.signature = signature;
+      this.list.replaceChildren(...data.rows.map((row, at) => this.drawn(row, at, data, span)));
+      this.drawWay(data, span);
+    }
+    // An answer to an earlier choice must not undo a newer one.
+    const answered = this.sent === undefined || this.sent === data.selected_at;
+    const selected = answered ? data.selected : this.selected;
+    this.select(data.choosing && selected !== null && selected < this.rows.length ? selected : null);
+  }
+
+  select(step) {
+    this.selected = step;
+    [...this.list.children].forEach((row, at) => row.setAttribute("aria-selected", String(at === step)));
+    if (step === null) this.list.removeAttribute("aria-activedescendant");
+    else this.list.setAttribute("aria-activedescendant", this.prefix + step);
+  }
+
+  drawn(row, at, data, span) {
+    const drawn = element("div", "row");
+    drawn.id = this.prefix + at;
+    drawn.setAttribute("role", "option");
+    drawn.setAttribute("aria-label", [row.name, row.worker, row.says, ...row.details].join(", "));
+    drawn.classList.toggle("critical", row.critical);
+    drawn.classList.toggle("quiet", row.start === null);
+    const lane = element("div", "lane");
+    if (row.start !== null) lane.append(...(row.called ? this.bar(row, data.seconds, span) : [this.mark(row, span)]));
+    drawn.append(element("div", "name", row.name), lane, element("div", "says", row.says));
+    return drawn;
+  }
+
+  bar(row, seconds, span) {
+    const end = row.end ?? seconds, length = Math.max(0, end - row.start);
+    const bar = element("div", "bar");
+    bar.style.left = share(row.start / span);
+    bar.style.width = share(length / span);
+    if (row.status === "failed") bar.dataset.end = "failed";
+    else if (CUT.includes(row.status)) bar.dataset.end = "cut";
+    else if (row.end === null) bar.dataset.end = "open";
+    if (row.first !== null && length > 0) {
+      const silence = element("div", "silence");
+      silence.style.width = share((row.first - row.start) / length);
+      bar.append(silence);
+    }
+    return [bar, ...row.retries.map((at) => {
+      const retry = element("div", "retry");
+      retry.style.left = share(at / span);
+      return retry;
+    })];
+  }
+
+  mark(row, span) {
+    const mark = element("div", "mark");
+    mark.style.left = share(row.start / span);
+    return mark;
+  }
+
+  // From the end of each step of the critical path down (or up) to the one that waited for it.
+  drawWay({ rows, path }, span) {
+    this.ways.replaceChildren(...path.slice(1).map((step, i) => {
+      const from = path[i], way = element("div", "way");
+      way.style.left = share(rows[step].start / span);
+      way.style.top = `calc(var(--row) * ${Math.min(from, step) + 0.5})`;
+      way.style.height = `calc(var(--row) * ${Math.abs(step - from)})`;
+      return way;
+    }));
+  }
+}
+
+const HEADINGS = ["Step", "Worker", "State", "Began", "Ended", "Took", "Details"];
+
+function fillTable(table, rows) {
+  const line = (cells, name) => {
+    const row = element("tr");
+    row.append(...cells.map((text) => element(name, "", text)));
+    return row;
+  };
+  const head = element("thead"), body = element("tbody");
+  head.append(line(HEADINGS, "th"));
+  body.append(...rows.map((row) => line([row.name, row.worker, row.status, ...row.times, row.details.join(". ")], "td")));
+  table.replaceChildren(element("caption", "", "Steps by time"), head, body);
+}

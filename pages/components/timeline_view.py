@@ -1,0 +1,167 @@
+"""The view of a run by time: its bars and its player, and below them what each access edge cost.
+
+Draws; what it says is decided in `timeline_rows` and `edge_words`, what the player asks for in `replaying`.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict
+from typing import Any
+
+import streamlit as st
+
+from conductor.replay import Recording, Replay, first_speed, speeds_for
+from conductor.run_state import RunState
+from conductor.timeline import NOTHING, Row, Timeline, timeline_of
+from conductor.what_if import WithoutEdge, without_edges
+from pages.components.edge_words import edge_rows, edge_sentences, no_sentences, path_words, takes_no_time
+from pages.components.faces import duration
+from pages.components.recordings import recording
+from pages.components.replaying import asked, unit_of
+from pages.components.run_choice import run_choice
+from pages.components.session_view import SessionView
+from pages.components.state import TabState, plain
+from pages.components.timeline import run_timeline
+from pages.components.timeline_rows import RowWords, row_words
+from storage import RunRecord
+from storage.workbench import Workbench
+
+REPLAYED = ("replay", "canvas", "inspector", "replayed-texts")
+"""The page's fragments that show a moment of a replay; where it stands still, a seek changes no other."""
+
+_SEEN_ROWS = 12
+"""Rows of the list of all edges that are seen without scrolling."""
+
+
+def timeline_view(bench: Workbench, tab: TabState, view: SessionView) -> None:
+    """Draw a run whole: a replay of it moves over the bars."""
+    if view.run is None or view.head is None:
+        return
+    run = run_choice(bench, tab, view) or view.run
+    state = bench.state(run)
+    if state.workflow is None:
+        return
+    # What was not kept of a run cannot be replayed.
+    kept = not state.live and bench.unsaved(run) is None
+    recorded = recording(bench.store, run.id) if kept else None
+    timeline = timeline_of(state, now=time.time(), moments=NOTHING if recorded is None else recorded.moments)
+    if not state.tells_of(view.head.workflow):
+        st.caption("Of a run of another workflow than the one above; its replay shows that one.")
+    _bars(tab, view, run, state=state, timeline=timeline, recorded=recorded)
+    _edges(state, timeline, key=run.id)
+
+
+def _bars(
+    tab: TabState,
+    view: SessionView,
+    run: RunRecord,
+    *,
+    state: RunState,
+    timeline: Timeline,
+    recorded: Recording | None,
+) -> None:
+    key = f"timeline-{view.session.id}"
+    # In a replay, the workflow shown is the run's; the replay knows which one the session has.
+    revision = view.replay.revision if view.replay is not None else view.head.id if view.head else ""
+    replayable = recorded is not None and recorded.seconds > 0
+
+    def selected() -> None:
+        tab.select(st.session_state[key].selected["step"])
+        st.rerun(["canvas", "inspector"])
+
+    def wished() -> None:
+        wish = st.session_state[key].replay
+        if not wish or recorded is None:
+            return
+        replay = asked(wish, run=run.id, revision=revision, seconds=recorded.seconds, now=time.time())
+        tab.follow(replay, mark=str(wish.get("mark")))
+        if view.replay is not None and replay is not None and not (view.replay.playing or replay.playing):
+            st.rerun(REPLAYED)
+        tab.ask_redraw()
+
+    words = row_words(state, timeline)
+    chosen = st.session_state[key].selected if key in st.session_state else None
+    run_timeline(
+        [_row(row, said, timeline) for row, said in zip(timeline.rows, words, strict=True)],
+        key=key,
+        run=run.id,
+        seconds=timeline.seconds,
+        live=timeline.live,
+        path=timeline.path,
+        unit=asdict(unit_of(timeline.seconds)),
+        selected=tab.selected,
+        selected_at=chosen["at"] if chosen else None,
+        choosing=view.head is not None and state.tells_of(view.head.workflow),
+        inspector="inspector",
+        replayable=replayable,
+        speeds=speeds_for(timeline.seconds),
+        first_speed=first_speed(timeline.seconds),
+        replay=None if view.replay is None else _standing(view.replay),
+        mark=tab.replay_mark,
+        on_select=selected,
+        on_replay=wished,
+    )
+
+
+def _row(row: Row, said: RowWords, timeline: Timeline) -> dict[str, Any]:
+    """A row as the component takes it."""
+    times = [row.start, row.end, row.seconds]
+    return {
+        "name": said.name,
+        "worker": said.worker,
+        "says": said.says,
+        "details": list(said.details),
+        "status": row.status,
+        "called": row.part == "called",
+        "critical": row.step in timeline.path,
+        "start": row.start,
+        "end": row.end,
+        "first": row.first_word,
+        "retries": list(row.retries),
+        "times": ["-" if at is None else duration(at) for at in times],
+    }
+
+
+def _standing(replay: Replay) -> dict[str, Any]:
+    return {"position": replay.at(time.time()), "playing": replay.playing, "speed": replay.speed}
+
+
+def _edges(state: RunState, timeline: Timeline, *, key: str) -> None:
+    """The critical path and what the edges cost: the worst first, all of them on demand."""
+    for said in filter(None, (path_words(timeline), takes_no_time(timeline))):
+        st.caption(plain(said))
+    edges = without_edges(state, timeline)
+    if not edges:
+        if said := no_sentences(state):
+            st.caption(said)
+        return
+    with st.container(gap="xsmall"):
+        for said in edge_sentences(edges, timeline):
+            st.markdown(plain(said))
+    st.caption(
+        "Reckoned from the measured times, as if every step took as long as it did. Without an edge its "
+        "reader is asked something else, so its answer and its time may be others."
+    )
+    _all_edges(edges, key=key)
+
+
+def _all_edges(edges: tuple[WithoutEdge, ...], *, key: str) -> None:
+    box = st.expander(
+        f"All {len(edges)} edges" if len(edges) > 1 else "The edge",
+        icon=":material/timeline:",
+        key=f"edges-{key}",
+        on_change="rerun",
+    )
+    if not box.open:
+        return
+    with box:
+        rows = edge_rows(edges)
+        with st.container(height=440 if len(rows) > _SEEN_ROWS else "content", border=False):
+            st.table(
+                {
+                    "Edge": [row.edge for row in rows],
+                    "Run without it": [row.without for row in rows],
+                    "Saves": [row.saves for row in rows],
+                }
+            )

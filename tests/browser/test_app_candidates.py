@@ -1,0 +1,76 @@
+"""Other plans in a real browser: asked for at once by keyboard, looked at, used; thumbs at the answer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from app_server import AppServer
+from conductor_cases import BROKEN, plan_text
+from playwright.sync_api import expect
+from scripted_endpoint import ScriptedEndpoint, at_once, held, pool_file, serving
+from test_app_looks import FAINT, assert_fits
+from workbench_page import WorkbenchPage
+
+pytestmark = pytest.mark.browser
+
+ONE = plan_text((0, "Find what is asked.", "[]"), (1, "Write the answer.", "[0]"))
+TWO = plan_text((0, "Answer at once.", "[]"))
+HOSTILE = '<img src="/choice.png" onerror="alert(1)"> **bold** $x$'
+
+
+@pytest.fixture(scope="module")
+def endpoint() -> Iterator[ScriptedEndpoint]:
+    with serving() as served:
+        yield served
+
+
+@pytest.fixture(scope="module")
+def app(chromium, endpoint, tmp_path_factory) -> Iterator[AppServer]:
+    """The app with a served Conductor and simulated workers."""
+    folder = tmp_path_factory.mktemp("served")
+    (folder / "pool.toml").write_text(pool_file(endpoint), encoding="utf-8")
+    with AppServer(folder, settings={"CONDUCTOR_POOL": str(folder / "pool.toml")}) as server:
+        yield server
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_alternatives_are_asked_for_looked_at_and_used(visit, app, endpoint, browser, theme):
+    slow = held(f"{HOSTILE} so rather:\n\n{TWO}")
+    endpoint.say(at_once(f"First:\n{TWO}\nBetter:\n{ONE}"), at_once(ONE), at_once(f"Hm. {BROKEN}"), slow)
+    context = browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme=theme)
+    desk = WorkbenchPage(visit(app, inside=context))
+    desk.ask("Which one?")
+    expect(desk.graph.cards).to_have_count(2)
+    desk.page.get_by_text("Other plans: 2 in this text").click()
+    expect(desk.page.get_by_text("counts as the last valid one")).to_be_visible()
+    desk.button("Ask for alternatives").focus()
+    desk.page.keyboard.press("Enter")
+    expect(desk.page.get_by_text("Alternatives: 2 of 3 plans have ended")).to_be_visible()
+    expect(desk.page.get_by_text(re.compile(r"Alternative \d: not valid, 1 reason"))).to_be_visible()
+    expect(desk.button("Stop")).to_be_focused()
+    slow.released.set()
+    expect(desk.page.get_by_text("3 alternatives asked for at once")).to_be_visible()
+    assert len(endpoint.bodies) == 4
+    assert endpoint.bodies[1]["messages"] == endpoint.bodies[3]["messages"]
+    batch = desk.keyed("plan-choices-batch")
+    [used] = [
+        row for row in batch.locator("[class*='st-key-choice-']").all() if "1 step · " in row.inner_text()
+    ]
+    used.get_by_role("button", name="Look").click()
+    expect(desk.region("Completion as written").last).to_contain_text(HOSTILE)
+    assert desk.page.locator('img[src*="choice.png"]').count() == 0
+    faint = set(desk.page.evaluate(FAINT))
+    assert_fits(desk.page)
+    desk.page.get_by_role("button", name="Close").click()
+    used.get_by_role("button", name="Use").click()
+    expect(desk.graph.cards).to_have_count(1)
+    desk.page.get_by_role("button", name="Run", exact=True).click()
+    desk.page.get_by_role("radio", name="Thumbs down").click()
+    expect(desk.page.get_by_text("You found this answer bad.")).to_be_visible()
+    desk.page.reload()
+    expect(desk.page.get_by_role("radio", name="Thumbs down")).to_be_checked()
+    assert faint == set()
+    with app.store() as store:
+        assert store.rating(store.runs(desk.session)[0].id) == "down"

@@ -1,0 +1,56 @@
+"""The compare page in a real browser: reached from the workbench, read in graphs and steps, kept by link."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+from workbench_page import Graph, WorkbenchPage
+
+from conductor.workflow import Step
+
+pytestmark = pytest.mark.browser
+
+HOSTILE = '<img src="/compared.png" onerror="alert(1)"> **b** [l](/compared) $x$'
+
+
+def test_an_edit_is_compared_card_by_card_and_stays_so_after_a_reload(visit, offline_app):
+    session = offline_app.plant(
+        Step(instruction=f"Read this: {HOSTILE}", worker="text"),
+        Step(instruction="Compute the sum of both numbers.", worker="mathematics", access=(0,)),
+        Step(instruction="Check the sum.", worker="checker", access=(1,)),
+    )
+    with offline_app.store() as store:
+        head = store.head(session)
+        edited = head.workflow.with_instruction(0, f"Read that: {HOSTILE}").with_access(2, [0, 1])
+        drawn = Step(instruction="Sketch two trains.", worker="text")
+        store.add_revision(session, edited.add_step(drawn, at=1), origin="human", note="More")
+    desk = WorkbenchPage(visit(offline_app, f"/?session={session}"))
+    page = desk.page
+    desk.keyed("toolbar").get_by_role("link", name="Compare").click()
+    page.wait_for_url(re.compile(r"/compare\?left=.+&right=.+"))
+    left, right = Graph(page, 0), Graph(page, 1)
+    expect(left.cards).to_have_text(
+        [re.compile("of 3: changed, Read"), re.compile("of 3: Comp"), re.compile("d, Check")]
+    )
+    expect(right.cards.nth(1)).to_contain_text("added, Sketch two trains")
+    assert [edge["change"] for edge in right.ask("edges.map(({ id, change }) => ({ id, change }))")].count(
+        "added"
+    ) == 1
+
+    left.click(0)
+    instruction = desk.region("Instruction")
+    expect(instruction.locator("del")).to_have_text("this")
+    expect(instruction.locator("ins")).to_have_text("that")
+    expect(instruction).to_contain_text(HOSTILE)
+    page.wait_for_function("([root]) => root.__fg.selected === 0", arg=[right.root.element_handle()])
+
+    page.reload()
+    expect(Graph(page, 1).cards).to_have_count(4)
+    page.get_by_role("radio", name="Planned, edited, run").click()
+    table = page.get_by_role("table").last
+    expect(table.get_by_role("row")).to_have_count(5)
+    expect(table.locator("ins").first).to_have_text("that")
+    assert f"session={session}" in page.url
+    assert page.locator('img[src*="compared"], main a[href*="compared"], .katex').count() == 0

@@ -1,0 +1,186 @@
+"""Other plans on the workbench: those in one text, alternatives asked for at once; thumbs at an answer."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass, field
+
+import pytest
+from conductor_cases import BROKEN, ScriptedConductor, plan_text
+
+from conductor.errors import WorkerError
+from conductor.messages import Completion, Delta
+from conductor.planner.conductor import PlanRequest
+from conductor.workers.pool import Pool
+from conductor.workers.simulated import SimulatedWorker
+from pages.components import services
+from pages.components.state import plain
+from storage import SessionStore
+from storage.workbench import Workbench
+
+ONE = plan_text((0, "Find it.", "[]"), (1, "Answer.", "[0]"))
+TWO = plan_text((1, "Find it.", "[]"), (1, "Answer.", "[0]"))
+BAD = plan_text((9, "Find it.", "[]"))
+
+
+@dataclass
+class HeldConductor(ScriptedConductor):
+    """Says its texts, "" meaning that it fails, once it is released."""
+
+    released: threading.Event = field(default_factory=threading.Event)
+
+    async def stream(self, request: PlanRequest) -> AsyncIterator[Delta | Completion]:
+        text = self.texts[min(len(self.requests), len(self.texts) - 1)]
+        self.requests.append(request)
+        yield Delta(text=text[:9])
+        while not self.released.is_set():  # noqa: ASYNC110 - it is set in another thread
+            await asyncio.sleep(0.01)
+        if not text:
+            raise WorkerError("The Conductor is overloaded; ask again.")
+        yield Delta(text=text[9:])
+        yield Completion(text=text, usage=self.usage)
+
+
+@pytest.fixture
+def told() -> HeldConductor:
+    """A Conductor that answers at once unless a test holds it."""
+    conductor = HeldConductor(texts=[ONE])
+    conductor.released.set()
+    return conductor
+
+
+@pytest.fixture
+def bench(url, told, monkeypatch) -> Iterator[Workbench]:
+    """The workbench under the app."""
+    pool = Pool(workers=tuple(SimulatedWorker(name=name, tokens=4) for name in ("alpha", "beta")))
+    bench = Workbench.over(SessionStore.open(url), pool=pool, conductor=told)
+    monkeypatch.setattr(services, "workbench", lambda: bench)
+    yield bench
+    told.released.set()
+    bench.close()
+
+
+def texts(elements):
+    return [element.value for element in elements]
+
+
+def opened(bench, app, *texts_):
+    """A session whose Conductor has said the first of these texts, with its other plans open."""
+    bench.conductor.texts = list(texts_)
+    session = bench.ask("Which one?").id
+    bench.begin_plan(session)
+    bench.conducting.wait(session)
+    page = app(session=session)
+    page.session_state[f"other-plans-open-{session}"] = True
+    return page.run(), session
+
+
+def buttons(page, label):
+    return [button for button in page.button if button.label == label]
+
+
+def test_every_plan_of_a_text_is_listed_and_another_one_can_be_used(app, bench):
+    page, session = opened(bench, app, f"First:\n{ONE}\nBetter:\n{TWO}\nOr:\n{BAD}")
+    assert not page.exception
+    assert "Other plans: 3 in this text" in [box.label for box in page.expander]
+    assert "3 complete plans in the Conductor's text." in texts(page.caption)
+    names = [value for value in texts(page.markdown) if value.startswith("**Plan")]
+    assert names == ["**Plan 1**", "**Plan 2**", "**Plan 3**"]
+    assert any("counts as the last valid one" in line for line in texts(page.caption))
+    assert any("1 step changed; 1 step the same" in line for line in texts(page.caption))
+    first, second = buttons(page, "Use")
+    assert (first.disabled, second.disabled) == (False, True)
+    before = bench.head(session)
+    first.click().run()
+    head = bench.head(session)
+    assert head is not None
+    assert (head.origin, head.note, head.parent) == ("conductor", "Used plan 1 of the text", before.id)
+    assert head.workflow.steps[0].worker == "alpha"
+    assert [button.disabled for button in buttons(page.run(), "Use")] == [True, False]
+    page.button(key="undo").click().run()
+    assert bench.head(session) == before
+
+
+def test_a_plan_can_be_looked_at_and_closed(app, bench):
+    page, _ = opened(bench, app, f"First:\n{ONE}\nOr:\n{BAD}")
+    buttons(page, "Look")[1].click().run()
+    assert not page.exception
+    assert any("9" in text and text.startswith("- ") for text in texts(page.markdown))
+    buttons(page, "Close")[0].click().run()
+    assert len(buttons(page, "Look")) == 2
+
+
+def test_alternatives_are_asked_for_at_once_and_only_used_where_that_is_wanted(app, bench, told):
+    page, session = opened(bench, app, ONE, TWO, ONE, "")
+    before = bench.head(session)
+    told.released.clear()
+    buttons(page, "Ask for alternatives")[0].click().run()
+    assert not page.exception
+    live = bench.conducting.live_alternatives(session)
+    assert live is not None
+    while len(told.requests) < 4:
+        assert not live.done
+    page.run()
+    assert any("Alternative 3" in text for text in texts(page.caption))
+    told.released.set()
+    bench.conducting.wait(session)
+    page.run()
+    assert bench.head(session) == before
+    assert plain("3 alternatives asked for at once; 2 of them valid.") in texts(page.caption)
+    assert any("overloaded" in text for text in texts(page.caption))
+    use = [button for button in buttons(page, "Use") if not button.disabled]
+    use[0].click().run()
+    head = bench.head(session)
+    assert (head.note, head.workflow.steps[0].worker) == ("Used alternative 1", "beta")
+
+
+def test_equal_alternatives_are_one_choice(app, bench):
+    page, session = opened(bench, app, ONE)
+    bench.plan_alternatives(session, 4)
+    page.run()
+    told = "4 alternatives asked for at once · 440 tokens · $2.00. All of them are the same plan."
+    assert plain(told) in texts(page.caption)
+    assert "**Alternatives 1, 2, 3 and 4**" in texts(page.markdown)
+    assert buttons(page, "Use")[0].disabled
+
+
+def test_without_a_valid_plan_an_alternative_can_be_the_first_workflow(app, bench):
+    page, session = opened(bench, app, BROKEN, ONE, BROKEN)
+    bench.plan_alternatives(session, 2)
+    page.run()
+    assert bench.head(session) is None
+    [use] = buttons(page, "Use")
+    use.click().run()
+    assert not page.exception
+    head = bench.head(session)
+    assert head is not None
+    assert page.run().button(key="run").label == "Run"
+
+
+def test_an_edit_of_an_alternative_still_shows_where_it_came_from(app, bench):
+    page, session = opened(bench, app, ONE, f"Rather so.\n{TWO}")
+    bench.plan_alternatives(session, 2)
+    [alternative, _] = bench.store.alternatives(session)
+    head = bench.use_candidate(alternative.id, 0)
+    bench.edit(session, head.workflow.with_worker(1, "alpha"), note="Changed", head=head)
+    [correction] = bench.store.corrections()
+    assert correction.planned == head.workflow
+    assert correction.plan == alternative.id
+    assert not page.run().exception
+
+
+def test_thumbs_are_kept_with_the_run_and_taken_back(app, bench):
+    page, session = opened(bench, app, ONE)
+    bench.start(session)
+    bench.conducting.wait(session)
+    page.run()
+    assert "Is this answer good?" in texts(page.caption)
+    run = bench.store.runs(session)[0].id
+    [widget] = page.get("feedback")
+    widget.set_value(1).run()
+    assert bench.store.rating(run) == "up"
+    assert "You found this answer good." in texts(page.run().caption)
+    page.get("feedback")[0].set_value(None).run()
+    assert bench.store.rating(run) is None

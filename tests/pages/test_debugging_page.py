@@ -1,0 +1,235 @@
+"""Pins, outputs by hand, runs of a part, and experiments, as the workbench's page offers them."""
+
+from __future__ import annotations
+
+import pytest
+
+from conductor.engine.extent import Extent
+from conductor.engine.trials import EdgeTest, Swap
+from conductor.output import HandEdit
+from conductor.planner.offline import OfflineConductor
+from conductor.workers.pool import configured_pool
+from pages.components.editing import AUTHOR
+from storage import SessionStore
+from storage.workbench import Workbench
+
+POOL = """
+[[worker]]
+name = "alpha"
+kind = "simulated"
+tokens = 4
+
+[[worker]]
+name = "beta"
+kind = "simulated"
+tokens = 4
+seed = 1
+
+[[worker]]
+name = "fixed"
+kind = "simulated"
+answer = "always the same"
+"""
+
+
+@pytest.fixture
+def pool(tmp_path, monkeypatch):
+    """The pool of the app and of the workbench beside it."""
+    file = tmp_path / "pool.toml"
+    file.write_text(POOL)
+    monkeypatch.setenv("CONDUCTOR_POOL", str(file))
+    return configured_pool()
+
+
+@pytest.fixture
+def bench(url, pool):
+    workbench = Workbench.over(SessionStore.open(url), pool=pool, conductor=OfflineConductor())
+    yield workbench
+    workbench.close()
+
+
+@pytest.fixture
+def ran(bench, session):
+    """A session whose workflow has run."""
+    assert bench.start(session).done.wait(timeout=10)
+    return session
+
+
+def select(app, session, step):
+    page = app(session=session)
+    page.session_state["selected"] = step
+    return page.run()
+
+
+def head(bench, session):
+    return bench.store.head(session)
+
+
+def captions(page):
+    return [caption.value.replace("\\", "") for caption in page.caption]
+
+
+def test_an_output_is_pinned_with_a_click_and_undone_like_every_edit(app, bench, ran):
+    page = select(app, ran, 0)
+    page.button(key="output-pin").click().run()
+    assert not page.exception
+    pin = head(bench, ran).workflow.steps[0].pin
+    assert pin == bench.state(bench.store.latest_run(ran)).steps[0].output
+    assert head(bench, ran).note == "Step 1: output pinned"
+    page.button(key="undo").click().run()
+    assert head(bench, ran).workflow.steps[0].pin is None
+
+
+def test_a_pin_that_changes_nothing_leaves_the_run_as_it_is_shown(app, bench, ran):
+    page = select(app, ran, 0)
+    page.button(key="output-pin").click().run()
+    assert any("fan-out" in text or "finished" in text for text in captions(page))
+    assert not any("Before your edits" in text for text in captions(page))
+    page.button(key="output-unpin").click().run()
+    assert head(bench, ran).workflow.steps[0].pin is None
+
+
+def test_an_output_by_hand_is_pinned_with_who_and_when(app, bench, ran, monkeypatch):
+    monkeypatch.setenv(AUTHOR, "Ada")
+    page = select(app, ran, 0)
+    page.button(key="output-edit").click().run()
+    field = page.text_area(key=f"hand-{ran}-0")
+    assert field.value == bench.state(bench.store.latest_run(ran)).steps[0].text
+    field.set_value("What I know.").run()
+    page.button(key="output-save").click().run()
+    assert not page.exception
+    pin = head(bench, ran).workflow.steps[0].pin
+    assert (pin.text, pin.hand.by, pin.usage.total) == ("What I know.", "Ada", None)
+    assert any("1 of 3 steps will run" in text and "1 pinned" in text for text in captions(page))
+    assert any("edited by hand by Ada" in text for text in captions(page))
+    assert bench.outlook(ran).radius.runs == {2}
+
+
+def test_an_empty_output_by_hand_is_refused_and_the_field_stays(app, bench, ran):
+    page = select(app, ran, 0)
+    page.button(key="output-edit").click().run()
+    page.text_area(key=f"hand-{ran}-0").set_value("  ").run()
+    page.button(key="output-save").click().run()
+    assert "at least one character" in page.error[0].value
+    assert page.text_area(key=f"hand-{ran}-0").value == "  "
+    page.button(key="output-cancel").click().run()
+    assert head(bench, ran).workflow.steps[0].pin is None
+    assert not [area for area in page.text_area if area.key == f"hand-{ran}-0"]
+
+
+def test_a_step_that_never_ran_can_be_written_by_hand(app, bench, session):
+    page = select(app, session, 0)
+    page.button(key="output-write").click().run()
+    page.text_area(key=f"hand-{session}-0").set_value("So it is.").run()
+    page.button(key="output-save").click().run()
+    assert not page.exception
+    assert head(bench, session).workflow.steps[0].pin.text == "So it is."
+    assert bench.start(session).done.wait(10)
+    state = bench.state(bench.store.latest_run(session))
+    assert [step.kept for step in state.steps] == ["pinned", None, None]
+    assert state.steps[2].request.seen[0].by_hand
+
+
+def test_a_pin_whose_inputs_have_changed_says_so(app, bench, ran):
+    outputs = bench.state(bench.store.latest_run(ran)).outputs
+    written = outputs[0].by_hand("other", edit=HandEdit(at=1.0))
+    workflow = head(bench, ran).workflow.with_pin(2, outputs[2]).with_pin(0, written)
+    bench.edit(ran, workflow, note="x", head=head(bench, ran))
+    assert any("its inputs have changed" in said.value for said in select(app, ran, 2).warning)
+    assert not select(app, ran, 0).warning
+
+
+@pytest.mark.parametrize(
+    ("extent", "said"),
+    [
+        (Extent(kind="only", step=2), "This run covered step 3 only"),
+        (Extent(kind="to", step=0), "This run covered step 1 only"),
+    ],
+)
+def test_a_run_of_a_part_is_a_run_of_its_own_and_leaves_the_answer_standing(app, bench, ran, extent, said):
+    before = bench.state(bench.store.latest_run(ran))
+    assert bench.start(ran, extent).done.wait(10)
+    latest = bench.store.latest_run(ran)
+    assert (latest.parent, bench.store.run_state(before.run)) == (before.run, before)
+    page = app(session=ran)
+    assert not page.exception
+    assert any(said in text for text in captions(page))
+
+
+def test_a_step_run_alone_sees_what_was_there_although_it_is_out_of_date(bench, ran):
+    first = bench.state(bench.store.latest_run(ran))
+    bench.edit(
+        ran, head(bench, ran).workflow.with_instruction(0, "Find more."), note="x", head=head(bench, ran)
+    )
+    assert bench.start(ran, Extent(kind="only", step=2)).done.wait(10)
+    state = bench.state(bench.store.latest_run(ran))
+    assert state.steps[0].kept == "preloaded"
+    assert state.steps[2].request.seen[0].response == first.steps[0].text
+    assert bench.outlook(ran).radius.runs == {0, 2}
+
+
+def test_an_edit_that_changes_no_answer_says_where_the_cascade_stopped(app, bench, session):
+    bench.edit(
+        session,
+        bench.head(session).workflow.with_worker(0, "fixed").with_worker(2, "alpha"),
+        note="x",
+        head=bench.head(session),
+    )
+    assert bench.start(session).done.wait(10)
+    bench.edit(
+        session,
+        bench.head(session).workflow.with_instruction(0, "Find it, please."),
+        note="x",
+        head=bench.head(session),
+    )
+    assert bench.start(session).done.wait(10)
+    page = app(session=session)
+    assert any("Step 1 answered as before, so step 3 was reused" in text for text in captions(page))
+
+
+def test_an_experiment_is_shown_with_what_came_of_it(app, bench, ran):
+    live = bench.experiment(ran, Swap(step=2, workers=("beta",)))
+    live.work.result(10)
+    live = bench.experiment(ran, EdgeTest(edges=((0, 2),)))
+    live.work.result(10)
+    page = app(session=ran)
+    page.session_state["panel"] = "Trials"
+    page.run()
+    assert not page.exception
+    assert any("1 of 1 run" in text for text in captions(page))
+    assert any("1 edge left out" in text.value for text in page.markdown)
+
+
+def test_the_winner_of_a_swap_is_kept_with_one_click(app, bench, ran):
+    live = bench.experiment(ran, Swap(step=2, workers=("beta",)))
+    live.work.result(10)
+    page = app(session=ran)
+    page.session_state["panel"] = "Trials"
+    page.run()
+    page.button(key=f"keep-swap-{live.record.id}-beta").click().run()
+    assert not page.exception
+    assert (head(bench, ran).workflow.steps[2].worker, head(bench, ran).note) == (
+        "beta",
+        "Step 3: beta kept after a swap",
+    )
+    assert bench.outlook(ran).radius.runs == frozenset()
+
+
+def test_an_edge_test_begins_from_the_page(app, bench, ran):
+    page = app(session=ran)
+    page.session_state["panel"] = "Trials"
+    page.session_state["experiment-kind"] = "edges"
+    page.run()
+    page.button(key="experiment-begin").click().run()
+    assert not page.exception
+    (record,) = bench.store.experiments(ran)
+    assert record.experiment == EdgeTest(edges=((0, 2),))
+
+
+def test_before_a_run_there_is_nothing_to_try(app, bench, session):
+    def offered():
+        return [str(option) for group in app(session=session).button_group for option in group.options]
+
+    assert not any("Trials" in option for option in offered())
+    assert bench.start(session).done.wait(10)
+    assert any("Trials" in option for option in offered())

@@ -1,0 +1,72 @@
+"""The difference of two texts as stretches of a passage."""
+
+from __future__ import annotations
+
+import pytest
+
+from conductor.word_diff import compare_texts
+from pages.components.diff_view import said_of, stretches
+
+SAME = "word " * 100
+
+
+def shown(old, new, **options):
+    return [(stretch.text, stretch.tone) for stretch in stretches(compare_texts(old, new).pieces, **options)]
+
+
+def test_what_went_and_what_came_have_a_tone_and_are_told_to_a_pointer():
+    parts = stretches(compare_texts("a small cat", "a big cat").pieces)
+    assert [(part.text, part.tone, part.title) for part in parts] == [
+        ("a ", "", ""),
+        ("small ", "removed", "Removed"),
+        ("big ", "added", "Added"),
+        ("cat", "", ""),
+    ]
+
+
+def test_without_a_context_nothing_is_left_out():
+    assert shown(f"{SAME}old {SAME}", f"{SAME}new {SAME}")[0] == (SAME, "")
+
+
+def test_with_a_context_only_what_stands_beside_a_change_is_shown():
+    old, new = f"{SAME}old {SAME}old {SAME}", f"{SAME}new {SAME}new {SAME}"
+    gap = " [… 480 characters the same …] "
+    middle = " [… 460 characters the same …] "
+    edge = "word word word word "
+    assert shown(old, new, context=20) == [
+        (gap, "quiet"),
+        (edge, ""),
+        ("old ", "removed"),
+        ("new ", "added"),
+        (edge, ""),
+        (middle, "quiet"),
+        (edge, ""),
+        ("old ", "removed"),
+        ("new ", "added"),
+        (edge, ""),
+        (gap, "quiet"),
+    ]
+
+
+def test_texts_that_are_the_same_are_shown_whole_and_said_to_be_so():
+    assert shown(SAME, SAME, context=20) == [(SAME, "")]
+    assert said_of(compare_texts(SAME, SAME)) == ["the same"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("one", "two", "nothing in common"),
+        ("ab ab", "ab cd", "60 % in common"),
+        (f"{SAME * 50}old", f"{SAME * 50}new", "99 % in common"),
+        ("a", "", "nothing in common"),
+    ],
+)
+def test_how_much_is_in_common_is_said_and_never_all_of_what_differs(old, new, said):
+    assert said_of(compare_texts(old, new)) == [said]
+
+
+def test_a_comparison_in_larger_parts_is_said_to_be_one():
+    assert said_of(compare_texts("a b c\n" * 18_000, "a c b\n" * 17_000)) == [
+        "too different to compare in parts"
+    ]

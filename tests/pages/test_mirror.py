@@ -1,0 +1,61 @@
+"""A field shows what the workflow says, and its old value coming back is no edit."""
+
+from __future__ import annotations
+
+import pytest
+import streamlit as st
+
+from pages.components import mirror
+from pages.components.mirror import ECHO_SECONDS, committing, mirrored
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """Seconds that pass when a test says so."""
+    now = [100.0]
+    monkeypatch.setattr(mirror.time, "monotonic", lambda: now[0])
+    return now
+
+
+@pytest.fixture
+def kept(tab):
+    """What was committed of the field "f", and how to send a value from the browser."""
+    values = []
+    changed = committing(tab, "f", values.append)
+
+    def sent(value):
+        st.session_state["f"] = value
+        changed()
+        return values
+
+    return sent
+
+
+def test_a_field_that_says_what_it_should_is_left_alone(tab, kept):
+    assert not mirrored(tab, "f", "new")
+    st.session_state["f"] = "new"
+    assert not mirrored(tab, "f", "new")
+    assert kept("other") == ["other"]
+
+
+def test_the_old_value_that_comes_back_at_once_is_no_edit(tab, kept, clock):
+    st.session_state["f"] = "old"
+    assert mirrored(tab, "f", "new")
+    assert st.session_state["f"] == "new"
+    clock[0] += ECHO_SECONDS / 2
+    assert kept("old") == []
+    assert mirrored(tab, "f", "new")
+
+
+@pytest.mark.parametrize(("value", "later"), [("third", 0.0), ("old", ECHO_SECONDS * 2)])
+def test_another_value_and_the_old_one_later_are_choices(tab, kept, clock, value, later):
+    st.session_state["f"] = "old"
+    mirrored(tab, "f", "new")
+    clock[0] += later
+    assert kept(value) == [value]
+
+
+def test_a_text_that_was_refused_stays_to_be_mended(tab):
+    st.session_state["f"] = ""
+    tab.note_text("f", "", kept=False)
+    assert not mirrored(tab, "f", "the workflow's")

@@ -1,0 +1,213 @@
+"""A request's sources are told by name, number and share, never by colour alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from conductor.messages import Message, Part, Request, Usage
+from conductor.output import Output
+from conductor.provenance import counted, estimated, measured
+from conductor.run_state import RunState, StepState
+from conductor.workers.protocol import WorkerCard
+from pages.components.request_legend import (
+    UNREPORTED,
+    how_counted,
+    legend,
+    origin_notes,
+    percent,
+    source_name,
+    stretches,
+)
+from pages.components.request_view import Reader, reader
+
+
+def request(*steps, query="what?"):
+    parts = [Part("frame", "<q>"), Part("query", query), Part("frame", "</q>")]
+    for step, round in steps:
+        parts += [Part("subtask", "task", step, "w", round), Part("response", "said", step, "w", round)]
+    parts.append(Part("instruction", "do it"))
+    return Request(messages=(Message(role="user", parts=tuple(parts)),))
+
+
+def test_each_source_has_a_name_a_mark_a_worker_and_its_share():
+    entries = legend(measured(request((1, 1), (0, None))), {})
+    assert [(entry.name, entry.mark, entry.detail) for entry in entries] == [
+        ("Query", "Q", ""),
+        ("Round 1, step 2", "1·2", "w"),
+        ("Step 1", "1", "w"),
+        ("Own task", "T", ""),
+        ("App's wording", "", ""),
+    ]
+    assert [(entry.amount, entry.percent, entry.unit) for entry in entries][:2] == [
+        ("5", "15%", "characters"),
+        ("8", "24%", "characters"),
+    ]
+    assert sum(entry.part for entry in entries) == pytest.approx(1)
+
+
+def test_estimated_amounts_are_marked_each():
+    entries = legend(estimated(request((0, None)), reported=1000), {})
+    assert all(entry.amount.startswith("~") for entry in entries)
+    assert not any(entry.amount.startswith("~") for entry in legend(measured(request()), {}))
+
+
+def test_the_text_is_the_request_to_the_letter_and_each_stretch_points_to_its_entry():
+    sent = request((1, 1), (0, None))
+    shares = measured(sent)
+    entries, shown = legend(shares, {}), stretches(sent, shares)
+    assert "".join(stretch.text for stretch in shown) == sent.messages[0].content
+    assert [(entries[stretch.source].name, stretch.chip) for stretch in shown] == [
+        ("App's wording", ""),
+        ("Query", "Query"),
+        ("App's wording", ""),
+        ("Round 1, step 2", "Round 1, step 2 · its task"),
+        ("Round 1, step 2", "Round 1, step 2 · response"),
+        ("Step 1", "Step 1 · its task"),
+        ("Step 1", "Step 1 · response"),
+        ("Own task", "Own task"),
+    ]
+    assert all(stretch.tone == entries[stretch.source].tone for stretch in shown)
+
+
+def test_eight_steps_are_tinted_apart_and_more_of_them_are_told_apart_by_their_marks():
+    entries = legend(measured(request(*((step, None) for step in range(12)))), {})
+    steps = [entry for entry in entries if entry.name.startswith("Step")]
+    assert len({entry.tone for entry in steps[:8]}) == 8
+    assert steps[8].tone == steps[0].tone
+    assert len({(entry.tone, entry.mark) for entry in steps}) == 12
+
+
+def test_what_must_be_said_of_a_steps_output_stands_at_its_entry():
+    parts = (
+        Part("query", "q"),
+        Part("response", "a", 0, "w", None, True),
+        Part("response", "b", 1, "w"),
+        Part("response", "c", 1, "w", 1),
+    )
+    sent = Request(messages=(Message(role="user", parts=parts),))
+    notes = {(None, 0): ("pinned",), (None, 1): ("reused", "offline")}
+    found = {entry.name: entry.notes for entry in legend(measured(sent), notes)}
+    assert found == {
+        "Query": (),
+        "Step 1": ("edited by hand", "pinned"),
+        "Step 2": ("reused", "offline"),
+        "Round 1, step 2": (),
+    }
+
+
+CUT = Output(
+    fingerprint="f",
+    text="t",
+    worker="w",
+    worker_kind="model",
+    seconds=1,
+    run="r",
+    step=0,
+    usage=Usage(),
+    finish_reason="length",
+)
+
+
+@pytest.mark.parametrize(
+    ("state", "notes"),
+    [
+        (StepState(worker_kind="model"), ()),
+        (StepState(worker_kind="simulated", reused=True), ("reused", "simulated")),
+        (StepState(worker_kind="offline"), ("offline",)),
+        (StepState(worker_kind="model", kept="pinned"), ("pinned",)),
+        (StepState(worker_kind="model", kept="preloaded"), ("preloaded",)),
+        (StepState(worker_kind="model", stand_in="second", output=CUT), ("from second", "cut off")),
+    ],
+)
+def test_where_an_output_comes_from_is_said(state, notes):
+    assert origin_notes(state) == notes
+
+
+@pytest.mark.parametrize(
+    ("part", "said"),
+    [(0, "0%"), (0.0001, "<1%"), (0.004, "<1%"), (0.006, "1%"), (0.5, "50%"), (0.999, ">99%"), (1, "100%")],
+)
+def test_a_share_is_never_told_as_nothing_or_all_where_it_is_not(part, said):
+    assert percent(part) == said
+
+
+def tokens(number):
+    return lambda texts: [number, *[0] * (len(texts) - 1)]
+
+
+@pytest.mark.parametrize(
+    ("shares", "kind", "said"),
+    [
+        (measured(request()), "offline", "17 characters. A built-in expert reads text, not tokens."),
+        (estimated(request()), "model", "~5 tokens, estimated by length; the endpoint reported no number."),
+        (
+            estimated(request(), reported=1250),
+            "model",
+            "1,250 tokens, as the endpoint counted; how they are shared is estimated by length.",
+        ),
+        (
+            counted(request(), tokens(7), reported=7),
+            "simulated",
+            "7 tokens, by the simulated worker's own rule: stretches between spaces.",
+        ),
+        (counted(request(), tokens(7)), "model", "7 tokens of text, by the model's tokenizer."),
+        (
+            counted(request(), tokens(7), reported=16),
+            "model",
+            "7 tokens of text, by the model's tokenizer. The endpoint counted 16, 9 more for its chat "
+            "format.",
+        ),
+        (
+            counted(request(), tokens(7), reported=7),
+            "model",
+            "7 tokens of text, by the model's tokenizer. The endpoint counted the same.",
+        ),
+        (
+            counted(request(), tokens(7), reported=3),
+            "model",
+            "7 tokens of text, by the model's tokenizer. The endpoint counted only 3: is it the tokenizer of "
+            "this model?",
+        ),
+    ],
+)
+def test_who_counted_is_said_in_words(shares, kind, said):
+    assert how_counted(shares, kind) == said
+
+
+def test_sources_of_earlier_rounds_are_named_by_round():
+    shares = measured(request((1, 1), (0, None)))
+    assert [source_name(share.source) for share in shares.shares][1:3] == ["Round 1, step 2", "Step 1"]
+
+
+CARD = WorkerCard(name="w", kind="model", strengths="", model="m")
+
+
+@pytest.mark.parametrize(
+    ("card", "state", "reported", "unreported"),
+    [
+        (CARD, StepState(status="finished", usage=Usage(prompt_tokens=7)), 7, UNREPORTED),
+        (CARD, StepState(status="finished"), None, UNREPORTED),
+        (CARD, StepState(status="running"), None, "the endpoint has not reported a number yet"),
+        (
+            CARD.model_copy(update={"nested": True}),
+            StepState(status="finished", usage=Usage(prompt_tokens=900)),
+            None,
+            "the Conductor's own calls are counted inside",
+        ),
+        (
+            None,
+            StepState(status="finished", usage=Usage(prompt_tokens=900), inner=(RunState(),)),
+            None,
+            "the Conductor's own calls are counted inside",
+        ),
+    ],
+)
+def test_what_an_endpoint_counted_is_its_own_count_of_this_request(card, state, reported, unreported):
+    found = reader({} if card is None else {"w": card}, "w", state)
+    assert (found.worker, found.kind) == ("w", "model")
+    assert (found.reported, found.unreported) == (reported, unreported)
+
+
+def test_who_stood_in_is_who_read_it():
+    state = StepState(status="finished", stand_in="second", worker_kind="simulated")
+    assert reader({"w": CARD}, "w", state) == Reader(worker="second", kind="simulated")

@@ -1,0 +1,183 @@
+"""What can be compared, by its address, and what is compared where nothing was chosen."""
+
+from __future__ import annotations
+
+import pytest
+
+from conductor.errors import StorageError
+from conductor.three_way import three_way
+from conductor.workflow import Step, Workflow
+from pages.components.compare_link import compare_link
+from pages.components.compared_sums import difference, figures
+from pages.components.sides import choices, find_side, last_two, three_sides
+from pages.components.three_way_view import heads, summary, table
+
+
+def ran(bench, session):
+    """A finished run of the session's current workflow."""
+    live = bench.start(session)
+    bench.conducting.wait(session)
+    return live.run
+
+
+def edited(bench, session, **edit):
+    """The session's workflow with its first step changed."""
+    head = bench.store.head(session)
+    workflow = head.workflow.with_instruction(0, edit.get("instruction", "Find it quickly."))
+    return bench.edit(session, workflow, note="Quicker", head=head)
+
+
+def test_a_run_and_a_revision_are_found_by_address_and_by_bare_id(bench, session):
+    run = ran(bench, session)
+    head = bench.store.head(session)
+    assert find_side(bench, f"run:{run}") == find_side(bench, run)
+    assert find_side(bench, f"revision:{head.id}") == find_side(bench, head.id)
+    side = find_side(bench, run)
+    assert (side.name, side.address, side.session.id) == ("Run 1", f"run:{run}", session)
+    assert side.state.answer is not None
+    assert find_side(bench, head.id).state is None
+
+
+def test_a_plan_that_was_not_chosen_is_found_by_its_address(bench):
+    session = bench.ask("What is 2 + 3?").id
+    plan = bench.plan(session)
+    side = find_side(bench, f"plan:{plan.id}")
+    assert side.workflow == plan.report.workflow
+    assert side.name == f"Plan of {plan.planner}"
+
+
+def test_each_plan_of_a_conductors_text_has_an_address_of_its_own(bench):
+    session = bench.ask("What is 2 + 3?").id
+    plan = bench.plan(session)
+    side = find_side(bench, f"plan:{plan.id}:0")
+    assert (side.workflow, side.address) == (plan.report.workflow, f"plan:{plan.id}:0")
+    for number in ("1", "-1", "x", "9" * 5000):
+        with pytest.raises(StorageError, match="choose"):
+            find_side(bench, f"plan:{plan.id}:{number}")
+
+
+@pytest.mark.parametrize("address", ["", "nothing", "run:nothing", "revision:", "picture:1", "<b>" * 1000])
+def test_an_address_of_nothing_is_refused_with_what_to_do(bench, session, address):
+    with pytest.raises(StorageError, match="choose") as refused:
+        find_side(bench, address)
+    assert len(str(refused.value)) < 4000
+
+
+def test_a_session_offers_its_runs_and_its_revisions_newest_first(bench, session):
+    ran(bench, session)
+    edited(bench, session)
+    ran(bench, session)
+    names = [choice.name.split(" · ")[:2] for choice in choices(bench.store, session)]
+    assert names == [
+        ["Run 2", "of revision 2"],
+        ["Run 1", "of revision 1"],
+        ["Revision 2", "edited"],
+        ["Revision 1", "edited"],
+    ]
+
+
+def test_a_session_is_compared_as_it_is_now_with_as_it_was_before(bench, session):
+    assert last_two(bench.store, session) is None
+    first = bench.store.head(session)
+    second = edited(bench, session)
+    assert last_two(bench.store, session) == (f"revision:{first.id}", f"revision:{second.id}")
+    one = ran(bench, session)
+    assert last_two(bench.store, session) == (f"revision:{first.id}", f"revision:{second.id}")
+    third = edited(bench, session, instruction="Find it slowly.")
+    assert last_two(bench.store, session) == (f"run:{one}", f"revision:{third.id}")
+    two = ran(bench, session)
+    assert last_two(bench.store, session) == (f"run:{one}", f"run:{two}")
+
+
+def test_a_link_leads_to_the_page_with_both_sides():
+    assert compare_link("run:1", "revision:a b") == "compare?left=run%3A1&right=revision%3Aa+b"
+
+
+def test_the_figures_of_two_runs_stand_side_by_side(bench, session):
+    one = find_side(bench, ran(bench, session))
+    edited(bench, session)
+    other = find_side(bench, ran(bench, session))
+    found = {figure.name: figure for figure in figures(one, other)}
+    assert (found["Calls"].left, found["Calls"].right, found["Calls"].difference) == ("3", "2", "−1 (−33%)")
+    assert (found["Reused or kept"].left, found["Reused or kept"].right) == ("0", "1")
+    assert found["Steps"].difference == "="
+    assert found["State"].left == "finished"
+
+
+def test_the_figures_of_two_revisions_are_those_of_their_plans(bench, session):
+    side = find_side(bench, bench.store.head(session).id)
+    assert [figure.name for figure in figures(side, side)] == ["Steps"]
+    run = find_side(bench, ran(bench, session))
+    assert {figure.left for figure in figures(side, run)} == {"not run", "3", "-"}
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "said"),
+    [
+        (None, 3, "-"),
+        (3, None, "-"),
+        (3, 3, "="),
+        (2, 3, "+1 (+50%)"),
+        (4, 1, "−3 (−75%)"),
+        (0, 5, "+5"),
+        (2, 2469, "+2467 (×1,234)"),
+    ],
+)
+def test_a_difference_to_the_unknown_is_unknown(one, other, said):
+    assert difference(one, other, lambda number: f"{number:g}") == said
+
+
+def told(bench, session):
+    """The three-way table: each row's name, and of its cells mark, notes and the foot's first line."""
+    sides = three_sides(bench, session)
+    known = three_way(sides.first.workflow, sides.edited.workflow, sides.run and sides.run.workflow)
+    rows = [
+        (row.name, *((cell.mark, cell.notes, cell.foot.split("\n")[0]) for cell in row.cells))
+        for row in table(sides, known)
+    ]
+    return heads(sides), summary(sides, known), rows
+
+
+def test_three_columns_tell_what_was_planned_what_was_edited_and_what_was_run(bench, three):
+    session = bench.ask("Which one?").id
+    planned = bench.store.add_revision(session, three, origin="conductor", note="Planned")
+    ran(bench, session)
+    drawn = Step(instruction="Sketch two trains from above", worker="beta")
+    more = planned.workflow.with_worker(1, "alpha").add_step(drawn, at=0)
+    bench.edit(session, more.remove_step(1), note="Other", head=planned)
+    names, said, rows = told(bench, session)
+    assert names == ["Planned: Revision 1", "Edited: Revision 2", "Run: Run 1, finished"]
+    assert said == [
+        "From plan to edit: 2 steps changed, 1 step added, 1 step removed.",
+        "From edit to run: 2 steps changed, 1 step added, 1 step removed.",
+    ]
+    assert rows == [
+        ("", ("", (), "alpha"), ("removed", ("removed",), ""), ("added", ("only in this run",), "alpha")),
+        ("1", ("missing", (), "-"), ("added", ("added",), "beta"), ("removed", ("not in this run",), "")),
+        ("2", ("", (), "beta"), ("changed", ("worker",), "Worker: beta → alpha."),
+         ("changed", ("worker",), "Worker: alpha → beta.")),
+        ("3", ("", (), "alpha"), ("changed", ("access",), "No longer reads “1. Find it” (removed)."),
+         ("changed", ("access",), "Now reads “1. Find it”.")),
+    ]  # fmt: skip
+
+
+def test_a_session_that_was_not_run_says_so(bench, session):
+    names, said, rows = told(bench, session)
+    assert names[0] == "Written: Revision 1"
+    assert names[2] == "Run: none yet"
+    assert said[1] == "It was not run yet."
+    assert all(row[3] == ("missing", (), "-") for row in rows)
+
+
+def test_a_very_long_instruction_is_cut_in_a_cell_and_says_how_much(bench):
+    session = bench.ask("Which one?").id
+    workflow = Workflow.of([Step(instruction="x" * 100_000, worker="alpha")])
+    bench.edit(session, workflow, note="Long")
+    sides = three_sides(bench, session)
+    cell = table(sides, three_way(workflow, workflow, None))[0].cells[0]
+    assert [len(stretch.text) for stretch in cell.text] == [2000, len(" [… 98,000 characters more]")]
+
+
+def test_a_session_without_a_workflow_has_no_three_ways(bench):
+    with pytest.raises(StorageError, match="no workflow yet"):
+        three_sides(bench, bench.ask("Which one?").id)

@@ -1,0 +1,264 @@
+"""What the selected step saw, on the page: by source, what it could not see, and against the run before."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from fake_openai_server import serving
+from tokenizer_cases import whole_count, write_tokenizer
+
+from conductor.engine.extent import ANEW, Extent
+from conductor.fake_openai.app import FakeOpenAI
+from conductor.output import HandEdit
+from conductor.planner.offline import OfflineConductor
+from conductor.workers.pool import read_pool
+from conductor.workflow import Step, Workflow
+from pages.components.earlier_request import asked_before, differences, unchanged
+from storage import SessionStore
+from storage.workbench import Workbench
+
+
+def run(bench, session, *args):
+    """Run the session's workflow to its end; the run."""
+    live = bench.start(session, *args)
+    assert live.done.wait(timeout=10)
+    bench.conducting.wait(session)
+    return bench.store.latest_run(session)
+
+
+def opened(app, session, step):
+    """The workbench with what that step saw."""
+    page = app(session=session)
+    page.session_state["selected"] = step
+    page.session_state[f"saw-{session}-{step}"] = True
+    return page.run()
+
+
+def said(page):
+    return [caption.value.replace("\\", "") for caption in page.caption]
+
+
+def passages(page):
+    """What the passages on the page were given, by label."""
+    found = [json.loads(element.proto.json) for element in page.get("bidi_component") if element.proto.json]
+    return {data["label"]: data for data in found if isinstance(data, dict) and "legend" in data}
+
+
+def grants(page):
+    """The buttons that let the step see more, by what they say."""
+    found = {button.label: button for button in page.button if str(button.key).startswith("let-see-")}
+    return {label.replace("\\", "").removeprefix("Let it see "): button for label, button in found.items()}
+
+
+def edit(bench, session, workflow):
+    return bench.edit(session, workflow, note="By hand", head=bench.head(session))
+
+
+@pytest.fixture
+def same_pool(tmp_path, monkeypatch):
+    """The app's pool is the fixtures' own, so that it knows their outputs again."""
+    table = '[[worker]]\nkind = "simulated"\nname = "{}"\ntokens = 4\nseed = {}\n'
+    text = table.format("alpha", 0) + table.format("beta", 1)
+    (tmp_path / "pool.toml").write_text(text, encoding="utf-8")
+    monkeypatch.setenv("CONDUCTOR_POOL", str(tmp_path / "pool.toml"))
+
+
+@pytest.fixture
+def ran(bench, session):
+    """The session, run once."""
+    run(bench, session)
+    return session
+
+
+def test_a_request_is_told_by_its_sources(app, bench, ran):
+    page = opened(app, ran, 2)
+    shown = passages(page)["Request"]
+    request = bench.state(bench.store.latest_run(ran)).steps[2].request
+    assert "".join(text for text, *_ in shown["parts"]) == request.messages[0].content
+    names = [(entry["name"], entry["detail"], entry["notes"]) for entry in shown["legend"]]
+    assert names == [
+        ("Query", "", []),
+        ("Step 1", "alpha", ["simulated"]),
+        ("Own task", "", []),
+        ("App's wording", "", []),
+    ]
+    total = bench.state(bench.store.latest_run(ran)).steps[2].usage.prompt_tokens
+    assert f"{total} tokens, by the simulated worker's own rule: stretches between spaces." in said(page)
+    assert "This step was not run before." in said(page)
+
+
+def test_what_was_reused_pinned_or_written_by_hand_says_so(app, bench, ran, three):
+    made = bench.state(bench.store.latest_run(ran)).outputs
+    seeing = three.with_access(2, (0, 1)).with_pin(0, made[0].by_hand("Mine.", edit=HandEdit(at=1.0)))
+    edit(bench, ran, seeing)
+    run(bench, ran)
+    notes = {entry["name"]: entry["notes"] for entry in passages(opened(app, ran, 2))["Request"]["legend"]}
+    assert notes["Step 1"][:2] == ["edited by hand", "pinned"]
+    assert notes["Step 2"] == ["reused", "simulated"]
+
+
+def test_a_hidden_step_is_one_click_from_being_seen_and_the_click_can_be_undone(app, bench, ran):
+    page = opened(app, ran, 2)
+    assert list(grants(page)) == ["2. Look again"]
+    grants(page)["2. Look again"].click().run()
+    assert bench.head(ran).workflow.steps[2].access == (0, 1)
+    assert not grants(page)
+    bench.store.undo(ran)
+    assert list(grants(page.run())) == ["2. Look again"]
+
+
+def test_after_a_grant_the_request_stays_in_sight_and_says_that_it_is_of_before(app, bench, ran):
+    page = opened(app, ran, 2)
+    grants(page)["2. Look again"].click().run()
+    assert "As it was sent before your edits. In the next run it also sees step 2." in said(page)
+    assert "Request" in passages(page)
+    run(bench, ran)
+    page.run()
+    assert not any(text.startswith("As it was sent") for text in said(page))
+    assert "Step 2" in [entry["name"] for entry in passages(page)["Request"]["legend"]]
+
+
+def test_nobody_is_offered_more_sight_while_the_session_runs(app, bench, session, three):
+    edit(bench, session, three.with_worker(2, "slow"))
+    live = bench.start(session)
+    try:
+        page = opened(app, session, 1)
+        while "Request" not in passages(page):
+            page.run()
+        [button] = grants(page).values()
+        assert button.disabled
+    finally:
+        bench.stop(session)
+        assert live.done.wait(timeout=10)
+
+
+def test_a_step_that_was_sent_nothing_saw_nothing(app, bench, ran, three):
+    edit(bench, ran, three.add_step(Step(instruction="More.", worker="alpha", access=(2,))))
+    page = opened(app, ran, 3)
+    assert "Request" not in passages(page)
+    assert not grants(page)
+
+
+def test_a_models_tokens_are_counted_by_its_tokenizer_and_estimated_openly_without(
+    app, url, tmp_path, monkeypatch
+):
+    file = write_tokenizer(tmp_path / "tokenizer.json")
+    with serving(FakeOpenAI(models=("m-1",))) as fake, SessionStore.open(url) as store:
+        text = f'[[worker]]\nname = "m"\nbase_url = "{fake.base_url}"\nmodel = "m-1"\ntokenizer = "{file}"\n'
+        (tmp_path / "pool.toml").write_text(text, encoding="utf-8")
+        monkeypatch.setenv("CONDUCTOR_POOL", str(tmp_path / "pool.toml"))
+        pool = read_pool(tmp_path / "pool.toml")
+        bench = Workbench.over(store, pool=pool, conductor=OfflineConductor())
+        session = bench.ask("Which one?").id
+        edit(bench, session, Workflow.of([Step(instruction="Answer.", worker="m")]))
+        run(bench, session)
+        [step] = bench.state(bench.store.latest_run(session)).steps
+    counted = whole_count(file, step.request.messages[0].content)
+    page = opened(app, session, 0)
+    [told] = [text for text in said(page) if "tokenizer" in text]
+    assert told.startswith(f"{counted:,} tokens of text, by the model's tokenizer. The endpoint counted ")
+    file.unlink()
+    page.run()
+    assert any("Its tokenizer is not used: " in text and "cannot be read" in text for text in said(page))
+    reported = (
+        f"{step.usage.prompt_tokens:,} tokens, as the endpoint counted; how they are shared is estimated"
+    )
+    assert any(text.startswith(reported) for text in said(page))
+    assert all(entry["amount"].startswith("~") for entry in passages(page)["Request"]["legend"])
+
+
+def test_a_step_that_the_last_run_left_out_is_told_by_the_run_that_called_it(app, bench, ran, three):
+    edit(bench, ran, three.with_instruction(1, "Look once more."))
+    run(bench, ran, Extent(kind="only", step=1))
+    page = opened(app, ran, 2)
+    assert "As it was sent in run 1; the last run left this step out." in said(page)
+    assert "This step was not run before." in said(page)
+    sent = bench.state(bench.store.runs(ran)[-1]).steps[2].request
+    assert "".join(text for text, *_ in passages(page)["Request"]["parts"]) == sent.messages[0].content
+
+
+def test_an_output_of_an_earlier_run_is_told_by_the_run_that_made_it(app, bench, ran, three, same_pool):
+    """What the second run changed is changed back, and something else is new."""
+    edit(bench, ran, three.with_instruction(2, "Answer well."))
+    run(bench, ran)
+    edit(bench, ran, three.with_instruction(1, "Look once more."))
+    page = opened(app, ran, 2)
+    assert "As it was sent when this output was made, in a run before the one shown." in said(page)
+    sent = bench.state(bench.store.runs(ran)[-1]).steps[2].request
+    assert "".join(text for text, *_ in passages(page)["Request"]["parts"]) == sent.messages[0].content
+
+
+# -- against the run before --------------------------------------------------------------------------
+
+
+def test_a_run_anew_sent_the_same(app, bench, ran):
+    run(bench, ran, ANEW)
+    page = opened(app, ran, 2)
+    assert "Same request as in run 1." in said(page)
+    assert not page.toggle
+
+
+def test_a_reused_step_was_sent_what_the_run_sent_that_called_it(bench, ran, three):
+    edit(bench, ran, three.with_instruction(1, "Look once more."))
+    run(bench, ran)
+    edit(bench, ran, three.with_instruction(1, "And again."))
+    newest = run(bench, ran)
+    before = asked_before(bench, newest, 2)
+    assert before.number == 1
+    assert differences(before, bench.state(newest).steps[2].request, worker="alpha") == ()
+
+
+def test_a_difference_is_told_by_source_and_shown_word_by_word(app, bench, ran, three):
+    edit(bench, ran, three.with_instruction(0, "Find them.").with_instruction(2, "Answer well."))
+    run(bench, ran)
+    page = opened(app, ran, 2)
+    assert "Step 1: its task and response changed. Its own task changed. Unchanged: the query." in said(page)
+    page.toggle(key=f"saw-diff-{ran}-2").set_value(True).run()
+    parts = passages(page)["From run 1 to this one"]["parts"]
+    told = {(tone, text.strip()) for text, tone, *_ in parts if tone in ("added", "removed")}
+    assert {("added", "well"), ("added", "them"), ("removed", "it")} <= told
+
+
+def test_steps_are_found_again_where_they_were_renumbered(bench, ran, three):
+    moved = three.add_step(Step(instruction="First of all.", worker="beta"), 0)
+    edit(bench, ran, moved.with_instruction(3, "Answer well."))
+    newest = run(bench, ran)
+    before = asked_before(bench, newest, 3)
+    assert before is not None
+    assert (before.number, before.step, before.worker) == (1, 2, "alpha")
+    request = bench.state(newest).steps[3].request
+    assert differences(before, request, worker="alpha") == ("its own task changed",)
+    assert unchanged(before, request) == ("the query", "step 2")
+    assert asked_before(bench, newest, 0) is None
+
+
+def test_another_worker_and_other_sampling_are_differences_too(bench, ran, three):
+    edit(bench, ran, three.with_worker(2, "beta"))
+    newest = run(bench, ran)
+    before = asked_before(bench, newest, 2)
+    request = bench.state(newest).steps[2].request
+    assert differences(before, request, worker="beta") == ("sent to beta, not alpha",)
+    warm = request.model_copy(update={"sampling": request.sampling.model_copy(update={"temperature": 0.5})})
+    assert differences(before, warm, worker="alpha") == ("temperature 0.5, not no sampling of its own",)
+
+
+def test_a_worker_without_a_call_in_between_is_looked_for_further_back(bench, ran, three):
+    """A run that stopped before the step, or reused it, did not call it."""
+    edit(bench, ran, three.with_instruction(1, "Look once more."))
+    run(bench, ran)
+    edit(bench, ran, three.with_instruction(2, "Answer well."))
+    newest = run(bench, ran)
+    assert asked_before(bench, newest, 2).number == 1
+    assert asked_before(bench, newest, 1).number == 2
+
+
+def test_many_sources_and_many_hidden_steps_are_all_there(app, bench):
+    session = bench.ask("Many?").id
+    steps = [Step(instruction=f"Part {at}.", worker="alpha") for at in range(29)]
+    last = Step(instruction="All.", worker="beta", access=tuple(range(12)))
+    bench.edit(session, Workflow.of([*steps, last]), note="By hand")
+    run(bench, session)
+    page = opened(app, session, 29)
+    assert len(passages(page)["Request"]["legend"]) == 12 + 3
+    assert len(grants(page)) == 17
