@@ -95,7 +95,7 @@ _SAW = '[class*="st-key-saw-"] summary'
 VIEWS = (
     _panel("Timeline", "section.timeline .rows", "14"),
     _panel("Access", '[role="grid"]', "14"),
-    _panel("Check", ".st-key-check", "looked at"),
+    _panel("Check", ".st-key-check", "A finding never"),
     _panel("Trials", ".st-key-new-experiment", "selected step"),
     View("What this step saw", _SAW, '[role="region"]', "Your assigned subtask", _SAW),
 )

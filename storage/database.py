@@ -6,6 +6,7 @@ Everything that differs between SQLite and PostgreSQL stands here. Knows no tabl
 from __future__ import annotations
 
 import sqlite3
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -57,6 +58,8 @@ class Database:
         self.place = str(self.path) if self.path else self._url.render_as_string(hide_password=True)
         self.writer = self._engine(_WRITER_PRAGMAS, begin="BEGIN IMMEDIATE", connections=1)
         self.reader = self._engine(_READER_PRAGMAS, begin="BEGIN", connections=16)
+        self._watching = threading.Lock()
+        self._watch: sqlite3.Connection | None = None
 
     def _engine(self, pragmas: Sequence[str], *, begin: str, connections: int) -> Engine:
         # isolation_level=None keeps Python's sqlite3 from opening transactions of its own.
@@ -139,8 +142,32 @@ class Database:
         with self.transaction(to="read") as connection:
             return int(connection.scalar(text("SELECT pg_database_size(current_database())")) or 0)
 
+    def version(self) -> int | None:
+        """Another number than before where anybody has written since; None where that cannot be told.
+
+        Source: SQLite's `PRAGMA data_version`, which compares within one connection that never writes.
+        """
+        with self._watching:
+            try:
+                self._watch = self._watch or self._watcher()
+                found = self._watch.execute("PRAGMA data_version").fetchone() if self._watch else None
+            except sqlite3.Error:
+                # Whoever reads next says what is wrong with the file.
+                return None
+            return None if found is None else int(found[0])
+
+    def _watcher(self) -> sqlite3.Connection | None:
+        if self.path is None:
+            return None
+        only_there = f"{self.path.resolve().as_uri()}?mode=ro"
+        return sqlite3.connect(only_there, uri=True, check_same_thread=False, isolation_level=None)
+
     def close(self) -> None:
         """Close every connection, the writer's last: whoever is last folds the log into the file."""
+        with self._watching:
+            if self._watch is not None:
+                self._watch.close()
+                self._watch = None
         self.reader.dispose()
         self.writer.dispose()
 

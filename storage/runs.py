@@ -6,7 +6,8 @@ the event's own transaction. The fold of the events stays the truth; these rows 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 from sqlalchemy import Connection, Text, bindparam, case, exists, func, select
 from sqlalchemy.dialects import postgresql, sqlite
@@ -191,11 +192,11 @@ def next_seq(connection: Connection, run: str) -> int:
     return 0 if highest is None else highest + 1
 
 
-def outputs_of(connection: Connection, session: str) -> dict[str, Output]:
+def outputs_of(connection: Connection, session: str) -> Mapping[str, Output]:
     """The session's outputs by fingerprint."""
     sessions.find(connection, session)
     query = select(OUTPUTS.c.fingerprint, OUTPUTS.c.output).where(OUTPUTS.c.session == session)
-    return {row.fingerprint: row.output for row in connection.execute(query)}
+    return MappingProxyType({row.fingerprint: row.output for row in connection.execute(query)})
 
 
 def keep_events(connection: Connection, events: Sequence[Event], *, now: float) -> None:

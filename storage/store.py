@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from types import TracebackType
 from typing import Concatenate, ParamSpec, Self, TypeVar
@@ -29,6 +29,7 @@ from conductor.run_state import RunState
 from conductor.workflow import Workflow
 from storage import corrections, experiments, interruption, revisions, runs, sessions
 from storage.database import Database
+from storage.memory import ReadMemory
 from storage.migrations import bring_up_to_date
 from storage.records import ExperimentRecord, Plan, Revision, RunRecord, Session, SessionSummary
 from storage.writer import Writer, closed
@@ -51,6 +52,7 @@ class SessionStore:
         self._database = database
         self._clock = clock
         self._closed = False
+        self._memory = ReadMemory(database.version)
         self._lost_ends: dict[str, RunFinished] = {}
         self._writer = Writer(database, keep_events=self._keep_events, events_lost=self._remember_ends)
 
@@ -105,7 +107,7 @@ class SessionStore:
 
     def session(self, session: str) -> Session:
         """The session of that id, deleted or not."""
-        return self._read(sessions.find, session)
+        return self._remember(sessions.find, session)
 
     def sessions(self, *, search: str = "", limit: int = 50, offset: int = 0) -> tuple[SessionSummary, ...]:
         """Sessions that are not deleted, last updated first.
@@ -175,19 +177,19 @@ class SessionStore:
 
     def plan(self, plan: str) -> Plan:
         """The plan of that id."""
-        return self._read(revisions.find_plan, plan)
+        return self._remember(revisions.find_plan, plan)
 
     def plans(self, session: str) -> tuple[Plan, ...]:
         """The session's plans, oldest first, without alternatives."""
-        return self._read(revisions.plans_of, session)
+        return self._remember(revisions.plans_of, session)
 
     def alternatives(self, session: str) -> tuple[Plan, ...]:
         """The plans that were last asked for together, by attempt; those that have ended so far."""
-        return self._read(revisions.alternatives_of, session)
+        return self._remember(revisions.alternatives_of, session)
 
     def latest_plan(self, session: str) -> Plan | None:
         """The session's newest plan that is no alternative, None before the first."""
-        return self._read(revisions.latest_plan, session)
+        return self._remember(revisions.latest_plan, session)
 
     # -- revisions -------------------------------------------------------------------------------
 
@@ -221,26 +223,26 @@ class SessionStore:
 
     def revision(self, revision: str) -> Revision:
         """The revision of that id."""
-        return self._read(revisions.find_revision, revision)
+        return self._remember(revisions.find_revision, revision)
 
     def revisions(self, session: str) -> tuple[Revision, ...]:
         """The session's revisions, oldest first."""
-        return self._read(revisions.revisions_of, session)
+        return self._remember(revisions.revisions_of, session)
 
     def head(self, session: str) -> Revision | None:
         """The session's current revision, None before the first."""
-        return self._read(revisions.head, session)
+        return self._remember(revisions.head, session)
 
     def planned(self, revision: str) -> Revision | None:
         """The revision with the Conductor's plan that a person's edits led from to this one, or itself.
 
         None where no plan was edited, as after an import.
         """
-        return self._read(revisions.planned, revision)
+        return self._remember(revisions.planned, revision)
 
     def neighbours(self, session: str) -> tuple[Revision | None, Revision | None]:
         """Where `undo` and `redo` would lead; None where they lead nowhere."""
-        return self._read(revisions.neighbours, session)
+        return self._remember(revisions.neighbours, session)
 
     def undo(self, session: str) -> Revision | None:
         """Move the head to its parent; None, and no change, where it has none."""
@@ -318,19 +320,19 @@ class SessionStore:
 
     def run(self, run: str) -> RunRecord:
         """The run of that id."""
-        return self._read(runs.find, run)
+        return self._remember(runs.find, run)
 
     def runs(self, session: str) -> tuple[RunRecord, ...]:
         """The session's runs, newest first."""
-        return self._read(runs.runs_of, session)
+        return self._remember(runs.runs_of, session)
 
     def latest_run(self, session: str) -> RunRecord | None:
         """The session's newest run, None before the first."""
-        return self._read(runs.latest, session)
+        return self._remember(runs.latest, session)
 
-    def outputs(self, session: str) -> dict[str, Output]:
+    def outputs(self, session: str) -> Mapping[str, Output]:
         """The outputs of the session's finished steps by fingerprint; of equal ones the latest."""
-        return self._read(runs.outputs_of, session)
+        return self._remember(runs.outputs_of, session)
 
     def mark_interrupted(self) -> tuple[str, ...]:
         """End, as interrupted, the runs of this host whose process died; their ids.
@@ -350,15 +352,15 @@ class SessionStore:
 
     def experiment(self, experiment: str) -> ExperimentRecord:
         """The experiment of that id."""
-        return self._read(experiments.find, experiment)
+        return self._remember(experiments.find, experiment)
 
     def experiments(self, session: str) -> tuple[ExperimentRecord, ...]:
         """The session's experiments, newest first."""
-        return self._read(experiments.of_session, session)
+        return self._remember(experiments.of_session, session)
 
     def trials(self, experiment: str) -> tuple[RunRecord, ...]:
         """The runs that an experiment has so far, by trial."""
-        return self._read(experiments.trials_of, experiment)
+        return self._remember(experiments.trials_of, experiment)
 
     # -- corrections -----------------------------------------------------------------------------
 
@@ -379,9 +381,18 @@ class SessionStore:
 
     def rating(self, run: str) -> Thumbs | None:
         """What a person thinks of a run's answer, None where nobody said."""
-        return self._read(corrections.rating, run)
+        return self._remember(corrections.rating, run)
 
     # -- how -------------------------------------------------------------------------------------
+
+    def _remember(
+        self, query: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """As `_read`, for frozen values of a moderate size that a page asks for again and again."""
+        if self._closed:
+            raise closed(self._database)
+        question = (query, args, tuple(kwargs.items()))
+        return self._memory.answer(question, lambda: self._read(query, *args, **kwargs))
 
     def _read(self, query: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         if self._closed:

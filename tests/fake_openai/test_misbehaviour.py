@@ -216,17 +216,19 @@ def test_a_slow_first_token_outlasts_the_reader(asking: Asking, fake_openai: Ser
 
 
 def test_a_stall_shows_the_first_half_and_then_nothing(asking: Asking, fake_openai: Served) -> None:
-    asking.client.timeout = httpx.Timeout(0.2)
+    asking.client.timeout = httpx.Timeout(10, read=0.4)
     arrived = broken_stream(asking, httpx.ReadTimeout, fault="stall")
+    asking.client.timeout = httpx.Timeout(10)
     assert first_half(arrived, asking.said())
     assert fake_openai.settled(0).outcome == "disconnected"
     assert asking.stream(fault="stall=0.05").joined() == asking.said()
 
 
 def test_a_stall_after_the_only_token_still_shows_it(asking: Asking) -> None:
-    asking.client.timeout = httpx.Timeout(0.2)
+    whole = asking.said(max_tokens=1)
+    asking.client.timeout = httpx.Timeout(10, read=0.4)
     arrived = broken_stream(asking, httpx.ReadTimeout, fault="stall", max_tokens=1)
-    assert heard(arrived.rpartition("\n\n")[0]).joined() == asking.said(max_tokens=1)
+    assert heard(arrived.rpartition("\n\n")[0]).joined() == whole
 
 
 def test_a_reset_before_the_first_byte_is_a_reset(asking: Asking, fake_openai: Served) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from nested_run import HOSTILE, INNER, INNERMOST, events, failed_inner
+from nested_run import HOSTILE, INNER, INNERMOST, WORKFLOW, events, failed_inner
 
 from conductor.run_state import Retry, RunState, StepState, fold
 from pages.components.faces import asked_again_in, faces, inside_words, phase
@@ -140,3 +140,23 @@ def test_a_nested_round_sums_its_plan_and_its_steps():
     assert "3,950 tokens" in facts
     assert "$0.0136" in facts
     assert inner_facts(fold(failed_inner())) == []
+
+
+def test_a_press_that_comes_twice_neither_closes_what_it_opened_nor_goes_up_two_levels(app, bench):
+    session = bench.ask("Which one?").id
+    revision = bench.store.add_revision(session, WORKFLOW, origin="import", note="Planted")
+    bench.store.start_run(run="run", session=session, revision=revision.id)
+    for event in events("run"):
+        bench.store.append(event)
+    page = app(session=session)
+    page.session_state["selected"] = 1
+    page.run()
+    keys = {button.key for button in page.button}
+    opened = {button.key for button in page.button(key="open-inside-1").click().run().button}
+    assert "open-inside-1" not in opened
+    assert opened - keys >= {"close-inside-1", "inside-close-1"}
+    page.session_state[f"inside-{session}"] = (Level(1), Level(1))
+    page.run()
+    assert "inside-close-1" not in {button.key for button in page.button}
+    page.button(key="inside-close-2").click().run()
+    assert page.session_state[f"inside-{session}"] == (Level(1, 1),)

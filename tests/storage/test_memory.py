@@ -1,0 +1,88 @@
+"""What was read is read again only after somebody wrote, and then it is."""
+
+from __future__ import annotations
+
+import pytest
+
+from conductor.errors import StorageError
+from conductor.workflow import Step, Workflow
+from storage import SessionStore
+from storage.memory import MOST, ReadMemory
+
+WORKFLOW = Workflow.of([Step(instruction="Answer.", worker="alpha")])
+
+
+def counted(version):
+    """A memory, and a reader that counts how often it is asked."""
+    reads = []
+
+    def read():
+        reads.append(1)
+        return len(reads)
+
+    return ReadMemory(version), read
+
+
+def test_an_answer_lasts_until_the_version_changes() -> None:
+    version = [1]
+    memory, read = counted(lambda: version[0])
+    assert [memory.answer("q", read) for _ in range(3)] == [1, 1, 1]
+    assert memory.answer("other", read) == 2
+    version[0] = 2
+    assert [memory.answer("q", read) for _ in range(2)] == [3, 3]
+
+
+def test_without_a_version_nothing_is_remembered() -> None:
+    memory, read = counted(lambda: None)
+    assert [memory.answer("q", read) for _ in range(3)] == [1, 2, 3]
+
+
+def test_what_was_written_while_it_was_read_is_read_once_more() -> None:
+    version = [1]
+    memory, read = counted(lambda: version[0])
+
+    def overtaken():
+        found = read()
+        version[0] += 1
+        return found
+
+    assert memory.answer("q", overtaken) == 1
+    assert memory.answer("q", read) == 2
+
+
+def test_a_memory_is_bounded() -> None:
+    memory, read = counted(lambda: 1)
+    for question in range(MOST + 1):
+        memory.answer(question, read)
+    assert memory.answer(0, read) == MOST + 2
+
+
+def test_a_store_remembers_until_it_writes(store: SessionStore) -> None:
+    session = store.create_session("why?").id
+    first = store.session(session)
+    assert store.session(session) is first
+    store.rename_session(session, "other")
+    assert store.session(session).title == "other"
+    assert store.head(session) is None
+    revision = store.add_revision(session, WORKFLOW, origin="import")
+    assert store.head(session) == revision
+    assert store.head(session) is store.head(session)
+
+
+def test_a_store_hears_of_another_programs_writes(store: SessionStore, url: str) -> None:
+    session = store.create_session("why?").id
+    assert store.session(session).title == "why?"
+    with SessionStore.open(url) as other:
+        other.rename_session(session, "other")
+        assert store.session(session).title == "other"
+        other.rename_session(session, "third")
+    assert store.session(session).title == "third"
+
+
+def test_a_closed_store_remembers_nothing(url: str) -> None:
+    store = SessionStore.open(url)
+    session = store.create_session("why?").id
+    store.session(session)
+    store.close()
+    with pytest.raises(StorageError):
+        store.session(session)
