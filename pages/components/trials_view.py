@@ -183,11 +183,27 @@ def _earlier(bench: Workbench, tab: TabState, view: SessionView, record: Experim
     )
     if box.open:
         with box:
-            _results(bench, tab, view, record)
+            _results(bench, tab, view, record, heading=False)
 
 
-def _results(bench: Workbench, tab: TabState, view: SessionView, record: ExperimentRecord) -> None:
+def _results(
+    bench: Workbench, tab: TabState, view: SessionView, record: ExperimentRecord, *, heading: bool = True
+) -> None:
     results = Results.load(bench, record)
+    if heading:
+        _heading(bench, results)
+    _progress(results)
+    if results.trouble:
+        st.error(plain(results.trouble), icon=":material/error:")
+    editor = _editor(bench, tab, view, results)
+    if isinstance(record.experiment, Swap):
+        swap_results(results, record.experiment, editor=editor)
+    else:
+        edge_results(results, editor=editor)
+
+
+def _heading(bench: Workbench, results: Results) -> None:
+    record = results.record
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(f"{_ICONS[record.experiment.kind]} **{plain(title(record))}**")
         st.space("stretch")
@@ -199,14 +215,6 @@ def _results(bench: Workbench, tab: TabState, view: SessionView, record: Experim
                 on_click=bench.experimenting.stop,
                 args=(record.id,),
             )
-    _progress(results)
-    if results.trouble:
-        st.error(plain(results.trouble), icon=":material/error:")
-    editor = _editor(bench, tab, view, results)
-    if isinstance(record.experiment, Swap):
-        swap_results(results, record.experiment, editor=editor)
-    else:
-        edge_results(results, editor=editor)
 
 
 def _editor(bench: Workbench, tab: TabState, view: SessionView, results: Results) -> Editor | None:
