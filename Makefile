@@ -24,7 +24,7 @@ run: setup
 	$(BIN)/python -m streamlit run app.py
 
 test: setup
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 # A real vLLM server on the CPU, in an environment of its own: 2.5 GB of disk, about three minutes.
 test-vllm: setup $(VLLM_INSTALLED)
