@@ -6,7 +6,7 @@ They belong to the open session, else to the next one. Knows the workbench and t
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 import streamlit as st
 
@@ -15,6 +15,7 @@ from conductor.errors import ConductorError
 from conductor.modes import MAX_ROUNDS, MODES, Mode, Settings
 from conductor.workflow import MAX_STEPS
 from pages.components import choices
+from pages.components.mirror import committing, mirrored
 from pages.components.state import TabState, plain
 from storage.workbench import Workbench
 
@@ -106,32 +107,34 @@ class _Panel:
             self.tab.notify("error", str(error), place="settings")
 
     def _mode(self) -> None:
-        key = self._own_key("mode")
+        key = f"mode-{self.place}"
         mode = choices.mode_of(self.chosen)
-        _mirrored(key, mode)
+        _shows(self.tab, key, mode)
 
-        def changed() -> None:
-            picked = st.session_state[key]
-            if picked is not None:
-                self.keep(lambda settings: choices.with_mode(settings, cast("Mode", picked)))
-                _renew("numbers")
+        def picked(mode: Mode | None) -> None:
+            if mode is not None:
+                self.keep(lambda settings: choices.with_mode(settings, mode))
 
-        st.segmented_control("Mode", list(MODES), key=key, width="stretch", on_change=changed)
+        st.segmented_control(
+            "Mode", list(MODES), key=key, width="stretch", on_change=committing(self.tab, key, picked)
+        )
         st.caption(choices.MODE_LINES[mode] if mode is not None else "Steps and rounds as chosen below.")
 
     def _number(self, name: str, label: str, *, most: int) -> None:
-        key = f"{name}-{self._own_key('numbers')}"
-        _mirrored(key, getattr(self.chosen, name))
+        key = f"{name}-{self.place}"
+        _shows(self.tab, key, getattr(self.chosen, name))
 
-        def changed() -> None:
-            number = int(st.session_state[key])
-            self.keep(lambda settings: settings.model_copy(update={name: number}))
-            _renew("mode")
+        def chosen(number: int) -> None:
+            self.keep(lambda settings: settings.model_copy(update={name: int(number)}))
 
-        st.number_input(label, min_value=1, max_value=most, step=1, key=key, on_change=changed)
-
-    def _own_key(self, group: str) -> str:
-        return f"{group}-{self.place}-{st.session_state.get(f'renewed-{group}', 0)}"
+        st.number_input(
+            label,
+            min_value=1,
+            max_value=most,
+            step=1,
+            key=key,
+            on_change=committing(self.tab, key, chosen),
+        )
 
     # -- workers ---------------------------------------------------------------------------------
 
@@ -149,7 +152,7 @@ class _Panel:
 
     def _worker(self, at: int, name: str, *, use: bool, used: tuple[str, ...]) -> None:
         key = f"use-{self.place}-{name}"
-        _mirrored(key, use)
+        _shows(self.tab, key, use)
         card = self.bench.pool.cards.get(name)
         said = "not in the pool" if card is None else card.kind
         with st.container(
@@ -176,11 +179,10 @@ class _Panel:
                 )
 
     def _using(self, key: str, name: str) -> Callable[[], None]:
-        def changed() -> None:
-            use = st.session_state[key]
+        def chosen(use: bool) -> None:
             self.keep(lambda settings: choices.with_use(settings, self.names, name, use=use))
 
-        return changed
+        return committing(self.tab, key, chosen)
 
     def _moving(self, name: str, by: int) -> Callable[[], None]:
         return lambda: self.keep(lambda settings: choices.moved(settings, self.names, name, by=by))
@@ -198,11 +200,9 @@ class _Panel:
     def _limit(self, limit: Limit) -> None:
         label, least, step, form = _BUDGET[limit]
         key = f"budget-{limit}-{self.place}"
-        _mirrored(key, getattr(self.chosen.budget, limit))
+        _shows(self.tab, key, getattr(self.chosen.budget, limit))
 
-        def changed() -> None:
-            number = st.session_state[key]
-
+        def chosen(number: float | None) -> None:
             def limited(settings: Settings) -> Settings:
                 budget = Budget.model_validate(settings.budget.model_dump() | {limit: number})
                 return settings.model_copy(update={"budget": budget})
@@ -217,16 +217,13 @@ class _Panel:
             value=None,
             key=key,
             placeholder="no limit",
-            on_change=changed,
+            on_change=committing(self.tab, key, chosen),
         )
 
 
-def _renew(group: str) -> None:
-    """Draw these widgets as new ones: what the browser still sends of the old must not count as chosen."""
-    st.session_state[f"renewed-{group}"] = st.session_state.get(f"renewed-{group}", 0) + 1
-
-
-def _mirrored(key: str, value: Any) -> None:
+def _shows(tab: TabState, key: str, value: Any) -> None:
     """Widgets mirror, never own: what is kept counts."""
-    if st.session_state.get(key) != value or key not in st.session_state:
+    if key in st.session_state:
+        mirrored(tab, key, value)
+    else:
         st.session_state[key] = value

@@ -67,6 +67,8 @@ def plan_query(bench: Workbench, tab: TabState, *, query: str | None = None, run
     if query is not None:
         tab.keep_draft()
         st.session_state["query"] = query
+    if tab.pressed_again("plan"):
+        return
     try:
         session = bench.ask(st.session_state.get("query") or "", settings=_chosen(bench, tab))
         tab.note_asked()

@@ -6,6 +6,7 @@ Nothing here is the only copy of anything a person made; workflows live in the s
 from __future__ import annotations
 
 import re
+import time
 from dataclasses import dataclass
 from typing import Literal, cast
 
@@ -17,6 +18,9 @@ from conductor.replay import Replay
 from pages.components.download import Download
 
 NoticeKind = Literal["error", "info"]
+
+
+_SAME_PRESS_SECONDS = 0.6
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +95,17 @@ class TabState:
     def note_asked(self) -> None:
         """What is typed has been asked: it is a session's query now, no draft."""
         st.session_state["asked"] = st.session_state.get("query", "")
+
+    def pressed_again(self, press: str) -> bool:
+        """Whether this is the same press as one a moment ago.
+
+        While a fragment polls, the browser may send one press of a button twice: the poll's message carries
+        it along. To be asked where a second press would do more than the first did.
+        """
+        key, now = f"pressed-{press}", time.monotonic()
+        last = cast("float", st.session_state.get(key, float("-inf")))
+        st.session_state[key] = now
+        return now - last < _SAME_PRESS_SECONDS
 
     def keep_draft(self) -> None:
         """Keep what was typed and never asked, before another query takes its place."""

@@ -247,7 +247,7 @@ def opened(page):
 
 def test_settings_are_kept_for_the_next_query_and_go_with_it(app, told):
     page = opened(app())
-    page.segmented_control(key="mode-next-0").set_value("mini").run()
+    page.segmented_control(key="mode-next").set_value("mini").run()
     page.checkbox(key="use-next-alpha").uncheck().run()
     page.number_input(key="budget-cost-next").set_value(0.1).run()
     assert plain("mini · 2 of 3 workers · budget $0.10") in texts(page.caption)
@@ -265,7 +265,7 @@ def test_settings_of_an_open_session_are_its_own(app, told):
     session = told.bench.ask("Which one?").id
     page = opened(app(session=session))
     page.button(key="worker-move-down-0").click().run()
-    page.number_input(key=f"rounds-numbers-{session}-0").set_value(2).run()
+    page.number_input(key=f"rounds-{session}").set_value(2).run()
     assert told.bench.settings(session) == Settings(workers=("beta", "alpha", "slow"), rounds=2)
     page.button(key="new").click().run()
     page.text_area(key="query").set_value("And now?")
@@ -277,7 +277,7 @@ def test_two_settings_changed_in_one_run_of_the_page_are_both_kept(app, told):
     session = told.bench.ask("Which one?").id
     page = opened(app(session=session))
     page.number_input(key=f"budget-tokens-{session}").set_value(500)
-    page.segmented_control(key=f"mode-{session}-0").set_value("ultra").run()
+    page.segmented_control(key=f"mode-{session}").set_value("ultra").run()
     settings = told.bench.settings(session)
     assert (settings.rounds, settings.budget) == (3, Budget(tokens=500))
 

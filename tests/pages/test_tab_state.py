@@ -141,3 +141,14 @@ def test_a_query_that_was_asked_is_no_draft(tab):
     opened(tab, "A whole question")
     opened(tab, "", session=None)
     assert st.session_state["query"] == ""
+
+
+def test_one_press_sent_twice_is_one_press_and_a_later_one_another(tab, monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr("pages.components.state.time.monotonic", lambda: now[0])
+    assert not tab.pressed_again("plan")
+    now[0] += 0.2
+    assert tab.pressed_again("plan")
+    assert not tab.pressed_again("export")
+    now[0] += 2.0
+    assert not tab.pressed_again("plan")
