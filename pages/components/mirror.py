@@ -12,7 +12,7 @@ import streamlit as st
 
 from pages.components.state import TabState
 
-ECHO_SECONDS = 1.2
+ECHO_SECONDS = 0.4
 """For so long after a field was told another value, its old one is taken for an echo."""
 
 
