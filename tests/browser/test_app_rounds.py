@@ -120,6 +120,7 @@ def test_a_budget_is_metered_and_its_crossing_says_how_to_go_on(visit, app, endp
     expect(desk.page.get_by_text("budget 9,000 tokens, 5 calls")).to_be_visible()
     desk.page.keyboard.press("Escape")
     desk.page.get_by_role("link", name="Sessions").click()
+    expect(desk.page.get_by_role("heading", name="Sessions")).to_be_visible()
     expect(desk.page.get_by_text("stopped at its budget").first).to_be_visible()
     desk.page.go_back()
     desk.run()
