@@ -120,6 +120,7 @@ def test_an_example_chosen_by_keyboard_leads_to_run_and_new_to_the_query(visit, 
 def test_who_takes_the_focus_away_keeps_it_away(desk):
     desk.select(1)
     desk.choose("Worker", "writer-8b")
+    expect(in_box(desk, "undo")).to_be_enabled()
     in_box(desk, "undo").focus()
     desk.leave_fields()
     desk.page.keyboard.press("Control+z")
