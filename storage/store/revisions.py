@@ -1,0 +1,72 @@
+"""What the application asks about a session's workflows."""
+
+from __future__ import annotations
+
+from conductor.plan_file import Origin
+from conductor.workflow import Workflow
+from storage import revisions
+from storage.records import Revision
+from storage.store.transactions import Transactions
+
+
+class Revisions(Transactions):
+    """Revisions of a session's workflow, and which of them is the head."""
+
+    def add_revision(
+        self,
+        session: str,
+        workflow: Workflow,
+        *,
+        origin: Origin,
+        note: str = "",
+        parent: str | None = None,
+        plan: str | None = None,
+        expected: str | None = None,
+    ) -> Revision:
+        """Keep a workflow as the session's new head, under `parent` (the current head when None).
+
+        `expected` is the head that was edited (None: any). Raises `EditConflict`, a `StorageError`, where
+        another revision is the head by now.
+        """
+        return self._write(
+            revisions.add_revision,
+            session,
+            workflow,
+            origin=origin,
+            note=note,
+            parent=parent,
+            plan=plan,
+            expected=expected,
+            now=self._clock(),
+        )
+
+    def revision(self, revision: str) -> Revision:
+        """The revision of that id."""
+        return self._remember(revisions.find_revision, revision)
+
+    def revisions(self, session: str) -> tuple[Revision, ...]:
+        """The session's revisions, oldest first."""
+        return self._remember(revisions.revisions_of, session)
+
+    def head(self, session: str) -> Revision | None:
+        """The session's current revision, None before the first."""
+        return self._remember(revisions.head, session)
+
+    def planned(self, revision: str) -> Revision | None:
+        """The revision with the Conductor's plan that a person's edits led from to this one, or itself.
+
+        None where no plan was edited, as after an import.
+        """
+        return self._remember(revisions.planned, revision)
+
+    def neighbours(self, session: str) -> tuple[Revision | None, Revision | None]:
+        """Where `undo` and `redo` would lead; None where they lead nowhere."""
+        return self._remember(revisions.neighbours, session)
+
+    def undo(self, session: str) -> Revision | None:
+        """Move the head to its parent; None, and no change, where it has none."""
+        return self._write(revisions.undo, session, now=self._clock())
+
+    def redo(self, session: str) -> Revision | None:
+        """Move the head to its newest child; None, and no change, where it has none."""
+        return self._write(revisions.redo, session, now=self._clock())

@@ -1,0 +1,78 @@
+"""How a part of the store reads and writes: any thread may read, one thread writes.
+
+Knows connections, clock and memory; knows no table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Concatenate, ParamSpec, TypeVar
+
+from sqlalchemy import Connection
+
+from storage import runs
+from storage.database import Database
+from storage.lost_ends import LostEnds
+from storage.memory import ReadMemory
+from storage.writer import Writer, closed
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+Clock = Callable[[], float]
+"""Unix seconds."""
+
+
+class Transactions:
+    """What all parts of the store share; each part adds what can be asked of it."""
+
+    def __init__(self, database: Database, *, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+        self._closed = False
+        self._memory = ReadMemory(database.version)
+        self._lost_ends = LostEnds()
+        self._writer = Writer(
+            database,
+            keep_events=lambda connection, events: runs.keep_events(connection, events, now=clock()),
+            events_lost=self._lost_ends.remember,
+        )
+
+    def close(self) -> None:
+        """Write what is queued and close every connection. May be called twice."""
+        if not self._closed:
+            self._retry_ends()
+        self._closed = True
+        self._writer.close()
+        self._database.close()
+
+    def _remember(
+        self, query: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """As `_read`, for frozen values of a moderate size that a page asks for again and again."""
+        self._check_open()
+        question = (query, args, tuple(kwargs.items()))
+        return self._memory.answer(question, lambda: self._read(query, *args, **kwargs))
+
+    def _read(self, query: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        self._check_open()
+        with self._database.transaction(to="read") as connection:
+            return query(connection, *args, **kwargs)
+
+    def _write(self, job: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        def run(connection: Connection) -> T:
+            return job(connection, *args, **kwargs)
+
+        return self._writer.submit(run).result()
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise closed(self._database)
+
+    def _retry_ends(self) -> None:
+        """Queue another try; nobody waits for it, because a trouble that lasts is told where it matters."""
+        if self._lost_ends:
+            self._writer.submit(self._keep_lost_ends)
+
+    def _keep_lost_ends(self, connection: Connection) -> None:
+        self._lost_ends.keep(connection, now=self._clock())

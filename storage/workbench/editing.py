@@ -1,0 +1,57 @@
+"""Changing a session's workflow, and taking it in and out as a file."""
+
+from __future__ import annotations
+
+from conductor.errors import FormatError
+from conductor.plan_file import read_plan, write_plan
+from conductor.workflow import Workflow
+from storage.records import Revision, Session
+from storage.workbench.bench import Bench
+
+
+class Editing(Bench):
+    """Changing a session's workflow, and taking it in and out as a file."""
+
+    def head(self, session: str) -> Revision | None:
+        """The session's current workflow, None before there is one."""
+        return self.store.head(session)
+
+    def edit(self, session: str, workflow: Workflow, *, note: str, head: Revision | None = None) -> Revision:
+        """Keep an edited workflow as the newest revision; `head` is the revision that was edited.
+
+        Raises `WorkflowError` for an unknown worker, `EditConflict` when the head is another one by now. A
+        worker that the pool has lost may stay, so that its steps can be mended one after another.
+        """
+        lost = head.workflow.workers() if head is not None else ()
+        workflow.check_workers(dict.fromkeys((*self.pool.names, *lost)))
+        return self.store.add_revision(
+            session, workflow, origin="human", note=note, expected=head.id if head is not None else None
+        )
+
+    def import_plan(
+        self, text: str | bytes, *, query: str | None = None, fallback: str | None = None
+    ) -> Session:
+        """A new session from a workflow file; `query` counts over the file's own, `fallback` after it.
+
+        Raises `FormatError`, `WorkflowError` or `QueryError`; nothing is kept then.
+        """
+        document = read_plan(text)
+        workflow = document.workflow
+        workflow.check_workers(self.pool.names)
+        asked = query or document.query or fallback
+        if not asked:
+            raise FormatError("The file names no query; write one in the query box (or beside --workflow).")
+        session = self.ask(asked)
+        self.store.add_revision(session.id, workflow, origin="import", note="Imported")
+        return session
+
+    def export(self, session: str) -> str:
+        """The current workflow as a file's text. Raises `WorkflowError` before there is one."""
+        head = self.required_head(session)
+        return write_plan(
+            head.workflow,
+            query=self.store.session(session).query,
+            origin=head.origin,
+            workers=self.pool.names,
+            label=self.pool.label,
+        )
