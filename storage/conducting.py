@@ -10,6 +10,7 @@ import asyncio
 import logging
 import time
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
+from concurrent import futures
 from concurrent.futures import Future
 from contextlib import aclosing
 from dataclasses import dataclass, replace
@@ -35,6 +36,9 @@ from storage.records import Revision
 from storage.store import SessionStore
 
 Listener = Callable[[Event], None]
+
+ENDING_SECONDS = 0.5
+"""How long a run that has told its end may take until nothing of it is left."""
 
 _log = logging.getLogger(__name__)
 
@@ -322,7 +326,9 @@ class Conducting:
         """Raise `WorkflowError` where something goes on already."""
         if self.live_plan(session) is not None:
             raise WorkflowError("The Conductor is planning in this session; wait for it, or stop it first.")
-        if self.busy(session):
+        going = self._busy.get(session)
+        # What has just told its end may still be putting its things away.
+        if going is not None and not futures.wait([going], timeout=ENDING_SECONDS).done:
             raise WorkflowError("This session is running already; stop that run first.")
         self._alternatives.pop(session, None)
 

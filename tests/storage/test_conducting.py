@@ -8,7 +8,9 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 from conductor_cases import BROKEN, KEEP, ScriptedConductor, plan_text
 
+from conductor.background import LiveRun
 from conductor.budget import Budget
+from conductor.engine.extent import ANEW
 from conductor.errors import PlanError, StorageError, WorkflowError
 from conductor.messages import Completion, Delta
 from conductor.modes import Settings
@@ -119,6 +121,23 @@ def test_rounds_follow_by_themselves_and_every_one_is_kept(benches: list[Workben
     assert kept.report is not None
     assert (kept.round, kept.report.return_previous) == (3, True)
     assert bench.store.sessions()[0].state == "finished"
+
+
+def test_a_session_may_run_again_the_moment_its_run_is_done(
+    benches: list[Workbench], url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = opened(benches, url, ONE)
+    session = bench.ask("How many?").id
+    bench.plan(session)
+    follow = bench.background.follow
+
+    async def dawdling(live: LiveRun) -> None:
+        await follow(live)
+        await asyncio.sleep(0.05)
+
+    monkeypatch.setattr(bench.background, "follow", dawdling)
+    assert bench.start(session).done.wait(10)
+    assert bench.start(session, ANEW).done.wait(10)
 
 
 def test_another_round_can_be_asked_for(benches: list[Workbench], url: str) -> None:
