@@ -77,6 +77,7 @@ def test_no_page_needs_a_horizontal_scroll_bar_at_any_width(visit, paced_app):
     desk.keyed(f"recent-{session}").get_by_role("button").click()
     desk.run()
     expect(desk.page.get_by_role("alert").first).to_contain_text("was told to fail")
+    expect(desk.button("Rerun")).to_be_enabled()
     desk.select(0).get_by_text("What this step saw").click()
     expect(desk.region("Request")).to_be_visible()
     assert_fits(desk.page)
