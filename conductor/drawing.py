@@ -15,7 +15,7 @@ from typing import Literal
 from pyvis.network import Network
 
 from conductor.layout import Layout
-from conductor.run_state import StepStatus
+from conductor.step_state import StepStatus
 from conductor.workflow import Workflow
 
 CardStatus = StepStatus | Literal["stale", "thinking", "retrying"]

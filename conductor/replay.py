@@ -12,7 +12,8 @@ from functools import cached_property
 from itertools import accumulate
 
 from conductor.events import Event
-from conductor.run_state import Retry, RunState, StepState, advance
+from conductor.run_state import RunState, advance
+from conductor.step_state import Retry, StepState
 from conductor.timeline import Moments
 
 SPEEDS = (1.0, 2.0, 5.0, 10.0, 50.0)

@@ -6,17 +6,16 @@ stream and raises `ValueError`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import reduce
-from typing import Literal, TypedDict, assert_never
+from typing import Literal, TypedDict, TypeVar, assert_never
 
 from conductor.budget import Budget, Used
 from conductor.events import (
     AnswerKept,
     BudgetExceeded,
     Event,
-    KeptBecause,
     PlanningDelta,
     PlanningFailed,
     PlanningRetried,
@@ -40,73 +39,17 @@ from conductor.events import (
     StepThought,
     WorkflowPlanned,
 )
-from conductor.messages import NOTHING_USED, Request, SeenResponse, Usage
-from conductor.output import Output, WorkerKind
+from conductor.messages import NOTHING_USED, SeenResponse, Usage
+from conductor.output import Output
 from conductor.plan import PlanReport
+from conductor.step_state import Retry, StepEvent, StepState, advance_step, retry
+from conductor.successor import successor
 from conductor.workflow import Workflow
 
-StepStatus = Literal[
-    "waiting", "running", "finished", "empty", "failed", "blocked", "cancelled", "interrupted"
-]
 RunStatus = Literal["running"] | RunOutcome
 
 
-@dataclass(frozen=True, slots=True)
-class Retry:
-    """A call that gave nothing at its `attempt`-th try, and was made again after `seconds`.
-
-    `at` is when it had failed, in Unix seconds.
-    """
-
-    attempt: int
-    message: str
-    seconds: float
-    at: float
-
-
-@dataclass(frozen=True, slots=True)
-class StepState:
-    """One step of a run. `text` grows while it streams; `output` is set when it is done.
-
-    `reused` is True when no call was made because the output was already known; `kept` says why one counts
-    that may not fit its inputs. `reasoning` is what a model
-    thought apart from its answer. `stand_in` is the worker that answers in the place of the step's own, for
-    the reason in `stand_in_reason`. `inner` are the rounds of a step that a Conductor does by a workflow of
-    its own. Times are Unix seconds.
-    """
-
-    status: StepStatus = "waiting"
-    text: str = ""
-    reasoning: str = ""
-    retries: tuple[Retry, ...] = ()
-    stand_in: str | None = None
-    stand_in_reason: str | None = None
-    inner: tuple[RunState, ...] = ()
-    output: Output | None = None
-    reused: bool = False
-    kept: KeptBecause | None = None
-    worker_kind: WorkerKind | None = None
-    request: Request | None = None
-    message: str | None = None
-    blocked_by: tuple[int, ...] = ()
-    started_at: float | None = None
-    finished_at: float | None = None
-    usage: Usage = Usage()
-
-    @property
-    def seconds(self) -> float | None:
-        """How long the step took in this run; None while it waits or runs, and for a reused one."""
-        if self.started_at is None or self.finished_at is None:
-            return None
-        return self.finished_at - self.started_at
-
-    @property
-    def done(self) -> bool:
-        """Whether nothing more will happen to this step in this run."""
-        return self.status not in ("waiting", "running")
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RunState:
     """A run so far. `workflow` is None until the run itself started; `report` until a plan was read.
 
@@ -256,17 +199,12 @@ def advance(state: RunState, event: Event) -> RunState:
             | StepThought()
             | StepRetried()
             | StepFellBack()
-            | StepInner()
         ):
-            if not 0 <= event.step < len(state.steps):
-                raise ValueError(
-                    f"event {event.seq} speaks of step {event.step}, which the run does not have"
-                )
-            step = _advance_step(state.steps[event.step], event)
-            steps = (*state.steps[: event.step], step, *state.steps[event.step + 1 :])
-            return replace(state, **place, steps=steps)
+            return successor(state, **place, steps=_with_step(state, event, advance_step))
+        case StepInner():
+            return successor(state, **place, steps=_with_step(state, event, _advance_inner))
         case PlanningStarted():
-            return replace(
+            return successor(
                 state,
                 **place,
                 query=event.query,
@@ -275,15 +213,15 @@ def advance(state: RunState, event: Event) -> RunState:
                 started_at=event.at,
             )
         case PlanningDelta():
-            return replace(state, **place, planning_text=state.planning_text + event.text)
+            return successor(state, **place, planning_text=state.planning_text + event.text)
         case PlanningThought():
-            return replace(state, **place, planning_thought=state.planning_thought + event.text)
+            return successor(state, **place, planning_thought=state.planning_thought + event.text)
         case PlanningRetried():
-            return replace(state, **place, planning_retries=(*state.planning_retries, _retry(event)))
+            return successor(state, **place, planning_retries=(*state.planning_retries, retry(event)))
         case WorkflowPlanned() | PlanRejected():
-            return replace(state, **place, report=event.report, planning_usage=event.usage)
+            return successor(state, **place, report=event.report, planning_usage=event.usage)
         case AnswerKept():
-            return replace(
+            return successor(
                 state,
                 **place,
                 report=event.report,
@@ -291,9 +229,9 @@ def advance(state: RunState, event: Event) -> RunState:
                 kept_reason=event.reason,
             )
         case PlanningFailed():
-            return replace(state, **place, planning_failure=event.message)
+            return successor(state, **place, planning_failure=event.message)
         case RunStarted():
-            return replace(
+            return successor(
                 state,
                 **place,
                 query=event.query,
@@ -308,118 +246,39 @@ def advance(state: RunState, event: Event) -> RunState:
                 started_at=event.at if state.started_at is None else state.started_at,
             )
         case BudgetExceeded():
-            return replace(state, **place, crossing=event)
+            return successor(state, **place, crossing=event)
         case RunFinished():
             return _finished(state, event)
         case _:
             assert_never(event)
 
 
-StepEvent = (
-    StepReused
-    | StepKept
-    | StepStarted
-    | StepDelta
-    | StepThought
-    | StepRetried
-    | StepFellBack
-    | StepInner
-    | StepFinished
-    | StepFailed
-    | StepBlocked
-    | StepCancelled
-)
+E = TypeVar("E", StepEvent, StepInner)
 
 
-def _advance_step(step: StepState, event: StepEvent) -> StepState:
-    match event:
-        case StepDelta():
-            return replace(step, text=step.text + event.text)
-        case StepThought():
-            return replace(step, reasoning=step.reasoning + event.text)
-        case StepRetried():
-            return replace(step, retries=(*step.retries, _retry(event)))
-        case StepFellBack():
-            return replace(
-                step,
-                worker_kind=event.worker_kind,
-                stand_in=event.worker,
-                stand_in_reason=event.message,
-            )
-        case StepInner():
-            return replace(step, inner=_advance_inner(step.inner, event.event))
-        case StepReused():
-            return replace(
-                step,
-                status="empty" if event.output.empty else "finished",
-                text=event.output.text,
-                reasoning=event.output.reasoning,
-                stand_in=event.output.worker if event.output.instead_of else None,
-                output=event.output,
-                reused=True,
-                worker_kind=event.output.worker_kind,
-                request=event.request,
-                usage=event.output.usage,
-            )
-        case StepKept():
-            return replace(
-                step,
-                status="empty" if event.output.empty else "finished",
-                text=event.output.text,
-                reasoning=event.output.reasoning,
-                stand_in=event.output.worker if event.output.instead_of else None,
-                output=event.output,
-                kept=event.because,
-                worker_kind=event.output.worker_kind,
-                usage=event.output.usage,
-            )
-        case StepStarted():
-            return replace(
-                step,
-                status="running",
-                worker_kind=event.worker_kind,
-                request=event.request,
-                started_at=event.at,
-            )
-        case StepFinished():
-            return replace(
-                step,
-                status="empty" if event.output.empty else "finished",
-                text=event.output.text,
-                reasoning=event.output.reasoning,
-                output=event.output,
-                finished_at=event.at,
-                usage=event.output.usage,
-            )
-        case StepFailed():
-            return replace(
-                step, status="failed", message=event.message, finished_at=event.at, usage=event.usage
-            )
-        case StepBlocked():
-            return replace(step, status="blocked", blocked_by=event.by)
-        case StepCancelled():
-            return replace(step, status="cancelled", finished_at=event.at, usage=event.usage)
-        case _:
-            assert_never(event)
+def _with_step(
+    state: RunState, event: E, advance_one: Callable[[StepState, E], StepState]
+) -> tuple[StepState, ...]:
+    """The steps after an event of one of them."""
+    at: int = event.step
+    if not 0 <= at < len(state.steps):
+        raise ValueError(f"event {event.seq} speaks of step {at}, which the run does not have")
+    return (*state.steps[:at], advance_one(state.steps[at], event), *state.steps[at + 1 :])
 
 
-def _retry(event: StepRetried | PlanningRetried) -> Retry:
-    return Retry(attempt=event.attempt, message=event.message, seconds=event.seconds, at=event.at)
-
-
-def _advance_inner(rounds: tuple[RunState, ...], event: Event) -> tuple[RunState, ...]:
+def _advance_inner(step: StepState, event: StepInner) -> StepState:
     """A nested workflow's rounds; each begins with planning, also where that is asked for again."""
-    if isinstance(event, PlanningStarted) or not rounds:
-        return (*rounds, advance(RunState(), event))
-    return (*rounds[:-1], advance(rounds[-1], event))
+    begins = isinstance(event.event, PlanningStarted) or not step.inner
+    last = RunState() if begins else step.inner[-1]
+    return successor(step, inner=(*(step.inner if begins else step.inner[:-1]), advance(last, event.event)))
 
 
 def _finished(state: RunState, event: RunFinished) -> RunState:
     """The end; a step that was running when its process died reads interrupted, never running."""
     steps = tuple(
-        replace(step, status="interrupted") if step.status == "running" else step for step in state.steps
+        successor(step, status="interrupted") if step.status == "running" else step for step in state.steps
     )
-    return replace(
+    return successor(
         state,
         run=event.run,
         seq=event.seq,

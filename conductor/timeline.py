@@ -18,7 +18,8 @@ from conductor.events import (
     StepKept,
     StepReused,
 )
-from conductor.run_state import RunState, StepStatus
+from conductor.run_state import RunState
+from conductor.step_state import StepStatus
 
 Part = Literal["called", "reused", "pinned", "preloaded", "blocked", "not reached", "left out"]
 """What a step was in a run. Only a `called` one takes time; `not reached`: the run ended, or has not come,

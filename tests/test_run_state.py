@@ -26,7 +26,8 @@ from conductor.events import (
 from conductor.messages import Request, Usage
 from conductor.output import Output
 from conductor.planner.parse import parse
-from conductor.run_state import RunState, StepState, advance, fold
+from conductor.run_state import RunState, advance, fold
+from conductor.step_state import StepState
 
 KNOWN = Usage(prompt_tokens=3, completion_tokens=4)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from conductor.plan_diff import PlanDiff
-from conductor.run_state import StepState
+from conductor.step_state import StepState
 from pages.components.diff_view import text_diff
 from pages.components.passage import passage
 from pages.components.plan_words import row_name, row_words, sentences

@@ -6,7 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 
 from conductor.drawing import CardFace, CardStatus, title_of
 from conductor.engine.schedule import BlastRadius
-from conductor.run_state import RunState, StepState
+from conductor.run_state import RunState
+from conductor.step_state import StepState
 from conductor.workers.protocol import WorkerCard
 from conductor.workflow import Step, Workflow
 from pages.components.amounts import counted

@@ -13,7 +13,8 @@ import streamlit as st
 from conductor.drawing import draw
 from conductor.layout import layouts
 from conductor.planner.planner import STOPPED
-from conductor.run_state import RunState, StepState
+from conductor.run_state import RunState
+from conductor.step_state import StepState
 from conductor.workers.protocol import WorkerCard
 from conductor.workflow import Workflow
 from pages.components.amounts import counted, dollars, tokens

@@ -11,7 +11,8 @@ from typing import Any, cast
 
 import streamlit as st
 
-from conductor.run_state import RunState, StepState
+from conductor.run_state import RunState
+from conductor.step_state import StepState
 from storage.workbench import Workbench
 
 

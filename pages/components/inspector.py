@@ -8,7 +8,8 @@ import streamlit as st
 
 from conductor.messages import Request
 from conductor.output import Output
-from conductor.run_state import RunState, StepState
+from conductor.run_state import RunState
+from conductor.step_state import StepState
 from conductor.workers.protocol import WorkerCard
 from pages.components.editing import Editor
 from pages.components.faces import step_name

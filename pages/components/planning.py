@@ -6,7 +6,8 @@ import time
 
 import streamlit as st
 
-from conductor.run_state import Retry, RunState
+from conductor.run_state import RunState
+from conductor.step_state import Retry
 from pages.components.candidates import asking
 from pages.components.faces import duration
 from pages.components.passage import passage

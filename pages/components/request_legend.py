@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from conductor.messages import PartKind, Request
 from conductor.output import WorkerKind
 from conductor.provenance import Share, Shares, Source, source_of
-from conductor.run_state import StepState
+from conductor.step_state import StepState
 from pages.components.amounts import counted
 from pages.components.passage import LegendEntry, Stretch, Tone
 

@@ -16,7 +16,7 @@ from conductor.errors import PoolError
 from conductor.messages import Request
 from conductor.output import WorkerKind
 from conductor.provenance import Shares, comparable, estimated
-from conductor.run_state import StepState
+from conductor.step_state import StepState
 from conductor.word_diff import compare_texts
 from conductor.workers.protocol import WorkerCard
 from conductor.workers.request_shares import request_shares

@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 
 from conductor.messages import Request
 from conductor.output import Output
-from conductor.run_state import RunState, StepState
+from conductor.run_state import RunState
+from conductor.step_state import StepState
 from conductor.workflow import Workflow
 from pages.components.earlier_request import asked_before, places_in
 from pages.components.editing import Editor

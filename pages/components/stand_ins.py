@@ -6,7 +6,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from conductor.output import Output
-from conductor.run_state import RunState, StepState
+from conductor.run_state import RunState
+from conductor.step_state import StepState
 
 CUT_OFF = "cut off at the token limit"
 """Said of an answer whose worker would have written more."""

@@ -11,7 +11,7 @@ import streamlit as st
 
 from conductor.engine.extent import ANEW, Extent
 from conductor.errors import ConductorError
-from conductor.run_state import StepState
+from conductor.step_state import StepState
 from pages.components.amounts import counted
 from pages.components.editing import Editor
 from pages.components.session_view import SessionView, estimated

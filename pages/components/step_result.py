@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from conductor.run_state import Retry, StepState, StepStatus
+from conductor.step_state import Retry, StepState, StepStatus
 from pages.components.amounts import dollars, tokens
 from pages.components.faces import asked_again_in, duration, phase
 from pages.components.passage import passage

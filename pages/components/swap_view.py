@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from conductor.engine.trials import Swap
-from conductor.run_state import StepState
+from conductor.step_state import StepState
 from pages.components.editing import Editor
 from pages.components.passage import passage
 from pages.components.results import Results

@@ -12,7 +12,7 @@ import streamlit as st
 from conductor.drawing import title_of
 from conductor.plan_diff import PlanDiff, StepPair
 from conductor.plan_file import Origin
-from conductor.run_state import StepState
+from conductor.step_state import StepState
 from conductor.three_way import ThreeWay, three_way
 from conductor.word_diff import compare_texts
 from conductor.workflow import Step, Workflow

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from conductor.run_state import RunState, StepState
+from conductor.run_state import RunState
+from conductor.step_state import StepState
 from conductor.timeline import Row, Timeline
 from pages.components.amounts import counted
 from pages.components.faces import duration, step_name

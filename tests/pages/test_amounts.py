@@ -9,7 +9,8 @@ import pytest
 from conductor.budget import Budget, Used
 from conductor.messages import Usage
 from conductor.output import Output
-from conductor.run_state import RunState, StepState
+from conductor.run_state import RunState
+from conductor.step_state import StepState
 from conductor.workflow import Step, Workflow
 from pages.components.amounts import counted, dollars, tokens
 from pages.components.spent import spent

@@ -8,7 +8,8 @@ import pytest
 
 from conductor.engine.schedule import BlastRadius
 from conductor.output import Output
-from conductor.run_state import RunState, StepState
+from conductor.run_state import RunState
+from conductor.step_state import StepState
 from conductor.workers.protocol import WorkerCard
 from conductor.workflow import Step, Workflow
 from pages.components.faces import duration, faces, step_name

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from nested_run import HOSTILE, INNER, INNERMOST, WORKFLOW, events, failed_inner
 
-from conductor.run_state import Retry, RunState, StepState, fold
+from conductor.run_state import RunState, fold
+from conductor.step_state import Retry, StepState
 from pages.components.faces import asked_again_in, faces, inside_words, phase
 from pages.components.inner_view import inner_facts
 from pages.components.inside import Inside, Level, places, round_names

@@ -7,7 +7,8 @@ import pytest
 from conductor.messages import Message, Part, Request, Usage
 from conductor.output import Output
 from conductor.provenance import counted, estimated, measured
-from conductor.run_state import RunState, StepState
+from conductor.run_state import RunState
+from conductor.step_state import StepState
 from conductor.workers.protocol import WorkerCard
 from pages.components.request_legend import (
     UNREPORTED,
