@@ -181,7 +181,7 @@ def _step_buttons(editor: Editor, step: int, *, locked: bool) -> None:
             name, key=f"step-{icon}", icon=f":material/{icon}:", help=tip, disabled=disabled, on_click=clicked
         )
 
-    with st.container(horizontal=True, gap="small", key="step-buttons"):
+    with st.container(horizontal=True, gap="xsmall", key="step-buttons"):
         act(
             "Up",
             "arrow_upward",

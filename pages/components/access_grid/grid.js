@@ -232,6 +232,15 @@ class AccessGrid {
     else if (offsetTop - this.grid.offsetTop + offsetHeight > top + height) {
       this.frame.scrollTop = offsetTop - this.grid.offsetTop + offsetHeight - height;
     }
+    this.revealReads(reader);
+  }
+
+  // The last step that it may read: what it does read is mostly near.
+  revealReads(reader) {
+    const cell = this.cells[reader].find((box) => box.read === reader - 1)?.parentElement;
+    if (!cell) return;
+    const end = cell.offsetLeft - this.grid.offsetLeft + cell.offsetWidth + 8;
+    if (end > this.frame.scrollLeft + this.frame.clientWidth) this.frame.scrollLeft = end - this.frame.clientWidth;
   }
 
   // -- what is asked for ------------------------------------------------------------------------------
