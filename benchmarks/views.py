@@ -90,14 +90,17 @@ def _panel(name: str, selector: str, words: str) -> View:
     return View(name, button.format(name), selector, words, button.format("Answer"))
 
 
+_PLANS = '[class*="st-key-other-plans"] summary'
 _SAW = '[class*="st-key-saw-"] summary'
 
 VIEWS = (
     _panel("Timeline", "section.timeline .rows", "14"),
     _panel("Access", '[role="grid"]', "14"),
     _panel("Check", ".st-key-check", "A finding never"),
-    _panel("Trials", ".st-key-new-experiment", "selected step"),
+    _panel("Trials", '[class*="st-key-keep-swap"]', "Keep"),
     View("What this step saw", _SAW, '[role="region"]', "Your assigned subtask", _SAW),
+    View("Other plans", _PLANS, '[class*="st-key-choice-"]', "Alternatives 1", _PLANS),
+    View("Compare", '.st-key-toolbar a:has-text("Compare")', "summary", "14. Do the last part", 'a:has-text("Workbench")'),
 )
 
 
@@ -156,7 +159,7 @@ def _page(folder: Path, steps: int) -> Iterator[Page]:
 
 
 def _finished_run(folder: Path, url: str, steps: int) -> str:
-    """A session with a finished run, a swap of its last step and an edit that was undone."""
+    """A session with alternatives, two finished runs with an edit between them, and a swap of its last step."""
     workflow = Workflow.of(
         Step(
             instruction=f"Do part {at + 1} of the work, and say what the next one needs to know.",
@@ -169,7 +172,12 @@ def _finished_run(folder: Path, url: str, steps: int) -> str:
     bench = Workbench.over(SessionStore.open(url), pool=pool, conductor=OfflineConductor())
     try:
         session = bench.ask("How long does it take until a view is there?").id
-        bench.store.add_revision(session, workflow, origin="import", note="Imported")
+        bench.plan(session)
+        bench.plan_alternatives(session, 3)
+        bench.edit(session, workflow, note="Written anew")
+        bench.start(session).done.wait(60)
+        edited = workflow.with_instruction(workflow.final, "Do the last part of the work, and sum it all up.")
+        bench.edit(session, edited, note="Changed the last step")
         bench.start(session).done.wait(60)
         swap = bench.experiment(session, Swap(step=workflow.final, workers=("writer", "critic")))
         if swap.work is not None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 import streamlit as st
 
 from conductor.plan_diff import plan_diff
+from conductor.word_diff import compare_texts
 from conductor.workers.protocol import WorkerCard
 from pages.components.amounts import counted
 from pages.components.compared_graphs import compared_graph
@@ -85,12 +87,14 @@ def _answers(compared: Compared) -> None:
     if old == new:
         _answer(answered[1], key="same", notes=["the same on both sides"])
         return
+    # Where nothing is left of a text, its changes are that text crossed out and the other one.
+    kin = _kin(old, new)
     view = st.segmented_control(
         "Answers as",
         _VIEWS,
-        default=_VIEWS[0],
+        default=_VIEWS[0] if kin else _VIEWS[1],
         required=True,
-        key="compare-answers",
+        key=f"compare-answers-{kin}",
         label_visibility="collapsed",
     )
     if view == _VIEWS[0]:
@@ -99,6 +103,12 @@ def _answers(compared: Compared) -> None:
     for column, side, which in zip(st.columns(2, gap="medium"), answered, ("left", "right"), strict=True):
         with column:
             _answer(side, key=which)
+
+
+@lru_cache(maxsize=32)
+def _kin(old: str, new: str) -> bool:
+    """Whether two texts have something in common."""
+    return compare_texts(old, new).share > 0
 
 
 def _answer(side: Side, *, key: str, notes: Sequence[str] = ()) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from conductor.output import HandEdit
 from conductor.workflow import Step
 from pages.components import services
 from pages.components.state import plain
@@ -65,6 +66,23 @@ def test_two_runs_are_compared_by_their_address(opened, two_runs):
         plain("3 → 4. Answer · output"),
     ]
     assert plain("1 step changed, 1 step added; 2 steps the same.") in shown(page)[2]
+
+
+@pytest.mark.parametrize(
+    ("answers", "first"),
+    [(("A red house", "A blue house"), "Changes"), (("Yes", "Certainly"), "Side by side")],
+)
+def test_answers_with_nothing_in_common_stand_side_by_side_at_first(opened, bench, session, answers, first):
+    head = bench.store.head(session)
+    addresses = []
+    for text in answers:
+        final = head.workflow.final
+        written = bench.unwritten(session, final).by_hand(text, edit=HandEdit(at=1.0))
+        head = bench.edit(session, head.workflow.with_pin(final, written), note="Written", head=head)
+        addresses.append(f"run:{bench.start(session).run}")
+        bench.conducting.wait(session)
+    page = opened(left=addresses[0], right=addresses[1])
+    assert [control.value for control in page.segmented_control if control.label == "Answers as"] == [first]
 
 
 def test_all_steps_are_listed_on_demand(opened, two_runs):
