@@ -90,6 +90,7 @@ def _panel(name: str, selector: str, words: str) -> View:
     return View(name, button.format(name), selector, words, button.format("Answer"))
 
 
+_COMPARE = '.st-key-toolbar a:has-text("Compare")'
 _PLANS = '[class*="st-key-other-plans"] summary'
 _SAW = '[class*="st-key-saw-"] summary'
 
@@ -100,7 +101,7 @@ VIEWS = (
     _panel("Trials", '[class*="st-key-keep-swap"]', "Keep"),
     View("What this step saw", _SAW, '[role="region"]', "Your assigned subtask", _SAW),
     View("Other plans", _PLANS, '[class*="st-key-choice-"]', "Alternatives 1", _PLANS),
-    View("Compare", '.st-key-toolbar a:has-text("Compare")', "summary", "14. Do the last part", 'a:has-text("Workbench")'),
+    View("Compare", _COMPARE, "summary", "14. Do the last part", 'a:has-text("Workbench")'),
 )
 
 
@@ -159,7 +160,7 @@ def _page(folder: Path, steps: int) -> Iterator[Page]:
 
 
 def _finished_run(folder: Path, url: str, steps: int) -> str:
-    """A session with alternatives, two finished runs with an edit between them, and a swap of its last step."""
+    """A session with alternatives, two runs with an edit between them, and a swap of its last step."""
     workflow = Workflow.of(
         Step(
             instruction=f"Do part {at + 1} of the work, and say what the next one needs to know.",
