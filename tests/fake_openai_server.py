@@ -7,7 +7,6 @@ settings.
 
 from __future__ import annotations
 
-import faulthandler
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Thread
@@ -46,7 +45,10 @@ class Served:
 @contextmanager
 def serving(fake: FakeOpenAI) -> Iterator[Served]:
     """Serve `fake` until the block is left; whatever it is still answering then is broken off."""
-    server, thread = _started(fake)
+    server = FakeServer(fake)
+    thread = Thread(target=server.run, name="fake-openai", daemon=True)
+    thread.start()
+    assert server.ready.wait(30), "the simulated endpoint did not start"
     try:
         yield Served(server)
     finally:
@@ -55,23 +57,10 @@ def serving(fake: FakeOpenAI) -> Iterator[Served]:
         assert not thread.is_alive(), "the simulated endpoint did not stop"
 
 
-def _started(fake: FakeOpenAI) -> tuple[FakeServer, Thread]:
-    server = FakeServer(fake)
-    thread = Thread(target=server.run, name="fake-openai", daemon=True)
-    thread.start()
-    assert server.ready.wait(30), "the simulated endpoint did not start"
-    return server, thread
-
-
 @pytest.fixture(scope="session")
 def fake_openai_session() -> Iterator[Served]:
-    """That a server stops is tested with servers of their own; this one may end with the process."""
-    server, thread = _started(FakeOpenAI())
-    yield Served(server)
-    server.should_exit = True
-    thread.join(10)
-    if thread.is_alive():
-        faulthandler.dump_traceback()
+    with serving(FakeOpenAI()) as served:
+        yield served
 
 
 @pytest.fixture

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 import streamlit as st
 
@@ -11,9 +13,9 @@ from pages.components.mirror import ECHO_SECONDS, committing, mirrored
 
 @pytest.fixture
 def clock(monkeypatch):
-    """Seconds that pass when a test says so."""
+    """Seconds that pass when a test says so, for this module only: a server's thread lives by the clock."""
     now = [100.0]
-    monkeypatch.setattr(mirror.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(mirror, "time", SimpleNamespace(monotonic=lambda: now[0]))
     return now
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
@@ -145,7 +147,7 @@ def test_a_query_that_was_asked_is_no_draft(tab):
 
 def test_one_press_sent_twice_is_one_press_and_a_later_one_another(tab, monkeypatch):
     now = [100.0]
-    monkeypatch.setattr("pages.components.state.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("pages.components.state.time", SimpleNamespace(monotonic=lambda: now[0]))
     assert not tab.pressed_again("plan")
     now[0] += 0.2
     assert tab.pressed_again("plan")
