@@ -14,6 +14,8 @@ from command_line import Line
 from conductor.planner.parse import parse
 from storage.opening import open_workbench
 
+pytestmark = pytest.mark.slow  # the built-in experts compute in a process of their own
+
 
 def corrected(folder: Path, *, thumbs: Any = None, sessions: int = 1) -> list[str]:
     """Sessions whose offline plan was given to another worker and run, in the default store."""

@@ -27,6 +27,13 @@ ROOT = Path(__file__).parents[2]
 App = Callable[..., AppTest]
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests that draw the app."""
+    for item in items:
+        if isinstance(item, pytest.Function) and "app" in item.fixturenames:
+            item.add_marker(pytest.mark.page)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def once() -> Iterator[None]:
     """What Streamlit does anew for each test's app: look through all packages, and compile the pages."""

@@ -22,12 +22,19 @@ from conductor.workers.pool import Pool, parse_pool
 KEY = "sk-marked-0123456789abcdef"
 
 
-@pytest.fixture
-def served(monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
+@pytest.fixture(scope="module")
+def keyed() -> Iterator[Served]:
     """An endpoint that takes the marked key only."""
-    monkeypatch.setenv("ALPHA_KEY", KEY)
     with serving(FakeOpenAI(key=KEY)) as served:
         yield served
+
+
+@pytest.fixture
+def served(keyed: Served, monkeypatch: pytest.MonkeyPatch) -> Served:
+    """It, with nothing logged, and the key in the environment."""
+    monkeypatch.setenv("ALPHA_KEY", KEY)
+    keyed.fake.forget()
+    return keyed
 
 
 TIMES = {"fault:slow-first-token": {"first_token": 0.1}, "fault:stall": {"between_tokens": 0.1}}
