@@ -154,3 +154,10 @@ def test_one_press_sent_twice_is_one_press_and_a_later_one_another(tab, monkeypa
     assert not tab.pressed_again("export")
     now[0] += 2.0
     assert not tab.pressed_again("plan")
+
+
+def test_one_press_of_export_that_is_sent_twice_gives_one_file(tab):
+    tab.ask_export()
+    assert tab.export_asked()
+    tab.ask_export()
+    assert not tab.export_asked()
