@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from app_server import AppServer
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Dialog, Page, expect, sync_playwright
+from scripted_endpoint import ScriptedEndpoint, pool_file, serving
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 """Names Chromium is installed under; `.ci/run` looks for the same."""
@@ -95,6 +96,24 @@ def paced_app(chromium: str, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     """The app with simulated workers that take their time."""
     folder = tmp_path_factory.mktemp("paced")
     with AppServer(folder, settings=paced(folder)) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def endpoint() -> Iterator[ScriptedEndpoint]:
+    """Where the Conductor of `served_app` answers, what a test has it say."""
+    with serving() as served:
+        yield served
+
+
+@pytest.fixture(scope="session")
+def served_app(
+    chromium: str, endpoint: ScriptedEndpoint, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[AppServer]:
+    """The app with a served Conductor and simulated workers."""
+    folder = tmp_path_factory.mktemp("served")
+    (folder / "pool.toml").write_text(pool_file(endpoint), encoding="utf-8")
+    with AppServer(folder, settings={"CONDUCTOR_POOL": str(folder / "pool.toml")}) as server:
         yield server
 
 

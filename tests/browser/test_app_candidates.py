@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 import pytest
-from app_server import AppServer
 from conductor_cases import BROKEN, plan_text
 from playwright.sync_api import expect
-from scripted_endpoint import ScriptedEndpoint, at_once, held, pool_file, serving
+from scripted_endpoint import at_once, held
 from test_app_looks import FAINT, assert_fits
 from workbench_page import WorkbenchPage
 
@@ -20,27 +18,12 @@ TWO = plan_text((0, "Answer at once.", "[]"))
 HOSTILE = '<img src="/choice.png" onerror="alert(1)"> **bold** $x$'
 
 
-@pytest.fixture(scope="module")
-def endpoint() -> Iterator[ScriptedEndpoint]:
-    with serving() as served:
-        yield served
-
-
-@pytest.fixture(scope="module")
-def app(chromium, endpoint, tmp_path_factory) -> Iterator[AppServer]:
-    """The app with a served Conductor and simulated workers."""
-    folder = tmp_path_factory.mktemp("served")
-    (folder / "pool.toml").write_text(pool_file(endpoint), encoding="utf-8")
-    with AppServer(folder, settings={"CONDUCTOR_POOL": str(folder / "pool.toml")}) as server:
-        yield server
-
-
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_alternatives_are_asked_for_looked_at_and_used(visit, app, endpoint, browser, theme):
+def test_alternatives_are_asked_for_looked_at_and_used(visit, served_app, endpoint, browser, theme):
     slow = held(f"{HOSTILE} so rather:\n\n{TWO}")
     endpoint.say(at_once(f"First:\n{TWO}\nBetter:\n{ONE}"), at_once(ONE), at_once(f"Hm. {BROKEN}"), slow)
     context = browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme=theme)
-    desk = WorkbenchPage(visit(app, inside=context))
+    desk = WorkbenchPage(visit(served_app, inside=context))
     desk.ask("Which one?")
     expect(desk.graph.cards).to_have_count(2)
     desk.page.get_by_text("Other plans: 2 in this text").click()
@@ -72,5 +55,5 @@ def test_alternatives_are_asked_for_looked_at_and_used(visit, app, endpoint, bro
     desk.page.reload()
     expect(desk.page.get_by_role("radio", name="Thumbs down")).to_be_checked()
     assert faint == set()
-    with app.store() as store:
+    with served_app.store() as store:
         assert store.rating(store.runs(desk.session)[0].id) == "down"

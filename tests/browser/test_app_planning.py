@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 import pytest
-from app_server import AppServer
 from conductor_cases import BROKEN, plan_text
 from playwright.sync_api import Locator, expect
-from scripted_endpoint import ScriptedEndpoint, at_once, held, pool_file, serving
+from scripted_endpoint import at_once, held
 from test_app_looks import FAINT, assert_fits
 from workbench_page import WorkbenchPage
 
@@ -17,21 +15,6 @@ pytestmark = pytest.mark.browser
 
 GOOD = plan_text((0, "Find what is asked.", "[]"), (1, "Write the answer.", "[0]"))
 HOSTILE = '<img src="/plan.png" onerror="alert(1)"> **bold** $x$'
-
-
-@pytest.fixture(scope="module")
-def endpoint() -> Iterator[ScriptedEndpoint]:
-    with serving() as served:
-        yield served
-
-
-@pytest.fixture(scope="module")
-def app(chromium, endpoint, tmp_path_factory) -> Iterator[AppServer]:
-    """The app with a served Conductor and simulated workers."""
-    folder = tmp_path_factory.mktemp("served")
-    (folder / "pool.toml").write_text(pool_file(endpoint), encoding="utf-8")
-    with AppServer(folder, settings={"CONDUCTOR_POOL": str(folder / "pool.toml")}) as server:
-        yield server
 
 
 def ask(desk: WorkbenchPage, query: str = "Which one?", *, run: bool = False) -> None:
@@ -42,10 +25,10 @@ def written(desk: WorkbenchPage) -> Locator:
     return desk.region("Plan as it is written")
 
 
-def test_planning_streams_with_thinking_and_retries_and_ends_in_the_plan(visit, app, endpoint):
+def test_planning_streams_with_thinking_and_retries_and_ends_in_the_plan(visit, served_app, endpoint):
     answer = held(f"First I weigh {HOSTILE} and then I choose.\n\n{GOOD}", thinking="Hm. " * 5, refusals=1)
     endpoint.say(answer)
-    desk = WorkbenchPage(visit(app))
+    desk = WorkbenchPage(visit(served_app))
     ask(desk)
     expect(written(desk)).to_contain_text(f"First I weigh {HOSTILE[:20]}")
     planning = desk.keyed("planning")
@@ -59,17 +42,17 @@ def test_planning_streams_with_thinking_and_retries_and_ends_in_the_plan(visit, 
     expect(desk.graph.cards).to_have_count(2)
     expect(desk.region("Reasoning")).to_contain_text(HOSTILE)
     expect(planning).to_have_count(0)
-    assert app.calls(desk.session) == []
+    assert served_app.calls(desk.session) == []
 
 
-def test_a_reload_and_a_second_tab_find_the_planning_under_way(visit, app, endpoint):
+def test_a_reload_and_a_second_tab_find_the_planning_under_way(visit, served_app, endpoint):
     answer = held(f"Some words first, so that there is a half.\n\n{GOOD}")
     endpoint.say(answer)
-    desk = WorkbenchPage(visit(app))
+    desk = WorkbenchPage(visit(served_app))
     ask(desk)
     expect(written(desk)).to_contain_text("Some words first")
     desk.page.reload()
-    other = WorkbenchPage(visit(app, f"/?session={desk.session}"))
+    other = WorkbenchPage(visit(served_app, f"/?session={desk.session}"))
     for tab in (desk, other):
         expect(written(tab)).to_contain_text("Some words first")
     answer.released.set()
@@ -78,10 +61,10 @@ def test_a_reload_and_a_second_tab_find_the_planning_under_way(visit, app, endpo
     assert len(endpoint.bodies) == 1
 
 
-def test_stop_reaches_the_endpoint_and_the_page_says_what_stands(visit, app, endpoint):
+def test_stop_reaches_the_endpoint_and_the_page_says_what_stands(visit, served_app, endpoint):
     endpoint.say(held(f"Some words first, so that there is a half.\n\n{GOOD}"), at_once(GOOD))
     left = endpoint.left
-    desk = WorkbenchPage(visit(app))
+    desk = WorkbenchPage(visit(served_app))
     ask(desk, run=True)
     expect(written(desk)).to_contain_text("Some words first")
     desk.button("Stop").click()
@@ -96,9 +79,9 @@ def test_stop_reaches_the_endpoint_and_the_page_says_what_stands(visit, app, end
     expect(desk.graph.cards).to_have_count(2)
 
 
-def test_invalid_plans_are_explained_asked_for_again_and_kept(visit, app, endpoint):
+def test_invalid_plans_are_explained_asked_for_again_and_kept(visit, served_app, endpoint):
     endpoint.say(*[at_once(f"Try.\n\n{BROKEN}")] * 3)
-    desk = WorkbenchPage(visit(app))
+    desk = WorkbenchPage(visit(served_app))
     ask(desk)
     for attempt in (1, 2, 3):
         expect(desk.page.get_by_text(re.compile(f"^Attempt {attempt} ·"))).to_be_visible()
@@ -120,9 +103,9 @@ def test_invalid_plans_are_explained_asked_for_again_and_kept(visit, app, endpoi
     desk.select(0)
 
 
-def test_settings_are_chosen_by_keyboard_and_mouse_and_go_with_the_query(visit, app, endpoint):
+def test_settings_are_chosen_by_keyboard_and_mouse_and_go_with_the_query(visit, served_app, endpoint):
     endpoint.say(at_once(plan_text((0, "Answer.", "[]"))))
-    desk = WorkbenchPage(visit(app))
+    desk = WorkbenchPage(visit(served_app))
     desk.button("Settings").click()
     desk.page.get_by_role("radio", name="mini").click()
     expect(desk.page.get_by_text("mini", exact=True).last).to_be_visible()
@@ -135,7 +118,7 @@ def test_settings_are_chosen_by_keyboard_and_mouse_and_go_with_the_query(visit, 
     desk.page.keyboard.press("Escape")
     ask(desk)
     expect(desk.graph.cards).to_have_count(1)
-    with app.store() as store:
+    with served_app.store() as store:
         settings = store.session(desk.session).settings
     assert (settings.workers, settings.budget.cost, settings.max_steps) == (
         ("steady-13b", "critic-7b"),
@@ -146,11 +129,13 @@ def test_settings_are_chosen_by_keyboard_and_mouse_and_go_with_the_query(visit, 
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_what_is_planned_can_be_read_at_any_width_in_either_theme(visit, app, endpoint, browser, theme):
+def test_what_is_planned_can_be_read_at_any_width_in_either_theme(
+    visit, served_app, endpoint, browser, theme
+):
     answer = held(f"{'We' * 200} {GOOD}", thinking="Hm", refusals=1)
     endpoint.say(at_once(f"{'We' * 200} {BROKEN}"), answer)
     context = browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme=theme)
-    desk = WorkbenchPage(visit(app, inside=context))
+    desk = WorkbenchPage(visit(served_app, inside=context))
     desk.button("Settings").click()
     expect(desk.page.get_by_text("Budget of a run")).to_be_visible()
     faint = set(desk.page.evaluate(FAINT))

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 import pytest
 from app_server import AppServer
 from conductor_cases import KEEP, plan_text
 from playwright.sync_api import expect
-from scripted_endpoint import ScriptedEndpoint, at_once, held, pool_file, serving
+from scripted_endpoint import at_once, held
 from workbench_page import Graph, WorkbenchPage
 
 from conductor.budget import Budget
@@ -22,21 +21,6 @@ FIRST = plan_text((0, "Find what is asked.", "[]"), (1, "Write the answer.", "[0
 SECOND = f"It can be shorter, I think, and better.\n\n{plan_text((1, 'Write it shorter.', '[]'))}"
 
 
-@pytest.fixture(scope="module")
-def endpoint() -> Iterator[ScriptedEndpoint]:
-    with serving() as served:
-        yield served
-
-
-@pytest.fixture(scope="module")
-def app(chromium, endpoint, tmp_path_factory) -> Iterator[AppServer]:
-    """The app with a served Conductor and simulated workers."""
-    folder = tmp_path_factory.mktemp("served")
-    (folder / "pool.toml").write_text(pool_file(endpoint), encoding="utf-8")
-    with AppServer(folder, settings={"CONDUCTOR_POOL": str(folder / "pool.toml")}) as server:
-        yield server
-
-
 def planted(app: AppServer, *steps: Step, settings: Settings) -> str:
     session = app.plant(*steps)
     with app.store() as store:
@@ -44,10 +28,12 @@ def planted(app: AppServer, *steps: Step, settings: Settings) -> str:
     return session
 
 
-def test_the_page_follows_automatic_rounds_from_run_to_planning_to_the_kept_answer(visit, app, endpoint):
+def test_the_page_follows_automatic_rounds_from_run_to_planning_to_the_kept_answer(
+    visit, served_app, endpoint
+):
     second = held(SECOND)
     endpoint.say(at_once(FIRST), second, at_once(KEEP))
-    desk = WorkbenchPage(visit(app))
+    desk = WorkbenchPage(visit(served_app))
     desk.button("Settings").click()
     desk.page.get_by_label("Rounds at most").fill("3")
     desk.page.get_by_label("Rounds at most").press("Enter")
@@ -67,13 +53,13 @@ def test_the_page_follows_automatic_rounds_from_run_to_planning_to_the_kept_answ
     expect(first.cards).to_have_count(2)
     expect(first.root.get_by_role("button", name="Add step")).to_be_hidden()
     expect(desk.region("2. Write the answer")).to_be_visible()
-    assert app.calls(desk.session) == [[0, 1], [0]]
+    assert served_app.calls(desk.session) == [[0, 1], [0]]
 
 
-def test_another_round_is_asked_for_by_its_button_until_the_third(visit, app, endpoint):
+def test_another_round_is_asked_for_by_its_button_until_the_third(visit, served_app, endpoint):
     endpoint.say(at_once(SECOND), at_once(FIRST))
-    session = app.plant(Step(instruction="Find it.", worker="writer-8b"))
-    desk = WorkbenchPage(visit(app, f"/?session={session}"))
+    session = served_app.plant(Step(instruction="Find it.", worker="writer-8b"))
+    desk = WorkbenchPage(visit(served_app, f"/?session={session}"))
     desk.run()
     another = desk.button("Another round")
     another.click()
@@ -82,13 +68,15 @@ def test_another_round_is_asked_for_by_its_button_until_the_third(visit, app, en
     expect(desk.page.get_by_text("round 3 · finished")).to_be_visible()
     expect(another).to_be_disabled()
     expect(desk.page.get_by_text("at most 3 rounds")).to_be_visible()
-    assert app.calls(session) == [[0], [0], [0, 1]]
+    assert served_app.calls(session) == [[0], [0], [0, 1]]
 
 
-def test_stop_between_rounds_keeps_the_answer(visit, app, endpoint):
+def test_stop_between_rounds_keeps_the_answer(visit, served_app, endpoint):
     endpoint.say(held(SECOND))
-    session = planted(app, Step(instruction="Find it.", worker="writer-8b"), settings=Settings(rounds=2))
-    desk = WorkbenchPage(visit(app, f"/?session={session}"))
+    session = planted(
+        served_app, Step(instruction="Find it.", worker="writer-8b"), settings=Settings(rounds=2)
+    )
+    desk = WorkbenchPage(visit(served_app, f"/?session={session}"))
     desk.run()
     expect(desk.keyed("planning").get_by_text("Planning round 2")).to_be_visible()
     desk.button("Stop").click()
@@ -97,15 +85,15 @@ def test_stop_between_rounds_keeps_the_answer(visit, app, endpoint):
     expect(desk.button("Rerun")).to_be_visible()
 
 
-def test_a_budget_is_metered_and_its_crossing_says_how_to_go_on(visit, app, endpoint):
+def test_a_budget_is_metered_and_its_crossing_says_how_to_go_on(visit, served_app, endpoint):
     session = planted(
-        app,
+        served_app,
         Step(instruction="Find it.", worker="writer-8b"),
         Step(instruction="Write at length.", worker="steady-13b", access=(0,)),
         Step(instruction="Check it.", worker="writer-8b", access=(1,)),
         settings=Settings(budget=Budget(calls=2, tokens=9000)),
     )
-    desk = WorkbenchPage(visit(app, f"/?session={session}"))
+    desk = WorkbenchPage(visit(served_app, f"/?session={session}"))
     desk.run()
     expect(desk.keyed("budget-meter").get_by_text("2 of 2 calls")).to_be_visible()
     expect(desk.keyed("budget-meter").get_by_text(re.compile(r"\d+ of 9,000 tokens"))).to_be_visible()
@@ -125,4 +113,4 @@ def test_a_budget_is_metered_and_its_crossing_says_how_to_go_on(visit, app, endp
     desk.page.go_back()
     desk.run()
     desk.finished()
-    assert app.calls(session) == [[0, 1], [2]]
+    assert served_app.calls(session) == [[0, 1], [2]]
