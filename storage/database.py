@@ -6,16 +6,19 @@ Everything that differs between SQLite and PostgreSQL stands here. Knows no tabl
 from __future__ import annotations
 
 import sqlite3
-import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, text
-from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
+from sqlalchemy import URL, Connection, Dialect, Engine, create_engine, event, make_url, text
+from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+from tenacity import retry, retry_if_exception_type, stop_after_attempt, stop_after_delay, wait_fixed
 
 from conductor.errors import StorageError
+from storage.trouble import trouble
+from storage.watch import POSTGRESQL, SQLITE, Watch, outside_the_pool
 
 _READER_PRAGMAS = ("busy_timeout=10000", "temp_store=MEMORY", "query_only=ON")
 _WRITER_PRAGMAS = (
@@ -27,25 +30,31 @@ _WRITER_PRAGMAS = (
     "wal_autocheckpoint=4000",
 )
 
-_PACKAGES = {"psycopg": "psycopg[binary]", "psycopg2": "psycopg2-binary"}
+_DRIVERS = ("sqlite", "sqlite+pysqlite", "postgresql", "postgresql+psycopg")
+
+_PACKAGES = {"psycopg": "psycopg[binary]"}
 """What to install for a driver whose package has another name."""
 
-_KEPT = "What was saved before is kept"
-_TROUBLES = {
-    sqlite3.SQLITE_BUSY: f"is locked by another program. {_KEPT}; close that program, then try again.",
-    sqlite3.SQLITE_LOCKED: f"is locked by another program. {_KEPT}; close that program, then try again.",
-    sqlite3.SQLITE_READONLY: f"cannot be written. {_KEPT}; allow this user to write the file and its folder.",
-    sqlite3.SQLITE_PERM: f"cannot be opened. {_KEPT}; allow this user to write the file and its folder.",
-    sqlite3.SQLITE_CANTOPEN: "cannot be opened. Nothing was changed; check that its folder exists and that "
-    "this user may write it.",
-    sqlite3.SQLITE_FULL: f"is full: its disk has no room left. {_KEPT}; free some space, then try again.",
-    sqlite3.SQLITE_IOERR: f"was refused by its disk. {_KEPT}; check the disk and its free space, "
-    "then try again.",
-    sqlite3.SQLITE_NOTADB: "is not a database. It was not changed; move it away, or name another file in "
-    "CONDUCTOR_DATABASE_URL.",
-    sqlite3.SQLITE_CORRUPT: "is damaged. It was not changed; restore a copy, or name another file in "
-    "CONDUCTOR_DATABASE_URL.",
+_SECRETS = ("password", "sslpassword")
+"""What in a URL's query is never shown, as its password is not."""
+
+_ONE_WRITER = "SELECT pg_advisory_xact_lock(7164720187315466083)"
+"""Of all processes one writes at a time, as in SQLite: what was read in a transaction stays as it was."""
+
+_SESSION = ("lock_timeout = 10000", "idle_in_transaction_session_timeout = 5000")
+"""Whoever stops in the middle of a write (a suspended machine) does not keep the others from writing."""
+
+_REACH: Mapping[str, int] = {
+    "connect_timeout": 5,
+    "keepalives_idle": 10,
+    "keepalives_interval": 3,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 10_000,
 }
+"""How soon a connection reads broken (seconds; the last in milliseconds); the URL may say otherwise."""
+
+PATIENCE_SECONDS = 10.0
+"""How long whoever writes waits for a server that was there before, as SQLite waits for a lock."""
 
 
 class Database:
@@ -55,33 +64,51 @@ class Database:
         """Raises `StorageError` for a URL that names no database, or whose driver is missing."""
         self._url = _parsed(url)
         self.path = _sqlite_path(self._url)
-        self.place = str(self.path) if self.path else self._url.render_as_string(hide_password=True)
-        self.writer = self._engine(_WRITER_PRAGMAS, begin="BEGIN IMMEDIATE", connections=1)
-        self.reader = self._engine(_READER_PRAGMAS, begin="BEGIN", connections=16)
-        self._watching = threading.Lock()
-        self._watch: sqlite3.Connection | None = None
-
-    def _engine(self, pragmas: Sequence[str], *, begin: str, connections: int) -> Engine:
-        # isolation_level=None keeps Python's sqlite3 from opening transactions of its own.
-        options: dict[str, Any] = {"isolation_level": None} if self.path else {}
+        # A query of PostgreSQL's may hold a password, too.
+        self.place = str(self.path or self._url.set(query={}).render_as_string(hide_password=True))
         try:
-            engine = create_engine(
-                self._url,
-                connect_args=options,
-                pool_size=connections,
-                max_overflow=0,
-                pool_pre_ping=self.path is None,
-                hide_parameters=True,
-            )
+            self.writer, self.reader = self._sqlite() if self.path else self._postgresql()
         except ModuleNotFoundError as error:
             package = _PACKAGES.get(error.name or "", error.name)
             raise StorageError(
                 f"The store {self.place} needs the Python package {package!r}, which is not installed; "
                 f"install it with: pip install '{package}'."
             ) from error
-        if self.path:
-            _prepare(engine, pragmas, begin=begin)
-        return engine
+        self._watch = self._watched()
+
+    def _sqlite(self) -> tuple[Engine, Engine]:
+        # isolation_level=None keeps Python's sqlite3 from opening transactions of its own.
+        own: dict[str, Any] = {"connect_args": {"isolation_level": None}}
+        writer, reader = self._engine(connections=1, **own), self._engine(connections=16, **own)
+        _prepare(writer, [f"PRAGMA {pragma}" for pragma in _WRITER_PRAGMAS], begin="BEGIN IMMEDIATE")
+        _prepare(reader, [f"PRAGMA {pragma}" for pragma in _READER_PRAGMAS], begin="BEGIN")
+        return writer, reader
+
+    def _postgresql(self) -> tuple[Engine, Engine]:
+        reach = {name: value for name, value in _REACH.items() if name not in self._url.query}
+        # Without the last, each engine looks for that type.
+        own: dict[str, Any] = {"connect_args": reach, "pool_pre_ping": True, "use_native_hstore": False}
+        # Each statement of a transaction would see a state of its own.
+        one_state = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
+        writer = self._engine(connections=1, **own)
+        reader = self._engine(connections=8, execution_options=one_state, **own)
+        _prepare(writer, [f"SET {setting}" for setting in _SESSION], begin=_ONE_WRITER)
+        _be_patient(writer)
+        return writer, reader
+
+    def _engine(self, *, connections: int, **own: Any) -> Engine:
+        return create_engine(self._url, pool_size=connections, max_overflow=0, hide_parameters=True, **own)
+
+    def _watched(self) -> Watch:
+        if self.path is None:
+            either = (SQLAlchemyError, self.reader.dialect.loaded_dbapi.Error)
+            return Watch(lambda: outside_the_pool(self.reader), POSTGRESQL, trouble=either)
+        only_there = f"{self.path.resolve().as_uri()}?mode=ro"
+        return Watch(
+            lambda: sqlite3.connect(only_there, uri=True, check_same_thread=False, isolation_level=None),
+            SQLITE,
+            trouble=(sqlite3.Error,),
+        )
 
     def create_folder(self) -> None:
         """Make the folder of a SQLite file. Raises `StorageError`."""
@@ -107,31 +134,26 @@ class Database:
 
     def explain(self, error: Exception) -> StorageError:
         """What went wrong, what is kept and what to do."""
-        cause = error.orig if isinstance(error, DBAPIError) else error
-        code = getattr(cause, "sqlite_errorcode", None)
-        trouble = None if code is None else _TROUBLES.get(code & 0xFF)
-        if trouble is None:
-            trouble = f"could not be used: {self._without_password(str(cause))}. {_KEPT}; try again."
-        return StorageError(f"The store {self.place} {trouble}")
+        return StorageError(f"The store {self.place} {self._without_password(trouble(error))}")
 
     def _without_password(self, message: str) -> str:
-        return message.replace(self._url.password, "***") if self._url.password else message
+        for secret in (self._url.password, *(self._url.query.get(name) for name in _SECRETS)):
+            message = message.replace(secret, "***") if isinstance(secret, str) and secret else message
+        return message
 
     def copy_to(self, target: Path) -> None:
         """Copy a SQLite store, its uncommitted write-ahead log included, to a new file."""
         with self.transaction(to="read") as connection:
             source = connection.connection.driver_connection
             assert isinstance(source, sqlite3.Connection)
-            copy = sqlite3.connect(target)
             try:
-                source.backup(copy)
+                with closing(sqlite3.connect(target)) as copy:
+                    source.backup(copy)
             except sqlite3.Error as error:
                 raise StorageError(
                     f"The store {self.place} cannot be copied to {target} before it is updated: {error}. "
                     "It was not changed; make room in that folder, then try again."
                 ) from error
-            finally:
-                copy.close()
 
     @property
     def size(self) -> int:
@@ -142,43 +164,25 @@ class Database:
         with self.transaction(to="read") as connection:
             return int(connection.scalar(text("SELECT pg_database_size(current_database())")) or 0)
 
-    def version(self) -> int | None:
-        """Another number than before where anybody has written since; None where that cannot be told.
-
-        Source: SQLite's `PRAGMA data_version`, which compares within one connection that never writes.
-        """
-        with self._watching:
-            try:
-                self._watch = self._watch or self._watcher()
-                found = self._watch.execute("PRAGMA data_version").fetchone() if self._watch else None
-            except sqlite3.Error:
-                # Whoever reads next says what is wrong with the file.
-                return None
-            return None if found is None else int(found[0])
-
-    def _watcher(self) -> sqlite3.Connection | None:
-        if self.path is None:
-            return None
-        only_there = f"{self.path.resolve().as_uri()}?mode=ro"
-        return sqlite3.connect(only_there, uri=True, check_same_thread=False, isolation_level=None)
+    def version(self) -> Hashable:
+        """Something else than before where anybody has written since; None where that cannot be told."""
+        return self._watch.version()
 
     def close(self) -> None:
         """Close every connection, the writer's last: whoever is last folds the log into the file."""
-        with self._watching:
-            if self._watch is not None:
-                self._watch.close()
-                self._watch = None
+        self._watch.close()
         self.reader.dispose()
         self.writer.dispose()
 
 
 def _parsed(url: str) -> URL:
     try:
-        parsed = make_url(url)
-        kind = parsed.get_backend_name()
-    except (ArgumentError, NoSuchModuleError, ValueError):
-        kind = None
-    if kind not in ("sqlite", "postgresql"):
+        # The short name is what many servers' own pages write.
+        parsed = make_url(f"postgresql{url[8:]}" if url.startswith("postgres:") else url)
+        driver = parsed.drivername
+    except (ArgumentError, ValueError):
+        driver = None
+    if driver not in _DRIVERS:
         # Neither the URL nor the cause is quoted: a part of either may be the password.
         raise StorageError(
             "CONDUCTOR_DATABASE_URL names no database that this program can use; write sqlite:///<file> or "
@@ -197,12 +201,35 @@ def _sqlite_path(url: URL) -> Path | None:
     return Path(url.database)
 
 
-def _prepare(engine: Engine, pragmas: Sequence[str], *, begin: str) -> None:
+def _prepare(engine: Engine, settings: Sequence[str], *, begin: str) -> None:
+    """Every connection starts with `settings`, every transaction with `begin`."""
+
     @event.listens_for(engine, "connect")
-    def _connected(connection: sqlite3.Connection, _record: object) -> None:
-        for pragma in pragmas:
-            connection.execute(f"PRAGMA {pragma}").close()
+    def _connected(connection: DBAPIConnection, _record: object) -> None:
+        cursor = connection.cursor()
+        for setting in settings:
+            cursor.execute(setting)
+        cursor.close()
+        connection.commit()
 
     @event.listens_for(engine, "begin")
     def _begun(connection: Connection) -> None:
         connection.exec_driver_sql(begin)
+
+
+def _be_patient(engine: Engine) -> None:
+    """A server that was reached once is waited for, as when it is restarted."""
+    reached = False
+
+    @event.listens_for(engine, "do_connect")
+    def _connect(dialect: Dialect, _record: object, arguments: Any, options: Any) -> DBAPIConnection:
+        nonlocal reached
+        patient = retry(
+            retry=retry_if_exception_type(dialect.loaded_dbapi.OperationalError),
+            stop=stop_after_delay(PATIENCE_SECONDS) if reached else stop_after_attempt(1),
+            wait=wait_fixed(0.2),
+            reraise=True,
+        )
+        connection = patient(dialect.connect)(*arguments, **options)
+        reached = True
+        return connection

@@ -16,14 +16,14 @@ MOST = 512
 
 
 class ReadMemory:
-    """May be used from any thread. `version` is another number after every write, by whomever, and None where
+    """May be used from any thread. `version` is something else after every write, by whomever, and None where
     that cannot be told; then nothing is remembered.
     """
 
-    def __init__(self, version: Callable[[], int | None]) -> None:
+    def __init__(self, version: Callable[[], Hashable]) -> None:
         self._version = version
         self._lock = threading.Lock()
-        self._of: int | None = None
+        self._of: Hashable = None
         self._answers: dict[Hashable, object] = {}
 
     def answer(self, question: Hashable, read: Callable[[], T]) -> T:

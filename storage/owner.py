@@ -1,13 +1,17 @@
 """Which process a run belongs to, and whether that process is gone.
 
-An owner is "host/pid/start": the start time, in the kernel's own ticks, tells a process from a later
-one with the same pid; it is "-" where there is no /proc to ask.
+An owner is "place/pid/start". The place is the host, and which of the host's worlds of pids it is: several
+containers may be called the same, and a machine that was started anew counts its ticks from 0. The start
+time, in the kernel's own ticks, tells a process from a later one with the same pid; it is "-" where there is
+no /proc to ask.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import socket
+from functools import cache
 from pathlib import Path
 
 _UNKNOWN = "-"
@@ -16,18 +20,33 @@ _UNKNOWN = "-"
 def this_process() -> str:
     """The owner text of the process that asks."""
     stat = _stat(os.getpid())
-    return f"{socket.gethostname()}/{os.getpid()}/{_UNKNOWN if stat is None else stat[1]}"
+    return f"{_place()}/{os.getpid()}/{_UNKNOWN if stat is None else stat[1]}"
+
+
+def is_neighbour(owner: str) -> bool:
+    """Whether the owner ran where this process runs, so that its pid says whether it still does."""
+    # Earlier versions named the host alone.
+    return owner.rsplit("/", 2)[0] in (_place(), socket.gethostname())
 
 
 def is_gone(owner: str) -> bool:
-    """Whether the owner ran on this host and runs no more; False where that cannot be known."""
-    host, pid, started = owner.rsplit("/", 2)
-    if host != socket.gethostname():
+    """Whether the owner was a neighbour and runs no more; False where that cannot be known."""
+    if not is_neighbour(owner):
         return False
+    _, pid, started = owner.rsplit("/", 2)
     stat = _stat(int(pid))
     if stat is None or started == _UNKNOWN:
         return not _is_alive(int(pid))
     return stat[0] in "ZX" or stat[1] != started
+
+
+@cache
+def _place() -> str:
+    try:
+        boot, pids = Path("/proc/sys/kernel/random/boot_id").read_text(), Path("/proc/self/ns/pid").readlink()
+    except OSError:
+        return socket.gethostname()
+    return f"{socket.gethostname()}~{hashlib.sha256(f'{boot} {pids}'.encode()).hexdigest()[:8]}"
 
 
 def _stat(pid: int) -> tuple[str, str] | None:

@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from storage.owner import is_gone, this_process
+from storage.owner import is_gone, is_neighbour, this_process
 
 HOST = socket.gethostname()
 NO_PID = 2**22 + 1
@@ -18,8 +18,10 @@ NO_PID = 2**22 + 1
 
 
 def test_this_process_is_there() -> None:
-    assert this_process().startswith(f"{HOST}/{os.getpid()}/")
+    place, pid, _ = this_process().rsplit("/", 2)
+    assert (place.partition("~")[0], pid) == (HOST, str(os.getpid()))
     assert not is_gone(this_process())
+    assert is_neighbour(this_process())
 
 
 @pytest.mark.parametrize(
@@ -30,11 +32,24 @@ def test_this_process_is_there() -> None:
         (f"{HOST}/{os.getpid()}/-", False),
         (f"{HOST}/1/-", False),
         (f"not-{HOST}/{NO_PID}/1", False),
+        (f"{HOST}~0123abcd/{NO_PID}/1", False),
     ],
-    ids=["no pid", "no pid nor start", "this one", "the first one", "on another host"],
+    ids=["no pid", "no pid nor start", "this one", "the first one", "on another host", "in a container"],
 )
 def test_an_owner_is_gone_when_its_process_is(owner: str, gone: bool) -> None:
     assert is_gone(owner) == gone
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="start times come from /proc")
+def test_a_neighbour_is_of_this_machine_since_it_was_started() -> None:
+    place = this_process().rsplit("/", 2)[0]
+    assert [is_neighbour(f"{where}/1/1") for where in (place, HOST, f"{HOST}~other", "other")] == [
+        True,
+        True,
+        False,
+        False,
+    ]
+    assert is_gone(f"{place}/{NO_PID}/1")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="start times come from /proc")

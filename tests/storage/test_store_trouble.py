@@ -132,7 +132,7 @@ def _limit(connections: list[sqlite3.Connection], pages: int) -> None:
         connection.execute(f"PRAGMA max_page_count={pages}").close()
 
 
-def test_a_full_disk_fails_what_it_must_and_nothing_after_room_was_made(url: str) -> None:
+def test_a_full_disk_fails_what_it_must_and_nothing_after_room_was_made(url: str, file: Path) -> None:
     with _connections() as connections, SessionStore.open(url) as store:
         session = store.create_session("q").id
         begin(store, session, "r")
@@ -270,7 +270,12 @@ def test_a_closed_store_says_so(url: str) -> None:
             "postgresql://me:secret@host/name",
             r"me:\*\*\*@host/name needs the Python package 'psycopg\[binary\]'",
         ),
-        ("postgresql+psycopg2://me:secret@host/name", "pip install 'psycopg2-binary'"),
+        ("postgresql+psycopg://me:secret@host/name", r"pip install 'psycopg\[binary\]'"),
+        ("postgresql+psycopg2://me:secret@host/name", "names no database"),
+        (
+            "postgres://host/name?user=me&password=secret",
+            r"The store postgresql://host/name needs the Python package 'psycopg\[binary\]'",
+        ),
         ("postgresql://me:secret@host:port/name", "names no database"),
         ("mysql://me:secret@host/name", "names no database"),
         ("unheard-of://me:secret@host/name", "names no database"),
@@ -281,7 +286,10 @@ def test_a_closed_store_says_so(url: str) -> None:
         ("sqlite:///file:x.db?uri=true", "names no file"),
     ],
 )
-def test_a_url_that_cannot_be_used_is_refused_without_its_password(url: str, message: str) -> None:
+def test_a_url_that_cannot_be_used_is_refused_without_its_password(
+    monkeypatch: pytest.MonkeyPatch, url: str, message: str
+) -> None:
+    monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(StorageError, match=message) as caught:
         SessionStore.open(url)
     assert "secret" not in str(caught.value)

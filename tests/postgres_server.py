@@ -1,0 +1,155 @@
+"""A PostgreSQL server on loopback, from the system's own packages, in a folder that goes with it.
+
+Nothing of it waits for the disk. It refuses to run as root, so root runs it as another user.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from threading import Thread
+
+import psycopg
+import pytest
+
+USER = "conductor"
+_HASTY = ("fsync=off", "full_page_writes=off", "synchronous_commit=off", "autovacuum=off", "jit=off")
+
+
+def binaries() -> Path | None:
+    """Where the newest installed server's programs are; None where there is none."""
+    found = shutil.which("initdb")
+    if found:
+        return Path(found).resolve().parent
+    versions = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: int(path.parts[-3]))
+    return versions[-1].parent if versions else None
+
+
+@dataclass
+class PostgresServer:
+    """A server that runs in `folder`, on `port` of loopback."""
+
+    folder: Path
+    programs: Path
+    port: int
+    _process: subprocess.Popen[str] | None = field(default=None, init=False)
+    _numbers: Iterator[int] = field(default_factory=count, init=False)
+
+    def url(self, database: str = "postgres", *, user: str = USER, password: str | None = None) -> str:
+        """A database's URL."""
+        named = user if password is None else f"{user}:{password}"
+        return f"postgresql://{named}@127.0.0.1:{self.port}/{database}"
+
+    def make(self) -> None:
+        """Make the folder's databases. Every user is trusted but `guarded`, who has the password "right"."""
+        options = ["-U", USER, "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync"]
+        command = [*_as_user(), self.programs / "initdb", "-D", "data", *options]
+        subprocess.run(command, cwd=self.folder, check=True, stdout=subprocess.DEVNULL)
+        rules = "host all guarded 127.0.0.1/32 scram-sha-256\nhost all all 127.0.0.1/32 trust\n"
+        (self.folder / "data" / "pg_hba.conf").write_text(rules)
+
+    def start(self) -> None:
+        """Begin to serve; returns when it does."""
+        settings = ["listen_addresses=127.0.0.1", f"unix_socket_directories={self.folder}", *_HASTY]
+        options = [part for setting in settings for part in ("-c", setting)]
+        self._process = subprocess.Popen(
+            [*_as_user(), self.programs / "postgres", "-D", "data", "-p", str(self.port), *options],
+            cwd=self.folder,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert self._process.stderr is not None
+        said = []
+        for line in self._process.stderr:
+            said.append(line)
+            if "ready to accept connections" in line:
+                break
+        else:
+            raise AssertionError("".join(said))
+        # A full pipe would stop it.
+        Thread(target=self._process.stderr.read, daemon=True).start()
+
+    def stop(self) -> None:
+        """Close every connection and stop."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGINT)
+        self._process.wait(timeout=20)
+        if self._process.stderr is not None:
+            self._process.stderr.close()
+
+    def execute(self, *statements: str) -> None:
+        """Execute statements, each in a transaction of its own."""
+        with psycopg.connect(self.url(), autocommit=True) as connection:
+            for statement in statements:
+                connection.execute(statement)
+
+    def database(self, *, template: str = "template0") -> str:
+        """The name of a new database, made like `template`."""
+        name = f"test_{next(self._numbers)}"
+        self.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
+        return name
+
+    def empty(self, database: str) -> None:
+        """Take every row out of a store's tables; quicker than another database."""
+        with psycopg.connect(self.url(database), autocommit=True) as connection:
+            named = "SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'meta'"
+            tables = [name for (name,) in connection.execute(named)]
+            # Without triggers, so in any order.
+            statements = [
+                "SET session_replication_role = replica",
+                *(f"DELETE FROM {name}" for name in tables),
+            ]
+            connection.execute("; ".join(statements))
+
+    def drop(self, database: str) -> None:
+        """Take a database away, whoever is connected."""
+        self.execute(f"DROP DATABASE {database} WITH (FORCE)")
+
+
+def _as_user() -> Sequence[str]:
+    """What a command begins with to run as a user that the server accepts, and to end with this process."""
+    ending = ["setpriv", "--pdeathsig", "QUIT"]
+    if os.geteuid() != 0:
+        return ending
+    return [*ending, f"--reuid={_owner().pw_name}", f"--regid={_owner().pw_gid}", "--clear-groups"]
+
+
+def _owner() -> pwd.struct_passwd:
+    try:
+        return pwd.getpwnam("postgres")
+    except KeyError:
+        return pwd.getpwnam("nobody")
+
+
+@contextmanager
+def serving() -> Iterator[PostgresServer]:
+    """A running server. Skips the test where PostgreSQL is not installed."""
+    programs = binaries()
+    if programs is None or shutil.which("setpriv") is None:
+        pytest.skip("PostgreSQL is not installed (on Debian: apt-get install postgresql)")
+    # Not below pytest's own folder, which nobody else may enter.
+    folder = Path(tempfile.mkdtemp(prefix="conductor-postgres-"))
+    if os.geteuid() == 0:
+        os.chown(folder, _owner().pw_uid, _owner().pw_gid)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    server = PostgresServer(folder=folder, programs=programs, port=port)
+    try:
+        server.make()
+        server.start()
+        server.execute("CREATE ROLE guarded LOGIN PASSWORD 'right'")
+        yield server
+        server.stop()
+    finally:
+        shutil.rmtree(folder)

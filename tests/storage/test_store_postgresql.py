@@ -1,0 +1,156 @@
+"""What is PostgreSQL's own: a server that comes back, users it refuses, writers that do not go on."""
+
+from __future__ import annotations
+
+import socket
+import threading
+
+import psycopg
+import pytest
+import sqlalchemy
+from postgres_server import PostgresServer
+from store_scenario import begin, chain, delta, keep, started
+
+from conductor.errors import StorageError
+from storage import SessionStore
+from storage import database as databases
+from storage.database import Database
+from storage.trouble import trouble
+
+
+@pytest.mark.slow
+def test_a_server_that_comes_back_finds_everything_and_loses_nothing(
+    postgres: PostgresServer, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with SessionStore.open(database) as store:
+        session = store.create_session("q").id
+        begin(store, session, "r")
+        keep(store, started("r", chain("do")))
+        postgres.stop()
+        with pytest.raises(StorageError, match=r"cannot be reached\. What was saved before is kept; check"):
+            store.count_sessions()
+        with pytest.raises(StorageError, match="cannot be reached"):
+            store.session(session)
+        waiting = store.append(delta("r", seq=1))
+        postgres.start()
+        waiting.result(timeout=20)
+        assert [event.seq for event in store.events("r")] == [0, 1]
+        assert store.session(session).query == "q"
+        monkeypatch.setattr(databases, "PATIENCE_SECONDS", 0.1)
+        postgres.stop()
+        with pytest.raises(StorageError, match="cannot be reached"):
+            store.create_session("lost")
+        postgres.start()
+        keep(store, delta("r", seq=2))
+        assert (store.count_sessions(), len(store.events("r"))) == (1, 3)
+
+
+def test_a_connection_that_was_cut_is_made_again(postgres: PostgresServer, database: str) -> None:
+    with SessionStore.open(database) as store:
+        session = store.create_session("q").id
+        assert store.session(session).title == "q"
+        postgres.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()"
+        )
+        assert store.session(session).title == "q"
+        store.rename_session(session, "other")
+        assert store.session(session).title == "other"
+
+
+def test_who_stops_in_the_middle_of_a_write_does_not_keep_the_others_from_writing(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(databases, "_SESSION", ("idle_in_transaction_session_timeout = 300",))
+    with SessionStore.open(database) as store:
+        stopped = Database(database)
+        writing = stopped.writer.connect()
+        begun = writing.begin()
+        writing.execute(sqlalchemy.text("UPDATE meta SET value = '0'"))
+        assert store.create_session("q").query == "q"
+        with pytest.raises(sqlalchemy.exc.DBAPIError) as late:
+            begun.commit()
+        assert "did not wait for this program" in str(stopped.explain(late.value))
+        stopped.close()
+
+
+def test_who_waits_too_long_for_a_writer_is_told(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(databases, "_SESSION", ("lock_timeout = 50",))
+    with SessionStore.open(database) as store:
+        other = Database(database)
+        with other.transaction(to="write"), pytest.raises(StorageError, match="is held by another program"):
+            store.create_session("q")
+        other.close()
+        store.create_session("q")
+        assert store.count_sessions() == 1
+
+
+def test_several_that_open_a_new_store_at_once_make_it_once(database: str) -> None:
+    opened: list[int] = []
+
+    def open_() -> None:
+        with SessionStore.open(database) as store:
+            opened.append(store.count_sessions())
+
+    threads = [threading.Thread(target=open_) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=20)
+    assert opened == [0, 0, 0, 0]
+
+
+def test_whoever_reads_sees_one_state_and_cannot_write(database: str) -> None:
+    with SessionStore.open(database) as store:
+        reading = Database(database)
+        with reading.transaction(to="read") as connection:
+            count = sqlalchemy.text("SELECT count(*) FROM sessions")
+            assert connection.scalar(count) == 0
+            store.create_session("q")
+            assert connection.scalar(count) == 0
+        with (
+            pytest.raises(StorageError, match="cannot be written"),
+            reading.transaction(to="read") as connection,
+        ):
+            connection.execute(sqlalchemy.text("DELETE FROM meta"))
+        reading.close()
+
+
+def test_what_the_server_refuses_is_said_in_words(postgres: PostgresServer) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        nobody = f"postgresql://me:hush@127.0.0.1:{free.getsockname()[1]}/name"
+    for url, said in (
+        (nobody, "cannot be reached"),
+        (postgres.url("no_such_database"), "does not exist. Make it"),
+        (postgres.url(user="nobody_here"), "refused this user"),
+        (postgres.url(user="guarded"), "refused this user"),
+        (postgres.url(user="guarded", password="hush"), "refused this user"),
+    ):
+        with pytest.raises(StorageError, match=said) as caught:
+            SessionStore.open(url)
+        assert "hush" not in str(caught.value)
+
+
+def test_who_may_not_make_tables_is_told(postgres: PostgresServer, database: str) -> None:
+    name = database.rpartition("/")[2]
+    with pytest.raises(StorageError, match="does not let this user do that"):
+        SessionStore.open(postgres.url(name, user="guarded", password="right"))
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (psycopg.errors.DiskFull("could not extend file"), "is full: its disk has no room left"),
+        (psycopg.errors.TooManyConnections("sorry"), "takes no more connections"),
+        (psycopg.errors.AdminShutdown("terminating"), "its server stopped or is starting"),
+        (psycopg.errors.CannotConnectNow("starting up"), "its server stopped or is starting"),
+        (psycopg.errors.DeadlockDetected("deadlock"), "was written by another program at the same moment"),
+        (psycopg.errors.DataCorrupted("invalid page"), "is damaged"),
+        (psycopg.errors.UndefinedTable("no such table"), "could not be used: no such table"),
+        (psycopg.OperationalError("server closed the connection unexpectedly"), "cannot be reached"),
+        (psycopg.OperationalError("failed to resolve host 'nowhere'"), "cannot be reached"),
+        (psycopg.errors.ConnectionTimeout("connection timeout expired"), "cannot be reached"),
+    ],
+)
+def test_a_servers_trouble_is_said_in_words(error: psycopg.Error, said: str) -> None:
+    assert said in trouble(sqlalchemy.exc.DBAPIError("SELECT 1", {}, error))
