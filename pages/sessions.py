@@ -1,162 +1,163 @@
-"""The sessions page: list, reopen, rename, delete with undo."""
+"""The sessions page: find sessions again, reopen, name, tag, fork, compare, export, delete with undo."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
+from collections.abc import Sequence
+from pathlib import Path
 
 import streamlit as st
 
+from conductor.amounts import counted
 from conductor.errors import ConductorError
-from pages.components.focus import keep_focus
+from pages.components.download import Download, download
+from pages.components.focus import Heirs, keep_focus
 from pages.components.guard import errors_shown
 from pages.components.pool_notice import pool_notice
 from pages.components.services import workbench
+from pages.components.session_deeds import PLACE, SessionDeeds
+from pages.components.session_dialogs import session_dialog
+from pages.components.session_files import import_sessions
+from pages.components.session_filters import session_filters
+from pages.components.session_list import PAGE_KEY, SessionList
+from pages.components.session_picks import session_picks
+from pages.components.session_row import session_row
 from pages.components.state import TabState, plain
-from pages.components.statuses import STATE_ICONS, state_word
-from storage import MAX_TITLE, SessionSummary
+from pages.components.store_size import store_size
+from storage import EVERYTHING, SessionFilter, SessionSummary
+from storage.session_file import write_session, write_sessions
 from storage.workbench import Workbench
 
 _PER_PAGE = 20
+_STYLES = Path(__file__).parent / "components" / "session_list.css"
 
 
 def page() -> None:
     """Draw the page for this tab."""
     with errors_shown("page"):
-        tab = TabState()
+        tab, listed = TabState(), SessionList()
+        listed.leave()
         bench = workbench()
+        listed.follow_address()
+        deeds = SessionDeeds(bench, tab, listed)
         pool_notice()
         bench.store.mark_interrupted()
-        st.title("Sessions", anchor=False)
-        _deleted(bench, tab)
-        tab.show_notice("sessions")
-        _list(bench, tab)
+        st.html(_STYLES)
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.title("Sessions", anchor=False)
+            import_sessions(bench, tab)
+        _deleted(listed, deeds)
+        tab.show_notice(PLACE)
+        _sessions(bench, tab, listed, deeds)
+        session_dialog(listed, deeds)
+        _give_out(bench, listed)
+        store_size(bench)
 
 
-def _list(bench: Workbench, tab: TabState) -> None:
-    count = bench.store.count_sessions()
-    if not count:
-        st.caption("No sessions yet. Ask something on the workbench; everything you do there is kept here.")
-        st.page_link("pages/workbench.py", label="Open the workbench", icon=":material/account_tree:")
+def _sessions(bench: Workbench, tab: TabState, listed: SessionList, deeds: SessionDeeds) -> None:
+    filter = listed.filter
+    if filter == EVERYTHING and not bench.store.count_sessions(filter):
+        _nothing_yet(bench, listed)
         return
-    pages = math.ceil(count / _PER_PAGE)
-    st.caption(f"{count:,} session{'s' if count > 1 else ''}, newest first")
-    at = _page_shown(pages)
-    sessions = bench.store.sessions(limit=_PER_PAGE, offset=(at - 1) * _PER_PAGE)
-    for session in sessions:
-        _row(bench, tab, session)
+    session_filters(bench, tab, listed)
+    count = bench.store.count_sessions(filter)
+    if not count:
+        _nothing_found(listed)
+        return
+    head, rows = st.container(), st.container(key="session-rows", gap="small")
+    at = _page_shown(math.ceil(count / _PER_PAGE))
+    shown = bench.store.sessions(filter, limit=_PER_PAGE, offset=(at - 1) * _PER_PAGE)
+    snippets = bench.store.snippets([session.id for session in shown], filter.search)
+    with head:
+        session_picks(listed, deeds, shown=shown, count=count)
+    with rows:
+        for session in shown:
+            session_row(tab, listed, session, snippet=snippets.get(session.id), deeds=deeds)
     with st.container(key="machinery"):
-        keep_focus(_heirs(sessions))
+        keep_focus(_heirs(shown))
+
+
+def _nothing_yet(bench: Workbench, listed: SessionList) -> None:
+    deleted = bench.store.count_sessions(SessionFilter(deleted=True))
+    if deleted:
+        st.caption("All sessions are deleted. What you ask on the workbench is kept here.")
+    else:
+        st.caption("No sessions yet. Ask something on the workbench; everything you do there is kept here.")
+    st.page_link("pages/workbench.py", label="Open the workbench", icon=":material/account_tree:")
+    if deleted:
+        st.button(
+            f"Show {counted(deleted, 'deleted session')}",
+            key="find-gone",
+            on_click=listed.ask_for,
+            kwargs={"deleted": True},
+        )
+
+
+def _nothing_found(listed: SessionList) -> None:
+    what = "deleted session" if listed.filter.deleted else "session"
+    if listed.filter.search:
+        st.caption(f"No {what} has all of: {plain(listed.filter.search, limit=80)}")
+        st.caption(
+            "Words are found by how they begin, in any case and without accents; quotes keep words together."
+        )
+    else:
+        st.caption(f"There is no {what} that all of this is true of.")
+    st.button("Show all sessions", key="find-everything", on_click=listed.ask_for_everything)
 
 
 def _page_shown(pages: int) -> int:
     """The page of the list: the one shown last, also by an earlier visit, as far as there still is one."""
-    at = min(st.session_state.get("sessions-page", st.session_state.get("sessions-at", 1)), pages)
+    shown = st.session_state.get(PAGE_KEY)
+    at = min(shown or st.session_state.get("sessions-at", 1), pages)
     if pages > 1:
-        st.session_state["sessions-page"] = at
-        at = st.pagination(pages, key="sessions-page")
+        if shown is not None and shown != at:
+            st.session_state[PAGE_KEY] = at
+        at = st.pagination(pages, default=at, key=PAGE_KEY)
     st.session_state["sessions-at"] = at
     return at
 
 
-def _heirs(sessions: Sequence[SessionSummary]) -> dict[str, list[str]]:
-    """Whose focus goes to whom when a row goes or its popover closes."""
-    renames = st.session_state.get("renames", 0)
-    heirs = {"undelete": [f"open-{session.id}" for session in sessions[:1]]}
+def _heirs(sessions: Sequence[SessionSummary]) -> Heirs:
+    """Whose focus goes to whom when a row goes."""
+    first = [f"open-{session.id}" for session in sessions[:1]]
+    heirs = {"undelete": first, "delete-picked": ["undelete"], "find-set": ["find-search"]}
+    heirs |= {"pick-none": ["pick-page"], "restore-picked": first}
     for session in sessions:
-        heirs[f"delete-{session.id}"] = ["undelete"]
-        for part in ("title", "rename"):
-            heirs[f"{part}-{session.id}-{renames}"] = [f"rename-{session.id}-{renames + 1}"]
+        heirs[f"act-{session.id}"] = ["undelete"]
+        heirs[f"restore-{session.id}"] = first
     return heirs
 
 
-def _row(bench: Workbench, tab: TabState, session: SessionSummary) -> None:
-    with st.container(border=True, horizontal=True, vertical_alignment="center", gap="small"):
-        with st.container(width="stretch", gap=None):
-            if st.button(
-                plain(session.title, limit=110),
-                key=f"open-{session.id}",
-                icon=STATE_ICONS[session.state],
-                type="tertiary",
-                help="Open on the workbench",
-                on_click=tab.open,
-                args=(session.id,),
-            ):
-                st.switch_page("pages/workbench.py", query_params={"session": session.id})
-            st.caption(plain(" · ".join(_facts(session))))
-        _renamer(bench, tab, session)
-        st.button(
-            "Delete",
-            key=f"delete-{session.id}",
-            icon=":material/delete:",
-            on_click=_delete,
-            args=(bench, tab, session),
-        )
-
-
-def _renamer(bench: Workbench, tab: TabState, session: SessionSummary) -> None:
-    renames = st.session_state.setdefault("renames", 0)
-    key = f"title-{session.id}-{renames}"
-    # With a new key after each renaming the popover is closed again.
-    with (
-        st.popover("Rename", icon=":material/edit:", key=f"rename-{session.id}-{renames}"),
-        st.form(f"form-{key}", border=False),
-    ):
-        st.text_input("Title", value=session.title, key=key, max_chars=MAX_TITLE)
-        st.form_submit_button("Save", on_click=_rename, args=(bench, tab, session.id, key))
-
-
-def _facts(session: SessionSummary) -> list[str]:
-    facts: list[str] = [state_word(session.state)]
-    if session.topology is not None and session.steps is not None:
-        facts.append(f"{session.topology}, {session.steps} step{'s' if session.steps > 1 else ''}")
-    facts.append(datetime.fromtimestamp(session.updated_at, tz=UTC).astimezone().strftime("%d %b %Y, %H:%M"))
-    if session.pool_label:
-        facts.append(session.pool_label)
-    return facts
-
-
-def _rename(bench: Workbench, tab: TabState, session: str, key: str) -> None:
-    title = st.session_state[key].strip()
-    st.session_state["renames"] += 1
-    if not title:
-        tab.notify("error", "A title needs at least one character; the old one is kept.", place="sessions")
+def _deleted(listed: SessionList, deeds: SessionDeeds) -> None:
+    """What was deleted last, with its undo; the filter for deleted sessions finds it at any time after."""
+    deleted = listed.deleted
+    if deleted is None:
         return
-    _try(tab, lambda: bench.store.rename_session(session, title))
-
-
-def _delete(bench: Workbench, tab: TabState, session: SessionSummary) -> None:
-    def delete() -> None:
-        bench.store.delete_session(session.id)
-        st.session_state["deleted"] = (session.id, session.title)
-        if tab.session == session.id:
-            tab.open(None)
-
-    _try(tab, delete)
-
-
-def _deleted(bench: Workbench, tab: TabState) -> None:
-    """The session deleted last, with its undo; it stays until the next one or a reload."""
-    if "deleted" not in st.session_state:
-        return
-    session, title = st.session_state["deleted"]
-
-    def restore() -> None:
-        bench.store.restore_session(session)
-        del st.session_state["deleted"]
-
     with st.container(border=True, horizontal=True, vertical_alignment="center"):
-        st.markdown(f"Deleted {plain(title, limit=100)}")
+        name = deleted.name if deleted.name is not None else counted(len(deleted.ids), "session")
+        st.markdown(f"Deleted {plain(name, limit=100)}")
         st.space("stretch")
-        st.button("Undo", key="undelete", icon=":material/undo:", on_click=lambda: _try(tab, restore))
+        st.button("Undo", key="undelete", icon=":material/undo:", on_click=deeds.restore, args=(deleted.ids,))
 
 
-def _try(tab: TabState, act: Callable[[], object]) -> None:
-    try:
-        act()
-    except ConductorError as error:
-        tab.notify("error", str(error), place="sessions")
+def _give_out(bench: Workbench, listed: SessionList) -> None:
+    """Give out the sessions that a file was asked for."""
+    wanted = listed.wanted_file
+    if wanted:
+        try:
+            if len(wanted) == 1:
+                text = write_session(bench.store, wanted[0])
+            else:
+                text = write_sessions(bench.store, wanted).decode()
+        except ConductorError as error:
+            st.error(plain(str(error)), icon=":material/error:")
+            return
+        name = f"session-{wanted[0]}.json" if len(wanted) == 1 else f"sessions-{len(wanted)}.json"
+        number = st.session_state.get("sessions-files", 0) + 1
+        st.session_state["sessions-files"] = number
+        listed.file = Download(id=f"sessions-{number}", name=name, mime="application/json", text=text)
+    if listed.file is not None:
+        download(listed.file)
 
 
 page()

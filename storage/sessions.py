@@ -1,18 +1,20 @@
-"""Sessions as rows: made, found, listed, named, deleted. Functions of a connection inside a transaction."""
+"""Sessions as rows: made, found by id, named, deleted. Functions of a connection inside a transaction."""
 
 from __future__ import annotations
 
 import secrets
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
-from sqlalchemy import ColumnElement, Connection, RowMapping, and_, exists, func, or_, select
+from sqlalchemy import Connection, RowMapping, select
 
+from conductor.conversation import Conversation
 from conductor.errors import StorageError
 from conductor.messages import Value
 from conductor.modes import Settings
-from storage.records import Session, SessionSummary
-from storage.schema import REVISIONS, RUNS, SESSIONS
+from storage.records import Session, SessionOrigin
+from storage.schema import SESSIONS
 
 R = TypeVar("R", bound=Value)
 
@@ -20,11 +22,6 @@ MAX_TITLE = 80
 """The most characters of a title; a longer one is cut."""
 
 _SESSION = select(*(SESSIONS.c[name] for name in Session.model_fields))
-_SUMMARY = select(
-    *(SESSIONS.c[name] for name in SessionSummary.model_fields if name not in ("topology", "steps")),
-    REVISIONS.c.topology,
-    REVISIONS.c.steps,
-).select_from(SESSIONS.outerjoin(REVISIONS, REVISIONS.c.id == SESSIONS.c.head))
 
 
 def new_id() -> str:
@@ -32,7 +29,7 @@ def new_id() -> str:
     return secrets.token_hex(8)
 
 
-def record(kind: type[R], row: RowMapping) -> R:
+def record(kind: type[R], row: RowMapping | Mapping[str, Any]) -> R:
     """The row as a record. Raises `StorageError` where it does not fit, as one of a later version may not."""
     try:
         return kind(**row)
@@ -46,7 +43,16 @@ def record(kind: type[R], row: RowMapping) -> R:
 
 
 def create(
-    connection: Connection, query: str, *, title: str | None, pool_label: str | None, now: float
+    connection: Connection,
+    query: str,
+    *,
+    title: str | None,
+    pool_label: str | None,
+    origin: SessionOrigin | None,
+    forked_from: str | None = None,
+    conversation: Conversation | None = None,
+    settings: Settings | None = None,
+    now: float,
 ) -> Session:
     """See `SessionStore.create_session`."""
     session = new_id()
@@ -58,6 +64,10 @@ def create(
         "updated_at": now,
         "pool_label": pool_label,
         "state": "new",
+        "origin": origin,
+        "forked_from": forked_from,
+        "conversation": conversation,
+        "settings": settings,
     }
     connection.execute(SESSIONS.insert(), row)
     return find(connection, session)
@@ -95,42 +105,14 @@ def set_settings(connection: Connection, session: str, settings: Settings) -> Se
 
 def set_deleted(connection: Connection, session: str, *, at: float | None) -> Session:
     """Delete the session (at that time), or restore it (None)."""
-    change(connection, session, deleted_at=at)
+    set_all_deleted(connection, [session], at=at)
     return find(connection, session)
 
 
-def listed(connection: Connection, *, search: str, limit: int, offset: int) -> tuple[SessionSummary, ...]:
-    """See `SessionStore.sessions`."""
-    rows = connection.execute(
-        _SUMMARY.where(_matches(search))
-        .order_by(SESSIONS.c.updated_at.desc(), SESSIONS.c.id.desc())
-        .limit(limit)
-        .offset(offset)
-    )
-    return tuple(record(SessionSummary, row) for row in rows.mappings())
-
-
-def count(connection: Connection, *, search: str) -> int:
-    """See `SessionStore.count_sessions`."""
-    query = select(func.count()).select_from(SESSIONS).where(_matches(search))
-    return connection.execute(query).scalar_one()
-
-
-def _matches(search: str) -> ColumnElement[bool]:
-    kept = SESSIONS.c.deleted_at.is_(None)
-    if not search:
-        return kept
-    answered = exists().where(
-        RUNS.c.session == SESSIONS.c.id, RUNS.c.answer.icontains(search, autoescape=True)
-    )
-    return and_(
-        kept,
-        or_(
-            SESSIONS.c.title.icontains(search, autoescape=True),
-            SESSIONS.c.query.icontains(search, autoescape=True),
-            answered,
-        ),
-    )
+def set_all_deleted(connection: Connection, sessions: Sequence[str], *, at: float | None) -> None:
+    """The same for several: all of them or, where one is unknown, none."""
+    for session in sessions:
+        change(connection, session, deleted_at=at)
 
 
 def _title(title: str | None, *, query: str) -> str:

@@ -24,13 +24,23 @@ function focused({ target }) {
   else held = null;
 }
 
-function hold(element) {
+// What is chosen in a menu counts for the button that opened it.
+const opener = (item) =>
+  item.closest('[role="menu"]') ? document.querySelector('[aria-haspopup="menu"][aria-expanded="true"]') : item;
+
+function hold(target) {
+  const element = opener(target);
+  if (!element) return;
   const rule = heirs.find(({ of }) => element.closest(of));
   held = rule ? { element, to: [rule.of, ...rule.to] } : null;
 }
 
 // Whoever takes the focus off a button that is still there means it.
 function left({ target, relatedTarget }) {
+  if (!relatedTarget && held && target.closest('[role="menu"]')) {
+    // A menu that closes leaves the focus to nobody.
+    setTimeout(() => { if (held && nobody() && usable(held.element)) held.element.focus({ focusVisible: true }); });
+  }
   if (relatedTarget || held?.element !== target) return;
   setTimeout(() => { if (held?.element === target && usable(target) && nobody()) held = null; });
 }

@@ -2,40 +2,105 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
+from conductor.conversation import Conversation
 from conductor.modes import Settings
-from storage import sessions
-from storage.records import Session, SessionSummary
+from storage import finding, forking, sessions, tags
+from storage.records import Session, SessionOrigin, SessionSummary
+from storage.session_filter import EVERYTHING, SessionFilter
+from storage.snippet import Snippet
 from storage.store.transactions import Transactions
 
 
 class Sessions(Transactions):
-    """Sessions by id and in lists; their names, deletion and settings."""
+    """Sessions by id and in lists; their names, tags, deletion and settings."""
 
     def create_session(
-        self, query: str, *, title: str | None = None, pool_label: str | None = None
+        self,
+        query: str,
+        *,
+        title: str | None = None,
+        pool_label: str | None = None,
+        origin: SessionOrigin | None = None,
+        conversation: Conversation | None = None,
+        settings: Settings | None = None,
     ) -> Session:
         """A new session; without a title it is called after its query."""
-        return self._write(sessions.create, query, title=title, pool_label=pool_label, now=self._clock())
+        return self._write(
+            sessions.create,
+            query,
+            title=title,
+            pool_label=pool_label,
+            origin=origin,
+            conversation=conversation,
+            settings=settings,
+            now=self._clock(),
+        )
 
     def session(self, session: str) -> Session:
         """The session of that id, deleted or not."""
         return self._remember(sessions.find, session)
 
-    def sessions(self, *, search: str = "", limit: int = 50, offset: int = 0) -> tuple[SessionSummary, ...]:
-        """Sessions that are not deleted, last updated first.
+    def sessions(
+        self, filter: SessionFilter = EVERYTHING, *, limit: int = 50, offset: int = 0
+    ) -> tuple[SessionSummary, ...]:
+        """The sessions that a filter asks for, last updated first."""
+        return self._read(finding.listed, filter, limit=limit, offset=offset)
 
-        `search` keeps those whose title, query or any answer holds the text, whatever its case (of
-        letters beyond ASCII, SQLite tells the cases apart).
-        """
-        return self._read(sessions.listed, search=search, limit=limit, offset=offset)
-
-    def count_sessions(self, *, search: str = "") -> int:
+    def count_sessions(self, filter: SessionFilter = EVERYTHING) -> int:
         """How many sessions `sessions` would list without a limit."""
-        return self._read(sessions.count, search=search)
+        return self._read(finding.count, filter)
+
+    def session_ids(self, filter: SessionFilter = EVERYTHING) -> tuple[str, ...]:
+        """The ids of all that `sessions` would list without a limit, in its order."""
+        return self._read(finding.ids, filter)
+
+    def snippets(self, ids: Sequence[str], search: str) -> Mapping[str, Snippet]:
+        """For each of the sessions `ids` the place in its texts, beside its title, that a search found.
+
+        A session is left out where nothing but its title was found.
+        """
+        return self._read(finding.snippets, ids, search=search)
+
+    def known_workers(self) -> tuple[str, ...]:
+        """The workers of all sessions' current workflows, in alphabetical order."""
+        return self._read(finding.known_workers)
 
     def rename_session(self, session: str, title: str) -> Session:
         """Give the session another title; an empty one calls it after its query."""
         return self._write(sessions.rename, session, title)
+
+    def tags(self, session: str) -> tuple[str, ...]:
+        """The session's tags, in alphabetical order."""
+        return self._remember(tags.tags_of, session)
+
+    def known_tags(self) -> tuple[str, ...]:
+        """The tags of all sessions that are not deleted, in alphabetical order."""
+        return self._read(tags.known)
+
+    def add_tag(self, session: str, tag: str) -> tuple[str, ...]:
+        """Tag the session; nothing happens where it has the tag. A tag is one line; a longer one is cut.
+
+        The session's tags now. Raises `StorageError` for an empty tag.
+        """
+        return self._write(tags.add, session, tag)
+
+    def add_tags(self, ids: Sequence[str], new: Sequence[str]) -> None:
+        """Give several sessions tags beside their own: all of them or, where one is unknown, none."""
+        self._write(tags.add_all, ids, new)
+
+    def remove_tag(self, session: str, tag: str) -> tuple[str, ...]:
+        """Take a tag away; nothing happens where the session does not have it. The session's tags now."""
+        return self._write(tags.remove, session, tag)
+
+    def fork_session(self, session: str, revision: str) -> Session:
+        """A new session that begins with a revision of this one.
+
+        It has the query, the settings, all known outputs, and the rounds that the revision looks back on; it
+        says which revision it was `forked_from`.
+        """
+        return self._write(forking.fork, session, revision, now=self._clock())
 
     def delete_session(self, session: str) -> Session:
         """Take the session out of the list; everything of it is kept and can be restored."""
@@ -44,6 +109,14 @@ class Sessions(Transactions):
     def restore_session(self, session: str) -> Session:
         """Put a deleted session back where it was."""
         return self._write(sessions.set_deleted, session, at=None)
+
+    def delete_sessions(self, ids: Sequence[str]) -> None:
+        """Delete several at once: all of them or, where one is unknown, none."""
+        self._write(sessions.set_all_deleted, ids, at=self._clock())
+
+    def restore_sessions(self, ids: Sequence[str]) -> None:
+        """Restore several at once: all of them or, where one is unknown, none."""
+        self._write(sessions.set_all_deleted, ids, at=None)
 
     def set_settings(self, session: str, settings: Settings) -> Session:
         """Keep what the session asks of its Conductor from now on."""

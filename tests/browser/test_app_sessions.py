@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
@@ -15,18 +16,23 @@ pytestmark = pytest.mark.browser
 HOSTILE = '<img src="/title.png" onerror="alert(1)"> **b** [l](/title) $x$ :red[r]'
 
 
+def act(page, title, name):
+    """Choose in the menu of the session of that title."""
+    page.get_by_role("button", name=f"Actions for {title}").click()
+    page.get_by_role("menuitem", name=name).click()
+
+
 def test_a_session_is_renamed_deleted_brought_back_and_reopened(visit, offline_app):
     session = offline_app.plant(Step(instruction="Solve it.", worker="mathematics"), query="What is 2 + 2?")
     page = visit(offline_app, "/sessions")
-    page.get_by_role("button", name="Rename").first.click()
+    act(page, "What is 2 + 2?", "Rename")
     title = page.get_by_label("Title")
     title.fill(HOSTILE)
     title.press("Enter")
-    row = page.get_by_role("button", name=HOSTILE)
+    row = page.get_by_role("button", name=HOSTILE, exact=True)
     expect(row).to_be_visible()
     assert page.locator('img[src*="title"], main a[href*="title"], .katex').count() == 0
-    page.keyboard.press("Escape")
-    page.get_by_role("button", name="Delete").first.click()
+    act(page, HOSTILE, "Delete")
     expect(row).to_have_count(0)
     expect(page.get_by_text(f"Deleted {HOSTILE}")).to_be_visible()
     page.get_by_role("button", name="Undo").click()
@@ -35,6 +41,52 @@ def test_a_session_is_renamed_deleted_brought_back_and_reopened(visit, offline_a
     expect(desk.graph.cards).to_have_count(1)
     assert desk.session == session
     expect(desk.query).to_have_value("What is 2 + 2?")
+
+
+def test_a_session_is_found_while_its_words_are_typed_then_linked_tagged_forked_and_exported(own_app, visit):
+    for number, worker in enumerate(("mathematics", "text", "mathematics")):
+        own_app.plant(
+            Step(instruction=f"Weigh the Küstenlinie {number}.", worker=worker), query=f"Question {number}"
+        )
+    with own_app.store() as store:
+        store.create_session("Nothing of the kind")
+    page = visit(own_app, "/sessions")
+    rows = page.locator('[data-testid="stElementContainer"][class*="st-key-open-"]')
+    expect(rows).to_have_count(4)
+    box = page.get_by_role("searchbox")
+    box.press_sequentially("weigh KUST", delay=40)
+    expect(rows).to_have_count(3)
+    expect(box).to_have_value("weigh KUST")
+    expect(box).to_be_focused()
+    expect(page.get_by_text("Instruction: Weigh the Küstenlinie 2.")).to_be_visible()
+    page.get_by_role("button", name="Filters").click()
+    page.get_by_label("Worker").click()
+    page.get_by_role("option", name="mathematics").click()
+    expect(rows).to_have_count(2)
+    page.keyboard.press("Escape")
+    page.keyboard.press("Escape")
+    expect(page).to_have_url(re.compile(r"q=weigh\+KUST&worker=mathematics"))
+    linked = visit(own_app, page.url.removeprefix(own_app.url))
+    expect(linked.get_by_role("searchbox")).to_have_value("weigh KUST")
+    expect(linked.locator('[data-testid="stElementContainer"][class*="st-key-open-"]')).to_have_count(2)
+    page.get_by_role("checkbox", name="Pick this page").check(force=True)
+    page.get_by_role("button", name="Tag", exact=True).click()
+    page.get_by_role("combobox", name="Tags").fill("coast")
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    page.get_by_role("button", name="Add tags").click()
+    expect(page.locator(".stMarkdownBadge", has_text="coast")).to_have_count(2)
+    with page.expect_download() as given:
+        page.get_by_role("button", name="Export").click()
+    assert json.loads(given.value.path().read_text())["sessions"]
+    page.get_by_role("button", name="mathematics", exact=True).click()
+    expect(rows).to_have_count(3)
+    act(page, "Question 1", "Fork")
+    desk = WorkbenchPage(page)
+    expect(desk.graph.cards).to_have_count(1)
+    page.get_by_role("link", name="Forked from revision 1 of Question 1").click()
+    expect(page.get_by_role("link", name="Forked from")).to_have_count(0)
+    expect(desk.query).to_have_value("Question 1")
 
 
 def test_the_open_session_survives_a_visit_to_the_sessions_page(visit, offline_app):
@@ -71,17 +123,17 @@ def test_the_list_stays_on_its_page_through_every_action_and_a_visit_elsewhere(o
     expect(rows.first).to_have_text(re.compile("Question 42"))
     page.get_by_role("button", name="Page 3", exact=True).click()
     expect(rows).to_have_count(3)
-    page.get_by_role("button", name="Rename").nth(1).click()
+    act(page, "Question 01", "Rename")
     page.get_by_label("Title").fill("Another name")
     page.get_by_label("Title").press("Enter")
     expect(rows.nth(1)).to_have_text(re.compile("Another name"))
-    expect(page.get_by_role("button", name="Rename").nth(1)).to_be_focused()
     rows.first.get_by_role("button").click()
     expect(WorkbenchPage(page).query).to_have_value("Question 02")
     page.get_by_role("link", name="Sessions").click()
     expect(rows).to_have_count(3)
     for left in (2, 1, 20):
-        page.get_by_role("button", name="Delete").first.press("Enter")
+        page.get_by_role("button", name="Actions for").first.press("Enter")
+        page.get_by_role("menuitem", name="Delete").press("Enter")
         expect(rows).to_have_count(left)
         expect(page.get_by_role("button", name="Undo")).to_be_focused()
     expect(rows.first).to_have_text(re.compile("Question 22")), "the page before, as the last one is gone"

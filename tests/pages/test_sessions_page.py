@@ -1,10 +1,12 @@
-"""The sessions page's wiring: list, reopen, rename, delete with undo."""
+"""The sessions page's wiring: list, find, reopen, rename, tag, delete with undo, pick many."""
 
 from __future__ import annotations
 
 import pytest
 
+from pages.components.session_row import snippet_line
 from pages.components.state import plain
+from storage import Snippet
 
 HOSTILE = '<img src=x onerror="alert(1)"> **b** [l](http://a.b) $x$'
 
@@ -13,18 +15,38 @@ def keys(page):
     return [button.key for button in page.button]
 
 
+def opened(page):
+    """The ids of the sessions that are listed."""
+    return [key.removeprefix("open-") for key in keys(page) if key and key.startswith("open-")]
+
+
+def ask(page, what, session=""):
+    """Open a dialog, as the menus do that these tests cannot reach into."""
+    page.session_state["sessions-asked"] = (what, session)
+    return page.run()
+
+
+def press(page, label):
+    next(button for button in page.button if button.label == label).click().run()
+
+
 def test_an_empty_store_says_what_to_do(app):
     page = app("sessions")
     assert not page.exception
     assert page.caption[0].value.startswith("No sessions yet.")
+    assert not page.text_input
 
 
-def test_sessions_are_listed_newest_first_with_their_state(app, bench):
-    old, new = bench.ask("Older").id, bench.ask("Newer").id
+def test_sessions_are_listed_newest_first_with_what_is_to_be_known_of_them(app, bench, session):
+    new = bench.ask("Newer", origin="terminal").id
+    bench.store.add_tag(session, "to *do*")
     page = app("sessions")
-    assert [key for key in keys(page) if key.startswith("open-")] == [f"open-{new}", f"open-{old}"]
+    assert opened(page) == [new, session]
     assert page.caption[0].value == "2 sessions, newest first"
     assert page.caption[1].value.startswith("new · ")
+    assert page.caption[1].value.endswith("from the terminal")
+    assert ", 3 steps · alpha, beta · " in page.caption[2].value
+    assert page.caption[2].value.endswith(":gray-badge[to \\*do\\*]")
 
 
 def test_a_session_is_reopened_on_the_workbench(app, bench, session):
@@ -35,47 +57,178 @@ def test_a_session_is_reopened_on_the_workbench(app, bench, session):
     assert page.text_area(key="query").value == "Which one?"
 
 
+# -- finding -----------------------------------------------------------------------------------------
+
+
+def test_what_is_typed_is_found_and_stands_in_the_address(app, bench, session):
+    other = bench.ask("Something else").id
+    page = app("sessions")
+    page.text_input(key="find-search").set_value("LOOK aga").run()
+    assert opened(page) == [session]
+    assert page.query_params["q"] == "LOOK aga"
+    assert "Instruction: :primary-background[Look] :primary-background[again]\\." in [
+        caption.value for caption in page.caption
+    ]
+    page.text_input(key="find-search").set_value('"nowhere').run()
+    assert opened(page) == []
+    assert page.caption[0].value == 'No session has all of: "nowhere'
+    page.button(key="find-everything").click().run()
+    assert opened(page) == [other, session]
+    assert page.text_input(key="find-search").value == ""
+    assert "q" not in page.query_params
+
+
+def test_an_address_opens_the_list_as_it_was(app, bench, session):
+    bench.ask("Something else")
+    bench.store.add_tag(session, "kept")
+    page = app("sessions")
+    page.query_params["tag"] = "kept"
+    page.query_params["state"] = ["planned", "asleep"]
+    page.session_state["sessions-written"] = float("-inf")
+    page.run()
+    assert opened(page) == [session]
+    assert page.multiselect(key="find-tags").value == ["kept"]
+    assert page.multiselect(key="find-states").value == ["planned"]
+    assert [button.label for button in page.button if button.key.startswith("unset-")] == [
+        "planned",
+        "\\#kept",
+    ]
+    page.button(key="unset-1").click().run()
+    assert "tag" not in page.query_params
+    assert opened(page) == [session]
+    page.button(key="unset-0").click().run()
+    assert len(opened(page)) == 2
+
+
+def test_filters_are_kept_through_a_visit_elsewhere(app, bench, session):
+    bench.ask("Something else")
+    page = app("sessions")
+    page.multiselect(key="find-topologies").set_value(["general"]).run()
+    page.multiselect(key="find-workers").set_value(["beta"]).run()
+    page.number_input(key="find-least_tokens").set_value(5).run()
+    assert opened(page) == []
+    page.number_input(key="find-least_tokens").set_value(None).run()
+    found = opened(page)
+    page.switch_page("pages/workbench.py").run()
+    page.switch_page("pages/sessions.py").run()
+    assert not page.exception
+    assert opened(page) == found
+    assert page.multiselect(key="find-workers").value == ["beta"]
+
+
+@pytest.mark.parametrize(
+    ("parts", "line"),
+    [
+        ([("in the ", False), ("*sky*", True), (" so", False)], "in the :primary-background[\\*sky\\*] so"),
+        ([("a", False), ("b", True), ("c", False)], "a:primary-background[b]c"),
+        ([("<b>", True)], ":primary-background[\\<b\\>]"),
+        ([("x]", True), ("(y)", False)], ":primary-background[x\\]]\\(y\\)"),
+    ],
+)
+def test_what_matched_is_marked_and_nothing_in_it_is_markdown(parts, line):
+    assert snippet_line(Snippet("answer", tuple(parts))) == f"Answer: {line}"
+
+
+# -- names and tags ----------------------------------------------------------------------------------
+
+
 @pytest.mark.parametrize("title", ["Shorter", HOSTILE, "עברית"])
 def test_a_session_is_renamed_and_its_title_shown_letter_for_letter(app, bench, session, title):
-    page = app("sessions")
+    page = ask(app("sessions"), "rename", session)
     page.text_input(key=f"title-{session}-0").set_value(title)
-    next(button for button in page.button if button.label == "Save").click().run()
+    press(page, "Save")
     assert bench.store.session(session).title == title
     assert page.button(key=f"open-{session}").label == plain(title, limit=110)
+    assert "Save" not in [button.label for button in page.button]
 
 
 def test_an_empty_title_is_refused_and_the_old_one_kept(app, bench, session):
-    page = app("sessions")
+    page = ask(app("sessions"), "rename", session)
     page.text_input(key=f"title-{session}-0").set_value("  ")
-    next(button for button in page.button if button.label == "Save").click().run()
+    press(page, "Save")
     assert page.error[0].value.startswith("A title needs at least one character")
     assert bench.store.session(session).title == "Which one?"
 
 
-def test_a_deleted_session_leaves_the_list_and_undo_brings_it_back(app, bench, session):
+def test_tags_are_set_for_one_and_added_for_many(app, bench, session):
+    other = bench.ask("Other").id
+    bench.store.add_tag(session, "old")
+    page = ask(app("sessions"), "tags", session)
+    page.multiselect(key=f"tags-{session}-0").set_value(["new"])
+    press(page, "Save")
+    assert bench.store.tags(session) == ("new",)
+    for id in (session, other):
+        page.checkbox(key=f"pick-{id}").check().run()
+    page.button(key="tag-picked").click().run()
+    page.multiselect(key="tag-picked-1").set_value(["shared"])
+    press(page, "Add tags")
+    assert [bench.store.tags(id) for id in (session, other)] == [("new", "shared"), ("shared",)]
+    assert page.info[0].value == "Tagged 2 sessions\\."
+
+
+# -- deleting ----------------------------------------------------------------------------------------
+
+
+def test_picked_sessions_are_deleted_and_undo_brings_them_back(app, bench, session):
+    others = [bench.ask(f"Question {number}").id for number in range(3)]
     page = app("sessions")
-    page.button(key=f"delete-{session}").click().run()
-    assert f"open-{session}" not in keys(page)
-    assert any("Deleted Which one?" in text.value for text in page.markdown)
+    page.checkbox(key="pick-page").check().run()
+    page.checkbox(key=f"pick-{others[0]}").uncheck().run()
+    assert page.checkbox(key="pick-page").value is False
+    page.button(key="delete-picked").click().run()
+    assert opened(page) == [others[0]]
+    assert any("Deleted 3 sessions" in text.value for text in page.markdown)
     page.button(key="undelete").click().run()
-    assert f"open-{session}" in keys(page)
+    assert len(opened(page)) == 4
     assert "undelete" not in keys(page)
+    assert "delete-picked" not in keys(page)
+
+
+def test_deleted_sessions_are_listed_by_their_filter_and_restored(app, bench, session):
+    bench.ask("Other")
+    bench.store.delete_session(session)
+    page = app("sessions")
+    assert session not in opened(page)
+    page.toggle(key="find-deleted").set_value(True).run()
+    assert opened(page) == [session]
+    page.button(key=f"restore-{session}").click().run()
+    assert opened(page) == []
+    assert bench.store.session(session).deleted_at is None
+
+
+def test_where_all_are_deleted_the_way_to_them_is_offered(app, bench, session):
+    bench.store.delete_session(session)
+    page = app("sessions")
+    assert page.caption[0].value.startswith("All sessions are deleted.")
+    page.button(key="find-gone").click().run()
+    assert opened(page) == [session]
 
 
 def test_deleting_the_open_session_closes_it(app, bench, session):
-    page = app("sessions", session=session)
-    page.button(key=f"delete-{session}").click().run()
+    page = app("workbench", session=session)
+    page.switch_page("pages/sessions.py").run()
+    page.checkbox(key=f"pick-{session}").check().run()
+    page.button(key="delete-picked").click().run()
     page.switch_page("pages/workbench.py").run()
     assert not page.exception
     assert page.title[0].value == "Ask, and see the plan before it runs"
 
 
-def test_long_lists_are_cut_into_pages(app, bench):
+# -- pages -------------------------------------------------------------------------------------------
+
+
+def test_all_that_are_found_are_picked_beyond_the_page(app, bench):
     for number in range(21):
         bench.ask(f"Question {number}")
+    bench.ask("Something else")
     page = app("sessions")
-    assert not page.exception
-    assert len([key for key in keys(page) if key.startswith("open-")]) == 20
+    page.text_input(key="find-search").set_value("question").run()
+    assert len(opened(page)) == 20
+    page.checkbox(key="pick-page").check().run()
+    page.button(key="pick-all").click().run()
+    page.button(key="delete-picked").click().run()
+    assert bench.store.count_sessions() == 1
+    assert page.caption[0].value.startswith("No session has all of")
 
 
 def test_the_list_stays_on_its_page_and_goes_to_the_one_before_when_that_is_gone(app, bench, session):
@@ -84,15 +237,17 @@ def test_the_list_stays_on_its_page_and_goes_to_the_one_before_when_that_is_gone
     page = app("sessions")
     page.session_state["sessions-page"] = 2
     page.run()
-    first, second = (key for key in keys(page) if key.startswith("open-"))
-    page.button(key=second.replace("open", "delete")).click().run()
-    assert [key for key in keys(page) if key.startswith("open-")] == [first]
+    first, second = opened(page)
+    page.checkbox(key=f"pick-{second}").check().run()
+    page.button(key="delete-picked").click().run()
+    assert opened(page) == [first]
     page.switch_page("pages/workbench.py").run()
     page.switch_page("pages/sessions.py").run()
-    assert [key for key in keys(page) if key.startswith("open-")] == [first]
-    page.button(key=first.replace("open", "delete")).click().run()
+    assert opened(page) == [first]
+    page.checkbox(key=f"pick-{first}").check().run()
+    page.button(key="delete-picked").click().run()
     assert not page.exception
-    assert len([key for key in keys(page) if key.startswith("open-")]) == 20
+    assert len(opened(page)) == 20
 
 
 def test_the_last_of_three_pages_gives_way_to_the_second_not_to_the_first(app, bench):
@@ -101,8 +256,9 @@ def test_the_last_of_three_pages_gives_way_to_the_second_not_to_the_first(app, b
     page = app("sessions")
     page.session_state["sessions-page"] = 3
     page.run()
-    [last] = [key for key in keys(page) if key.startswith("open-")]
-    page.button(key=last.replace("open", "delete")).click().run()
+    [last] = opened(page)
+    page.checkbox(key=f"pick-{last}").check().run()
+    page.button(key="delete-picked").click().run()
     shown = [button.label for button in page.button if button.key.startswith("open-")]
     assert shown[0] == "Question 20"
     assert len(shown) == 20

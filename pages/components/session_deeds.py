@@ -1,0 +1,133 @@
+"""What can be done with listed sessions, one or many at once. Errors stand above the list."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from conductor.amounts import counted
+from conductor.errors import ConductorError
+from pages.components.compare_link import PAGE as COMPARE_PAGE
+from pages.components.compare_link import compare_query
+from pages.components.fork_source import source_of
+from pages.components.session_files import report_download
+from pages.components.session_list import Asked, Deleted, SessionList
+from pages.components.sides import last_two
+from pages.components.state import TabState
+from storage.workbench import Workbench
+
+PLACE = "sessions"
+"""Where notices of this page stand."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionDeeds:
+    """Callbacks of one tab; each has the same effect when it comes twice."""
+
+    bench: Workbench
+    tab: TabState
+    listed: SessionList
+
+    def ask(self, what: Asked, session: str = "") -> None:
+        """Open a dialog."""
+        self.listed.ask(what, session)
+
+    def rename(self, session: str, title: str) -> None:
+        """Give a session another title; an empty one is refused."""
+        if not title.strip():
+            self.tab.notify(
+                "error", "A title needs at least one character; the old one is kept.", place=PLACE
+            )
+            return
+        self._try(lambda: self.bench.store.rename_session(session, title))
+
+    def set_tags(self, session: str, tags: Sequence[str]) -> None:
+        """Have a session tagged with these and no others."""
+
+        def set_them() -> None:
+            for tag in self.bench.store.tags(session):
+                if tag not in tags:
+                    self.bench.store.remove_tag(session, tag)
+            for tag in tags:
+                self.bench.store.add_tag(session, tag)
+
+        self._try(set_them)
+
+    def tag(self, sessions: Sequence[str], tags: Sequence[str]) -> None:
+        """Give sessions tags beside those that they have."""
+
+        def add_them() -> None:
+            self.bench.store.add_tags(sessions, tags)
+            self.tab.notify("info", f"Tagged {counted(len(sessions), 'session')}.", place=PLACE)
+
+        if tags:
+            self._try(add_them)
+
+    def fork(self, session: str) -> None:
+        """Open a new session that goes on from the current workflow of this one."""
+        if not self.tab.pressed_again(f"fork-{session}"):
+            self._try(lambda: self._open(self.bench.fork(session, self.bench.required_head(session).id).id))
+
+    def open_source(self, revision: str) -> None:
+        """Open the session that a fork of this revision was made from."""
+        source = source_of(self.bench, revision)
+        if source is None:
+            text = "The session that this one was forked from was removed."
+            self.tab.notify("info", text, place=PLACE)
+        else:
+            self._open(source[1].id)
+
+    def compare(self, session: str) -> None:
+        """Compare the session as it is now with how it was before."""
+        pair = last_two(self.bench.store, session)
+        if pair is None:
+            text = "There is no run or revision before to compare with."
+            self.tab.notify("info", text, place=PLACE)
+        else:
+            self.listed.leave_for(COMPARE_PAGE, compare_query(*pair))
+
+    def _open(self, session: str) -> None:
+        self.tab.open(session)
+        self.listed.leave_for("pages/workbench.py", {"session": session})
+
+    def export(self, sessions: Sequence[str]) -> None:
+        """Give sessions out as one file."""
+        self.listed.want_file(sessions)
+
+    def report(self, session: str) -> None:
+        """Give the newest run of a session out as a page of its own."""
+
+        def give() -> None:
+            store = self.bench.store
+            self.listed.file = report_download(store, store.session(session))
+
+        self._try(give)
+
+    def delete(self, sessions: Sequence[str], *, name: str | None = None) -> None:
+        """Delete sessions, which can be undone."""
+
+        def delete_them() -> None:
+            self.bench.store.delete_sessions(sessions)
+            self.listed.deleted = Deleted(tuple(sessions), name)
+            self.listed.pick_also(sessions, picked=False)
+            if self.tab.remembered in sessions:
+                self.tab.open(None)
+
+        self._try(delete_them)
+
+    def restore(self, sessions: Sequence[str]) -> None:
+        """Bring sessions back to their places."""
+
+        def restore_them() -> None:
+            self.bench.store.restore_sessions(sessions)
+            self.listed.pick_also(sessions, picked=False)
+            if self.listed.deleted is not None and set(self.listed.deleted.ids) <= set(sessions):
+                self.listed.deleted = None
+
+        self._try(restore_them)
+
+    def _try(self, act: Callable[[], object]) -> None:
+        try:
+            act()
+        except ConductorError as error:
+            self.tab.notify("error", str(error), place=PLACE)

@@ -1,0 +1,159 @@
+"""One session in the list: its title, what is to be known of it, what a search found in it, its actions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+
+import streamlit as st
+
+from conductor.amounts import counted, tokens
+from pages.components.session_deeds import SessionDeeds
+from pages.components.session_list import SessionList
+from pages.components.state import TabState, plain
+from pages.components.statuses import STATE_ICONS, state_word
+from storage import SessionOrigin, SessionSummary, Snippet
+
+_WORKERS = 3
+"""Workers that a row names; of the others it gives the number."""
+
+_ORIGINS: Mapping[SessionOrigin, str] = {
+    "terminal": "from the terminal",
+    "import": "imported",
+    "api": "from the API",
+    "fork": "fork",
+}
+
+_KINDS = {"query": "Query", "tag": "Tag", "instruction": "Instruction", "answer": "Answer", "title": "Title"}
+
+_ACTIONS = {
+    "rename": ":material/edit: Rename",
+    "tags": ":material/sell: Tags",
+    "fork": ":material/fork_right: Fork",
+    "origin": ":material/arrow_outward: Open what it was forked from",
+    "compare": ":material/compare_arrows: Compare with the run before",
+    "export": ":material/download: Export",
+    "report": ":material/description: Report of the newest run",
+    "delete": ":material/delete: Delete",
+}
+
+
+def session_row(
+    tab: TabState,
+    listed: SessionList,
+    session: SessionSummary,
+    *,
+    snippet: Snippet | None,
+    deeds: SessionDeeds,
+) -> None:
+    """Draw it."""
+    with st.container(key=f"row-{session.id}", horizontal=True, vertical_alignment="center", gap="small"):
+        _pick(listed, session)
+        with st.container(width="stretch", gap=None):
+            if st.button(
+                plain(session.title, limit=110),
+                key=f"open-{session.id}",
+                icon=STATE_ICONS[session.state],
+                type="tertiary",
+                help="Open on the workbench",
+                on_click=tab.open,
+                args=(session.id,),
+            ):
+                st.switch_page("pages/workbench.py", query_params={"session": session.id})
+            st.caption(f"{plain(' · '.join(_facts(session)), limit=600)}{_tags(session)}")
+            if snippet is not None:
+                st.caption(snippet_line(snippet))
+        if session.deleted_at is None:
+            _menu(session, deeds)
+        else:
+            st.button(
+                "Restore",
+                key=f"restore-{session.id}",
+                icon=":material/restore_from_trash:",
+                on_click=deeds.restore,
+                args=((session.id,),),
+            )
+
+
+def _pick(listed: SessionList, session: SessionSummary) -> None:
+    key = f"pick-{session.id}"
+    st.session_state[key] = session.id in listed.picked
+
+    def picked() -> None:
+        listed.pick_also([session.id], picked=bool(st.session_state[key]))
+
+    st.checkbox(
+        f"Pick {plain(session.title, limit=110)}", key=key, label_visibility="collapsed", on_change=picked
+    )
+
+
+def _facts(session: SessionSummary) -> list[str]:
+    facts: list[str] = [state_word(session.state)]
+    if session.topology is not None and session.steps is not None:
+        facts.append(f"{session.topology}, {counted(session.steps, 'step')}")
+    if session.workers:
+        more = len(session.workers) - _WORKERS
+        named = ", ".join(" ".join(worker[:41].split()) for worker in session.workers[:_WORKERS])
+        facts.append(f"{named} and {more} more" if more > 0 else named)
+    if session.runs:
+        facts.append(tokens(session.tokens))
+    facts.append(datetime.fromtimestamp(session.updated_at, tz=UTC).astimezone().strftime("%d %b %Y, %H:%M"))
+    if session.pool_label:
+        facts.append(session.pool_label)
+    if session.origin in _ORIGINS:
+        facts.append(_ORIGINS[session.origin])
+    return facts
+
+
+def _tags(session: SessionSummary) -> str:
+    return "".join(f" :gray-badge[{plain(tag)}]" for tag in session.tags)
+
+
+def snippet_line(snippet: Snippet) -> str:
+    """A snippet as Markdown that shows it letter for letter, on one line, with what matched on a ground."""
+    parts = [f"{_KINDS[snippet.kind]}: "]
+    for text, matched in snippet.parts:
+        shown = plain(text)
+        before = " " if text[:1].isspace() and not parts[-1].endswith(" ") else ""
+        after = " " if shown and text[-1:].isspace() else ""
+        parts.append(f"{before}:primary-background[{shown}]{after}" if matched else f"{before}{shown}{after}")
+    return "".join(parts)
+
+
+# -- actions -----------------------------------------------------------------------------------------
+
+
+def _menu(session: SessionSummary, deeds: SessionDeeds) -> None:
+    acts: dict[str, Callable[[], None]] = {
+        "rename": lambda: deeds.ask("rename", session.id),
+        "tags": lambda: deeds.ask("tags", session.id),
+        "fork": lambda: deeds.fork(session.id),
+        "origin": lambda: deeds.open_source(session.forked_from or ""),
+        "compare": lambda: deeds.compare(session.id),
+        "export": lambda: deeds.export((session.id,)),
+        "report": lambda: deeds.report(session.id),
+        "delete": lambda: deeds.delete((session.id,), name=session.title),
+    }
+    missing = {
+        "fork": session.topology is None,
+        "compare": session.topology is None,
+        "origin": session.forked_from is None,
+        "report": not session.runs,
+    }
+    key = f"act-{session.id}"
+
+    def act() -> None:
+        chosen = acts.get(st.session_state[key])
+        if chosen is not None:
+            chosen()
+
+    st.menu_button(
+        f"Actions for {plain(session.title, limit=110)}",
+        [name for name in _ACTIONS if not missing.get(name)],
+        key=key,
+        icon=":material/more_horiz:",
+        type="tertiary",
+        help="What can be done with this session",
+        format_func=_ACTIONS.__getitem__,
+        on_click=act,
+    )

@@ -1,0 +1,174 @@
+"""How sessions are found: a filter as a query, and what a list shows of each session.
+
+Words are looked up in the database's own full-text index, which the migrations keep; what was typed reaches
+it as quoted words only, so that no sign in it is taken for an operator.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, case, column, exists, false, func, literal, select, table
+from sqlalchemy.sql.elements import ColumnClause
+
+from storage.records import SessionSummary
+from storage.schema import REVISION_WORKERS, REVISIONS, RUNS, SESSIONS, TAGS, TEXTS
+from storage.search import Term, terms_of
+from storage.session_filter import SessionFilter
+from storage.sessions import record
+from storage.snippet import Snippet, snippet
+
+_OF_SESSION = RUNS.c.session == SESSIONS.c.id
+_TOKENS = case((func.count() == func.count(RUNS.c.tokens), func.sum(RUNS.c.tokens)))
+
+_WORDS: ColumnClause[Any] = column("words")
+_INDEX = table("words", column("rowid"), _WORDS)
+"""SQLite's index over the texts, whose hidden column of its own name is what MATCH is asked of."""
+
+_READ_BESIDE = ("workers", "tags", "topology", "steps", "tokens", "runs")
+
+_SUMMARY = select(
+    *(SESSIONS.c[name] for name in SessionSummary.model_fields if name not in _READ_BESIDE),
+    REVISIONS.c.topology,
+    REVISIONS.c.steps,
+    SESSIONS.c.head,
+    select(_TOKENS).where(_OF_SESSION).scalar_subquery().label("tokens"),
+    select(func.count())
+    .select_from(RUNS)
+    .where(_OF_SESSION, RUNS.c.experiment.is_(None))
+    .scalar_subquery()
+    .label("runs"),
+).select_from(SESSIONS.outerjoin(REVISIONS, REVISIONS.c.id == SESSIONS.c.head))
+
+_NEWEST_FIRST = (SESSIONS.c.updated_at.desc(), SESSIONS.c.id.desc())
+
+
+def listed(
+    connection: Connection, filter: SessionFilter, *, limit: int, offset: int
+) -> tuple[SessionSummary, ...]:
+    """See `SessionStore.sessions`."""
+    # In two steps: what a row shows is looked up for the rows that are shown, not for all that are sorted.
+    shown = ids(connection, filter, limit=limit, offset=offset)
+    summaries_of = _SUMMARY.where(SESSIONS.c.id.in_(shown)).order_by(*_NEWEST_FIRST)
+    rows = connection.execute(summaries_of).mappings().all()
+    workers = _workers(connection, [row["head"] for row in rows if row["head"] is not None])
+    tags = _tags(connection, [row["id"] for row in rows])
+    summaries = []
+    for row in rows:
+        beside = {"workers": tuple(workers[row["head"]]), "tags": tuple(tags[row["id"]])}
+        values = {name: value for name, value in row.items() if name != "head"}
+        summaries.append(record(SessionSummary, values | beside))
+    return tuple(summaries)
+
+
+def count(connection: Connection, filter: SessionFilter) -> int:
+    """See `SessionStore.count_sessions`."""
+    query = select(func.count()).select_from(SESSIONS).where(*_conditions(connection, filter))
+    return connection.execute(query).scalar_one()
+
+
+def ids(
+    connection: Connection, filter: SessionFilter, *, limit: int | None = None, offset: int = 0
+) -> tuple[str, ...]:
+    """See `SessionStore.session_ids`; `limit` and `offset` as in `sessions`."""
+    query = select(SESSIONS.c.id).where(*_conditions(connection, filter)).order_by(*_NEWEST_FIRST)
+    return tuple(connection.scalars(query.limit(limit).offset(offset)))
+
+
+def snippets(connection: Connection, ids: Sequence[str], *, search: str) -> Mapping[str, Snippet]:
+    """See `SessionStore.snippets`."""
+    terms = terms_of(search)
+    if not terms:
+        return {}
+    texts: defaultdict[str, list[Any]] = defaultdict(list)
+    query = select(TEXTS.c.session, TEXTS.c.kind, TEXTS.c.text).where(TEXTS.c.session.in_(ids))
+    for row in connection.execute(query.order_by(TEXTS.c.id.desc())):
+        texts[row.session].append((row.kind, row.text))
+    found = {session: snippet(said, terms) for session, said in texts.items()}
+    return {session: place for session, place in found.items() if place is not None}
+
+
+def known_workers(connection: Connection) -> tuple[str, ...]:
+    """See `SessionStore.known_workers`."""
+    # There are few workers: for each of them the first workflow that names it is soon found.
+    names = select(REVISION_WORKERS.c.worker).distinct().subquery()
+    current = (
+        select(REVISIONS.c.id)
+        .select_from(REVISION_WORKERS.join(REVISIONS, REVISIONS.c.id == REVISION_WORKERS.c.revision))
+        .where(REVISION_WORKERS.c.worker == names.c.worker, _is_current(REVISIONS.c.session, REVISIONS.c.id))
+    )
+    return tuple(connection.scalars(select(names.c.worker).where(exists(current)).order_by(names.c.worker)))
+
+
+def _is_current(session: ColumnElement[str], revision: ColumnElement[str]) -> ColumnElement[bool]:
+    return exists().where(
+        SESSIONS.c.id == session, SESSIONS.c.head == revision, SESSIONS.c.deleted_at.is_(None)
+    )
+
+
+def _workers(connection: Connection, revisions: Sequence[str]) -> defaultdict[str | None, list[str]]:
+    found: defaultdict[str | None, list[str]] = defaultdict(list)
+    named = select(REVISION_WORKERS).where(REVISION_WORKERS.c.revision.in_(revisions))
+    for row in connection.execute(named.order_by(REVISION_WORKERS.c.worker)):
+        found[row.revision].append(row.worker)
+    return found
+
+
+def _tags(connection: Connection, sessions: Sequence[str]) -> defaultdict[str, list[str]]:
+    found: defaultdict[str, list[str]] = defaultdict(list)
+    for row in connection.execute(select(TAGS).where(TAGS.c.session.in_(sessions)).order_by(TAGS.c.tag)):
+        found[row.session].append(row.tag)
+    return found
+
+
+# -- conditions ------------------------------------------------------------------------------------
+
+
+def _conditions(connection: Connection, filter: SessionFilter) -> Iterator[ColumnElement[bool]]:
+    yield SESSIONS.c.deleted_at.is_not(None) if filter.deleted else SESSIONS.c.deleted_at.is_(None)
+    if filter.states:
+        yield SESSIONS.c.state.in_(filter.states)
+    if filter.topologies:
+        shaped = select(REVISIONS.c.id).where(REVISIONS.c.topology.in_(filter.topologies))
+        yield SESSIONS.c.head.in_(shaped)
+    if filter.workers:
+        named = select(REVISION_WORKERS.c.revision).where(REVISION_WORKERS.c.worker.in_(filter.workers))
+        yield SESSIONS.c.head.in_(named)
+    for tag in filter.tags:
+        yield SESSIONS.c.id.in_(select(TAGS.c.session).where(TAGS.c.tag == tag))
+    if filter.since is not None:
+        yield SESSIONS.c.updated_at >= filter.since
+    if filter.until is not None:
+        yield SESSIONS.c.updated_at <= filter.until
+    if filter.least_tokens is not None or filter.most_tokens is not None:
+        yield SESSIONS.c.id.in_(_of_tokens(least=filter.least_tokens, most=filter.most_tokens))
+    yield from _said(connection, filter.search)
+
+
+def _of_tokens(*, least: int | None, most: int | None) -> Any:
+    sums = select(RUNS.c.session).group_by(RUNS.c.session)
+    if least is not None:
+        sums = sums.having(least <= _TOKENS)
+    return sums if most is None else sums.having(most >= _TOKENS)
+
+
+def _said(connection: Connection, search: str) -> Iterator[ColumnElement[bool]]:
+    if not search.strip():
+        return
+    terms = terms_of(search)
+    if not terms:
+        yield false()
+    matches = _matches_sqlite if connection.dialect.name == "sqlite" else _matches_postgresql
+    for term in terms:
+        yield SESSIONS.c.id.in_(select(TEXTS.c.session).where(matches(term)))
+
+
+def _matches_sqlite(term: Term) -> ColumnElement[bool]:
+    quoted = f'"{term.text.replace(chr(34), " ")}"{"*" if term.begins else ""}'
+    return TEXTS.c.id.in_(select(_INDEX.c.rowid).where(_WORDS.op("MATCH")(quoted)))
+
+
+def _matches_postgresql(term: Term) -> ColumnElement[bool]:
+    return func.words(TEXTS.c.text).op("@@")(func.term(literal(term.text), term.begins))

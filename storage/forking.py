@@ -1,0 +1,93 @@
+"""A fork as rows: a new session that begins with a revision of another one, and with what that one knows.
+
+The rounds that the revision looks back on come along, with their runs and events, so that a fork stands by
+itself: it stays whole when the session that it was made from goes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import Connection, literal, select
+
+from conductor.events import RunStarted
+from storage import runs, sessions
+from storage.records import Session
+from storage.revisions import check_belongs, find_revision, next_number
+from storage.schema import EVENTS, OUTPUTS, REVISIONS, RUNS
+
+
+def fork(connection: Connection, session: str, revision: str, *, now: float) -> Session:
+    """See `SessionStore.fork_session`."""
+    parent = sessions.find(connection, session)
+    begun = find_revision(connection, revision)
+    check_belongs(session, revision=begun)
+    made = sessions.create(
+        connection,
+        parent.query,
+        title=f"{parent.title[: sessions.MAX_TITLE - 7]} (fork)",
+        pool_label=parent.pool_label,
+        origin="fork",
+        forked_from=revision,
+        conversation=parent.conversation,
+        now=now,
+    )
+    known = select(literal(made.id), OUTPUTS.c.fingerprint, OUTPUTS.c.output)
+    connection.execute(
+        OUTPUTS.insert().from_select(OUTPUTS.c.keys(), known.where(OUTPUTS.c.session == session))
+    )
+    note = f"Forked from revision {begun.number} of {parent.title}"
+    head, _ = _revision(connection, revision, into=made.id, note=note, now=now)
+    sessions.change(connection, made.id, head=head, state="planned", settings=parent.settings)
+    return sessions.find(connection, made.id)
+
+
+def _revision(
+    connection: Connection, revision: str, *, into: str, note: str | None, now: float
+) -> tuple[str, str | None]:
+    """Copy a revision and the rounds before it; the ids of the copy and of the run that it looks back on.
+
+    Without a `note` it keeps its own.
+    """
+    row: dict[str, Any] = dict(
+        connection.execute(select(REVISIONS).where(REVISIONS.c.id == revision)).mappings().one()
+    )
+    before = looks_back = None
+    if row["looks_back"] is not None:
+        before, looks_back = _round(connection, row["looks_back"], into=into, now=now)
+    row |= {
+        "id": sessions.new_id(),
+        "session": into,
+        "number": next_number(connection, REVISIONS, into),
+        "parent": before,
+        "note": row["note"] if note is None else note,
+        # The plan stays with its session: what a fork changes is no correction of it.
+        "plan": None,
+        "created_at": now,
+        "looks_back": looks_back,
+    }
+    connection.execute(REVISIONS.insert(), row)
+    return row["id"], looks_back
+
+
+def _round(connection: Connection, run: str, *, into: str, now: float) -> tuple[str, str]:
+    """Copy a finished run with what it ran; the ids of the copied revision and run."""
+    row: dict[str, Any] = dict(connection.execute(select(RUNS).where(RUNS.c.id == run)).mappings().one())
+    revision, before = _revision(connection, row["revision"], into=into, note=None, now=now)
+    row |= {
+        "id": sessions.new_id(),
+        "session": into,
+        "number": next_number(connection, RUNS, into),
+        "revision": revision,
+        "parent": before,
+        "experiment": None,
+        "trial": None,
+    }
+    connection.execute(RUNS.insert(), row)
+    for event in runs.events_of(connection, run, after=-1):
+        place: dict[str, Any] = {"run": row["id"]}
+        if isinstance(event, RunStarted):
+            place["parent"] = before
+        copied = event.model_copy(update=place)
+        connection.execute(EVENTS.insert(), {"run": row["id"], "seq": event.seq, "event": copied})
+    return revision, row["id"]

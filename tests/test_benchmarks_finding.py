@@ -1,0 +1,37 @@
+"""The benchmark of finding asks what it says it asks; how fast anything is, is no test's business."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from benchmarks.finding import CHOICES, QUESTIONS, bare, fill, lines, measure
+from storage import SessionFilter, SessionStore
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store of a few of the benchmark's sessions."""
+    file = tmp_path_factory.mktemp("finding") / "conductor.db"
+    fill(f"sqlite:///{file}", count=60)
+    return file
+
+
+def test_the_sessions_are_found_as_the_apps_own_are(file: Path) -> None:
+    with SessionStore.open(f"sqlite:///{file}") as store:
+        assert store.count_sessions() == 60
+        assert store.count_sessions(QUESTIONS["a word that all have"]) == 60
+        assert store.count_sessions(QUESTIONS["a word that 1 in 1,000 has"]) == 1
+        assert store.count_sessions(QUESTIONS["a word that none has"]) == 0
+        assert 0 < store.count_sessions(QUESTIONS["topology"]) < 60
+        assert store.count_sessions(SessionFilter(tags=("tag 5",))) == 2
+        assert all(summary.tokens is not None for summary in store.sessions())
+
+
+def test_every_question_is_measured_and_has_a_line(file: Path) -> None:
+    floor, found = bare(file, rounds=2), measure(f"sqlite:///{file}", rounds=2)
+    assert set(found) == {*QUESTIONS, CHOICES}
+    assert all(spread.minimum > 0 for parts in found.values() for spread in parts.values())
+    table = list(lines(floor, found))
+    assert [line.split(" | ")[0] for line in table[5:]] == [f"| {name}" for name in found]
