@@ -150,6 +150,8 @@ def _document(text: str | bytes) -> dict[str, Any]:
 
 
 def _check_header(document: dict[str, Any]) -> None:
+    if document.get("format") in ("conductor-session", "conductor-sessions"):
+        raise FormatError("The file holds whole sessions, not a workflow; import it on the Sessions page.")
     if document.get("format") != FORMAT:
         raise FormatError(f'The file is no workflow: its "format" must be "{FORMAT}".')
     version = document.get("version")

@@ -1,0 +1,114 @@
+"""What a report says in short: amounts, states, and what must be said of an answer. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+from conductor.amounts import counted, dollars, duration, tokens
+from conductor.output import Output
+from conductor.run_state import RunState, RunStatus
+from conductor.step_state import StepState, StepStatus
+from conductor.workflow import Step
+
+OUTCOMES: Mapping[RunStatus, str] = {
+    "running": "still running when this was written",
+    "finished": "finished",
+    "failed": "failed",
+    "cancelled": "stopped",
+    "interrupted": "interrupted",
+    "over_budget": "stopped at its budget",
+}
+
+STATUSES: Mapping[StepStatus, str] = {
+    "waiting": "not run",
+    "running": "running",
+    "finished": "finished",
+    "empty": "empty answer",
+    "failed": "failed",
+    "blocked": "blocked",
+    "cancelled": "stopped",
+    "interrupted": "interrupted",
+}
+
+_PARTIAL: tuple[StepStatus, ...] = ("failed", "cancelled", "interrupted")
+
+
+def moment(at: float | None) -> str:
+    """A time (Unix seconds) for readers anywhere; "-" where it is unknown."""
+    return "-" if at is None else datetime.fromtimestamp(at, tz=UTC).strftime("%d %b %Y, %H:%M UTC")
+
+
+def run_facts(state: RunState) -> list[tuple[str, str]]:
+    """What a run did and took, by name."""
+    ran = sum(step.output is not None and step.started_at is not None for step in state.steps)
+    reused = sum(step.reused for step in state.steps)
+    pinned = sum(step.kept == "pinned" for step in state.steps)
+    facts = [
+        ("Time", duration(state.seconds)),
+        ("Steps", f"{len(state.steps)}, of which {ran} ran"),
+        ("Calls", f"{state.calls:,}"),
+        ("Tokens", tokens(state.usage.total).removesuffix(" tokens").removesuffix(" token")),
+        ("Cost", dollars(state.usage.cost)),
+    ]
+    facts += [("Reused", counted(reused, "step"))] if reused else []
+    facts += [("Pinned", counted(pinned, "step"))] if pinned else []
+    facts += [("Round", f"{state.round}")] if state.round > 1 else []
+    if state.crossing is not None:
+        facts.append(("Budget", f"{state.crossing.words} used"))
+    return facts
+
+
+def who_answers(worker: str, state: StepState) -> str:
+    """The worker that answers a step of `worker`."""
+    output = state.output
+    if output is not None and output.instead_of is not None:
+        return output.worker
+    return state.stand_in or worker
+
+
+def output_notes(step: Step, state: StepState) -> list[str]:
+    """What must be said of what a step gave."""
+    notes = ["reused"] if state.reused else []
+    notes += ["pinned"] if state.kept == "pinned" else []
+    notes += ["as it was before"] if state.kept == "preloaded" else []
+    if state.output is not None and state.output.hand is not None:
+        return [*notes, *by_hand(state.output)]
+    notes += ["partial, not passed on"] if state.status in _PARTIAL and state.text else []
+    notes += [] if state.worker_kind in (None, "model") else [f"{state.worker_kind}: no model was called"]
+    stood_in = who_answers(step.worker, state)
+    notes += [f"answered by {stood_in} in place of {step.worker}"] if stood_in != step.worker else []
+    if state.output is not None and state.output.finish_reason == "length":
+        notes.append("cut off at the token limit")
+    return notes
+
+
+def by_hand(output: Output) -> list[str]:
+    """That a person wrote it, who and when; nothing where a worker did."""
+    hand = output.hand
+    return [] if hand is None else [f"written by hand by {hand.by}, {moment(hand.at)}"]
+
+
+def step_facts(state: StepState) -> list[str]:
+    """What a step's call took; where its output was made, if it took none."""
+    if state.reused or state.kept:
+        return [] if state.output is None else [f"made in run {state.output.run[:8] or '-'}"]
+    if state.started_at is None:
+        return []
+    cost = state.usage.cost
+    return [
+        duration(state.seconds),
+        tokens(state.usage.total),
+        *([] if cost is None else [dollars(cost)]),
+    ]
+
+
+def mark(state: StepState) -> str:
+    """A step's end in a word or two, for its card and its row."""
+    if state.reused:
+        return "reused"
+    if state.kept is not None:
+        return "pinned" if state.kept == "pinned" else "as before"
+    if state.status == "finished":
+        return duration(state.seconds)
+    return STATUSES[state.status]

@@ -1,0 +1,199 @@
+"""Sessions in and out as files: a dialog to import them, and what of an open session can be taken along."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal
+from uuid import uuid4
+
+import streamlit as st
+
+from conductor.amounts import counted
+from conductor.errors import ConductorError, FormatError
+from pages.components.download import Download
+from pages.components.session_preview import told
+from pages.components.state import TabState, plain
+from storage import Session, SessionStore
+from storage.reporting import newest_run, report_of
+from storage.session_file import ImportPreview, look_into, write_session
+from storage.session_file import import_sessions as sessions_of
+from storage.session_file.reading import MAX_BYTES
+from storage.workbench import Workbench
+
+_LISTED = 6
+"""Sessions of a file that are named one by one; of the others it gives the number."""
+
+Take = Literal["session", "report"]
+
+_TAKES: Mapping[Take, str] = {
+    "session": ":material/folder_zip: Whole session as JSON",
+    "report": ":material/description: Report of the newest run",
+}
+
+
+# -- out -------------------------------------------------------------------------------------------
+
+
+def export_session(tab: TabState, store: SessionStore, session: Session, *, place: str) -> None:
+    """Draw the menu of what can be taken along besides the workflow; errors stand at `place`.
+
+    The file is made in the run of the page after the press, when all edits of that click are kept; the page
+    gives out `tab.download`.
+    """
+    key, wanted = "take", "file-wanted"
+
+    def take() -> None:
+        st.session_state[wanted] = (session.id, st.session_state[key])
+        tab.ask_redraw()
+
+    st.menu_button(
+        "More to export",
+        list(_TAKES),
+        key=key,
+        icon=":material/more_horiz:",
+        help="The whole session, or a report of its newest run",
+        format_func=_TAKES.__getitem__,
+        on_click=take,
+    )
+    of, what = st.session_state.pop(wanted, (None, None))
+    if of != session.id or what is None:
+        return
+    try:
+        tab.download = (
+            session_download(store, session) if what == "session" else report_download(store, session)
+        )
+    except ConductorError as error:
+        tab.notify("error", str(error), place=place)
+
+
+def session_download(store: SessionStore, session: Session) -> Download:
+    """The whole session as a file."""
+    return Download(
+        id=uuid4().hex,
+        name=f"{_file_name(session.title)}.session.json",
+        mime="application/json",
+        text=write_session(store, session.id),
+    )
+
+
+def report_download(store: SessionStore, session: Session) -> Download:
+    """The report of the session's newest run as a file. Raises `StorageError` where it has none."""
+    return Download(
+        id=uuid4().hex,
+        name=f"{_file_name(session.title)}.html",
+        mime="text/html",
+        text=report_of(store, newest_run(store, session.id), now=time.time()),
+    )
+
+
+def _file_name(title: str) -> str:
+    return re.sub(r"[^\w]+", "-", title, flags=re.ASCII).strip("-").lower()[:40] or "session"
+
+
+# -- in --------------------------------------------------------------------------------------------
+
+
+def import_sessions(bench: Workbench, tab: TabState) -> None:
+    """Draw the button and, once it was pressed, the dialog; what was imported is opened."""
+    st.button("Import", key="import-sessions", icon=":material/upload:", on_click=_open)
+    if st.session_state.get("import-open"):
+        st.dialog("Import", width="medium", on_dismiss=_close)(_dialog)(bench, tab)
+
+
+def _open() -> None:
+    st.session_state["import-open"] = True
+    # With a new key the last dialog's file is gone.
+    st.session_state["imports"] = st.session_state.get("imports", 0) + 1
+
+
+def _close() -> None:
+    st.session_state["import-open"] = False
+    st.session_state.pop("import-seen", None)
+
+
+def _dialog(bench: Workbench, tab: TabState) -> None:
+    # A dialog stands outside the app's own box, so that it does not know the theme.
+    st.html(f"<style>[data-testid=stDialog] {{ color-scheme: {st.context.theme.type or 'normal'} }}</style>")
+    st.caption("A file of one session or several, or a workflow. Nothing is imported before you say so.")
+    upload = st.file_uploader(
+        "File",
+        type="json",
+        key=f"import-file-{st.session_state['imports']}",
+        label_visibility="collapsed",
+        max_upload_size=MAX_BYTES // 1_000_000,
+    )
+    if upload is None:
+        return
+    data = upload.getvalue()
+    try:
+        preview = _seen(upload.file_id, lambda: _look(bench, data))
+    except ConductorError as error:
+        st.error(plain(str(error)), icon=":material/error:")
+        return
+    refused = told(preview)
+    tab.show_notice("import-sessions")
+    if st.button(
+        _button(preview),
+        key="import-now",
+        type="primary",
+        icon=":material/upload:",
+        disabled=refused,
+        on_click=_import,
+        args=(bench, tab, data, preview),
+    ):
+        _leave()
+
+
+def _look(bench: Workbench, data: bytes) -> ImportPreview:
+    preview = look_into(data, workers=bench.pool.names, is_taken=bench.store.is_title_taken)
+    if preview.plan is None and not preview.sessions:
+        raise FormatError("The file holds no session; choose another one.")
+    return preview
+
+
+def _seen(file: str, look: Callable[[], ImportPreview]) -> ImportPreview:
+    """What a file holds, looked into once however often the dialog is drawn."""
+    known = st.session_state.get("import-seen")
+    if known is None or known[0] != file:
+        known = (file, look())
+        st.session_state["import-seen"] = known
+    preview: ImportPreview = known[1]
+    return preview
+
+
+def _button(preview: ImportPreview) -> str:
+    if preview.plan is not None:
+        return "Import the workflow"
+    count = len(preview.sessions)
+    return "Import and open" if count == 1 else f"Import {count:,} sessions"
+
+
+def _import(bench: Workbench, tab: TabState, data: bytes, preview: ImportPreview) -> None:
+    if tab.pressed_again("import-now"):
+        return
+    try:
+        if preview.plan is not None:
+            made: Sequence[Session] = (bench.import_plan(data),)
+        else:
+            made = sessions_of(bench.store, data)
+    except ConductorError as error:
+        tab.notify("error", f"Nothing was imported: {error}", place="import-sessions")
+        return
+    _close()
+    if len(made) == 1:
+        st.session_state["imported"] = made[0].id
+        tab.open(made[0].id)
+    else:
+        said = f"Imported {counted(len(made), 'session')}; they are first in the list."
+        tab.notify("info", said, place="sessions")
+
+
+def _leave() -> None:
+    """Go on where the import leads; stay where it failed."""
+    made = st.session_state.pop("imported", None)
+    if made is not None:
+        st.switch_page("pages/workbench.py", query_params={"session": made})
+    if not st.session_state["import-open"]:
+        st.rerun()

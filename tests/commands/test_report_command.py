@@ -1,0 +1,51 @@
+"""`report`: a run as one HTML file, by its id or its session's."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from command_line import Line
+
+from conductor.plan_file import write_plan
+from conductor.workflow import Step, Workflow
+
+
+def ran(line: Line, folder: Path, pool: str) -> dict[str, str]:
+    """A run of one step, as `run --json` tells it."""
+    workflow = Workflow.of([Step(instruction="Say it.", worker="alpha")])
+    (folder / "plan.json").write_text(
+        write_plan(workflow, query="What <b>is</b> it?", origin="human", workers=(), label=None)
+    )
+    said = line("run", "--workflow", "plan.json", "--pool", pool, "--json")
+    told: dict[str, str] = json.loads(said.out)
+    return told
+
+
+def test_a_run_is_reported_by_its_id_and_by_its_session(line: Line, folder: Path, simulated: str) -> None:
+    told = ran(line, folder, simulated)
+    said = line("report", "--session", told["session"][:8], "-o", "report.html", "--json")
+    assert (said.code, said.err) == (0, "")
+    about = json.loads(said.out)
+    assert about["file"] == "report.html"
+    html = (folder / "report.html").read_text(encoding="utf-8")
+    assert "What &lt;b&gt;is&lt;/b&gt; it?" in html
+    assert "from alpha" in html
+    printed = line("report", about["run"])
+    assert printed.code == 0
+    assert printed.out.startswith("<!doctype html>")
+
+
+def test_what_cannot_be_reported_is_said(line: Line, folder: Path, simulated: str) -> None:
+    told = ran(line, folder, simulated)
+    cases = [
+        (("report",), 2, "give either RUN or --session ID"),
+        (("report", "x", "--session", "y"), 2, "give either RUN or --session ID"),
+        (("report", "x", "--json"), 2, "name one with --output"),
+        (("report", "gone"), 1, "no run 'gone'"),
+        (("report", "--session", "nobody"), 1, "no session 'nobody'"),
+        (("report", "--session", told["session"], "-o", "no/where.html"), 1, "cannot be written"),
+    ]
+    for arguments, code, why in cases:
+        said = line(*arguments)
+        assert (said.code, why in said.err) == (code, True), said.err

@@ -1,0 +1,256 @@
+"""The report of a run: all of it, letter for letter, and nothing that runs or asks for anything."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+from typing import get_args
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from nested_run import HOSTILE
+from nested_run import events as nested_events
+from timed_run import timed_events, timed_workflow
+from workflow_cases import workflows
+
+from conductor.events import (
+    Event,
+    RunFinished,
+    RunOutcome,
+    RunStarted,
+    StepFinished,
+    StepKept,
+    StepReused,
+    StepStarted,
+)
+from conductor.messages import Message, Part, Request
+from conductor.output import HandEdit, Output
+from conductor.report import run_report
+from conductor.report.words import STATUSES
+from conductor.run_state import fold
+from conductor.step_state import StepStatus
+from conductor.workflow import Step, Workflow
+
+_VOID = {"meta", "link", "br"}
+
+TEXTS = [
+    "<script>alert(1)</script>",
+    "</script></style></svg></div>",
+    '"><img src=x onerror="alert(1)">',
+    "{{ 7 * 7 }} {% raw %}",
+    "<!-- ]]> &amp; &lt;",
+    "right \u202e to left",
+    "  spaces\n\n\tand lines\n",
+    "日本語 😀",
+]
+
+
+class Read(HTMLParser):
+    """What a browser would find: tags, attributes, and the texts of elements of the class "text"."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str | None]] = []
+        self.texts: list[str] = []
+        self.all = ""
+        self._open: list[tuple[str, bool]] = []
+        self.feed(html)
+        self.close()
+        assert not self._open, "every element ends"
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += attributes
+        if tag not in _VOID:
+            is_text = "text" in (dict(attributes).get("class") or "").split()
+            self._open.append((tag, is_text))
+            self.texts += [""] if is_text else []
+
+    def handle_startendtag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += attributes
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open.pop()[0] == tag, "elements end in the order in which they began"
+
+    def handle_data(self, data: str) -> None:
+        self.all += data
+        if any(is_text for _, is_text in self._open):
+            self.texts[-1] += data
+
+
+def reported(events: list[Event], *, title: str = "Why?", pool_label: str | None = None) -> str:
+    """The report of these events."""
+    return run_report(fold(events), events, title=title, written_at=9.0, pool_label=pool_label)
+
+
+def output(text: str, *, run: str = "run") -> Output:
+    """What a worker gave."""
+    return Output(
+        fingerprint="f", text=text, worker="w", worker_kind="simulated", seconds=1.0, run=run, step=0
+    )
+
+
+def started(*instructions: str, query: str = "Why?") -> RunStarted:
+    """The beginning of a run of a chain."""
+    steps = enumerate(instructions)
+    workflow = Workflow.of(
+        Step(instruction=text, worker=f"w {text}", access=(at - 1,) if at else ()) for at, text in steps
+    )
+    return RunStarted(run="run", seq=0, at=1.0, query=query, workflow=workflow)
+
+
+def finished(
+    answer: str | None, *, outcome: RunOutcome = "finished", warning: str | None = None
+) -> RunFinished:
+    """The end of a run."""
+    step = None if answer is None else 0
+    return RunFinished(
+        run="run", seq=9, at=3.0, outcome=outcome, answer=answer, answer_step=step, warning=warning
+    )
+
+
+def told(text: str) -> list[Event]:
+    """A run in which everything that somebody wrote is this text."""
+    request = Request(messages=(Message(role="user", parts=(Part(kind="query", text=text),)),))
+    return [
+        started(f"do {text}", query=text),
+        StepStarted(
+            run="run",
+            seq=1,
+            at=1.0,
+            step=0,
+            worker="w",
+            worker_kind="model",
+            fingerprint="f",
+            request=request,
+        ),
+        StepFinished(run="run", seq=2, at=2.0, step=0, output=output(text)),
+        finished(text, warning=text),
+    ]
+
+
+def read(text: str) -> Read:
+    return Read(reported(told(text), title=text, pool_label=text))
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_every_text_is_shown_letter_for_letter(text: str) -> None:
+    page = read(text)
+    query, answer, instruction, request, given = page.texts
+    assert query == answer == given == text
+    assert instruction == f"do {text}"
+    assert request == f"Query {text}"
+
+
+@settings(max_examples=40)
+@given(text=st.text(st.characters(exclude_characters="\r\0", codec="utf-8"), min_size=1, max_size=60))
+def test_any_text_changes_no_element_of_the_page(text: str) -> None:
+    if not text.strip():
+        return
+    page = read(text)
+    assert page.tags == read("plain").tags
+    assert page.texts[0] == text
+
+
+def test_what_no_file_can_hold_is_replaced() -> None:
+    html = reported(told("half \ud83d, nothing \0."))
+    assert "half \ufffd, nothing \ufffd." in Read(html).texts
+    html.encode()
+
+
+def test_nothing_runs_and_nothing_is_asked_for() -> None:
+    page = read('<a href="https://example.org/x.css">')
+    assert "script" not in page.tags
+    assert not [name for name, _ in page.attributes if name.startswith("on") or name in ("src", "action")]
+    links = [value for name, value in page.attributes if name == "href"]
+    assert {str(link)[:5] for link in links} == {"#step", "#is-f", "data:"}
+    policies = [value for name, value in page.attributes if name == "content" and "default-src" in str(value)]
+    assert policies == [
+        "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
+    ]
+
+
+def test_long_texts_are_whole() -> None:
+    text = "„long“ <b> " * 9_000
+    assert read(text).texts[-1] == text
+
+
+# -- what is said ----------------------------------------------------------------------------------
+
+
+def test_a_run_is_told_step_by_step_with_what_it_took() -> None:
+    page = Read(reported(timed_events(timed_workflow((), (), (0, 1)), [1.0, 2.0, 0.5])))
+    assert "2.5 s" in page.all
+    assert "Sees step 1, step 2." in " ".join(page.all.split())
+    assert page.all.count("simulated: no model was called") == 4, "the answer's and each step's"
+    assert "3, of which 3 ran" in page.all
+
+
+def test_marks_tell_reused_pinned_and_hand_written_steps() -> None:
+    made = output("made", run="run-before")
+    hand = made.by_hand("mine", edit=HandEdit(at=0.0, by="Ada"))
+    request = Request(messages=())
+    events: list[Event] = [
+        started("one", "two", "three", "four"),
+        StepReused(run="run", seq=1, at=2.0, step=0, output=made, request=request),
+        StepKept(run="run", seq=2, at=2.0, step=1, output=hand, because="pinned"),
+        StepKept(run="run", seq=3, at=2.0, step=2, output=made, because="preloaded"),
+        finished(None, outcome="interrupted"),
+    ]
+    text = " ".join(Read(reported(events)).all.split())
+    for said in (
+        "reused",
+        "pinned",
+        "written by hand by Ada, 01 Jan 1970, 00:00 UTC",
+        "as it was before",
+        "by hand",
+        "made in run run-befo",
+        "interrupted",
+        "not run",
+        "This run gave no answer.",
+    ):
+        assert said in text
+
+
+def test_a_failed_step_says_why_and_what_it_held_up() -> None:
+    events = timed_events(timed_workflow((), (0,)), [1.0, 1.0], fail=[0])
+    text = " ".join(Read(reported(events)).all.split())
+    assert "blocked" in text
+    assert "It did not run, because it reads step 1." in text
+
+
+def test_what_happened_on_the_way_and_inside_is_told() -> None:
+    page = Read(reported(list(nested_events())))
+    assert f"Asked again: {HOSTILE}" in page.all
+    for said in ("Inside", "Solve the core.", "Go that way.", "in place of", "cut off at the token limit"):
+        assert said in page.all
+    ids = [value for name, value in page.attributes if name == "id"]
+    assert len(set(ids)) == len(ids)
+    assert {str(value)[1:] for name, value in page.attributes if name == "href" and value} - {"ata:,"} <= set(
+        ids
+    )
+
+
+@settings(max_examples=20)
+@given(workflow=workflows(max_steps=12))
+def test_every_step_and_access_of_any_workflow_is_drawn(workflow: Workflow) -> None:
+    page = Read(reported([started("do").model_copy(update={"workflow": workflow})]))
+    classes = [value for name, value in page.attributes if name == "class"]
+    pictures = len([name for name in classes if str(name).startswith("picture-")])
+    assert pictures >= 1
+    assert classes.count("plate") == pictures * len(workflow)
+    assert classes.count("edge") == pictures * sum(len(step.access) for step in workflow.steps)
+
+
+@pytest.mark.parametrize("outcome", get_args(RunOutcome))
+def test_every_outcome_has_its_word(outcome: RunOutcome) -> None:
+    events = [*told("a")[:3], finished("a", outcome=outcome)]
+    assert Read(reported(events)).tags.count("article") == 1
+
+
+def test_every_status_of_a_step_has_a_word_and_a_sign() -> None:
+    html = reported(told("a"))
+    assert set(STATUSES) == set(get_args(StepStatus))
+    assert [status for status in STATUSES if f'id="is-{status}"' not in html] == []

@@ -1,0 +1,140 @@
+"""Sessions with a history drawn at random: what people and Conductors do with them, in any order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import count
+
+from hypothesis import strategies as st
+from store_scenario import INVALID, VALID, chain, delta, finished, keep, started, step_finished, step_started
+
+from conductor.budget import Budget
+from conductor.engine.trials import EdgeTest, Swap
+from conductor.events import RunOutcome, StepFailed, StepKept
+from conductor.messages import NOTHING_USED, Usage
+from conductor.modes import Settings
+from conductor.output import HandEdit
+from storage import SessionStore
+
+Act = tuple[str, int, str]
+"""What is done, a number that says which of several, a text."""
+
+_RUNS = count()
+
+
+def acts() -> st.SearchStrategy[list[Act]]:
+    """What is done with one session, one after another."""
+    names = st.sampled_from(sorted(_ACTS))
+    return st.lists(st.tuples(names, st.integers(0, 7), st.text(max_size=6)), max_size=14)
+
+
+def lived(store: SessionStore, history: Sequence[Act], *, query: str = "Why?") -> str:
+    """A session that all of this was done with."""
+    session = store.create_session(query).id
+    for name, number, text in history:
+        _ACTS[name](store, session, number, text)
+    return session
+
+
+def _edit(store: SessionStore, session: str, number: int, text: str) -> None:
+    workflow = chain(*(f"{text} {step}" for step in range(number % 3 + 1)))
+    if number % 2:
+        made = step_finished("elsewhere", text, seq=0).output.by_hand(text, edit=HandEdit(at=7.0))
+        workflow = workflow.with_pin(0, made)
+    store.add_revision(session, workflow, origin="human", note=text)
+
+
+def _undo(store: SessionStore, session: str, number: int, text: str) -> None:
+    (store.undo if number % 2 else store.redo)(session)
+
+
+def _plan(store: SessionStore, session: str, number: int, text: str) -> None:
+    last = store.latest_run(session)
+    looks_back = last.id if last is not None and number % 2 else None
+    plan = store.add_plan(
+        session,
+        planner=f"planner {text}",
+        planner_kind="model",
+        report=(VALID, INVALID, None)[number % 3],
+        failure=text if number % 3 == 2 else None,
+        usage=Usage(prompt_tokens=number),
+        seconds=0.1 * number,
+        round=2 if looks_back else 1,
+        looks_back=looks_back,
+        alternative=f"batch {number}" if number > 5 else None,
+    )
+    if plan.report is VALID or number % 3 == 0:
+        store.add_revision(session, chain(f"planned {text}"), origin="conductor", plan=plan.id)
+
+
+def _run(store: SessionStore, session: str, number: int, text: str) -> None:
+    last = store.latest_run(session)
+    if last is not None and last.status == "running":
+        return
+    head = store.head(session) or store.add_revision(session, chain("do"), origin="human")
+    parent = last.id if last is not None else None
+    run = f"run-{next(_RUNS)}"
+    store.start_run(run=run, session=session, revision=head.id, parent=parent)
+    begun = started(run, head.workflow).model_copy(update={"parent": parent, "budget": Budget(tokens=9)})
+    keep(store, begun, step_started(run, seq=1), delta(run, seq=2, text=text))
+    _end(store, run, number, text)
+
+
+def _end(store: SessionStore, run: str, number: int, text: str) -> None:
+    if number % 2:
+        keep(store, step_finished(run, text, seq=3, fingerprint=f"f{number}"))
+    else:
+        keep(store, StepFailed(run=run, seq=3, at=4.0, step=0, message=text, usage=NOTHING_USED, seconds=1.0))
+    outcomes: tuple[RunOutcome, ...] = ("finished", "failed", "cancelled", "over_budget")
+    keep(store, finished(run, seq=4, outcome=outcomes[number % 4], answer=text))
+
+
+def _try(store: SessionStore, session: str, number: int, text: str) -> None:
+    base = store.latest_run(session)
+    if base is None:
+        return
+    experiment = Swap(step=0, workers=("w", text)) if number % 2 else EdgeTest(edges=((0, 1),), repeats=2)
+    made = store.add_experiment(session, experiment, base=base.id)
+    run = f"trial-{next(_RUNS)}"
+    store.start_run(
+        run=run, session=session, revision=base.revision, parent=base.id, experiment=made.id, trial=number
+    )
+    kept = step_finished(base.id, text, seq=0).output
+    head = store.revision(base.revision).workflow
+    keep(
+        store,
+        started(run, head),
+        StepKept(run=run, seq=1, at=2.0, step=0, output=kept, because="preloaded"),
+        finished(run, seq=2, answer=None),
+    )
+
+
+def _judge(store: SessionStore, session: str, number: int, text: str) -> None:
+    last = store.latest_run(session)
+    if last is not None:
+        store.rate(last.id, (None, "up", "down")[number % 3])
+
+
+def _choose(store: SessionStore, session: str, number: int, text: str) -> None:
+    store.set_settings(session, Settings(max_steps=number + 1, workers=(text, "w")))
+
+
+def _tag(store: SessionStore, session: str, number: int, text: str) -> None:
+    store.add_tag(session, f"tag {text}")
+
+
+def _name(store: SessionStore, session: str, number: int, text: str) -> None:
+    store.rename_session(session, text)
+
+
+_ACTS: dict[str, Callable[[SessionStore, str, int, str], None]] = {
+    "edit": _edit,
+    "undo": _undo,
+    "plan": _plan,
+    "run": _run,
+    "try": _try,
+    "judge": _judge,
+    "choose": _choose,
+    "tag": _tag,
+    "name": _name,
+}
