@@ -99,6 +99,7 @@ VIEWS = (
     _panel("Access", '[role="grid"]', "14"),
     _panel("Check", ".st-key-check", "A finding never"),
     _panel("Trials", '[class*="st-key-keep-swap"]', "Keep"),
+    _panel("History", '[role="listbox"][aria-label^="History"]', "Changed the last step"),
     View("What this step saw", _SAW, '[role="region"]', "Your assigned subtask", _SAW),
     View("Other plans", _PLANS, '[class*="st-key-choice-"]', "Alternatives 1", _PLANS),
     View("Compare", _COMPARE, "summary", "14. Do the last part", 'a:has-text("Workbench")'),
@@ -144,12 +145,12 @@ def _page(folder: Path, steps: int) -> Iterator[Page]:
     url = f"sqlite:///{folder / 'conductor.db'}"
     session = _finished_run(folder, url, steps)
     with (
-        _app({"CONDUCTOR_DATABASE_URL": url, "CONDUCTOR_POOL": str(folder / "pool.toml")}) as address,
+        app_process({"CONDUCTOR_DATABASE_URL": url, "CONDUCTOR_POOL": str(folder / "pool.toml")}) as app,
         sync_playwright() as playwright,
     ):
-        browser = playwright.chromium.launch(executable_path=_chromium(), args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": 1440, "height": 1000})
-        page.goto(f"{address}/?session={session}")
+        page.goto(f"{app.address}/?session={session}")
         stage = page.get_by_role("listbox").first
         stage.wait_for(timeout=30_000)
         stage.focus()
@@ -188,9 +189,17 @@ def _finished_run(folder: Path, url: str, steps: int) -> str:
     return session
 
 
+@dataclass(frozen=True)
+class AppProcess:
+    """The app in a process of its own."""
+
+    address: str
+    pid: int
+
+
 @contextmanager
-def _app(settings: Mapping[str, str]) -> Iterator[str]:
-    """The app in a process of its own; its address."""
+def app_process(settings: Mapping[str, str]) -> Iterator[AppProcess]:
+    """The app, started with these settings and ended afterwards."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -205,7 +214,7 @@ def _app(settings: Mapping[str, str]) -> Iterator[str]:
     try:
         address = f"http://127.0.0.1:{port}"
         _wait(address)
-        yield address
+        yield AppProcess(address, server.pid)
     finally:
         server.terminate()
         server.wait(timeout=20)
@@ -222,7 +231,8 @@ def _wait(address: str) -> None:
     raise SystemExit("The app did not start within a minute.")
 
 
-def _chromium() -> str:
+def chromium() -> str:
+    """Where Chromium is."""
     found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     if found is None:
         raise SystemExit("This needs Chromium; install it, and put it on PATH.")

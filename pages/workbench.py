@@ -7,6 +7,9 @@ import streamlit as st
 from conductor.errors import StorageError
 from pages.components import run_view
 from pages.components.candidates import candidates
+from pages.components.changes import changes
+from pages.components.conflict_view import conflicts, tell_news
+from pages.components.conversation_view import conversation_view
 from pages.components.focus import keep_focus
 from pages.components.graph import load_library
 from pages.components.guard import errors_shown
@@ -57,6 +60,9 @@ _HEIRS = {
     "unseen": ("step-buttons",),
     "check": ("panel",),
     "no-workflow": ("stop", "run", "query"),
+    "conflict-decisions": ("conflict-decisions", "run", "export"),
+    "history-restore": ("history-fork",),
+    "history-more": ("history-fork",),
 }
 
 
@@ -68,7 +74,10 @@ def page() -> None:
         bench = workbench()
         if not pool_notice():
             return
+        # Taken before anything is read: what changes from now on is news.
+        marks = bench.marks(tab.session)
         with st.container(key="machinery"):
+            changes(tab, marks)
             load_library()
             shortcuts()
             keep_focus(_HEIRS)
@@ -77,6 +86,8 @@ def page() -> None:
         sidebar(bench, tab)
         if view is not None and (trouble := bench.conducting.trouble(view.session.id)):
             st.error(plain(trouble), icon=":material/error:")
+        if view is not None:
+            tell_news(bench, tab, view)
         if view is None:
             welcome(bench, tab)
         elif view.head is None:
@@ -106,6 +117,7 @@ def _loaded(bench: Workbench, tab: TabState, session: str) -> SessionView:
 
 def _unplanned(bench: Workbench, tab: TabState, view: SessionView) -> None:
     st.subheader(plain(view.session.title, limit=90), anchor=False)
+    conversation_view(view.session)
     if view.busy:
         _planning(bench, view, stop=True)
     else:
@@ -160,11 +172,13 @@ def _above(bench: Workbench, tab: TabState, view: SessionView, *, every: float |
         toolbar(bench, tab, view)
     else:
         replayed()
+    conflicts(bench, tab, view)
     if view.live:
         meter()
     if view.busy and not view.live:
         _planning(bench, view, stop=False)
     _asked_since(bench, tab, view)
+    conversation_view(view.session)
     earlier_rounds(bench, tab, view.session.id)
     if view.plan is not None:
         plan_panel(view.plan, view.planned)

@@ -1,7 +1,8 @@
 """Plans and revisions as rows, and the head that moves among a session's revisions.
 
 A session's revisions form a tree: an edit hangs a child under the head and becomes the head. Undo
-moves the head to its parent, redo to its newest child, so nothing that was undone is ever lost.
+moves the head to its parent, redo to its newest child, so nothing that was undone is ever lost. An edit that
+is kept as a branch hangs under what was edited, and leaves the head where it is.
 """
 
 from __future__ import annotations
@@ -17,11 +18,12 @@ from conductor.plan import PlanReport
 from conductor.plan_file import Origin
 from conductor.workflow import Workflow
 from storage import corrections, sessions
-from storage.records import Plan, Revision
+from storage.records import Plan, Revision, RevisionEntry
 from storage.schema import PLANS, REVISIONS, SESSIONS
 
 _PLAN = select(*(PLANS.c[name] for name in Plan.model_fields))
 _REVISION = select(*(REVISIONS.c[name] for name in Revision.model_fields))
+_ENTRY = select(*(REVISIONS.c[name] for name in RevisionEntry.model_fields))
 
 
 def next_number(connection: Connection, table: Table, session: str) -> int:
@@ -130,9 +132,12 @@ def add_revision(
     *,
     origin: Origin,
     note: str,
+    author: str | None,
     parent: str | None,
     plan: str | None,
+    restores: str | None,
     expected: str | None,
+    moves_head: bool,
     now: float,
 ) -> Revision:
     """See `SessionStore.add_revision`."""
@@ -142,11 +147,16 @@ def add_revision(
     current = head(connection, session)
     # A head never goes away: where there is none yet, nothing was edited meanwhile.
     if current is not None and expected not in (None, current.id):
-        raise _conflict(current)
+        raise _conflict(current, "your edit was not applied. Look at the new state and edit again.")
     under = parent or (None if current is None else current.id)
     looks_back = edited = None
     if under is not None:
         edited = find_revision(connection, under)
+        check_belongs(session, revision=edited)
+        looks_back = edited.looks_back
+    if restores is not None:
+        # It is run as it was: in its round, and as an edit of the plan that it was made of.
+        edited = find_revision(connection, restores)
         check_belongs(session, revision=edited)
         looks_back = edited.looks_back
     if plan is not None:
@@ -169,11 +179,13 @@ def add_revision(
             "topology": workflow.topology,
             "steps": len(workflow),
             "looks_back": looks_back,
+            "author": author,
         },
     )
     if origin == "human" and edited is not None:
         corrections.keep(connection, revision=revision, session=session, edited=edited, now=now)
-    sessions.change(connection, session, head=revision)
+    if moves_head or current is None:
+        sessions.change(connection, session, head=revision)
     return find_revision(connection, revision)
 
 
@@ -183,11 +195,11 @@ def planned(connection: Connection, revision: str) -> Revision | None:
     return None if origin is None else find_revision(connection, origin[1])
 
 
-def _conflict(current: Revision) -> EditConflict:
-    change = f"revision {current.number}: {current.note}" if current.note else f"revision {current.number}"
+def _conflict(current: Revision, outcome: str) -> EditConflict:
+    by = f" by {current.author}" if current.author else ""
+    note = f": {current.note}" if current.note else ""
     return EditConflict(
-        f"The workflow was changed meanwhile ({change}); your edit was not applied. "
-        "Look at the new state and edit again."
+        f"The workflow was changed meanwhile (revision {current.number}{by}{note}); {outcome}"
     )
 
 
@@ -218,6 +230,13 @@ def revisions_of(connection: Connection, session: str) -> tuple[Revision, ...]:
     return tuple(sessions.record(Revision, row) for row in rows.mappings())
 
 
+def history(connection: Connection, session: str) -> tuple[RevisionEntry, ...]:
+    """See `SessionStore.history`."""
+    sessions.find(connection, session)
+    rows = connection.execute(_ENTRY.where(REVISIONS.c.session == session).order_by(REVISIONS.c.number))
+    return tuple(sessions.record(RevisionEntry, row) for row in rows.mappings())
+
+
 def head(connection: Connection, session: str) -> Revision | None:
     """The session's current revision, None before the first."""
     current = sessions.find(connection, session).head
@@ -239,14 +258,23 @@ def _newest_child(connection: Connection, revision: str) -> Revision | None:
     return None if row is None else sessions.record(Revision, row)
 
 
-def undo(connection: Connection, session: str, *, now: float) -> Revision | None:
+def undo(connection: Connection, session: str, *, expected: str | None, now: float) -> Revision | None:
     """See `SessionStore.undo`."""
+    _expect(connection, session, expected, "nothing was undone. Look at the new state and undo again.")
     return _move_head(connection, session, to=neighbours(connection, session)[0], now=now)
 
 
-def redo(connection: Connection, session: str, *, now: float) -> Revision | None:
+def redo(connection: Connection, session: str, *, expected: str | None, now: float) -> Revision | None:
     """See `SessionStore.redo`."""
+    _expect(connection, session, expected, "nothing was redone. Look at the new state and redo again.")
     return _move_head(connection, session, to=neighbours(connection, session)[1], now=now)
+
+
+def _expect(connection: Connection, session: str, expected: str | None, outcome: str) -> None:
+    """Raise `EditConflict` where another revision than `expected` is the head (None: any may be)."""
+    current = head(connection, session)
+    if current is not None and expected not in (None, current.id):
+        raise _conflict(current, outcome)
 
 
 def _move_head(connection: Connection, session: str, *, to: Revision | None, now: float) -> Revision | None:

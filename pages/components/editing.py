@@ -5,21 +5,20 @@ Every edit is one new revision with a note. Knows the workbench and the tab, dra
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
-from conductor.errors import ConductorError, WorkflowError
+from conductor.errors import ConductorError, EditConflict, WorkflowError
 from conductor.output import HandEdit, Output
+from conductor.rebase import rebase
 from conductor.workflow import Step, Workflow
+from pages.components.author import author
+from pages.components.edits_aside import EditAside
 from pages.components.state import TabState
 from storage import Revision
 from storage.workbench import Workbench
-
-AUTHOR = "CONDUCTOR_AUTHOR"
-"""Names the environment variable with who edits; without it outputs are edited by "a person"."""
 
 NEW_INSTRUCTION = "Check the answer that you can see and improve it."
 
@@ -29,7 +28,7 @@ class Editor:
     """Edits the revision `head` that a page was drawn with.
 
     Two widgets may act in one run of the page: the second edit then stands on the first. An edit by
-    somebody else in between is never overwritten; the store refuses, and the notice says so.
+    somebody else in between is never overwritten: this one is laid aside, and the person decides.
     """
 
     bench: Workbench
@@ -42,24 +41,64 @@ class Editor:
         """What is edited."""
         return self.head.workflow
 
-    def commit(self, edit: Callable[[], Workflow], note: str, *, select: int | None = None) -> bool:
-        """Keep the edited workflow; an edit that breaks a rule changes nothing and says why.
+    def commit(
+        self,
+        edit: Callable[[], Workflow],
+        note: str,
+        *,
+        select: int | None = None,
+        restores: str | None = None,
+    ) -> bool:
+        """Keep the edited workflow, or lay it aside for a decision where somebody else was quicker. An edit
+        that breaks a rule changes nothing and says why; False only then.
 
-        `select` names the step to select afterwards, for edits that renumber steps.
+        `select` names the step to select afterwards, for edits that renumber steps; `restores` the revision
+        whose workflow this is again.
         """
         try:
             self._refuse_while_busy()
             self._stand_on_own_edits()
             edited = edit()
-            if edited != self.workflow:
-                drawn, self.head = self.head, self.bench.edit(self.session, edited, note=note, head=self.head)
-                self.tab.note_edit(drawn=drawn.id, made=self.head.id, renumbered=select is not None)
+            if edited != self.workflow and not self._kept(edited, note, select=select, restores=restores):
+                return True
         except ConductorError as error:
             self.tab.notify("error", str(error), place="edit")
             return False
         if select is not None:
             self.tab.select(select)
         return True
+
+    def _kept(self, edited: Workflow, note: str, *, select: int | None, restores: str | None) -> bool:
+        """Whether the edit is the head now; else it is laid aside."""
+        drawn = self.head
+        try:
+            self._keep(edited, note, restores=restores)
+        except EditConflict:
+            if not self._kept_on_own(edited, note, restores=restores):
+                aside = EditAside(self.session, drawn, edited, note, restores)
+                self.tab.lay_aside(aside)
+                return False
+        self.tab.note_edit(drawn=drawn.id, made=self.head.id, renumbered=select is not None)
+        return True
+
+    def _kept_on_own(self, edited: Workflow, note: str, *, restores: str | None) -> bool:
+        """Whether the edit could go on top of what this tab itself changed since the page was drawn."""
+        there = self.bench.head(self.session)
+        if there is None or not self.tab.made(there.id):
+            return False
+        merged = edited if restores else rebase(self.workflow, edited, there.workflow).workflow
+        if merged is None:
+            return False
+        self.head = there
+        if merged != there.workflow:
+            self._keep(merged, note, restores=restores)
+        return True
+
+    def _keep(self, edited: Workflow, note: str, *, restores: str | None = None) -> None:
+        self.head = self.bench.edit(
+            self.session, edited, note=note, head=self.head, author=author(), restores=restores
+        )
+        self.tab.note_own(self.head.id)
 
     def _refuse_while_busy(self) -> None:
         """What is planned or run just now stands on the workflow as it is."""
@@ -111,7 +150,7 @@ class Editor:
                     "An output by hand needs at least one character; cancel to keep the old one."
                 )
             output = over or self.bench.unwritten(self.session, step)
-            edit = HandEdit(at=time.time(), by=os.environ.get(AUTHOR) or "a person")
+            edit = HandEdit(at=time.time(), by=author() or "a person")
             return self.workflow.with_pin(step, output.by_hand(text, edit=edit))
 
         return self.commit(written, f"Step {step + 1}: output by hand")
@@ -138,6 +177,12 @@ class Editor:
             lambda: self.workflow.move_step(step, to), f"Step {step + 1} moved to {to + 1}", select=to
         )
 
+    def restore(self, revision: Revision) -> bool:
+        """Make an earlier revision's workflow the current one again, in a revision of its own."""
+        return self.commit(
+            lambda: revision.workflow, f"Revision {revision.number} restored", restores=revision.id
+        )
+
     def from_graph(self, asked: Mapping[str, Any]) -> None:
         """Carry out what the graph asks; it comes from the browser, so everything is checked again."""
         match asked:
@@ -156,21 +201,38 @@ class Editor:
         return 0 <= step < len(self.workflow)
 
 
-def undo(bench: Workbench, tab: TabState, session: str) -> None:
-    """Go back one edit."""
-    _step_through(tab, lambda: bench.store.undo(session))
+def undo(bench: Workbench, tab: TabState, session: str, *, drawn: str | None = None) -> None:
+    """Go back one edit from the revision that was `drawn` (None: from any); what somebody else made since
+    is not undone.
+    """
+    _step_through(bench, tab, session, drawn, bench.store.undo)
 
 
-def redo(bench: Workbench, tab: TabState, session: str) -> None:
-    """Go forward one edit."""
-    _step_through(tab, lambda: bench.store.redo(session))
+def redo(bench: Workbench, tab: TabState, session: str, *, drawn: str | None = None) -> None:
+    """Go forward one edit; `drawn` as in `undo`."""
+    _step_through(bench, tab, session, drawn, bench.store.redo)
 
 
-def _step_through(tab: TabState, move: Callable[[], Revision | None]) -> None:
+class _Move(Protocol):
+    """Moves a session's head away from the revision that is expected there."""
+
+    def __call__(self, session: str, *, expected: str | None) -> Revision | None: ...
+
+
+def _step_through(bench: Workbench, tab: TabState, session: str, drawn: str | None, move: _Move) -> None:
     try:
-        there = move()
+        there = move(session, expected=_left(bench, tab, session, drawn))
     except ConductorError as error:
         tab.notify("error", str(error), place="run")
         return
-    if there is not None and tab.selected is not None and tab.selected >= len(there.workflow):
+    if there is None:
+        return
+    tab.note_own(there.id)
+    if tab.selected is not None and tab.selected >= len(there.workflow):
         tab.select(None)
+
+
+def _left(bench: Workbench, tab: TabState, session: str, drawn: str | None) -> str | None:
+    """The revision that a press leaves: the one drawn, or what this tab made of it since."""
+    there = None if drawn is None else bench.head(session)
+    return there.id if there is not None and tab.made(there.id) else drawn

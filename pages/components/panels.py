@@ -12,10 +12,12 @@ import streamlit as st
 
 from pages.components import check_view, run_view
 from pages.components.access_view import access_view
+from pages.components.history_view import history_view
 from pages.components.session_view import SessionView
 from pages.components.state import TabState
 from pages.components.timeline_view import timeline_view
 from pages.components.trials_view import trials_view
+from pages.components.use_from_code import use_from_code
 from storage.workbench import Workbench
 
 Draw = Callable[[Workbench, TabState, SessionView], None]
@@ -51,6 +53,8 @@ PANELS: Mapping[str, Panel] = {
         Panel("Access", ":material/grid_on:", access_view, _has_workflow, selects=True),
         Panel("Check", ":material/rule:", check_view.check_view, _has_workflow, check_view.remark),
         Panel("Trials", ":material/science:", trials_view, _has_run, selects=True),
+        Panel("History", ":material/history:", history_view, _has_workflow),
+        Panel("Code", ":material/code:", use_from_code, _has_workflow),
     )
 }
 """In the order in which they are offered; the first one offered is shown first."""

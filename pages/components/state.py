@@ -16,11 +16,14 @@ from conductor.layout import Direction
 from conductor.modes import Settings
 from conductor.replay import Replay
 from pages.components.download import Download
+from pages.components.edits_aside import ASIDE, EditAside
 
 NoticeKind = Literal["error", "info"]
 
 
 _SAME_PRESS_SECONDS = 0.6
+
+_ASIDE = "aside"
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +174,55 @@ class TabState:
         """Remember an edit, for another widget of the same drawing that edits, too."""
         st.session_state["last_edit"] = Edit(drawn=drawn, made=made, renumbered=renumbered)
 
+    def note_own(self, head: str) -> None:
+        """Remember that this tab made that revision the head."""
+        st.session_state["own_head"] = head
+
+    def made(self, head: str) -> bool:
+        """Whether that revision is the head that this tab made last."""
+        return bool(st.session_state.get("own_head") == head)
+
+    def note_drawn(self, session: str, head: str) -> str | None:
+        """Remember which revision of a session is drawn; the one that was drawn before where somebody else
+        has changed it since, None where nobody did.
+        """
+        before = self._drawn(session) or head
+        st.session_state["drawn_head"] = (session, head)
+        return before if before != head and not self.made(head) else None
+
+    def knows(self, session: str, head: str) -> bool:
+        """Whether this tab has drawn that revision of a session last, or made it itself since."""
+        return self._drawn(session) in (None, head) or self.made(head)
+
+    def _drawn(self, session: str) -> str | None:
+        shown, head = cast("tuple[str, str]", st.session_state.get("drawn_head", ("", "")))
+        return head if shown == session else None
+
+    # -- edits that met somebody else's ----------------------------------------------------------------
+
+    def edits_aside(self, session: str) -> tuple[EditAside, ...]:
+        """This tab's edits of the session that wait for a decision, oldest first.
+
+        Their key is in the URL, for a reload; a page switch loses it there, so it is remembered too.
+        """
+        key = st.query_params.get(_ASIDE) or st.session_state.get(_ASIDE)
+        found = ASIDE.of(key, session)
+        if found:
+            st.session_state[_ASIDE] = key
+            if st.query_params.get(_ASIDE) != key:
+                st.query_params[_ASIDE] = key
+        else:
+            st.query_params.pop(_ASIDE, None)
+        return found
+
+    def lay_aside(self, edit: EditAside) -> None:
+        """Keep an edit that was not applied."""
+        st.session_state[_ASIDE] = ASIDE.lay(st.session_state.get(_ASIDE), edit)
+
+    def settle(self, edit: EditAside) -> None:
+        """Forget an edit that was decided about."""
+        ASIDE.settle(st.session_state.get(_ASIDE), edit)
+
     def note_text(self, key: str, text: str, *, kept: bool) -> None:
         """Remember a text that was refused, which its field `key` goes on showing."""
         st.session_state["refused"] = None if kept else (key, text)
@@ -227,8 +279,9 @@ class TabState:
         Text that the same click took the focus from may have come along in one message, and then only the
         text's fragment is run.
         """
-        st.session_state["export_asked"] = True
-        self.ask_redraw()
+        if not self.pressed_again("export"):
+            st.session_state["export_asked"] = True
+            self.ask_redraw()
 
     def export_asked(self) -> bool:
         """Whether the workflow is to be given out; true once."""

@@ -9,10 +9,10 @@ from collections.abc import Callable
 
 import streamlit as st
 
+from conductor.amounts import counted
 from conductor.engine.extent import ANEW, Extent
 from conductor.errors import ConductorError
 from conductor.step_state import StepState
-from pages.components.amounts import counted
 from pages.components.editing import Editor
 from pages.components.session_view import SessionView, estimated
 from pages.components.state import TabState, plain
@@ -56,7 +56,12 @@ def run_menu(bench: Workbench, tab: TabState, view: SessionView, step: int) -> N
 
 
 def start(bench: Workbench, tab: TabState, session: str, extent: Extent) -> None:
-    """Begin a run; an error stands at the run button."""
+    """Begin a run; an error stands at the run button. What nobody has looked at here yet is not run."""
+    head = bench.head(session)
+    if head is not None and not tab.knows(session, head.id):
+        said = f"Not run: revision {head.number} has just been made elsewhere. Look at it, then run it."
+        tab.notify("info", said, place="run")
+        return
     try:
         if not SessionView.load(bench, session).locked:  # else somebody was quicker: the page shows that run
             bench.start(session, extent)

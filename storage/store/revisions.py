@@ -5,7 +5,7 @@ from __future__ import annotations
 from conductor.plan_file import Origin
 from conductor.workflow import Workflow
 from storage import revisions
-from storage.records import Revision
+from storage.records import Revision, RevisionEntry
 from storage.store.transactions import Transactions
 
 
@@ -19,14 +19,18 @@ class Revisions(Transactions):
         *,
         origin: Origin,
         note: str = "",
+        author: str | None = None,
         parent: str | None = None,
         plan: str | None = None,
+        restores: str | None = None,
         expected: str | None = None,
+        moves_head: bool = True,
     ) -> Revision:
         """Keep a workflow as the session's new head, under `parent` (the current head when None).
 
         `expected` is the head that was edited (None: any). Raises `EditConflict`, a `StorageError`, where
-        another revision is the head by now.
+        another revision is the head by now. `restores` is an earlier revision whose workflow this is again.
+        The head that there is stays the head unless `moves_head`.
         """
         return self._write(
             revisions.add_revision,
@@ -34,9 +38,12 @@ class Revisions(Transactions):
             workflow,
             origin=origin,
             note=note,
+            author=author,
             parent=parent,
             plan=plan,
+            restores=restores,
             expected=expected,
+            moves_head=moves_head,
             now=self._clock(),
         )
 
@@ -47,6 +54,10 @@ class Revisions(Transactions):
     def revisions(self, session: str) -> tuple[Revision, ...]:
         """The session's revisions, oldest first."""
         return self._remember(revisions.revisions_of, session)
+
+    def history(self, session: str) -> tuple[RevisionEntry, ...]:
+        """The session's revisions without their workflows, oldest first."""
+        return self._remember(revisions.history, session)
 
     def head(self, session: str) -> Revision | None:
         """The session's current revision, None before the first."""
@@ -63,10 +74,16 @@ class Revisions(Transactions):
         """Where `undo` and `redo` would lead; None where they lead nowhere."""
         return self._remember(revisions.neighbours, session)
 
-    def undo(self, session: str) -> Revision | None:
-        """Move the head to its parent; None, and no change, where it has none."""
-        return self._write(revisions.undo, session, now=self._clock())
+    def undo(self, session: str, *, expected: str | None = None) -> Revision | None:
+        """Move the head to its parent; None, and no change, where it has none.
 
-    def redo(self, session: str) -> Revision | None:
-        """Move the head to its newest child; None, and no change, where it has none."""
-        return self._write(revisions.redo, session, now=self._clock())
+        `expected` is the head that is left (None: any). Raises `EditConflict` where that is another by now.
+        """
+        return self._write(revisions.undo, session, expected=expected, now=self._clock())
+
+    def redo(self, session: str, *, expected: str | None = None) -> Revision | None:
+        """Move the head to its newest child; None, and no change, where it has none.
+
+        `expected` as in `undo`.
+        """
+        return self._write(revisions.redo, session, expected=expected, now=self._clock())

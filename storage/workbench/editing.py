@@ -16,16 +16,59 @@ class Editing(Bench):
         """The session's current workflow, None before there is one."""
         return self.store.head(session)
 
-    def edit(self, session: str, workflow: Workflow, *, note: str, head: Revision | None = None) -> Revision:
-        """Keep an edited workflow as the newest revision; `head` is the revision that was edited.
+    def edit(
+        self,
+        session: str,
+        workflow: Workflow,
+        *,
+        note: str,
+        head: Revision | None = None,
+        author: str | None = None,
+        restores: str | None = None,
+    ) -> Revision:
+        """Keep an edited workflow as the newest revision; `head` is the revision that was edited, `author`
+        who did it, `restores` the id of an earlier revision whose workflow this is again.
 
         Raises `WorkflowError` for an unknown worker, `EditConflict` when the head is another one by now. A
         worker that the pool has lost may stay, so that its steps can be mended one after another.
         """
         lost = head.workflow.workers() if head is not None else ()
-        workflow.check_workers(dict.fromkeys((*self.pool.names, *lost)))
+        if restores is None:
+            workflow.check_workers(dict.fromkeys((*self.pool.names, *lost)))
         return self.store.add_revision(
-            session, workflow, origin="human", note=note, expected=head.id if head is not None else None
+            session,
+            workflow,
+            origin="human",
+            note=note,
+            author=author,
+            restores=restores,
+            expected=head.id if head is not None else None,
+        )
+
+    def keep_branch(
+        self,
+        session: str,
+        workflow: Workflow,
+        *,
+        note: str,
+        edited: Revision,
+        author: str | None = None,
+        instead_of: str | None = None,
+    ) -> Revision:
+        """Keep an edit of `edited`, which is the head no more, as a revision under it.
+
+        The head stays, unless the branch is to be the head `instead_of` that revision. Raises `EditConflict`
+        where yet another one is the head by now.
+        """
+        return self.store.add_revision(
+            session,
+            workflow,
+            origin="human",
+            note=note,
+            author=author,
+            parent=edited.id,
+            expected=instead_of,
+            moves_head=instead_of is not None,
         )
 
     def import_plan(
@@ -41,7 +84,7 @@ class Editing(Bench):
         asked = query or document.query or fallback
         if not asked:
             raise FormatError("The file names no query; write one in the query box (or beside --workflow).")
-        session = self.ask(asked)
+        session = self.ask(asked, origin="import")
         self.store.add_revision(session.id, workflow, origin="import", note="Imported")
         return session
 

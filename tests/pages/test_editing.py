@@ -6,6 +6,7 @@ import pytest
 import streamlit as st
 
 from pages.components import editing
+from pages.components.author import AUTHOR
 from pages.components.editing import NEW_INSTRUCTION, Editor
 
 
@@ -133,9 +134,74 @@ def test_after_a_renumbering_an_edit_of_the_same_drawing_is_refused_not_misplace
     assert bench.head(session).note == "Step 1 removed"
 
 
-def test_an_edit_by_somebody_else_is_never_overwritten(bench, session, editor):
-    bench.edit(session, bench.head(session).workflow.with_instruction(0, "Theirs."), note="Theirs")
+def test_an_edit_that_met_somebody_elses_is_laid_aside_and_nothing_is_overwritten(
+    bench, session, editor, three
+):
+    drawn = editor.head
+    bench.edit(session, three.with_instruction(0, "Theirs."), note="Theirs")
+    assert editor.worker(0, "beta") is None
+    assert bench.head(session).workflow == three.with_instruction(0, "Theirs.")
+    (aside,) = editor.tab.edits_aside(session)
+    assert (aside.edited, aside.workflow, aside.note) == (
+        drawn,
+        three.with_worker(0, "beta"),
+        "Step 1: alpha to beta",
+    )
+    assert "notice" not in st.session_state
+
+
+def test_an_edit_of_an_older_drawing_goes_on_top_of_what_the_same_tab_changed_since(
+    bench, tab, session, three
+):
+    old = Editor(bench=bench, tab=tab, session=session, head=bench.head(session))
+    Editor(bench=bench, tab=tab, session=session, head=old.head).worker(0, "beta")
+    tab.drawn()
+    old.worker(1, "alpha")
+    assert bench.head(session).workflow == three.with_worker(0, "beta").with_worker(1, "alpha")
+    assert tab.edits_aside(session) == ()
+
+
+def test_what_the_same_tab_changed_otherwise_since_is_not_overwritten_either(bench, tab, session, three):
+    old = Editor(bench=bench, tab=tab, session=session, head=bench.head(session))
+    Editor(bench=bench, tab=tab, session=session, head=old.head).worker(0, "beta")
+    tab.drawn()
+    old.worker(0, "slow")
+    assert bench.head(session).workflow == three.with_worker(0, "beta")
+    assert [edit.note for edit in tab.edits_aside(session)] == ["Step 1: alpha to slow"]
+
+
+def test_an_edit_names_its_author(bench, session, editor, monkeypatch):
+    monkeypatch.setenv(AUTHOR, "Ada")
     editor.worker(0, "beta")
-    assert "changed meanwhile" in st.session_state["notice"].text
-    assert bench.head(session).workflow.steps[0].instruction == "Theirs."
-    assert bench.head(session).workflow.steps[0].worker == "alpha"
+    assert bench.head(session).author == "Ada"
+
+
+def test_restoring_makes_a_revision_under_the_head_once(bench, tab, session, editor, three):
+    first = editor.head
+    editor.worker(0, "beta")
+    head = bench.head(session)
+    for _ in range(2):
+        Editor(bench=bench, tab=tab, session=session, head=head).restore(first)
+    restored = bench.head(session)
+    assert (restored.workflow, restored.parent, restored.note) == (three, head.id, "Revision 1 restored")
+    assert restored.number == 3
+
+
+def test_undo_leaves_alone_what_somebody_else_made_since(bench, tab, session, editor, three):
+    editor.worker(0, "beta")
+    drawn = bench.head(session)
+    bench.edit(session, three, note="Theirs")
+    editing.undo(bench, tab, session, drawn=drawn.id)
+    assert bench.head(session).note == "Theirs"
+    assert "nothing was undone" in st.session_state["notice"].text
+
+
+def test_undo_twice_goes_back_twice_also_where_the_page_was_not_drawn_between(bench, tab, session, editor):
+    first = editor.head
+    editor.worker(0, "beta")
+    editor.worker(1, "alpha")
+    drawn = bench.head(session)
+    tab.drawn()
+    for _ in range(2):
+        editing.undo(bench, tab, session, drawn=drawn.id)
+    assert bench.head(session) == first

@@ -1,0 +1,214 @@
+"""One person's edit of a workflow applied on top of another's edit of the same one.
+
+Pure, and says the same whoever was first. Knows three workflows and which of their steps are the same ones;
+knows neither revisions nor who edited.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, TypeVar
+
+from conductor.plan_diff import plan_diff
+from conductor.workflow import MAX_STEPS, Step, Workflow
+
+T = TypeVar("T")
+
+Kind = Literal[
+    "worker", "instruction", "sampling", "pin", "sees_previous",
+    "they_removed", "you_removed", "they_removed_read", "you_removed_read", "order", "final", "steps",
+]  # fmt: skip
+"""Why two edits cannot both stand: both changed this of a step; one changed, or let another step read, what
+the other removed; both moved steps, or one moved what the other lets read; both changed which step is the
+last, whose response is the answer; together they leave no step or too many.
+"""
+
+_FIELDS: tuple[Kind, ...] = ("worker", "instruction", "sampling", "pin", "sees_previous")
+
+_Origin = Literal["base", "mine", "theirs"]
+_Node = tuple[_Origin, int]
+"""A step whichever workflow it is in: its place in the workflow that had it first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Clash:
+    """One thing that cannot be merged; `step` is a position in the base, None for the workflow as a whole."""
+
+    kind: Kind
+    step: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rebased:
+    """What both edits make together; `workflow` is None where there are clashes, and only there."""
+
+    workflow: Workflow | None
+    clashes: tuple[Clash, ...] = ()
+
+
+def rebase(base: Workflow, mine: Workflow, theirs: Workflow) -> Rebased:
+    """What `mine` changed in `base`, changed in `theirs` as well; two times 100 steps take under a second."""
+    if mine in (base, theirs):
+        return Rebased(theirs)
+    if theirs == base:
+        return Rebased(mine)
+    merge = _Merge(base, _Side.of("mine", base, mine), _Side.of("theirs", base, theirs))
+    clashes = tuple(dict.fromkeys(merge.clashes()))
+    return Rebased(None, clashes) if clashes else merge.made()
+
+
+@dataclass(frozen=True)
+class _Side:
+    """One edit: its workflow, and which node stands at each of its positions."""
+
+    workflow: Workflow
+    order: tuple[_Node, ...]
+
+    @classmethod
+    def of(cls, name: _Origin, base: Workflow, workflow: Workflow) -> _Side:
+        if name == "base":
+            return cls(workflow, tuple(("base", at) for at in range(len(workflow))))
+        came_from = {pair.new: pair.old for pair in plan_diff(base, workflow).pairs}
+        nodes: list[_Node] = [
+            ("base", came_from[at]) if at in came_from else (name, at) for at in range(len(workflow))
+        ]
+        return cls(workflow, tuple(nodes))
+
+    @cached_property
+    def place(self) -> dict[_Node, int]:
+        return {node: at for at, node in enumerate(self.order)}
+
+    def step(self, node: _Node) -> Step:
+        return self.workflow.steps[self.place[node]]
+
+    def reads(self, node: _Node) -> frozenset[_Node]:
+        return frozenset(self.order[read] for read in self.step(node).access)
+
+    def added(self) -> list[_Node]:
+        return [node for node in self.order if node[0] != "base"]
+
+
+class _Merge:
+    """Two edits of one base, neither of which is the base."""
+
+    def __init__(self, base: Workflow, mine: _Side, theirs: _Side) -> None:
+        self.base = _Side.of("base", base, base)
+        self.mine = mine
+        self.theirs = theirs
+        self.common = [node for node in self.base.order if node in mine.place and node in theirs.place]
+        self.kept = {*self.common, *mine.added(), *theirs.added()}
+
+    # -- what cannot be merged -------------------------------------------------------------------------
+
+    def clashes(self) -> Iterator[Clash]:
+        """Every clash that can be told before the steps are put in order."""
+        for at, node in enumerate(self.base.order):
+            if node in self.mine.place and node in self.theirs.place:
+                yield from (Clash(field, at) for field in _FIELDS if self._both_changed(node, field))
+            elif node in self.mine.place and self._changed(self.mine, node):
+                yield Clash("they_removed", at)
+            elif node in self.theirs.place and self._changed(self.theirs, node):
+                yield Clash("you_removed", at)
+        yield from self._lost_reads(self.mine, self.theirs, "they_removed_read")
+        yield from self._lost_reads(self.theirs, self.mine, "you_removed_read")
+
+    def _both_changed(self, node: _Node, field: Kind) -> bool:
+        before, mine, theirs = (
+            getattr(side.step(node), field) for side in (self.base, self.mine, self.theirs)
+        )
+        return mine != before and theirs not in (before, mine)
+
+    def _changed(self, side: _Side, node: _Node) -> bool:
+        """Whether an edit changed a step beyond taking away what it read."""
+        old, new = self.base.step(node), side.step(node)
+        reads = {read for read in self.base.reads(node) if read in side.place}
+        return side.reads(node) != reads or any(getattr(old, f) != getattr(new, f) for f in _FIELDS)
+
+    def _lost_reads(self, side: _Side, other: _Side, kind: Kind) -> Iterator[Clash]:
+        """What one edit newly lets read, and the other removed."""
+        for node in side.order:
+            known = self.base.reads(node) if node in self.base.place else frozenset()
+            gained = sorted(at for home, at in side.reads(node) - known if home == "base")
+            yield from (Clash(kind, at) for at in gained if ("base", at) not in other.place)
+
+    # -- what they make together -----------------------------------------------------------------------
+
+    def made(self) -> Rebased:
+        """The merged workflow; clashes of order are found on the way."""
+        common = _three_way(
+            *(tuple(node for node in side.order if node in self.common) for side in self._sides)
+        )
+        if common is None:
+            return Rebased(None, (Clash("order"),))
+        final = _three_way(*(side.order[-1] for side in self._sides))
+        order = [*self._added_after(None)]
+        for node in common:
+            order += [node, *self._added_after(node)]
+        if not 0 < len(order) <= MAX_STEPS:
+            return Rebased(None, (Clash("steps"),))
+        if final is None or order[-1] != final:
+            return Rebased(None, (Clash("final"),))
+        place = {node: at for at, node in enumerate(order)}
+        access = [sorted(place[read] for read in self._reads(node)) for node in order]
+        if any(read >= at for at, reads in enumerate(access) for read in reads):
+            return Rebased(None, (Clash("order"),))
+        return Rebased(
+            Workflow.of(
+                self._step(node).model_copy(update={"access": tuple(reads)})
+                for node, reads in zip(order, access, strict=True)
+            )
+        )
+
+    @property
+    def _sides(self) -> tuple[_Side, _Side, _Side]:
+        return self.base, self.mine, self.theirs
+
+    def _added_after(self, node: _Node | None) -> list[_Node]:
+        """The steps that either edit put behind a common one (None: before all), in an order that does not
+        depend on who was first.
+        """
+        groups = [self._group(side, node) for side in (self.mine, self.theirs)]
+        return [added for group in sorted(groups, key=self._content) for added in group]
+
+    def _group(self, side: _Side, after: _Node | None) -> list[_Node]:
+        found: list[_Node] = []
+        behind: _Node | None = None
+        common = set(self.common)
+        for node in side.order:
+            if node in common:
+                behind = node
+            elif node[0] != "base" and behind == after:
+                found.append(node)
+        return found
+
+    def _content(self, group: Sequence[_Node]) -> list[str]:
+        return [self._step(node).model_dump_json() for node in group]
+
+    def _reads(self, node: _Node) -> set[_Node]:
+        """An access stands where nobody took it away, or somebody gave it."""
+        if node[0] != "base":
+            return {read for read in self._home(node).reads(node) if read in self.kept}
+        before, mine, theirs = (side.reads(node) for side in self._sides)
+        return {*(before & mine & theirs), *(mine - before), *(theirs - before)} & self.kept
+
+    def _step(self, node: _Node) -> Step:
+        if node[0] != "base":
+            return self._home(node).step(node)
+        before, mine, theirs = (side.step(node) for side in self._sides)
+        fields: dict[str, object] = {
+            name: getattr(theirs if getattr(mine, name) == getattr(before, name) else mine, name)
+            for name in _FIELDS
+        }
+        return before.model_copy(update=fields)
+
+    def _home(self, node: _Node) -> _Side:
+        return self.mine if node[0] == "mine" else self.theirs
+
+
+def _three_way(before: T, mine: T, theirs: T) -> T | None:
+    """What was changed on one side, or alike on both; None where each side changed it its own way."""
+    if mine in (before, theirs):
+        return theirs
+    return mine if theirs == before else None

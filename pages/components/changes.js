@@ -1,0 +1,101 @@
+// Asks the server whether the page still shows what is there, and has it drawn anew where it does not.
+//
+// Only while the page is looked at and nothing is being drawn. Whoever types, drags or chooses is not disturbed:
+// what was typed in a field is sent when it is left, and the page is drawn after that. The query is no part of
+// what others change, so typing there holds up nothing.
+
+const AGAIN = 5000;                                         // milliseconds until the same news is told once more
+const FAILED = 5000;                                        // and until a server that did not answer is asked again
+const OWN = ".st-key-query";
+const NEWS = "This session was changed elsewhere; the page follows when you leave the field.";
+
+let typed = null;                                           // the field in which somebody has typed
+let held = false;                                           // whether a pointer is down, as in a drag
+
+function listen() {
+  document.addEventListener("input", ({ target }) => {
+    if (target.matches?.("textarea, input:not([type=checkbox], [type=radio], [type=file])") && !target.closest(OWN)) typed = target;
+  }, true);
+  document.addEventListener("pointerdown", () => { held = true; }, true);
+  for (const end of ["pointerup", "pointercancel", "dragend"]) document.addEventListener(end, () => { held = false; }, true);
+}
+
+listen();
+
+const typing = () => typed !== null && typed.isConnected && typed === document.activeElement;
+
+const choosing = () => held || Boolean(document.activeElement?.matches('[role="combobox"][aria-expanded="true"]'));
+
+function settled() {
+  const { testConnectionState, testScriptState } = document.querySelector('[data-testid="stApp"]')?.dataset ?? {};
+  return testConnectionState === "CONNECTED" && testScriptState !== "running";
+}
+
+class Watcher {
+  constructor(root) {
+    this.note = root.querySelector(".changed-elsewhere");
+    this.told = { mark: null, at: 0 };
+  }
+
+  follow(component) {
+    this.component = component;
+    this.say(false);
+    this.wait(component.data.every);
+  }
+
+  wait(milliseconds) {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.ask(), milliseconds);
+  }
+
+  stop() { clearTimeout(this.timer); }
+
+  async ask() {
+    const { component } = this, { data } = component;
+    let next = data.every;
+    if (!document.hidden && settled()) {
+      const now = await answer(data);
+      if (now === null) next = FAILED;
+      else if (component === this.component) this.compare(data, now);
+    }
+    // Whoever follows since then asks by itself.
+    if (component === this.component) this.wait(next);
+  }
+
+  compare(data, now) {
+    const what = now.session !== data.session ? "session" : now.recent !== data.recent ? "recent" : null;
+    this.say(what === "session" && typing());
+    if (what === null || typing() || choosing()) return;
+    const mark = `${what} ${now[what]}`;
+    if (mark === this.told.mark && performance.now() - this.told.at < AGAIN) return;
+    this.told = { mark, at: performance.now() };
+    this.component.setTriggerValue("changed", what);
+  }
+
+  say(news) {
+    if (this.note.hidden === !news) return;
+    this.note.hidden = !news;
+    this.note.textContent = news ? NEWS : "";
+  }
+}
+
+// What is there now; null where the server does not say.
+async function answer({ url, of }) {
+  try {
+    const response = await fetch(of ? `${url}?session=${encodeURIComponent(of)}` : url, { cache: "no-store" });
+    const now = response.ok ? await response.json() : {};
+    return "session" in now ? now : null;
+  } catch {
+    return null;
+  }
+}
+
+const watchers = new WeakMap();
+
+export default function (component) {
+  const { parentElement } = component;
+  if (!watchers.has(parentElement)) watchers.set(parentElement, new Watcher(parentElement));
+  const watcher = watchers.get(parentElement);
+  watcher.follow(component);
+  return () => watcher.stop();
+}

@@ -1,0 +1,131 @@
+// Revisions as a list with the lines of their tree. One row is selected; arrows move on.
+//
+// Every character goes through textContent. A poll without news leaves the rows as they are, with the focus and
+// the place they were scrolled to.
+
+const STEP = 14, HIGH = 46, MIDDLE = HIGH / 2, LANES = 8;   // pixels, and lanes that are drawn apart
+const RESTS = 160;                                          // milliseconds until the row arrived at is told
+const NS = "http://www.w3.org/2000/svg";
+
+function made(tag, className, text) {
+  const element = document.createElement(tag);
+  if (className) element.className = className;
+  if (text !== undefined) element.textContent = text;
+  return element;
+}
+
+function drawn(tag, attributes) {
+  const element = document.createElementNS(NS, tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  return element;
+}
+
+const x = (lane) => STEP * Math.min(lane, LANES) + STEP / 2 + 1;
+
+class History {
+  constructor(root) {
+    this.list = root.querySelector(".rows");
+    this.list.addEventListener("click", ({ target }) => this.choose(this.rows.findIndex((row) => row.contains(target))));
+    this.list.addEventListener("keydown", (event) => this.pressed(event));
+    this.rows = [];
+    this.selected = null;
+  }
+
+  update(component) {
+    this.component = component;
+    const { rows, selected } = component.data;
+    const signature = JSON.stringify(rows);
+    if (signature !== this.signature) this.build(rows);
+    this.signature = signature;
+    // While keys are pressed in turn, the row that they arrived at counts.
+    if (this.resting === undefined) this.mark(selected);
+  }
+
+  build(rows) {
+    const top = this.list.scrollTop;
+    const lanes = Math.max(0, ...rows.flatMap((row) => [row.lane, ...row.joins, ...row.passing]));
+    this.data = rows;
+    this.rows = rows.map((row) => this.row(row, x(lanes) + STEP / 2));
+    this.list.replaceChildren(...this.rows);
+    this.list.scrollTop = top;
+    this.mark(this.selected);
+  }
+
+  row(data, width) {
+    const row = made("div", "row");
+    row.id = `revision-${data.id}`;
+    row.setAttribute("role", "option");
+    row.dataset.origin = data.origin;
+    row.dataset.standing = data.standing;
+    row.toggleAttribute("data-way", data.current);
+    const said = made("div", "said");
+    said.append(made("div", "note", data.note), made("div", "facts", data.facts.join(" · ")));
+    const marks = made("div", "marks");
+    const older = data.runs.length - 1;
+    if (older > 0) marks.append(made("span", "mark earlier", `${older} more`));
+    if (older >= 0) marks.append(made("span", "mark", data.runs[older]));
+    if (data.standing) marks.append(made("span", `mark ${data.standing}`, data.standing));
+    row.append(lines(data, width), made("div", "number", String(data.number)), said, marks);
+    row.title = [data.note, ...data.runs].join("\n");
+    row.setAttribute("aria-label", [`Revision ${data.number}`, data.note, ...data.facts, ...data.runs, data.standing].filter(Boolean).join(", "));
+    return row;
+  }
+
+  mark(id) {
+    this.selected = id;
+    this.rows.forEach((row, at) => row.setAttribute("aria-selected", String(this.data[at].id === id)));
+    const at = this.place();
+    if (at >= 0) this.list.setAttribute("aria-activedescendant", this.rows[at].id);
+    else this.list.removeAttribute("aria-activedescendant");
+  }
+
+  place() { return this.data?.findIndex((row) => row.id === this.selected) ?? -1; }
+
+  pressed(event) {
+    if (event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    const at = this.place(), last = this.rows.length - 1;
+    const to = { ArrowUp: at - 1, ArrowDown: at + 1, PageUp: at - 8, PageDown: at + 8, Home: 0, End: last }[event.key];
+    if (to === undefined) return;
+    event.preventDefault();
+    event.stopPropagation();
+    this.choose(Math.min(Math.max(to, 0), last), RESTS);
+  }
+
+  choose(at, rests = 0) {
+    if (at < 0) return;
+    this.mark(this.data[at].id);
+    this.reveal(at);
+    clearTimeout(this.resting);
+    this.resting = setTimeout(() => {
+      this.resting = undefined;
+      this.component.setStateValue("selected", { id: this.selected });
+    }, rests);
+  }
+
+  reveal(at) {
+    const { scrollTop, clientHeight } = this.list;
+    if (at * HIGH < scrollTop) this.list.scrollTop = at * HIGH;
+    else if ((at + 1) * HIGH > scrollTop + clientHeight) this.list.scrollTop = (at + 1) * HIGH - clientHeight;
+  }
+}
+
+function lines({ lane, above, below, joins, passing, current, way }, width) {
+  const svg = drawn("svg", { class: "lines", width, height: HIGH, "aria-hidden": "true" });
+  const own = x(lane);
+  const line = (d, way) => svg.append(drawn("path", way ? { d, class: "way" } : { d }));
+  for (const other of passing) line(`M${x(other)} 0V${HIGH}`, way && other === 0);
+  for (const other of joins) line(`M${x(other)} 0C${x(other)} ${MIDDLE} ${own} 6 ${own} ${MIDDLE}`, false);
+  if (above) line(`M${own} 0V${MIDDLE}`, way && lane === 0);
+  if (below) line(`M${own} ${MIDDLE}V${HIGH}`, current);
+  svg.append(drawn("circle", { cx: own, cy: MIDDLE, r: 4.5 }));
+  return svg;
+}
+
+const histories = new WeakMap();
+
+export default function (component) {
+  const root = component.parentElement.querySelector(".history");
+  if (!histories.has(root)) histories.set(root, new History(root));
+  histories.get(root).update(component);
+  return () => {};
+}

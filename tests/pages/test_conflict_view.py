@@ -1,0 +1,164 @@
+"""An edit that met somebody else's, on the page: who changed what, and the ways on, each carried out once."""
+
+from __future__ import annotations
+
+import pytest
+
+from pages.components.author import AUTHOR
+from pages.components.edits_aside import ASIDE, EditAside
+
+POOL = """
+[[worker]]
+name = "alpha"
+kind = "simulated"
+tokens = 4
+
+[[worker]]
+name = "beta"
+kind = "simulated"
+tokens = 4
+
+[[worker]]
+name = "slow"
+kind = "simulated"
+latency = 30.0
+"""
+
+
+@pytest.fixture(autouse=True)
+def pool_file(tmp_path, monkeypatch):
+    """The app's pool has the workers of the workbench beside it."""
+    (tmp_path / "pool.toml").write_text(POOL, encoding="utf-8")
+    monkeypatch.setenv("CONDUCTOR_POOL", str(tmp_path / "pool.toml"))
+
+
+@pytest.fixture
+def drawn(bench, session):
+    """The revision that this tab was drawn with."""
+    return bench.head(session)
+
+
+@pytest.fixture
+def met(app, bench, session, drawn, three):
+    """Opens the app in a tab whose edit, another worker for step 1, met the workflow `theirs`."""
+
+    def opened(theirs):
+        bench.edit(session, theirs, note="Theirs", author="Grace")
+        mine = EditAside(session, drawn, three.with_worker(0, "beta"), "Step 1: alpha to beta")
+        page = app(session=session)
+        page.query_params["aside"] = ASIDE.lay(None, mine)
+        return page.run()
+
+    return opened
+
+
+def texts(page):
+    return [element.value.replace("\\", "") for element in (*page.markdown, *page.caption, *page.info)]
+
+
+def has(page, key):
+    return any(button.key == key for button in page.button)
+
+
+def test_an_edit_made_in_the_meantime_is_offered_with_who_changed_what(app, bench, session, three):
+    page = app(session=session)
+    page.session_state["selected"] = 0
+    page.run()
+    bench.edit(session, three.with_worker(1, "alpha"), note="Step 2: beta to alpha", author="Grace")
+    page.selectbox(key=f"worker-{session}-0").set_value("beta").run()
+    assert not page.exception
+    said = texts(page)
+    assert any("the workflow was changed meanwhile" in text for text in said)
+    assert "**Yours:** Step 1: alpha to beta" in said
+    assert "**Meanwhile:** Step 2: beta to alpha" in said
+    assert any(text.startswith("Revision 2, by Grace, ") for text in said)
+    assert bench.head(session).note == "Step 2: beta to alpha"
+    assert page.selectbox(key=f"worker-{session}-0").value == "alpha"
+
+
+def test_on_top_both_edits_are_the_workflow(met, bench, session, three, monkeypatch):
+    monkeypatch.setenv(AUTHOR, "Ada")
+    page = met(three.with_worker(1, "alpha"))
+    page.button(key="conflict-apply").click().run()
+    head = bench.head(session)
+    assert head.workflow == three.with_worker(1, "alpha").with_worker(0, "beta")
+    assert (head.note, head.author) == ("Step 1: alpha to beta, on top of revision 2", "Ada")
+    assert not has(page, "conflict-apply")
+    assert "aside" not in page.query_params
+
+
+def test_what_cannot_be_applied_on_top_says_why(met, bench, session, three):
+    page = met(three.remove_step(0))
+    assert page.button(key="conflict-apply").disabled
+    assert any("You changed “1. Find it”, which was removed meanwhile." in text for text in texts(page))
+
+
+@pytest.mark.parametrize(
+    ("key", "leads"), [("conflict-branch", False), ("conflict-switch", True)], ids=["stays", "moves"]
+)
+def test_a_branch_is_a_revision_under_what_was_edited(met, bench, drawn, key, leads):
+    session, three = drawn.session, drawn.workflow
+    page = met(three.with_worker(0, "slow"))
+    page.button(key=key).click().run()
+    branch = bench.store.revisions(session)[-1]
+    assert (branch.parent, branch.workflow) == (drawn.id, three.with_worker(0, "beta"))
+    assert (bench.head(session) == branch) == leads
+    assert len(bench.store.revisions(session)) == 3
+    assert not has(page, key)
+
+
+def test_a_discarded_edit_is_gone(met, bench, session, three):
+    page = met(three.with_worker(0, "slow"))
+    page.button(key="conflict-discard").click().run()
+    assert not has(page, "conflict-discard")
+    assert len(bench.store.revisions(session)) == 2
+
+
+def test_a_decision_about_an_older_state_is_asked_for_once_more(met, bench, session, three):
+    page = met(three.with_worker(1, "alpha"))
+    bench.edit(session, three.with_worker(1, "slow"), note="Once more")
+    page.button(key="conflict-apply").click().run()
+    assert bench.head(session).note == "Once more"
+    assert "changed once more" in page.error[0].value
+    page.button(key="conflict-apply").click().run()
+    assert bench.head(session).workflow == three.with_worker(1, "slow").with_worker(0, "beta")
+
+
+def test_an_edit_that_somebody_else_made_as_well_can_only_be_dropped(met, bench, session, three):
+    page = met(three.with_worker(0, "beta"))
+    assert not has(page, "conflict-apply")
+    assert any("The same was changed meanwhile" in text for text in texts(page))
+
+
+def test_an_undone_revision_is_told_as_undone(app, bench, session, drawn, three):
+    edited = bench.edit(session, three.with_worker(1, "alpha"), note="Theirs")
+    page = app(session=session)
+    bench.store.undo(session)
+    mine = edited.workflow.with_worker(0, "beta")
+    page.query_params["aside"] = ASIDE.lay(None, EditAside(session, edited, mine, "Mine"))
+    page.run()
+    assert "**Meanwhile:** back to revision 1" in texts(page)
+    assert "Revision 2 undone." in texts(page)
+    assert any("Revision 1 is the current one again" in toast.value.replace("\\", "") for toast in page.toast)
+
+
+def test_an_edit_aside_waits_in_its_own_tab_and_session_only(met, app, bench, session, three):
+    met(three.with_worker(1, "alpha"))
+    other = app(session=session)
+    assert not has(other, "conflict-discard")
+    page = met(three.with_worker(1, "slow"))
+    page.button(key="new").click().run()
+    assert not has(page, "conflict-discard")
+    page.query_params["session"] = session
+    page.run()
+    assert has(page, "conflict-discard")
+
+
+def test_what_this_tab_has_not_shown_yet_is_not_run(app, bench, session, three):
+    page = app(session=session)
+    bench.edit(session, three.with_worker(1, "alpha"), note="Theirs")
+    page.button(key="run").click().run()
+    assert bench.store.runs(session) == ()
+    assert any("revision 2 has just been made elsewhere" in text for text in texts(page))
+    page.button(key="run").click().run()
+    assert len(bench.store.runs(session)) == 1
