@@ -9,7 +9,7 @@ VLLM := .venv-vllm
 VLLM_INSTALLED := $(VLLM)/.installed
 VLLM_PINS := tests/integration/vllm/requirements.txt
 
-.PHONY: setup run test test-vllm check lint types bench lock
+.PHONY: setup run test test-vllm check lint types bench faults lock
 
 setup: $(INSTALLED)
 
@@ -49,6 +49,10 @@ check: lint types test
 
 bench: setup
 	$(BIN)/python benchmarks/engine.py
+
+# Kills the program 200 times in the middle of its work, and looks for what was lost: about ten minutes.
+faults: setup
+	$(BIN)/python -m tests.faults --kills 200
 
 # Needs uv (pip install uv): the versions of every platform and every supported Python in one file.
 lock:

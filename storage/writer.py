@@ -11,12 +11,12 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from threading import Condition, Thread
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from sqlalchemy import Connection
 from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
-from conductor.errors import StorageError
+from conductor.errors import NotKeptYet, StorageError
 from conductor.events import Event
 from storage.database import Database
 
@@ -45,6 +45,22 @@ class _Write:
     done: Future[Any] = field(default_factory=_uncancellable)
 
 
+class Unkept(Protocol):
+    """Events that met trouble, which `keep_events` may try again. Called in the writer thread."""
+
+    def remember(self, events: Sequence[Event]) -> None:
+        """These events met trouble with the store."""
+        ...
+
+    def committed(self) -> None:
+        """What was tried again in the transaction is kept."""
+        ...
+
+    def rolled_back(self) -> None:
+        """It is not."""
+        ...
+
+
 class Writer:
     """Group commit: all that queued up during one transaction makes the next.
 
@@ -53,13 +69,10 @@ class Writer:
     fails every write of that transaction, and the next transaction is tried as if nothing had been.
     """
 
-    def __init__(
-        self, database: Database, *, keep_events: KeepEvents, events_lost: Callable[[Sequence[Event]], None]
-    ) -> None:
-        """`events_lost` hears, in the writer thread, of events that met trouble with the store."""
+    def __init__(self, database: Database, *, keep_events: KeepEvents, unkept: Unkept) -> None:
         self._database = database
         self._keep_events = keep_events
-        self._events_lost = events_lost
+        self._unkept = unkept
         self._queue: list[_Write] = []
         self._urgent = False
         self._closed = False
@@ -125,10 +138,11 @@ class Writer:
                 results = [self._perform(connection, write) for write in writes]
         # The last two are what a driver raises, unwrapped, for values that fit no column.
         except (SQLAlchemyError, StorageError, ValueError, OverflowError) as error:
+            self._unkept.rolled_back()
             if isinstance(error, OperationalError):
                 # Told before the futures fail, so that who hears of the failure finds it acted upon.
-                self._events_lost([event for write in writes for event in write.events])
-                self._fail(writes, error)
+                self._unkept.remember([event for write in writes for event in write.events])
+                self._fail(writes, error, yet=True)
             elif len(writes) > 1:
                 for write in writes:
                     self._commit([write])
@@ -137,6 +151,7 @@ class Writer:
             else:
                 self._fail(writes, error)
         else:
+            self._unkept.committed()
             for write, result in zip(writes, results, strict=True):
                 write.done.set_result(result)
 
@@ -156,10 +171,11 @@ class Writer:
             return write.job(connection)
         return self._keep_events(connection, write.events)
 
-    def _fail(self, writes: Sequence[_Write], error: Exception) -> None:
+    def _fail(self, writes: Sequence[_Write], error: Exception, *, yet: bool = False) -> None:
+        """Fail their futures; `yet` where events are not kept yet, but may be later."""
         for write in writes:
             own = error if isinstance(error, StorageError) else self._database.explain(error)
-            write.done.set_exception(own)
+            write.done.set_exception(NotKeptYet(str(own)) if yet and write.events else own)
 
     def _abandon(self, writes: Sequence[_Write]) -> None:
         """Whatever ended the thread, nobody waits for it in vain."""

@@ -149,13 +149,14 @@ class EdgeVerdict:
 
     `changes` has for each trial with an answer how much of the text is another than in the run that is
     compared with, from 0 to 1. `lost` counts the trials that ended without an answer, `pending` those that
-    have not ended.
+    have not ended, `broken` those that were stopped or interrupted, which says nothing of the edge.
     """
 
     edge: Edge | None
     changes: tuple[float, ...]
     lost: int
     pending: int
+    broken: int = 0
 
     @property
     def change(self) -> float | None:
@@ -184,13 +185,15 @@ def edge_verdicts(
 
 
 def _verdict(edge: Edge | None, answer: str, states: Collection[RunState | None]) -> EdgeVerdict:
-    ended = [state for state in states if state is not None and not state.live]
+    over = [state for state in states if state is not None and not state.live]
+    ended = [state for state in over if state.status in ("finished", "failed")]
     answers = [state.answer for state in ended if state.answer is not None]
     return EdgeVerdict(
         edge=edge,
         changes=tuple(1 - compare_texts(answer, other).share for other in answers),
         lost=len(ended) - len(answers),
-        pending=len(states) - len(ended),
+        pending=len(states) - len(over),
+        broken=len(over) - len(ended),
     )
 
 

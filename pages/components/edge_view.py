@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
+from conductor.amounts import counted
 from conductor.engine.trials import Edge, EdgeVerdict, edge_verdicts
 from conductor.workflow import Workflow
-from pages.components.amounts import counted
 from pages.components.compare_link import compare_page_link
 from pages.components.diff_view import text_diff
 from pages.components.editing import Editor
@@ -21,7 +21,7 @@ def edge_results(results: Results, *, editor: Editor | None) -> None:
     if workflow is None or answer is None:
         return
     verdicts = edge_verdicts(answer, results.trials, results.states)
-    if not results.live and all(verdict.pending == 0 for verdict in verdicts):
+    if not results.live and not any(verdict.pending or verdict.broken for verdict in verdicts):
         st.markdown(plain(_summary(verdicts)))
     for verdict in verdicts:
         _row(results, workflow, answer, verdict, editor=editor)
@@ -122,7 +122,7 @@ def _who(workflow: Workflow, edge: Edge | None) -> str:
 def said(verdict: EdgeVerdict) -> str:
     """A verdict in words."""
     if verdict.change is None and not verdict.lost:
-        return "waits for its answer"
+        return "was broken off, which says nothing" if verdict.broken else "waits for its answer"
     parts = []
     if verdict.changes:
         parts.append(_changed(verdict))
@@ -130,6 +130,8 @@ def said(verdict: EdgeVerdict) -> str:
         parts.append(f"{counted(verdict.lost, 'run')} without an answer")
     if verdict.pending:
         parts.append(f"{verdict.pending} to come")
+    if verdict.broken:
+        parts.append(f"{verdict.broken} broken off")
     return ", ".join(parts)
 
 

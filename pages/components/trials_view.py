@@ -9,10 +9,10 @@ from datetime import UTC, datetime
 
 import streamlit as st
 
+from conductor.amounts import counted, dollars, tokens
 from conductor.engine.trials import EdgeTest, Experiment, Swap, edges_to_test, trials_of
 from conductor.errors import ConductorError
 from conductor.workflow import Workflow
-from pages.components.amounts import counted, dollars, tokens
 from pages.components.edge_view import edge_results
 from pages.components.editing import Editor
 from pages.components.faces import step_name
@@ -234,7 +234,8 @@ def _progress(results: Results) -> None:
     elif ended < len(results.trials):
         st.caption(plain(f"{said} · ended before all of them were made"))
     else:
-        st.caption(plain(said))
+        broken = sum(state.status in ("cancelled", "interrupted") for state in results.states.values())
+        st.caption(plain(f"{said} · {broken} broken off" if broken else said))
 
 
 def title(record: ExperimentRecord) -> str:

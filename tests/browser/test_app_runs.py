@@ -79,7 +79,7 @@ def test_a_killed_server_leaves_an_interrupted_run_whose_outputs_a_rerun_uses(ow
     own_app.start()
     desk = WorkbenchPage(visit(own_app, f"/?session={session}"))
     expect(desk.page.get_by_text("Interrupted: the process that ran this ended")).to_be_visible()
-    expect(desk.page.get_by_text("1 finished output kept; a rerun goes on from there.")).to_be_visible()
+    expect(desk.page.get_by_text("A rerun resumes: 1 of 2 steps is kept.")).to_be_visible()
     expect(desk.graph.cards.nth(1)).to_contain_text("interrupted")
     desk.select(1)
     desk.choose("Worker", "critic-7b")

@@ -24,7 +24,7 @@ from conductor.engine.trials import (
 from conductor.errors import WorkflowError
 from conductor.messages import Request
 from conductor.output import HandEdit
-from conductor.run_state import RunState
+from conductor.run_state import RunState, RunStatus
 from conductor.workers.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
 from conductor.workflow import Workflow
@@ -133,6 +133,13 @@ def test_an_edge_without_which_there_is_no_answer_matters_most() -> None:
     assert [(verdict.change, verdict.pending, verdict.matters) for verdict in running] == [
         (None, 1, False), (None, 1, False),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("status", ["cancelled", "interrupted", "over_budget"])
+def test_a_trial_that_was_broken_off_says_nothing_of_its_edge(status: RunStatus) -> None:
+    trials = trials_of(EdgeTest(edges=((2, 3),)), DIAMOND)
+    (verdict,) = edge_verdicts("the answer", trials, {0: RunState(status=status)})
+    assert (verdict.lost, verdict.pending, verdict.broken, verdict.matters) == (0, 0, 1, False)
 
 
 @settings(max_examples=50, deadline=None)

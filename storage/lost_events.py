@@ -1,0 +1,72 @@
+"""The events of runs that met trouble with the store (locked, full), until they could be kept.
+
+The run's process lives, so nobody else may tell its story: what is missing goes before the run's next event,
+and each next write that passes by tries again, which is how a run gets its end when the trouble is over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from sqlalchemy import Connection
+
+from conductor.events import Event
+from storage import runs
+
+
+class LostEvents:
+    """Used by the writer thread alone, in whose transactions they are kept; true while it holds any."""
+
+    def __init__(self) -> None:
+        self._lost: dict[str, dict[int, Event]] = {}
+        self._tried: set[tuple[str, int]] = set()
+
+    def __bool__(self) -> bool:
+        return bool(self._lost)
+
+    def remember(self, events: Iterable[Event]) -> None:
+        """Take events that were not kept."""
+        for event in events:
+            self._lost.setdefault(event.run, {})[event.seq] = event
+
+    def committed(self) -> None:
+        """Forget what was tried since the last transaction."""
+        for run, seq in self._tried:
+            self._lost[run].pop(seq)
+            if not self._lost[run]:
+                del self._lost[run]
+        self._tried.clear()
+
+    def rolled_back(self) -> None:
+        """Whatever was tried is still to be kept."""
+        self._tried.clear()
+
+    def with_earlier(self, connection: Connection, events: Sequence[Event]) -> Sequence[Event]:
+        """The events, and before them what their runs still miss."""
+        told = {event.run for event in events} & self._lost.keys() if self._lost else ()
+        if not told:
+            return events
+        new = {(event.run, event.seq) for event in events}
+        return [*(e for e in self._missing(connection, told) if (e.run, e.seq) not in new), *events]
+
+    def keep(self, connection: Connection, *, now: float) -> None:
+        """Try again to keep all of them, but those of runs that are over."""
+        if not self._lost:
+            return
+        running = {run.id for run in runs.running(connection)}
+        for run in self._lost.keys() - running:
+            self._tried |= {(run, seq) for seq in self._lost[run]}
+        missing = self._missing(connection, self._lost.keys() & running)
+        if missing:
+            runs.keep_events(connection, missing, now=now)
+
+    def _missing(self, connection: Connection, told: Iterable[str]) -> list[Event]:
+        """Of these runs what the store does not have, in order; it counts as tried."""
+        missing: list[Event] = []
+        for run in told:
+            lost = self._lost[run]
+            # A transaction that was thought to have failed may have been committed.
+            kept = runs.kept_from(connection, run, seq=min(lost))
+            missing += (lost[seq] for seq in sorted(lost.keys() - kept))
+            self._tried |= {(run, seq) for seq in lost}
+        return missing

@@ -1,0 +1,119 @@
+"""A workbench whose last worker waits for the test, so that trouble comes in the middle of a run."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from conductor.events import StepStarted
+from conductor.messages import Completion, Delta, Request
+from conductor.planner.offline import OfflineConductor
+from conductor.run_state import RunState
+from conductor.workers.pool import Pool
+from conductor.workers.simulated import SimulatedWorker
+from conductor.workflow import Step, Workflow
+from storage import RunRecord, SessionStore
+from storage.workbench import Workbench
+
+STEPS = Workflow.of(
+    [
+        Step(instruction="Find it.", worker="quick"),
+        Step(instruction="Say it at length.", worker="gated", access=(0,)),
+        Step(instruction="Say it in short.", worker="last", access=(1,)),
+    ]
+)
+LONG = 30_000
+"""Words in the answer of the worker that waits: more than fits where little room is left."""
+
+
+class Gated(SimulatedWorker):
+    """Answers once its gate is open, as it is in the beginning."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.gate = threading.Event()
+        self.gate.set()
+
+    async def stream(self, request: Request) -> AsyncIterator[Delta | Completion]:
+        """See `Worker.stream`."""
+        while not self.gate.is_set():  # noqa: ASYNC110 - it is set in another thread
+            await asyncio.sleep(0.005)
+        async for item in super().stream(request):
+            yield item
+
+
+@dataclass
+class Desk:
+    """A session with a workflow of three steps; the second waits for `go_on`, the last one where `last` is
+    told to.
+    """
+
+    bench: Workbench
+    session: str
+    gated: Gated
+    last: Gated
+
+    def begin(self) -> None:
+        """Run until the second step waits, and all before that is kept."""
+        self.gated.gate.clear()
+        self.bench.start(self.session)
+        wait(lambda: self.run is not None and self._started(self.run) == 2)
+
+    def go_on(self) -> None:
+        """Let the second step answer, and wait until the run is over."""
+        self.gated.gate.set()
+        self.bench.conducting.wait(self.session)
+
+    def _started(self, run: RunRecord) -> int:
+        return sum(isinstance(event, StepStarted) for event in self.bench.store.events(run.id))
+
+    @property
+    def run(self) -> RunRecord | None:
+        """The newest run, as it is kept."""
+        return self.bench.store.latest_run(self.session)
+
+    @property
+    def kept(self) -> RunState:
+        """The newest run, as its kept events tell it."""
+        assert self.run is not None
+        return self.bench.store.run_state(self.run.id)
+
+    @property
+    def shown(self) -> RunState:
+        """The newest run, as a page shows it."""
+        assert self.run is not None
+        return self.bench.state(self.run)
+
+    @property
+    def unsaved(self) -> str | None:
+        """What a page says that could not be kept."""
+        assert self.run is not None
+        return self.bench.unsaved(self.run)
+
+
+@contextmanager
+def desk_over(store: SessionStore) -> Iterator[Desk]:
+    """Closes the store in the end."""
+    gated, last = Gated(name="gated", tokens=LONG), Gated(name="last")
+    pool = Pool(workers=(SimulatedWorker(name="quick"), gated, last))
+    bench = Workbench.over(store, pool=pool, conductor=OfflineConductor())
+    try:
+        session = bench.ask("Which one?").id
+        bench.edit(session, STEPS, note="By hand")
+        yield Desk(bench, session, gated, last)
+    finally:
+        gated.gate.set()
+        last.gate.set()
+        bench.close()
+
+
+def wait(holds: Callable[[], bool]) -> None:
+    """Until it does."""
+    until = time.monotonic() + 20
+    while not holds():
+        assert time.monotonic() < until, "it took too long"
+        time.sleep(0.005)

@@ -1,0 +1,245 @@
+"""Kills amid runs: every event whose future resolved is there, and a rerun calls nobody who had answered.
+
+The workers are served by a simulated endpoint in the harness's process, which outlives every kill: its log
+says who was asked what, and how often.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from random import Random
+from threading import Thread
+from typing import Any, ClassVar
+
+from conductor.background import Background
+from conductor.events import EVENT, Event, StepFinished
+from conductor.fake_openai.app import FakeOpenAI
+from conductor.fake_openai.server import FakeServer
+from conductor.modes import Settings
+from conductor.planner.offline import OfflineConductor
+from conductor.run_state import RunState
+from conductor.workers.pool import Pool, parse_pool
+from conductor.workflow import Step, Workflow
+from storage import RunRecord, SessionStore
+from storage.conducting import Conducting
+from storage.ensemble import Ensemble
+from storage.workbench import Workbench
+from tests.faults.ledger import Ledger
+from tests.faults.soundness import check_soundness
+from tests.faults.victim import Say, Work, killed
+
+AT_ONCE = 2
+"""Sessions that run at the same time."""
+
+ACCESS: tuple[tuple[tuple[int, ...], ...], ...] = (
+    ((), (0,), (1,), (2,), (3,)),
+    ((), (), (), (0, 1, 2), (3,)),
+    ((), (0,), (0,), (1, 2), ()),
+)
+"""What the steps read: a chain, a join, a fork."""
+
+
+class Acknowledging:
+    """A journal that says of each event that it is durable, when its future resolves."""
+
+    def __init__(self, say: Say, store: SessionStore) -> None:
+        self.say = say
+        self._store = store
+
+    def append(self, event: Event) -> Future[None]:
+        """See `Journal`."""
+        kept = self._store.append(event)
+        shape = EVENT.dump_python(event, mode="json")
+        kept.add_done_callback(lambda done: self.say(event=shape) if done.exception() is None else None)
+        return kept
+
+
+def work(say: Say, url: str, pool: str, seed: int, *, journal: type[Acknowledging] = Acknowledging) -> None:
+    """Run workflows until killed; each event is said once its future resolved."""
+    rng = Random(seed)
+    bench = bench_over(SessionStore.open(url), pool, journal=partial(journal, say))
+    while True:
+        sessions = [_planned(bench, rng) for _ in range(AT_ONCE)]
+        for session in sessions:
+            bench.start(session)
+        for session in sessions:
+            bench.conducting.wait(session)
+            say(run=bench.store.latest_run(session).model_dump(mode="json"))
+
+
+def _planned(bench: Workbench, rng: Random) -> str:
+    """A session of five steps that no other session has."""
+    name = f"{rng.getrandbits(48):012x}"
+    session = bench.ask(f"What is {name}?", settings=Settings(rounds=rng.choice((1, 1, 2)))).id
+    bench.edit(session, workflow_of(name, rng.choice(ACCESS)), note="By hand")
+    return session
+
+
+def workflow_of(name: str, access: Sequence[tuple[int, ...]]) -> Workflow:
+    """Steps whose instructions tell them from those of all other workflows."""
+    return Workflow.of(
+        Step(instruction=instruction(name, at), worker=f"model-{at % 2}", access=reads)
+        for at, reads in enumerate(access)
+    )
+
+
+def instruction(name: str, step: int) -> str:
+    """What the endpoint's log is searched for."""
+    return f"Step {step} of {name}."
+
+
+def bench_over(store: SessionStore, pool: str, *, journal: Any = None) -> Workbench:
+    """The workbench of the app, whose runs are kept by `journal` where one is given."""
+    ensemble = Ensemble(workers=pool_of(pool), conductor=OfflineConductor())
+    background = Background(store if journal is None else journal(store))
+    conducting = Conducting(store, background, ensembles=lambda: ensemble)
+    return Workbench(store=store, background=background, conducting=conducting)
+
+
+def pool_of(text: str) -> Pool:
+    """The pool that a file of this text describes."""
+    return parse_pool(text)
+
+
+class Endpoint:
+    """Two models on the loopback address that write their answers in a tenth of a second or so."""
+
+    def __enter__(self) -> Endpoint:
+        self._server = FakeServer(FakeOpenAI(tokens_per_second=150))
+        self._thread = Thread(target=self._server.run, name="endpoint", daemon=True)
+        self._thread.start()
+        assert self._server.ready.wait(30), "the simulated endpoint did not start"
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.should_exit = True
+        self._thread.join(30)
+
+    @property
+    def pool(self) -> str:
+        """The text of a pool file."""
+        table = '[[worker]]\nname = "model-{0}"\nbase_url = "{1}"\nmodel = "simulated-{0}"\nmax_tokens = 12\n'
+        return "\n".join(table.format(number, self._server.base_url) for number in range(2))
+
+    def calls(self) -> Counter[str]:
+        """How often each step was asked for, by its instruction."""
+        texts = (json.dumps(entry.body) for entry in self._server.fake.log.entries if entry.body)
+        return Counter(found for text in texts if (found := _named(text)) is not None)
+
+    def forget(self) -> None:
+        """Begin to count anew."""
+        self._server.fake.forget()
+
+
+def _named(body: str) -> str | None:
+    """The instruction of the step that a request is for: steps it sees have their output there alone."""
+    at = body.rfind("Step ")
+    return body[at : body.index(".", at) + 1] if at >= 0 else None
+
+
+@dataclass
+class Runs:
+    """One store and one endpoint; the process between them is killed again and again.
+
+    Each time within `span` seconds, which is about as long as a workflow or two take.
+    """
+
+    folder: Path
+    work: Work = work
+    span: float = 0.9
+    _file: ClassVar[str] = "runs.db"
+    ledger: Ledger = field(default_factory=lambda: Ledger("runs"))
+    _open: ExitStack = field(default_factory=ExitStack)
+
+    def __post_init__(self) -> None:
+        self.endpoint = self._open.enter_context(Endpoint())
+
+    @property
+    def url(self) -> str:
+        """The store that all kills share."""
+        return f"sqlite:///{self.folder / self._file}"
+
+    def kill(self, rng: Random) -> None:
+        """Kill once, open again, look for all that was acknowledged, and let every session run to its end."""
+        self.endpoint.forget()
+        after = rng.uniform(0, self.span)
+        said = killed(self.work, self.url, self.endpoint.pool, rng.getrandbits(32), after=after)
+        self.ledger.kills += 1
+        check_soundness(self.folder / self._file, self.ledger)
+        with SessionStore.open(self.url) as store:
+            self.ledger.restarts += 1
+            check_events(store, said, self.ledger)
+            for line in said:
+                if "run" in line:
+                    run = RunRecord.model_validate(line["run"])
+                    self.ledger.check(store.run(run.id) == run, f"the end of the run {run.id} is lost")
+        bench = bench_over(SessionStore.open(self.url), self.endpoint.pool)
+        try:
+            check_resume(bench, self.endpoint, self.ledger)
+        finally:
+            bench.close()
+
+    def finish(self) -> None:
+        """End the endpoint."""
+        self._open.close()
+
+
+def check_events(store: SessionStore, said: Sequence[dict[str, Any]], ledger: Ledger) -> None:
+    """Every acknowledged event is kept as it was, with the output it brought; every run has one end."""
+    acknowledged = [EVENT.validate_python(line["event"]) for line in said if "event" in line]
+    kept = {run: store.events(run) for run in {event.run for event in acknowledged}}
+    for event in acknowledged:
+        events = kept[event.run]
+        found = events[event.seq] if event.seq < len(events) else None
+        ledger.check(found == event, f"event {event.seq} of the run {event.run} is lost")
+        if isinstance(event, StepFinished):
+            outputs = store.outputs(store.run(event.run).session)
+            output = outputs.get(event.output.fingerprint)
+            ledger.check(output == event.output, f"an output of the run {event.run} is lost")
+    for run, events in kept.items():
+        ledger.require([e.seq for e in events] == list(range(len(events))), f"events of {run} have a gap")
+        ledger.require([e.type for e in events].count("run_finished") == 1, f"the run {run} has not one end")
+
+
+def check_resume(
+    bench: Workbench, endpoint: Endpoint, ledger: Ledger, *, press: Callable[[str], None] | None = None
+) -> None:
+    """What was live reads interrupted; run again (by `press`, else by the workbench) it ends, and calls only
+    those who had not answered.
+    """
+    for summary in bench.store.sessions(limit=2 * AT_ONCE):
+        record = bench.store.latest_run(summary.id)
+        if record is None or record.status == "finished":
+            continue
+        ledger.unfinished += 1
+        ledger.require(record.status == "interrupted", f"the run {record.id} reads {record.status}")
+        before = bench.state(record)
+        calls = endpoint.calls()
+        if press is None:
+            bench.start(summary.id)
+            bench.conducting.wait(summary.id)
+        else:
+            press(summary.id)
+        _check_resumed(bench, summary.id, endpoint.calls() - calls, ledger, before=before)
+
+
+def _check_resumed(
+    bench: Workbench, session: str, called: Counter[str], ledger: Ledger, *, before: RunState
+) -> None:
+    done = {at for at, step in enumerate(before.steps) if step.output is not None}
+    after = bench.state(bench.store.runs(session)[0])
+    ledger.require(after.status == "finished", f"the session {session} does not run to its end")
+    for at, (own, step) in enumerate(
+        zip(bench.required_head(session).workflow.steps, after.steps, strict=True)
+    ):
+        times = called[own.instruction]
+        ledger.require(times == int(at not in done), f"step {at + 1} of {session} was called {times} times")
+        ledger.require(step.reused == (at in done), f"step {at + 1} of {session} was not told as it was")
+    ledger.resumed += len(done)

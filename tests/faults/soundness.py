@@ -1,0 +1,25 @@
+"""Whether a store's file is sound by itself: its pages, its references, and what sessions are found by."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+from tests.faults.ledger import Ledger
+
+_AMISS = {
+    "pages": "SELECT integrity_check FROM pragma_integrity_check WHERE integrity_check <> 'ok'",
+    "references": "SELECT * FROM pragma_foreign_key_check",
+    "texts that are not found": "SELECT * FROM said EXCEPT SELECT session, kind, text FROM texts",
+    "texts that nobody wrote": "SELECT session, kind, text FROM texts EXCEPT SELECT * FROM said",
+}
+
+
+def check_soundness(file: Path, ledger: Ledger) -> None:
+    """Look into a file that nobody has open, as a kill left it; `said` is what `texts` is to hold."""
+    with closing(sqlite3.connect(file)) as connection:
+        made = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+        for what, query in _AMISS.items() if made else ():
+            amiss = connection.execute(query).fetchall()
+            ledger.require(not amiss, f"{file.name} is not sound: {what}: {amiss[:3]}")

@@ -1,0 +1,134 @@
+"""An older store is brought up to date whole, or is left as it was, whatever comes between."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from conductor.errors import StorageError
+from storage import SessionStore
+from storage.database import Database
+from storage.migrations import MIGRATIONS, Migration, bring_up_to_date
+from tests.faults.disk import small_disk
+from tests.faults.migrations import contents, old_versions, version_of
+
+ROOT = Path(__file__).parents[2]
+VERSIONS = list(old_versions())
+
+_COUNTERS = (*range(24, 28), *range(92, 100))
+"""In a file's header: the change counter, the version for which it is valid, and who wrote last."""
+
+
+def old_store(folder: Path, version: int = VERSIONS[-1]) -> Path:
+    """A store as that version left it, in the journal mode that all versions give their stores."""
+    file = folder / "conductor.db"
+    shutil.copyfile(old_versions()[version], file)
+    with closing(sqlite3.connect(file)) as connection:
+        assert connection.execute("PRAGMA journal_mode=WAL").fetchone() == ("wal",)
+    return file
+
+
+def content(file: Path) -> bytes:
+    """All bytes, but for the counters of SQLite's own."""
+    found = bytearray(file.read_bytes())
+    for at in _COUNTERS:
+        found[at] = 0
+    return bytes(found)
+
+
+def copies(file: Path) -> list[Path]:
+    """What stands beside the store that was copied from it, whole or not."""
+    return sorted(file.parent.glob("conductor.db.*"))
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_the_copy_is_the_store_as_its_version_left_it(tmp_path: Path, version: int) -> None:
+    file = old_store(tmp_path, version)
+    before = contents(file)
+    SessionStore.open(f"sqlite:///{file}").close()
+    (copy,) = copies(file)
+    assert copy.name.startswith(f"conductor.db.version-{version}.2")
+    assert contents(copy) == before
+    assert version_of(file) == len(MIGRATIONS)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize(
+    "statements", [("CREATE TABLE sessions (id TEXT)",), ("DELETE FROM events", "nonsense")]
+)
+def test_a_migration_that_fails_leaves_the_file_byte_for_byte(
+    tmp_path: Path, version: int, statements: Migration
+) -> None:
+    file = old_store(tmp_path, version)
+    before = content(file)
+    database = Database(f"sqlite:///{file}")
+    with pytest.raises(StorageError, match=r"(already exists|syntax error).* is kept"):
+        bring_up_to_date(database, now=0.0, migrations=(*MIGRATIONS, statements))
+    database.close()
+    assert content(file) == before
+    # What was copied before it failed is whole, and may be kept.
+    assert [copy.name for copy in copies(file)] == [f"conductor.db.version-{version}.19700101T000000"]
+    assert contents(copies(file)[0]) == contents(file)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_store_is_not_touched_where_there_is_no_room_for_its_copy(tmp_path: Path, version: int) -> None:
+    with small_disk(tmp_path / "disk") as disk:
+        file = old_store(disk.folder, version)
+        before = content(file)
+        disk.fill()
+        with (disk.folder / "ballast").open("r+b") as ballast:
+            # Room for what SQLite needs to open the file, and for half of a copy.
+            ballast.truncate((disk.folder / "ballast").stat().st_size - 100_000)
+        with pytest.raises(
+            StorageError, match=r"It was not changed; make room in that folder, then try again"
+        ):
+            SessionStore.open(f"sqlite:///{file}")
+        assert content(file) == before
+        assert copies(file) == []
+        disk.free()
+        SessionStore.open(f"sqlite:///{file}").close()
+        assert version_of(file) == len(MIGRATIONS)
+
+
+def test_a_copy_that_a_killed_process_left_in_parts_is_made_anew(tmp_path: Path) -> None:
+    file = old_store(tmp_path)
+    before = contents(file)
+    part = tmp_path / f"conductor.db.version-{VERSIONS[-1]}.part"
+    part.write_bytes(file.read_bytes()[:5000])
+    part.with_name(f"{part.name}-journal").write_bytes(b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7" + bytes(600))
+    SessionStore.open(f"sqlite:///{file}").close()
+    (copy,) = copies(file)
+    assert contents(copy) == before
+
+
+def test_a_folder_that_takes_no_copy_is_named(tmp_path: Path) -> None:
+    file = old_store(tmp_path)
+    before = content(file)
+    (tmp_path / f"conductor.db.version-{VERSIONS[-1]}.part").mkdir()
+    with pytest.raises(StorageError, match=r"cannot be copied to .* It was not changed; allow this user"):
+        SessionStore.open(f"sqlite:///{file}")
+    assert content(file) == before
+
+
+@pytest.mark.slow
+def test_processes_that_open_an_older_store_together_update_it_once(tmp_path: Path) -> None:
+    file = old_store(tmp_path)
+    before = contents(file)
+    code = "import sys; from storage import SessionStore; SessionStore.open(sys.argv[1]).close()"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    openers = [
+        subprocess.Popen([sys.executable, "-c", code, f"sqlite:///{file}"], env=environment) for _ in range(3)
+    ]
+    assert [opener.wait(timeout=60) for opener in openers] == [0, 0, 0]
+    (copy,) = copies(file)
+    assert contents(copy) == before
+    assert version_of(file) == len(MIGRATIONS)

@@ -1,0 +1,85 @@
+"""A process that is killed while it works: how it is started, what it still says, and its end.
+
+Knows pipes and signals; what is done in the process is the matter of whoever starts it. It is forked from a
+server that has imported the program already, so that a kill costs no start of the interpreter.
+"""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import signal
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from select import select
+from typing import Any
+
+_FORKS = multiprocessing.get_context("forkserver")
+_FORKS.set_forkserver_preload(["storage.opening", "storage.session_file", "conductor.fake_openai.server"])
+
+_NEVER_BEGAN = 60.0
+"""Seconds after which a process that says nothing at all is an error of the harness."""
+
+Work = Callable[..., None]
+"""What a process does: it gets a `Say` first, then the arguments it was started with."""
+
+
+@dataclass(frozen=True)
+class Say:
+    """Tells the harness something, at once and unbuffered; what was said before a kill is heard."""
+
+    pipe: Connection
+
+    def __call__(self, **line: Any) -> None:
+        """Write one line of JSON. From threads: lines may mix only where they are longer than a page."""
+        content = memoryview((json.dumps(line) + "\n").encode())
+        while content:
+            content = content[os.write(self.pipe.fileno(), content) :]
+
+
+def killed(work: Work, *arguments: Any, after: float) -> list[dict[str, Any]]:
+    """Do `work` in a process of its own, kill it `after` seconds, and give all that it said.
+
+    The seconds count from its first line, which it says before it touches a store. A line that the kill tore
+    is left out, as nobody could have read it.
+    """
+    ours, theirs = _FORKS.Pipe(duplex=False)
+    process = _FORKS.Process(target=_begin, args=(work, theirs, arguments), daemon=True)
+    process.start()
+    theirs.close()
+    heard = _heard(ours, until=time.monotonic() + _NEVER_BEGAN, lines=1)
+    assert heard, "the process to be killed never began"
+    heard += _heard(ours, until=time.monotonic() + after)
+    process.kill()
+    heard += _heard(ours, until=None)
+    process.join()
+    assert process.exitcode == -signal.SIGKILL, (
+        "the process ended before it was killed; its error stands above"
+    )
+    process.close()
+    ours.close()
+    lines = heard.split(b"\n")[1:-1]
+    return [json.loads(line) for line in lines]
+
+
+def _begin(work: Work, pipe: Connection, arguments: tuple[Any, ...]) -> None:
+    say = Say(pipe)
+    say(begun=True)
+    work(say, *arguments)
+
+
+def _heard(pipe: Connection, *, until: float | None, lines: int | None = None) -> bytes:
+    """What comes until that moment (None: the end) or until so many lines are there."""
+    heard = b""
+    while lines is None or heard.count(b"\n") < lines:
+        left = None if until is None else max(0.0, until - time.monotonic())
+        if not select([pipe], [], [], left)[0]:
+            break
+        piece = os.read(pipe.fileno(), 1 << 16)
+        if not piece:
+            break
+        heard += piece
+    return heard

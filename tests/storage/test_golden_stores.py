@@ -1,0 +1,138 @@
+"""What every version's own code wrote is read, edited and run again by this one."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from conductor.planner.offline import OfflineConductor
+from conductor.workers.pool import Pool, offline_pool
+from conductor.workers.simulated import SimulatedWorker
+from storage import Session, SessionStore
+from storage.migrations import MIGRATIONS
+from storage.workbench import Workbench
+
+GOLDEN = Path(__file__).parent / "golden"
+VERSIONS = [int(file.stem.removeprefix("version-")) for file in sorted(GOLDEN.glob("version-*.db"))]
+TOGETHER = frozenset({4, 5, 6})
+"""Versions that no release stopped at: the next migration came with them."""
+
+INTERRUPTED = "What was going on when the power failed?"
+CORRECTED = "Seventeen times “twenty-three”"
+
+Rows = dict[str, list[dict[str, object]]]
+
+
+@pytest.fixture(params=VERSIONS, ids=lambda version: f"version {version}")
+def old(request: pytest.FixtureRequest, file: Path) -> Path:
+    """A copy of that version's file, where the store is expected."""
+    file.parent.mkdir()
+    shutil.copyfile(GOLDEN / f"version-{request.param}.db", file)
+    return file
+
+
+@pytest.fixture
+def bench(old: Path, url: str) -> Iterator[Workbench]:
+    """A workbench over that file, with the workers that its runs were made with."""
+    quick = SimulatedWorker(name="quick", tokens=8)
+    broken = SimulatedWorker(name="broken", tokens=8, fail_on="break")
+    pool = Pool(workers=(*offline_pool().workers, quick, broken))
+    bench = Workbench.over(SessionStore.open(url), pool=pool, conductor=OfflineConductor())
+    yield bench
+    bench.close()
+
+
+def rows(file: Path) -> Rows:
+    """All that the tables hold, by name of table and column."""
+    with closing(sqlite3.connect(file)) as connection:
+        connection.row_factory = sqlite3.Row
+        tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+        return {
+            name: [dict(row) for row in connection.execute(f'SELECT * FROM "{name}"')]
+            for (name,) in map(tuple, tables)
+        }
+
+
+def sessions(store: SessionStore, file: Path) -> dict[str, Session]:
+    """Every session by its title, those that are deleted included."""
+    found = [store.session(str(row["id"])) for row in rows(file)["sessions"]]
+    return {session.title: session for session in found}
+
+
+def test_there_is_a_file_of_every_version_that_was_shipped() -> None:
+    shipped = [version for version in range(1, len(MIGRATIONS) + 1) if version not in TOGETHER]
+    assert shipped == VERSIONS, "make the file with tests/storage/golden/make.py, by that version's own code"
+
+
+def test_nothing_that_an_older_version_wrote_is_lost_or_changed(old: Path, url: str) -> None:
+    before = rows(old)
+    SessionStore.open(url).close()
+    after = rows(old)
+    for table, kept in before.items():
+        if table != "meta":
+            columns = kept[0].keys() if kept else ()
+            assert [{name: row[name] for name in columns} for row in after[table]] == kept
+    assert after["meta"] == [{"key": "schema_version", "value": str(len(MIGRATIONS))}]
+
+
+def test_every_entry_of_an_older_store_is_read(bench: Workbench, old: Path) -> None:
+    store, found = bench.store, rows(old)
+    assert store.count_sessions() == len([row for row in found["sessions"] if row["deleted_at"] is None])
+    for session in sessions(store, old).values():
+        revisions, runs = store.revisions(session.id), store.runs(session.id)
+        assert session.head in [revision.id for revision in revisions]
+        assert {revision.plan for revision in revisions} - {None} <= {
+            str(row["id"]) for row in found["plans"]
+        }
+        assert all(plan.session == session.id for plan in store.plans(session.id))
+        outputs = store.outputs(session.id)
+        for run in runs:
+            state = bench.state(run)
+            assert (state.status, state.answer) == (run.status, run.answer)
+            for step in state.steps:
+                assert step.output is None or step.output.fingerprint in outputs
+    assert len(list(store.corrections(every=True))) == len(found["corrections"]) > 0
+
+
+def test_an_older_store_is_edited_and_run_again(bench: Workbench, old: Path) -> None:
+    session = sessions(bench.store, old)[CORRECTED].id
+    head = bench.required_head(session)
+    edited = head.workflow.with_instruction(0, "Compute it in one line.")
+    assert bench.edit(session, edited, note="Changed", head=head).parent == head.id
+    assert run(bench, session) == "finished"
+    assert bench.store.undo(session) == head
+    bench.store.restore_session(sessions(bench.store, old)["To be thrown away"].id)
+
+
+def test_a_run_that_an_older_version_was_torn_from_goes_on_from_its_finished_steps(
+    bench: Workbench, old: Path
+) -> None:
+    session = sessions(bench.store, old)[INTERRUPTED].id
+    (record,) = bench.store.runs(session)
+    assert record.status == "interrupted"
+    head = bench.required_head(session)
+    bench.edit(session, head.workflow.with_worker(2, "quick"), note="Changed", head=head)
+    resumption = bench.resumption(session)
+    assert resumption is not None
+    assert resumption.words == "2 of 3 steps are kept"
+    assert run(bench, session) == "finished"
+    assert reused(bench, session) == [0, 1]
+    assert bench.resumption(session) is None
+
+
+def run(bench: Workbench, session: str) -> str:
+    """Run the current workflow; how that ended."""
+    bench.start(session)
+    bench.conducting.wait(session)
+    return str(bench.store.runs(session)[0].status)
+
+
+def reused(bench: Workbench, session: str) -> Sequence[int]:
+    """The steps whose worker was not called in the newest run."""
+    state = bench.state(bench.store.runs(session)[0])
+    return [at for at, step in enumerate(state.steps) if step.reused]
