@@ -24,7 +24,10 @@ def _version(file: Path) -> int:
 
 
 def _tables(engine: sqlalchemy.Engine) -> dict[str, dict[str, tuple[bool, bool]]]:
-    """Of each table's columns: whether it may be empty, whether it is in the primary key."""
+    """Of each table's columns: whether it may be empty, whether it is in the primary key.
+
+    The full-text index keeps itself in tables of its own, which no query names.
+    """
     inspector = sqlalchemy.inspect(engine)
     return {
         table: {
@@ -32,6 +35,7 @@ def _tables(engine: sqlalchemy.Engine) -> dict[str, dict[str, tuple[bool, bool]]
             for column in inspector.get_columns(table)
         }
         for table in inspector.get_table_names()
+        if not table.startswith("words_")
         if (keys := inspector.get_pk_constraint(table)["constrained_columns"])
     }
 
@@ -109,3 +113,16 @@ def test_what_the_first_version_kept_is_read_by_this_one(url: str, file: Path) -
         assert head is not None
         assert (head.looks_back, head.workflow.steps[0].sees_previous) == (None, False)
         assert [(run.round, run.answer) for run in store.runs("s")] == [(1, "so")]
+
+
+def test_what_refers_to_a_row_is_found_by_an_index(url: str, file: Path) -> None:
+    SessionStore.open(url).close()
+    with closing(sqlite3.connect(file)) as connection:
+        tables = [
+            name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+        ]
+        for table in tables:
+            indexes = [row[1] for row in connection.execute(f'PRAGMA index_list("{table}")')]
+            first = {connection.execute(f'PRAGMA index_info("{index}")').fetchone()[2] for index in indexes}
+            referring = {row[3] for row in connection.execute(f'PRAGMA foreign_key_list("{table}")')}
+            assert referring <= first, table

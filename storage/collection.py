@@ -1,0 +1,184 @@
+"""What is removed for good: deleted sessions with all that is theirs, and outputs that no run refers to.
+
+Functions of a connection inside a transaction. An output is kept under its fingerprint so that a later run
+need not ask again. A run refers to it where it gave it, or an event of its session names that fingerprint; a
+revision does where it pins the output, also as a person rewrote it. Who decides what goes, and when, is
+elsewhere.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping
+
+from sqlalchemy import ColumnElement, Connection, Text, and_, exists, func, select, type_coerce
+
+from storage.schema import (
+    CORRECTIONS,
+    EVENTS,
+    EXPERIMENTS,
+    OUTPUTS,
+    PLANS,
+    RATINGS,
+    REVISIONS,
+    RUNS,
+    SESSIONS,
+    TAGS,
+    TEXTS,
+)
+from storage.text import plain
+
+# Quotation marks inside JSON's texts are escaped, so that these are found as keys alone.
+_TEXT = r'"((?:[^"\\]|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*)"'
+_FINGERPRINT = re.compile(rf'"fingerprint":{_TEXT}')
+_RUN = re.compile(rf'"run":{_TEXT}')
+
+_EVENT = type_coerce(EVENTS.c.event, Text)
+_OUTPUT = type_coerce(OUTPUTS.c.output, Text)
+_WORKFLOW = type_coerce(REVISIONS.c.workflow, Text)
+_REPORT = type_coerce(PLANS.c.report, Text)
+
+
+# -- sessions --------------------------------------------------------------------------------------
+
+
+def _removable(before: float | None) -> ColumnElement[bool]:
+    """Deleted earlier than `before` (Unix seconds; None: whenever), and nothing goes on there."""
+    gone = SESSIONS.c.deleted_at.is_not(None) if before is None else SESSIONS.c.deleted_at < before
+    return and_(gone, _at_rest())
+
+
+def _at_rest() -> ColumnElement[bool]:
+    going = RUNS.alias("going")
+    return ~exists().where(going.c.session == SESSIONS.c.id, going.c.status == "running").correlate(SESSIONS)
+
+
+def removable(connection: Connection, *, before: float | None) -> tuple[tuple[str, str], ...]:
+    """Id and title of the sessions that were deleted earlier than `before`, the oldest deletion first.
+
+    `before` is in Unix seconds, None: whenever. A session that runs is left out.
+    """
+    query = select(SESSIONS.c.id, SESSIONS.c.title).where(_removable(before))
+    return tuple((row.id, row.title) for row in connection.execute(query.order_by(SESSIONS.c.deleted_at)))
+
+
+def remove(connection: Connection, session: str, *, before: float | None) -> int | None:
+    """Remove a session with all that is its own; how many runs it had.
+
+    None, and nothing happens, where it is `removable` no more: somebody may have restored it meanwhile.
+    """
+    if not connection.scalar(select(exists().where(SESSIONS.c.id == session, _removable(before)))):
+        return None
+    own = select(RUNS.c.id).where(RUNS.c.session == session)
+    # What refers in a circle lets go first.
+    for table, column in ((PLANS, "looks_back"), (REVISIONS, "looks_back"), (RUNS, "experiment")):
+        connection.execute(table.update().where(table.c.session == session).values({column: None}))
+    for table in (RATINGS, EVENTS):
+        connection.execute(table.delete().where(table.c.run.in_(own)))
+    # Its texts go before what says them, so that no trigger looks for what still does.
+    for table in (TEXTS, TAGS, CORRECTIONS, EXPERIMENTS):
+        connection.execute(table.delete().where(table.c.session == session))
+    runs = connection.execute(RUNS.delete().where(RUNS.c.session == session)).rowcount
+    for table in (REVISIONS, PLANS, OUTPUTS):
+        connection.execute(table.delete().where(table.c.session == session))
+    connection.execute(SESSIONS.delete().where(SESSIONS.c.id == session))
+    return runs
+
+
+def runs_of_removable(connection: Connection, *, before: float | None) -> int:
+    """How many runs the removable sessions have, those of experiments included."""
+    count = select(func.count()).select_from(RUNS.join(SESSIONS, SESSIONS.c.id == RUNS.c.session))
+    return connection.execute(count.where(_removable(before))).scalar_one()
+
+
+def taken_by_removable(connection: Connection, *, before: float | None) -> int:
+    """About how many bytes the removable sessions take: the characters of their long texts."""
+    sessions = select(SESSIONS.c.id).where(_removable(before))
+    runs = select(RUNS.c.id).where(RUNS.c.session.in_(sessions))
+    texts = (
+        (_EVENT, EVENTS.c.run.in_(runs)),
+        (_OUTPUT, OUTPUTS.c.session.in_(sessions)),
+        (_WORKFLOW, REVISIONS.c.session.in_(sessions)),
+        (_REPORT, PLANS.c.session.in_(sessions)),
+    )
+    return sum(
+        connection.scalar(select(func.sum(func.length(text))).where(theirs)) or 0 for text, theirs in texts
+    )
+
+
+# -- outputs ---------------------------------------------------------------------------------------
+
+
+def with_own_outputs(connection: Connection) -> tuple[str, ...]:
+    """The sessions at rest whose outputs came from their own runs, where they have any.
+
+    A fork took its outputs over, and keeps them when the session whose they were is gone; so does what was
+    imported and has not run here.
+    """
+    some = exists().where(OUTPUTS.c.session == SESSIONS.c.id)
+    ran = exists().where(RUNS.c.session == SESSIONS.c.id, RUNS.c.started_at >= SESSIONS.c.created_at)
+    own = SESSIONS.c.forked_from.is_(None)
+    return tuple(connection.scalars(select(SESSIONS.c.id).where(some, ran, own, _at_rest())))
+
+
+def unreferenced(connection: Connection, sessions: Collection[str]) -> Mapping[str, frozenset[str]]:
+    """The fingerprints of these sessions' outputs that no run and no revision refers to.
+
+    Sessions without any are left out.
+    """
+    left: defaultdict[str, set[str]] = defaultdict(set)
+    outputs = select(OUTPUTS.c.session, OUTPUTS.c.fingerprint)
+    for row in connection.execute(outputs.where(OUTPUTS.c.session.in_(sessions))):
+        left[row.session].add(row.fingerprint)
+    for session, text in _referring(connection, left.keys()):
+        left[session] -= _named(_FINGERPRINT, text)
+    alone = {session: names for session, names in left.items() if names}
+    gone = {
+        session: frozenset(names - _given(connection, session, names)) for session, names in alone.items()
+    }
+    return {session: names for session, names in gone.items() if names}
+
+
+def _named(key: re.Pattern[str], text: str) -> set[str]:
+    """The texts that stand under a key in JSON, which is read as text.
+
+    Whatever version wrote it, and be it damaged, what it names is kept.
+    """
+    return {plain(json.loads(f'"{name}"', strict=False)) for name in key.findall(text)}
+
+
+def _given(connection: Connection, session: str, fingerprints: Collection[str]) -> set[str]:
+    """Those of the session's outputs whose run is in the store, be it another session's."""
+    outputs = select(OUTPUTS.c.fingerprint, _OUTPUT.label("text")).where(
+        OUTPUTS.c.session == session, OUTPUTS.c.fingerprint.in_(fingerprints)
+    )
+    runs = {row.fingerprint: _named(_RUN, row.text) for row in connection.execute(outputs)}
+    named = {run for names in runs.values() for run in names}
+    known = set(connection.scalars(select(RUNS.c.id).where(RUNS.c.id.in_(named))))
+    return {fingerprint for fingerprint, names in runs.items() if names & known}
+
+
+def _referring(connection: Connection, sessions: Collection[str]) -> Iterator[tuple[str, str]]:
+    """What names fingerprints, with its session."""
+    events = select(RUNS.c.session, _EVENT.label("text")).join(EVENTS, EVENTS.c.run == RUNS.c.id)
+    revisions = select(REVISIONS.c.session, _WORKFLOW.label("text"))
+    for query, session, text in (
+        (events, RUNS.c.session, _EVENT),
+        (revisions, REVISIONS.c.session, _WORKFLOW),
+    ):
+        for row in connection.execute(query.where(session.in_(sessions), text.contains('"fingerprint":'))):
+            yield row.session, row.text
+
+
+def collect(connection: Connection, session: str) -> int:
+    """Remove the session's outputs that are `unreferenced`, unless it runs by now; how many."""
+    if not connection.scalar(select(exists().where(SESSIONS.c.id == session, _at_rest()))):
+        return 0
+    gone = unreferenced(connection, [session]).get(session, frozenset())
+    for fingerprint in gone:
+        connection.execute(
+            OUTPUTS.delete().where(OUTPUTS.c.session == session, OUTPUTS.c.fingerprint == fingerprint)
+        )
+    return len(gone)

@@ -1,0 +1,154 @@
+"""What the application asks about the room that a store takes, and what it removes for good."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+
+from sqlalchemy import Connection, select
+
+from conductor.errors import StorageError
+from conductor.messages import Value
+from storage import collection, runs, space
+from storage.schema import META, SESSIONS
+from storage.store.processes import Processes
+
+_BATCH = 200
+"""Sessions whose outputs are looked through together."""
+
+
+class Room(Value):
+    """What the store takes, in bytes; `freeable` is about what cleaning up would give back of it."""
+
+    bytes: int
+    deleted: int
+    freeable: int
+
+
+class Removed(Value):
+    """Sessions removed for good: their titles by id, and how many runs they had."""
+
+    sessions: Mapping[str, str] = {}
+    runs: int = 0
+
+
+class Cleaning(Removed):
+    """What cleaning up removed for good, or would remove.
+
+    `outputs` counts those that no run refers to, in the sessions that stay. `bytes_after` is None where
+    nothing was done yet, and `freed` is then an estimate.
+    """
+
+    outputs: int
+    bytes_before: int
+    bytes_after: int | None
+    freed: int
+
+
+class Housekeeping(Processes):
+    """The store's size, and the removal of what nobody can reach any more."""
+
+    def sessions_named(self, prefix: str) -> tuple[str, ...]:
+        """The ids, deleted sessions' too, that begin with `prefix`."""
+
+        def named(connection: Connection) -> tuple[str, ...]:
+            begins = SESSIONS.c.id.startswith(prefix, autoescape=True)
+            return tuple(connection.scalars(select(SESSIONS.c.id).where(begins).order_by(SESSIONS.c.id)))
+
+        return self._read(named)
+
+    def room(self) -> Room:
+        """What the store takes now."""
+        gone = self._read(collection.removable, before=None)
+        return Room(
+            bytes=self._database.size,
+            deleted=len(gone),
+            freeable=space.unused(self._database)
+            + (self._remember(collection.taken_by_removable, before=None) if gone else 0),
+        )
+
+    def is_due(self, task: str, *, every: float) -> bool:
+        """Whether `task` was not begun within so many seconds; it counts as begun now where True."""
+        now = self._clock()
+
+        def claim(connection: Connection) -> bool:
+            last = connection.scalar(select(META.c.value).where(META.c.key == task))
+            # A clock that was set back does not keep a task from being done for ever.
+            if last is not None and 0 <= now - float(last) < every:
+                return False
+            connection.execute(META.delete().where(META.c.key == task))
+            connection.execute(META.insert().values(key=task, value=repr(now)))
+            return True
+
+        return self._write(claim)
+
+    def removable(self, *, older_than: float) -> Mapping[str, str]:
+        """The sessions that `remove_deleted` would remove: their titles by id, the oldest deletion first."""
+        return dict(self._read(collection.removable, before=self._clock() - older_than))
+
+    def remove_deleted(self, *, older_than: float) -> Removed:
+        """Remove for good the sessions deleted more than so many seconds ago, each with all that is its own.
+
+        Each goes in a transaction of its own; one that runs stays.
+        """
+        before = self._clock() - older_than
+        gone: dict[str, str] = {}
+        count = 0
+        for session, title in self._read(collection.removable, before=before):
+            removed = self._write(collection.remove, session, before=before)
+            if removed is not None:
+                gone[session] = title
+                count += removed
+        return Removed(sessions=gone, runs=count)
+
+    def remove_session(self, session: str) -> bool:
+        """Remove a deleted session for good with all of its own; False where it was restored, or runs."""
+        return self._write(collection.remove, session, before=None) is not None
+
+    def cleaning(self, *, older_than: float | None) -> Cleaning:
+        """What `clean_up` would do; `freed` is an estimate."""
+        before = float("-inf") if older_than is None else self._clock() - older_than
+        removable = dict(self._read(collection.removable, before=before))
+        return Cleaning(
+            sessions=removable,
+            runs=self._read(collection.runs_of_removable, before=before),
+            outputs=sum(len(names) for session, names in self._unreferenced() if session not in removable),
+            bytes_before=self._database.size,
+            bytes_after=None,
+            freed=space.unused(self._database) + self._read(collection.taken_by_removable, before=before),
+        )
+
+    def clean_up(self, *, older_than: float | None) -> Cleaning:
+        """Remove for good the sessions deleted more than so many seconds ago (None: none) and the outputs
+        that no run refers to, then give the room back.
+
+        Raises `StorageError`, and has removed nothing, while anything runs.
+        """
+        self._check_at_rest()
+        before = self._database.size
+        removed = Removed() if older_than is None else self.remove_deleted(older_than=older_than)
+        outputs = sum(self._write(collection.collect, session) for session, _ in self._unreferenced())
+        space.give_back(self._database)
+        after = self._database.size
+        return Cleaning(
+            sessions=removed.sessions,
+            runs=removed.runs,
+            outputs=outputs,
+            bytes_before=before,
+            bytes_after=after,
+            freed=before - after,
+        )
+
+    def _unreferenced(self) -> Iterator[tuple[str, Collection[str]]]:
+        sessions = self._read(collection.with_own_outputs)
+        for start in range(0, len(sessions), _BATCH):
+            some = sessions[start : start + _BATCH]
+            yield from self._read(collection.unreferenced, some).items()
+
+    def _check_at_rest(self) -> None:
+        self.mark_interrupted()
+        going = self._read(runs.running)
+        if going:
+            raise StorageError(
+                f"The session {going[0].session!r} runs, and the store is not cleaned up meanwhile; wait for "
+                "the run's end or stop it, then clean up again."
+            )

@@ -1,0 +1,398 @@
+"""`sessions`: listing, finding, showing, changing, moving and removing sessions from the terminal."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_line import Line
+
+from conductor.plan_file import write_plan
+from conductor.workflow import Step, Workflow
+from storage import SessionStore
+
+ROOT = Path(__file__).parents[2]
+
+
+def chain(*instructions: str) -> Workflow:
+    steps = enumerate(instructions)
+    return Workflow.of(
+        Step(instruction=text, worker="alpha", access=(at - 1,) if at else ()) for at, text in steps
+    )
+
+
+@pytest.fixture
+def store(folder: Path) -> Iterator[SessionStore]:
+    """The default store, which commands open beside it."""
+    with SessionStore.open("sqlite:///data/conductor.db") as store:
+        yield store
+
+
+@pytest.fixture
+def session(store: SessionStore) -> str:
+    """A session with a branch: two edits of one revision, the first of which is current."""
+    made = store.create_session("Which\nriver?", title="Rivers", pool_label="simulated").id
+    first = store.add_revision(made, chain("find"), origin="human", note="By hand")
+    store.add_revision(made, chain("look"), origin="human", note="Reworded")
+    store.undo(made)
+    store.add_revision(made, chain("look", "merge"), origin="human", note="One more step", parent=first.id)
+    return made
+
+
+def shape(text: str) -> Any:
+    return json.loads(text)
+
+
+# -- list and search -------------------------------------------------------------------------------
+
+
+def test_sessions_are_listed_newest_first_in_columns(line: Line, store: SessionStore, session: str) -> None:
+    other = store.create_session("東京 <b>\x1b[31m").id
+    said = line("sessions", "list")
+    headings, first, second = said.out.splitlines()
+    assert headings.split() == ["id", "state", "updated", "shape", "steps", "tokens", "title"]
+    assert first.split() == [other[:8], "new", *first.split()[2:4], "-", "-", "-", "東京", "<b>", "[31m"]
+    assert second.split()[:2] == [session[:8], "planned"]
+    assert second[headings.index("shape") :].split() == ["chain", "2", "-", "Rivers"]
+    assert (said.code, said.err) == (0, "conductor: 2 sessions.\n")
+
+
+def test_a_part_of_a_list_says_how_the_rest_is_shown(line: Line, store: SessionStore) -> None:
+    for at in range(5):
+        store.create_session(f"question {at}")
+    said = line("sessions", "list", "--limit", "2", "--offset", "1")
+    assert [row.split()[-1] for row in said.out.splitlines()[1:]] == ["3", "2"]
+    assert said.err == "conductor: 2 of 5 sessions; --offset 3 shows the next.\n"
+    assert line("sessions", "list", "--offset", "3").err == "conductor: 2 of 5 sessions.\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "found"),
+    [
+        (["--state", "planned"], ["Rivers"]),
+        (["--state", "planned", "--state", "new"], ["Hills", "Rivers"]),
+        (["--topology", "chain"], ["Rivers"]),
+        (["--worker", "alpha"], ["Rivers"]),
+        (["--worker", "nobody"], []),
+        (["--tag", "wet", "--tag", "long"], ["Rivers"]),
+        (["--tag", "wet", "--tag", "dry"], []),
+        (["--since", "2001-01-01"], ["Hills", "Rivers"]),
+        (["--until", "2001-01-01"], []),
+        (["--tokens", "..5"], []),
+        (["--deleted"], ["Lakes"]),
+    ],
+)
+def test_options_choose_among_sessions(
+    line: Line, store: SessionStore, session: str, options: list[str], found: list[str]
+) -> None:
+    store.add_tag(session, "wet")
+    store.add_tag(session, "long")
+    store.create_session("Hills")
+    store.delete_session(store.create_session("Lakes").id)
+    listed = shape(line("sessions", "list", "--json", *options).out)
+    assert [summary["title"] for summary in listed["sessions"]] == found
+    assert listed["total"] == len(found)
+
+
+def test_days_are_whole_and_of_this_place(line: Line, folder: Path) -> None:
+    first = datetime(2026, 11, 1).astimezone().timestamp()
+    last = datetime(2026, 11, 2).astimezone().timestamp() - 0.001
+    made = {"before": first - 1, "first": first, "last": last, "after": last + 1}
+    for name, at in made.items():
+        with SessionStore.open("sqlite:///data/conductor.db", clock=lambda at=at: at) as store:
+            store.create_session(name)
+    for options, found in (
+        (["--since", "2026-11-01"], ["after", "last", "first"]),
+        (["--until", "2026-11-01"], ["last", "first", "before"]),
+        (["--since", "2026-11-01", "--until", "2026-11-01"], ["last", "first"]),
+        (["--until", "2026-11-01T00:00"], ["first", "before"]),
+    ):
+        listed = shape(line("sessions", "list", "--json", *options).out)["sessions"]
+        assert [summary["title"] for summary in listed] == found
+
+
+def test_words_are_found_with_their_place(line: Line, store: SessionStore, session: str) -> None:
+    said = line("sessions", "search", "river")
+    assert said.out.splitlines()[2].strip() == "query: Which river?"
+    (found,) = shape(line("sessions", "search", "merg", "--json").out)["sessions"]
+    assert found["id"] == session
+    assert found["snippet"] == {"kind": "instruction", "parts": [["merge", True]]}
+    nothing = line("sessions", "search", "absent")
+    assert (nothing.code, nothing.out, nothing.err) == (0, "", "conductor: no session is like that.\n")
+
+
+def test_an_empty_store_says_how_a_session_is_made(line: Line) -> None:
+    assert line("sessions", "list").err.startswith("conductor: there is no session yet; `run` or the app")
+    assert shape(line("sessions", "list", "--json").out) == {"sessions": [], "total": 0, "offset": 0}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["list", "--tokens", "few"], "'few' is no range; write 100..5000, 100.. or ..5000"),
+        (["list", "--tokens", ".."], "'..' is no range"),
+        (["list", "--since", "yesterday"], "'yesterday' is no day; write it as 2026-11-01"),
+        (["list", "--state", "odd"], "invalid choice: 'odd'"),
+        (["list", "--limit", "0"], "'0' is not a whole number from 1 on"),
+        (["search"], "required: WORDS"),
+        (["vacuum", "--older-than", "-1"], "--older-than"),
+        (["export"], "name sessions, or add --all"),
+        (["export", "--all", "--json"], "--json sums up what was written to --output"),
+        (["delete", "abcd1234"], ""),
+        ([], "required: WHAT"),
+    ],
+)
+def test_wrong_arguments_are_refused(line: Line, arguments: list[str], reason: str) -> None:
+    said = line("sessions", *arguments)
+    assert said.code == (1 if arguments[:1] == ["delete"] else 2)
+    assert reason in said.err
+
+
+# -- show ------------------------------------------------------------------------------------------
+
+
+def test_a_session_is_shown_with_its_revisions_as_a_tree(
+    line: Line, store: SessionStore, session: str
+) -> None:
+    store.add_tag(session, "wet")
+    lines = line("sessions", "show", session[:6]).out.splitlines()
+    assert lines[0] == "Rivers"
+    assert f"  id       {session}" in lines
+    assert "  tags     wet" in lines
+    at = lines.index("3 revisions, newest first")
+    assert [row.split()[:2] for row in lines[at + 2 : at + 5]] == [["●", "3"], ["│", "○"], ["○─╯", "1"]]
+    assert lines[at + 2].endswith("One more step  (current)")
+    assert lines[-1] == "No answer yet."
+
+
+def test_all_of_a_session_is_told_as_json(line: Line, folder: Path, simulated: str) -> None:
+    ran = shape(line("run", "--workflow", str(planned(folder)), "--pool", simulated, "--json").out)
+    said = shape(line("sessions", "show", ran["session"], "--json").out)
+    assert said["answer"] == ran["answer"]
+    assert [run["id"] for run in said["runs"]] == [ran["run"]]
+    assert said["session"]["state"] == "finished"
+    (revision,) = said["revisions"]
+    assert (revision["current"], len(revision["workflow"]["steps"])) == (True, 2)
+    text = line("sessions", "show", ran["session"]).out
+    assert f"\nAnswer\n{ran['answer']}\n" in text
+    assert f"\n{ran['run'][:8]}  finished" in text
+
+
+def planned(folder: Path) -> Path:
+    """A workflow file for the simulated pool."""
+    file = folder / "plan.json"
+    text = write_plan(
+        chain("find", "merge"), query="why?", origin="human", workers=("alpha", "beta"), label=None
+    )
+    file.write_text(text)
+    return file
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ("abc", "'abc' is too short for a session's id; write at least 4 of its characters."),
+        ("zzzz", "There is no session 'zzzz' in this store; `sessions list` shows which there are."),
+        ("%%%%", "There is no session '%%%%' in this store"),
+        ("", "'' is too short for a session's id"),
+    ],
+)
+def test_what_names_no_session_is_refused(line: Line, session: str, given: str, reason: str) -> None:
+    said = line("sessions", "show", given)
+    assert (said.code, said.out) == (1, "")
+    assert said.err.startswith(f"conductor: {reason}")
+
+
+def test_a_beginning_that_several_ids_have_is_refused(
+    line: Line, store: SessionStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = iter(["aaaa1", "aaaa2", "aaaa"])
+    monkeypatch.setattr("storage.sessions.new_id", lambda: next(ids))
+    for name in ("one", "two"):
+        store.create_session(name)
+    said = line("sessions", "rename", "aaaa", "three")
+    assert said.err == ("conductor: 'aaaa' begins the ids of 2 sessions (aaaa1, aaaa2); write more of it.\n")
+    store.create_session("whole")
+    assert shape(line("sessions", "show", "aaaa", "--json").out)["session"]["title"] == "whole"
+
+
+# -- changes ---------------------------------------------------------------------------------------
+
+
+def test_sessions_are_deleted_and_restored(line: Line, store: SessionStore, session: str) -> None:
+    refused = line("sessions", "delete", session)
+    assert refused.code == 2
+    assert "add --yes to delete" in refused.err
+    said = line("sessions", "delete", session[:5], session, "--yes", "--json")
+    assert shape(said.out) == {"deleted": [session]}
+    assert store.count_sessions() == 0
+    assert line("sessions", "restore", session).out == f"restored {session[:8]}  Rivers\n"
+    assert store.count_sessions() == 1
+
+
+@pytest.mark.parametrize(("answer", "left"), [("y\n", 0), ("Yes\n", 0), ("n\n", 1), ("\n", 1), ("", 1)])
+def test_who_sits_at_the_terminal_is_asked(
+    line: Line, session: str, monkeypatch: pytest.MonkeyPatch, answer: str, left: int
+) -> None:
+    terminal = io.StringIO(answer)
+    monkeypatch.setattr(terminal, "isatty", lambda: True)
+    monkeypatch.setattr(sys, "stdin", terminal)
+    said = line("sessions", "delete", session)
+    assert said.code == left
+    assert said.err.startswith(f"{session[:8]}  Rivers\nDelete 1 session? [y/N] ")
+    assert shape(line("sessions", "list", "--json").out)["total"] == left
+
+
+def test_one_unknown_id_keeps_all_from_being_deleted(line: Line, store: SessionStore, session: str) -> None:
+    assert line("sessions", "delete", session, "nobody", "--yes").code == 1
+    assert store.count_sessions() == 1
+
+
+def test_sessions_are_renamed_and_tagged(line: Line, store: SessionStore, session: str) -> None:
+    assert line("sessions", "rename", session, "Streams").out == f"renamed {session[:8]}  Streams\n"
+    assert shape(line("sessions", "tag", session, "wet", "long", "--json").out) == {
+        "session": session,
+        "tags": ["long", "wet"],
+    }
+    assert line("sessions", "tag", session, "new", "--remove", "wet").out == "long\nnew\n"
+    assert store.tags(session) == ("long", "new")
+    assert line("sessions", "tag", session, "--remove", "long", "--remove", "new").out == "no tags\n"
+
+
+# -- out, in and beside ----------------------------------------------------------------------------
+
+
+def test_a_session_goes_out_and_comes_in_again(line: Line, store: SessionStore, session: str) -> None:
+    text = line("sessions", "export", session).out
+    Path("one.json").write_text(text)
+    dry = line("sessions", "import", "one.json", "--dry-run")
+    assert dry.out.splitlines()[1:] == [
+        "  called 'Rivers (2)', because that title is taken",
+        "  3 revisions, 0 runs, 0 outputs",
+        "  not in this pool: alpha; give their steps to others before you run them",
+    ]
+    assert store.count_sessions() == 1
+    made = shape(line("sessions", "import", "one.json", "--json").out)
+    assert (made["dry_run"], made["unknown_workers"]) == (False, ["alpha"])
+    (id,) = made["imported"]
+    assert [revision.note for revision in store.revisions(id)] == ["By hand", "Reworded", "One more step"]
+
+
+def test_several_sessions_go_into_one_file(line: Line, store: SessionStore, session: str) -> None:
+    other = store.create_session("Hills").id
+    store.delete_session(store.create_session("Lakes").id)
+    said = shape(line("sessions", "export", "--all", "--output", "all.json", "--json").out)
+    assert said == {
+        "sessions": [other, session],
+        "file": "all.json",
+        "bytes": Path("all.json").stat().st_size,
+    }
+    out = line("sessions", "import", "all.json").out
+    assert [row for row in out.splitlines() if row.startswith("imported")]
+    assert store.count_sessions() == 4
+
+
+def test_a_workflow_file_is_imported_as_a_session(
+    line: Line, store: SessionStore, folder: Path, simulated: str
+) -> None:
+    said = line("sessions", "import", str(planned(folder)), "--pool", simulated)
+    assert said.out.splitlines()[0] == "a workflow of 2 steps: why?"
+    assert store.sessions()[0].title == "why?"
+
+
+@pytest.mark.parametrize(("content", "reason"), [(b"{}", "neither a session nor a workflow"), (b"\xff", "")])
+def test_a_file_that_is_none_of_ours_changes_nothing(
+    line: Line, store: SessionStore, content: bytes, reason: str
+) -> None:
+    Path("odd.json").write_bytes(content)
+    said = line("sessions", "import", "odd.json")
+    assert (said.code, said.out) == (1, "")
+    assert reason in said.err
+    assert store.count_sessions() == 0
+    assert "none.json cannot be read: No such file" in line("sessions", "import", "none.json").err
+
+
+def test_a_fork_begins_with_the_chosen_revision(line: Line, store: SessionStore, session: str) -> None:
+    made = shape(line("sessions", "fork", session, "--revision", "2", "--title", "Apart", "--json").out)
+    head = store.head(made["session"])
+    assert head is not None
+    assert (made["title"], head.workflow) == ("Apart", chain("look"))
+    assert line("sessions", "fork", session[:8]).out.startswith("forked ")
+    wrong = line("sessions", "fork", session, "--revision", "9")
+    assert wrong.err.endswith("has no revision 9; its revisions are 1 to 3.\n")
+    empty = store.create_session("new").id
+    assert "has no workflow to fork yet" in line("sessions", "fork", empty).err
+
+
+# -- vacuum ----------------------------------------------------------------------------------------
+
+
+def test_what_would_go_is_said_before_it_goes(line: Line, store: SessionStore, session: str) -> None:
+    store.delete_session(session)
+    kept = line("sessions", "vacuum")
+    assert kept.out.splitlines()[0].startswith("No session was deleted long enough ago")
+    dry = line("sessions", "vacuum", "--older-than", "0", "--dry-run")
+    assert dry.out.splitlines()[:2] == [
+        f"{session[:8]}  Rivers",
+        "1 deleted session with 0 runs, and 0 outputs that no run refers to: would be removed.",
+    ]
+    assert "would be given back" in dry.out
+    assert store.session(session).title == "Rivers"
+    done = shape(line("sessions", "vacuum", "--older-than", "0", "--json").out)
+    assert done["sessions"] == [{"id": session, "title": "Rivers"}]
+    assert done["bytes_before"] - done["bytes_after"] == done["bytes_freed"]
+    assert store.sessions_named(session) == ()
+
+
+def test_the_setting_says_what_is_old(
+    line: Line, store: SessionStore, session: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.delete_session(session)
+    monkeypatch.setenv("CONDUCTOR_RETENTION_DAYS", "0")
+    said = shape(line("sessions", "vacuum", "--json").out)
+    assert (said["retention_days"], said["sessions"]) == (None, [])
+    monkeypatch.setenv("CONDUCTOR_RETENTION_DAYS", "soon")
+    refused = line("sessions", "vacuum")
+    assert (refused.code, refused.out) == (1, "")
+    assert "CONDUCTOR_RETENTION_DAYS is 'soon', which is no number of days" in refused.err
+
+
+def test_nothing_is_removed_while_something_runs(line: Line, store: SessionStore, session: str) -> None:
+    head = store.head(session)
+    assert head is not None
+    store.start_run(run="n1", session=session, revision=head.id)
+    said = line("sessions", "vacuum")
+    assert said.code == 1
+    assert f"conductor: The session {session!r} runs, and the store is not cleaned up" in said.err
+
+
+# -- the command line itself -----------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_listing_loads_neither_workers_nor_pages(folder: Path) -> None:
+    code = (
+        "import sys\nfrom conductor.commands.line import main\nmain(['sessions', 'list'])\n"
+        "print(*sorted({name.partition('.')[0] for name in sys.modules}))"
+    )
+    command, environment = [sys.executable, "-c", code], {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.split())
+    assert "sqlalchemy" in loaded
+    assert not loaded & {
+        "streamlit",
+        "sympy",
+        "pyvis",
+        "httpx",
+        "uvicorn",
+        "starlette",
+        "networkx",
+        "tomlkit",
+    }

@@ -1,0 +1,298 @@
+"""What is removed for good: all of a deleted session, and outputs that nothing refers to; nothing else."""
+
+from __future__ import annotations
+
+import sqlite3
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from shutil import copyfile
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from session_history import Act, acts, lived
+from sqlalchemy import Table, Text, insert, select, type_coerce
+from store_scenario import REQUEST, begin, chain, finished, keep, output, started, step_finished, ticking
+
+from conductor.errors import StorageError
+from conductor.events import StepKept, StepReused
+from storage import SessionStore, space
+from storage.database import Database
+from storage.schema import EVENTS, METADATA, OUTPUTS, SESSIONS
+from storage.session_file import import_session, write_session
+from storage.session_filter import SessionFilter
+from storage.text import plain
+
+EVERYTHING: Sequence[Act] = [
+    ("edit", 1, "a"),
+    ("plan", 0, "b"),
+    ("edit", 2, "c"),
+    ("run", 1, "d"),
+    ("try", 1, "e"),
+    ("judge", 1, "f"),
+    ("plan", 1, "g"),
+    ("run", 3, "h"),
+    ("undo", 1, "i"),
+    ("tag", 1, "j"),
+]
+"""A history after which every table has a row of the session."""
+
+
+@contextmanager
+def rows(url: str) -> Iterator[Callable[[Any], None]]:
+    """Changes rows behind the store's back."""
+    database = Database(url)
+
+    def execute(statement: Any) -> None:
+        with database.transaction(to="write") as connection:
+            connection.execute(statement)
+
+    yield execute
+    database.close()
+
+
+def kept(url: str) -> dict[str, set[tuple[Any, ...]]]:
+    """All rows of the tables in which sessions stand, as they are written."""
+    database = Database(url)
+    with database.transaction(to="read") as connection:
+        found = {
+            table.name: {
+                tuple(row)
+                for row in connection.execute(select(*(type_coerce(column, Text) for column in table.c)))
+            }
+            for table in METADATA.tables.values()
+            if of_sessions(table)
+        }
+    database.close()
+    return found
+
+
+def of_sessions(table: Table) -> bool:
+    """Whether its rows belong to sessions: all that refers to what belongs to one."""
+    found: set[Table] = {SESSIONS}
+    for _ in METADATA.tables:
+        found |= {
+            other
+            for other in METADATA.tables.values()
+            if any(key.column.table in found for key in other.foreign_keys)
+        }
+    return table in found
+
+
+def orphan(session: str, fingerprint: str) -> Any:
+    """An output of a run that is not in the store."""
+    made = output("x", run="nowhere", fingerprint=fingerprint)
+    return insert(OUTPUTS).values(session=session, fingerprint=fingerprint, output=made)
+
+
+# -- sessions --------------------------------------------------------------------------------------
+
+
+def test_a_removed_session_leaves_no_row_and_takes_none_of_another(store: SessionStore, url: str) -> None:
+    lived(store, EVERYTHING, query="stays")
+    before = kept(url)
+    gone = lived(store, EVERYTHING, query="goes")
+    full = kept(url)
+    assert all(len(full[name]) > len(before[name]) for name in full), "a table that no session stands in"
+    store.delete_session(gone)
+    removed = store.remove_deleted(older_than=0)
+    assert removed.sessions == {gone: "goes"}
+    assert removed.runs == 3
+    assert kept(url) == before
+    assert [found.query for found in store.sessions()] == ["stays"]
+
+
+def test_a_fork_stays_whole_when_its_origin_is_removed(store: SessionStore) -> None:
+    origin = lived(store, EVERYTHING)
+    fork = store.fork_session(origin, store.revisions(origin)[-1].id).id
+    before = store.outputs(fork), store.revisions(fork), store.runs(fork)
+    store.delete_session(origin)
+    done = store.clean_up(older_than=0)
+    assert (list(done.sessions), done.outputs) == ([origin], 0)
+    assert before[0]
+    assert (store.outputs(fork), store.revisions(fork), store.runs(fork)) == before
+
+
+def test_only_what_was_deleted_long_enough_ago_goes(store: SessionStore) -> None:
+    old, young, alive = (store.create_session(name).id for name in ("old", "young", "alive"))
+    store.delete_session(old)
+    for _ in range(50):
+        store._clock()
+    store.delete_session(young)
+    assert store.removable(older_than=40) == {old: "old"}
+    assert store.remove_deleted(older_than=40).sessions == {old: "old"}
+    assert store.session(young).deleted_at is not None
+    assert store.session(alive).deleted_at is None
+    with pytest.raises(StorageError, match="no session"):
+        store.session(old)
+
+
+def test_a_session_that_runs_is_not_removed(store: SessionStore) -> None:
+    session = store.create_session("why?").id
+    begin(store, session, "n1")
+    store.delete_session(session)
+    assert store.removable(older_than=0) == {}
+    keep(store, finished("n1", seq=0))
+    assert store.remove_deleted(older_than=0).runs == 1
+
+
+# -- outputs ---------------------------------------------------------------------------------------
+
+ROLES = st.sampled_from(["given", "reused", "kept", "pinned"])
+FINGERPRINTS = st.text(st.sampled_from('ab"\\é\0☃{}:,'), min_size=1, max_size=4)
+
+
+def refer(store: SessionStore, session: str, fingerprints: Mapping[str, set[str]]) -> None:
+    """A run and revisions that refer to each fingerprint in its roles."""
+    names = [(name, role) for name, roles in fingerprints.items() for role in sorted(roles)]
+    begin(store, session, "told")
+    keep(store, started("told", chain("do")))
+    for seq, (name, role) in enumerate(names, start=1):
+        known = output(role, run="earlier", fingerprint=name)
+        if role == "given":
+            keep(store, step_finished("told", role, seq=seq, fingerprint=name))
+        elif role == "reused":
+            keep(store, StepReused(run="told", seq=seq, at=4.0, step=0, output=known, request=REQUEST))
+        elif role == "kept":
+            keep(store, StepKept(run="told", seq=seq, at=4.0, step=0, output=known, because="preloaded"))
+        else:
+            store.add_revision(session, chain("do").with_pin(0, known), origin="human")
+    keep(store, finished("told", seq=len(names) + 1))
+
+
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    history=acts(),
+    fingerprints=st.dictionaries(FINGERPRINTS, st.sets(ROLES), max_size=5),
+)
+def test_collecting_takes_what_nothing_refers_to_and_changes_nothing_else(
+    empty_store: Path, history: list[Act], fingerprints: dict[str, set[str]]
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        url = f"sqlite:///{copyfile(empty_store, Path(folder) / 'c.db')}"
+        with SessionStore.open(url, clock=ticking().__next__) as store, rows(url) as execute:
+            session = lived(store, history)
+            refer(store, session, fingerprints)
+            known = dict(store.outputs(session))
+            alone = [name for name in fingerprints if plain(name) not in known]
+            for name in alone:
+                execute(orphan(session, name))
+            stays = dict(store.outputs(session))
+            gone = [plain(name) for name in alone if not fingerprints[name]]
+            for name in gone:
+                del stays[name]
+            states = [store.run_state(run.id) for run in store.runs(session)]
+            revisions = store.revisions(session)
+            assert store.cleaning(older_than=None).outputs == len(gone)
+            assert store.clean_up(older_than=None).outputs == len(gone)
+            assert dict(store.outputs(session)) == stays
+            assert [store.run_state(run.id) for run in store.runs(session)] == states
+            assert store.revisions(session) == revisions
+
+
+def test_an_output_is_kept_as_long_as_the_run_that_gave_it(store: SessionStore, url: str) -> None:
+    giver, taker = store.create_session("gives").id, store.create_session("takes").id
+    for session, run in ((giver, "n1"), (taker, "n2")):
+        begin(store, session, run)
+        keep(store, started(run, chain("do")), finished(run, seq=1))
+    made = output("x", run="n1", fingerprint="f")
+    with rows(url) as execute:
+        execute(insert(OUTPUTS).values(session=taker, fingerprint="f", output=made))
+    assert store.clean_up(older_than=None).outputs == 0
+    store.delete_session(giver)
+    assert store.clean_up(older_than=None).outputs == 0, "it is not gone yet"
+    assert store.clean_up(older_than=0).outputs == 1
+
+
+def test_what_was_imported_keeps_its_outputs_until_it_runs_here(store: SessionStore, url: str) -> None:
+    origin = lived(store, EVERYTHING)
+    fork = store.fork_session(origin, store.revisions(origin)[-1].id).id
+    made = import_session(store, write_session(store, fork)).id
+    for session in (origin, fork):
+        store.delete_session(session)
+    store.clean_up(older_than=0)
+    assert store.outputs(made)
+
+
+def test_what_a_damaged_event_names_is_kept(store: SessionStore, url: str) -> None:
+    session = store.create_session("why?").id
+    begin(store, session, "n1")
+    keep(store, started("n1", chain("do")), step_finished("n1", "x", seq=1), finished("n1", seq=2))
+    torn = '{"type":"step_finished","output":{"fingerprint":"f","text":"to'
+    with rows(url) as execute:
+        execute(EVENTS.update().where(EVENTS.c.seq == 1).values({EVENTS.c.event: type_coerce(torn, Text)}))
+        execute(orphan(session, "g"))
+    assert store.clean_up(older_than=None).outputs == 1
+    assert list(store.outputs(session)) == ["f"]
+
+
+# -- cleaning up -----------------------------------------------------------------------------------
+
+
+def test_nothing_is_cleaned_up_while_anything_runs(store: SessionStore, url: str) -> None:
+    deleted, running = store.create_session("deleted").id, store.create_session("running").id
+    store.delete_session(deleted)
+    begin(store, running, "n1")
+    with pytest.raises(StorageError, match=f"The session '{running}' runs, and the store is not cleaned"):
+        store.clean_up(older_than=0)
+    assert store.session(deleted).deleted_at is not None
+
+
+def test_a_file_gives_its_room_back(store: SessionStore, file: Path) -> None:
+    session = store.create_session("why?").id
+    begin(store, session, "n1")
+    keep(
+        store, started("n1", chain("do")), step_finished("n1", "x" * 2_000_000, seq=1), finished("n1", seq=2)
+    )
+    store.delete_session(session)
+    room = store.room()
+    assert room.deleted == 1
+    assert 4_000_000 < room.freeable < room.bytes
+    assert store.cleaning(older_than=0).freed == room.freeable
+    done = store.clean_up(older_than=0)
+    assert done.bytes_after == store.room().bytes == file.stat().st_size
+    assert done.freed == done.bytes_before - done.bytes_after > 4_000_000
+    assert store.room().deleted == 0
+    assert store.create_session("and on it goes").query == "and on it goes"
+
+
+def test_a_file_that_another_program_holds_stays_as_it_is(
+    store: SessionStore, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.create_session("why?")
+    monkeypatch.setattr("storage.space._WAIT_SECONDS", 0.01)
+    with closing(sqlite3.connect(file, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(StorageError, match="is locked by another program"):
+            space.give_back(store._database)
+    space.give_back(store._database)
+    assert store.count_sessions() == 1
+
+
+def test_a_server_is_vacuumed_too(store: SessionStore) -> None:
+    session = lived(store, EVERYTHING)
+    store.delete_session(session)
+    done = store.clean_up(older_than=0)
+    assert list(done.sessions) == [session]
+    assert done.bytes_after is not None
+    assert store.count_sessions() == 0
+    assert store.create_session("and on it goes").query == "and on it goes"
+
+
+def test_the_words_of_a_removed_session_find_nothing(store: SessionStore) -> None:
+    lived(store, EVERYTHING, query="stays here")
+    gone = lived(store, EVERYTHING, query="goes away")
+    store.delete_session(gone)
+    store.clean_up(older_than=0)
+    assert store.count_sessions(SessionFilter(search="stays")) == 1
+    assert store.count_sessions(SessionFilter(search="away", deleted=True)) == 0
+
+
+def test_ids_are_found_by_their_beginnings(store: SessionStore) -> None:
+    ids = sorted(store.create_session("why?").id for _ in range(3))
+    assert store.sessions_named("") == tuple(ids)
+    assert store.sessions_named(ids[0][:12]) == (ids[0],)
+    assert store.sessions_named("%") == store.sessions_named("_") == ()
