@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 
 import streamlit as st
 
+from conductor.amounts import counted
 from conductor.drawing import draw
 from conductor.errors import ConductorError
 from conductor.layout import layouts
-from pages.components.amounts import counted
 from pages.components.compare_link import compare_page_link
 from pages.components.completion import marked
 from pages.components.faces import faces

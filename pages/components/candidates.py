@@ -11,12 +11,11 @@ from collections.abc import Sequence
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from conductor.amounts import counted, dollars, duration, tokens
 from conductor.errors import ConductorError
 from conductor.messages import NOTHING_USED
 from conductor.run_state import RunState
-from pages.components.amounts import counted, dollars, tokens
 from pages.components.candidate_list import plan_list
-from pages.components.faces import duration
 from pages.components.guard import errors_shown
 from pages.components.plan_choices import PlanChoice, choices_of_batch, choices_of_text
 from pages.components.session_view import SessionView

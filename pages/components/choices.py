@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from conductor.amounts import counted
 from conductor.budget import Budget
 from conductor.modes import MODES, Mode, Settings
 from conductor.orchestrate import cheapest
 from conductor.workers.protocol import WorkerCard
-from pages.components.amounts import counted
 
 _OF_MODE = ("max_steps", "rounds", "economical")
 """What a mode decides; workers, attempts and the budget stay as they are chosen."""

@@ -7,10 +7,10 @@ from functools import lru_cache
 
 import streamlit as st
 
+from conductor.amounts import counted
 from conductor.plan_diff import plan_diff
 from conductor.word_diff import compare_texts
 from conductor.workers.protocol import WorkerCard
-from pages.components.amounts import counted
 from pages.components.compared_graphs import compared_graph
 from pages.components.compared_steps import Compared, Row, compared_steps, row_key
 from pages.components.compared_sums import figures

@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from conductor.amounts import dollars, duration
 from conductor.run_state import RunState
-from pages.components.amounts import dollars
-from pages.components.faces import duration
 from pages.components.sides import Side
 from pages.components.statuses import state_word
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from conductor.amounts import counted
 from conductor.word_diff import Grain, Piece, TextDiff, compare_texts
-from pages.components.amounts import counted
 from pages.components.passage import Stretch, Tone, passage
 
 _TONES: dict[str, Tone] = {"same": "", "removed": "removed", "added": "added"}

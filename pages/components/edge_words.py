@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from conductor.amounts import counted, duration
 from conductor.run_state import RunState
 from conductor.timeline import Timeline
 from conductor.what_if import Unknown, WithoutEdge
-from pages.components.amounts import counted
-from pages.components.faces import duration
 
 NAMED = 3
 """Edges that get a sentence of their own."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
+from conductor.amounts import counted, duration
 from conductor.drawing import CardFace, CardStatus, title_of
 from conductor.engine.schedule import BlastRadius
 from conductor.run_state import RunState
 from conductor.step_state import StepState
 from conductor.workers.protocol import WorkerCard
 from conductor.workflow import Step, Workflow
-from pages.components.amounts import counted
 from pages.components.stand_ins import cut_off, who_answers
 
 
@@ -151,12 +151,3 @@ def inside_words(rounds: Sequence[RunState]) -> str:
     if workflows:
         return f"{counted(len(workflows[0]), 'step')} inside"
     return "a plan inside" if rounds else ""
-
-
-def duration(seconds: float) -> str:
-    """Seconds as people read them."""
-    if seconds < 0.001:
-        return "<1 ms"
-    if seconds < 0.0995:
-        return f"{seconds * 1000:.0f} ms"
-    return f"{seconds:.1f} s" if seconds < 100 else f"{seconds / 60:.1f} min"

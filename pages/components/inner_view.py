@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import streamlit as st
 
+from conductor.amounts import counted, dollars, duration, tokens
 from conductor.drawing import draw
 from conductor.layout import layouts
 from conductor.planner.planner import STOPPED
@@ -17,8 +18,7 @@ from conductor.run_state import RunState
 from conductor.step_state import StepState
 from conductor.workers.protocol import WorkerCard
 from conductor.workflow import Workflow
-from pages.components.amounts import counted, dollars, tokens
-from pages.components.faces import duration, faces, inside_words, step_name
+from pages.components.faces import faces, inside_words, step_name
 from pages.components.graph import workflow_graph
 from pages.components.inner_step import inner_step
 from pages.components.inside import Inside, Level, Place, Way, places, round_names, with_kept_inside

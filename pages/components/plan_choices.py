@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from conductor.amounts import counted
 from conductor.plan import Candidate
 from conductor.plan_diff import plan_diff
 from conductor.workflow import Workflow
-from pages.components.amounts import counted
 from pages.components.plan_words import headline
 from storage import Plan
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import groupby
 
+from conductor.amounts import counted
 from conductor.checks import RULES, Finding, Fix, check
 from conductor.output import Output
 from conductor.workflow import Workflow
-from pages.components.amounts import counted
 from pages.components.session_view import SessionView
 
 _Outputs = tuple[tuple[int, Output], ...]

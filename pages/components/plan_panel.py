@@ -6,12 +6,11 @@ from collections.abc import Callable, Sequence
 
 import streamlit as st
 
+from conductor.amounts import counted, dollars, duration, tokens
 from conductor.errors import ConductorError
 from conductor.planner.planner import STOPPED
 from conductor.workflow import Step, Workflow
-from pages.components.amounts import counted, dollars, tokens
 from pages.components.completion import marked
-from pages.components.faces import duration
 from pages.components.passage import passage
 from pages.components.session_view import SessionView
 from pages.components.state import TabState, plain

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
+from conductor.amounts import counted
 from conductor.drawing import CardChange, EdgeChange
 from conductor.messages import Sampling
 from conductor.plan_diff import Change, PlanDiff, StepPair
 from conductor.workflow import Step
-from pages.components.amounts import counted
 from pages.components.faces import step_name
 
 Which = Literal["left", "right"]

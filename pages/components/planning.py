@@ -6,10 +6,10 @@ import time
 
 import streamlit as st
 
+from conductor.amounts import duration
 from conductor.run_state import RunState
 from conductor.step_state import Retry
 from pages.components.candidates import asking
-from pages.components.faces import duration
 from pages.components.passage import passage
 from pages.components.session_view import SessionView
 from pages.components.state import plain

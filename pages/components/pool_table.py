@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import streamlit as st
 
+from conductor.amounts import duration
 from conductor.errors import PoolError
 from conductor.workers.checkup import Checkup
 from conductor.workers.findings import Health
@@ -18,7 +19,6 @@ from conductor.workers.pool_document import Place
 from conductor.workers.protocol import Price
 from conductor.workers.secret import find_secret
 from conductor.workers.subject import Subject
-from pages.components.faces import duration
 from pages.components.state import plain
 
 _WIDTHS = (2.1, 2.5, 0.95, 1.05, 1.15, 1.25, 1.95, 1.45)

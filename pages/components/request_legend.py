@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from conductor.amounts import counted, percent
 from conductor.messages import PartKind, Request
 from conductor.output import WorkerKind
-from conductor.provenance import Share, Shares, Source, source_of
+from conductor.provenance import Share, Shares, Source, SourceKind, source_of
 from conductor.step_state import StepState
-from pages.components.amounts import counted
 from pages.components.passage import LegendEntry, Stretch, Tone
 
 UNREPORTED = "the endpoint reported no number"
@@ -26,12 +26,23 @@ _TINTS: tuple[Tone, ...] = (
 """For steps in the order sent; after the last they come again, told apart by their numbers."""
 
 _CHIPS: Mapping[PartKind, str] = {
+    "system": "Instructions",
+    "turn": "Earlier message",
     "query": "Query",
     "subtask": "its task",
     "response": "response",
     "instruction": "Own task",
     "frame": "",
 }
+
+_NAMES: Mapping[SourceKind, str] = {
+    "system": "Instructions",
+    "turn": "Conversation",
+    "query": "Query",
+    "task": "Own task",
+    "frame": "App's wording",
+}
+_MARKS: Mapping[SourceKind, str] = {"system": "I", "turn": "C", "query": "Q", "task": "T"}
 
 
 def legend(shares: Shares, origins: Mapping[Place, tuple[str, ...]]) -> tuple[LegendEntry, ...]:
@@ -74,7 +85,7 @@ def source_name(source: Source) -> str:
     if source.kind == "step" and source.step is not None:
         number = f"step {source.step + 1}"
         return f"Step {source.step + 1}" if source.round is None else f"Round {source.round}, {number}"
-    return {"query": "Query", "task": "Own task", "frame": "App's wording"}.get(source.kind, "A step")
+    return _NAMES.get(source.kind, "A step")
 
 
 def how_counted(shares: Shares, kind: WorkerKind, *, unreported: str = UNREPORTED) -> str:
@@ -118,13 +129,6 @@ def origin_notes(state: StepState) -> tuple[str, ...]:
     )
 
 
-def percent(part: float) -> str:
-    """A share from 0 to 1; what is there is never told as nothing, and the most of it never as all."""
-    if 0 < part < 0.005:
-        return "<1%"
-    return ">99%" if 0.995 <= part < 1 else f"{part:.0%}"
-
-
 def _notes(share: Share, origins: Mapping[Place, tuple[str, ...]]) -> tuple[str, ...]:
     known = origins.get((share.source.round, share.source.step), ()) if share.source.kind == "step" else ()
     return (*(["edited by hand"] if share.by_hand else []), *known)
@@ -133,7 +137,7 @@ def _notes(share: Share, origins: Mapping[Place, tuple[str, ...]]) -> tuple[str,
 def _mark(source: Source) -> str:
     if source.kind == "step" and source.step is not None:
         return f"{source.step + 1}" if source.round is None else f"{source.round}·{source.step + 1}"
-    return {"query": "Q", "task": "T"}.get(source.kind, "")
+    return _MARKS.get(source.kind, "")
 
 
 def _tones(shares: Shares) -> dict[Source, Tone]:
@@ -141,9 +145,10 @@ def _tones(shares: Shares) -> dict[Source, Tone]:
     steps = 0
     for share in shares.shares:
         match share.source.kind:
-            case "query":
+            case "query" | "turn":
+                # Both are the user's words; their names and marks tell them apart.
                 tones[share.source] = "query"
-            case "task":
+            case "task" | "system":
                 tones[share.source] = "task"
             case "frame":
                 tones[share.source] = "quiet"

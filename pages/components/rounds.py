@@ -6,11 +6,11 @@ import time
 
 import streamlit as st
 
+from conductor.amounts import counted, dollars, duration, tokens
 from conductor.drawing import draw
 from conductor.layout import layouts
 from conductor.run_state import RunState
-from pages.components.amounts import counted, dollars, tokens
-from pages.components.faces import duration, faces, step_name
+from pages.components.faces import faces, step_name
 from pages.components.graph import workflow_graph
 from pages.components.passage import passage
 from pages.components.stand_ins import said_by

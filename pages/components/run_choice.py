@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from pages.components.faces import duration
+from conductor.amounts import duration
 from pages.components.session_view import SessionView
 from pages.components.state import TabState
 from pages.components.statuses import state_word

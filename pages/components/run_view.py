@@ -6,6 +6,7 @@ import time
 
 import streamlit as st
 
+from conductor.amounts import counted, dollars, duration, tokens
 from conductor.drawing import draw
 from conductor.errors import ConductorError
 from conductor.events import BudgetExceeded
@@ -13,9 +14,8 @@ from conductor.layout import layouts
 from conductor.modes import MAX_ROUNDS
 from conductor.run_state import RunState
 from conductor.workflow import Workflow
-from pages.components.amounts import counted, dollars, tokens
 from pages.components.editing import Editor
-from pages.components.faces import duration, faces, step_name
+from pages.components.faces import faces, step_name
 from pages.components.graph import workflow_graph
 from pages.components.inside import Inside, with_kept_inside
 from pages.components.passage import passage
@@ -143,7 +143,7 @@ def outcome(bench: Workbench, tab: TabState, view: SessionView) -> None:
             "ends; copy what you need, mend the cause and run again.",
             icon=":material/save:",
         )
-    _what_happened(tab, state, state.workflow, when="" if view.as_run else "Before your edits: ")
+    _what_happened(tab, view, state, state.workflow, when="" if view.as_run else "Before your edits: ")
     if state.answer is not None:
         notes = [*([] if view.as_run else ["of the run before your edits"]), *answer_stand_in(state)]
         passage(state.answer, key=f"answer-{state.run}", label="Answer", notes=[*notes, *_said_of_pool(view)])
@@ -215,7 +215,17 @@ def _no_further_round(view: SessionView, state: RunState) -> str | None:
     return None
 
 
-def _what_happened(tab: TabState, state: RunState, workflow: Workflow, *, when: str) -> None:
+def _resumption(view: SessionView) -> str | None:
+    """What a rerun of the workflow as it is now keeps; None where that is nothing, or cannot be told."""
+    if view.head is None or view.outlook is None:
+        return None
+    resumption = view.outlook.resumption(range(len(view.head.workflow)))
+    return None if resumption is None else f"A rerun resumes: {resumption.words}."
+
+
+def _what_happened(
+    tab: TabState, view: SessionView, state: RunState, workflow: Workflow, *, when: str
+) -> None:
     kept = counted(sum(step.output is not None for step in state.steps), "finished output")
     for at, step in enumerate(state.steps):
         if step.status == "failed":
@@ -240,9 +250,10 @@ def _what_happened(tab: TabState, state: RunState, workflow: Workflow, *, when: 
         case "cancelled":
             st.info(f"{when}Stopped. {kept} kept; a rerun goes on from there.", icon=":material/stop_circle:")
         case "interrupted":
+            nothing_known = f"{kept} kept; a rerun goes on from there."
             st.warning(
                 f"{when}Interrupted: the process that ran this ended before the run did. "
-                f"{kept} kept; a rerun goes on from there.",
+                f"{_resumption(view) or nothing_known}",
                 icon=":material/power_off:",
             )
 

@@ -11,7 +11,11 @@ from dataclasses import dataclass
 from conductor.workers.checkup import Checkup
 from storage import SessionStore, default_url
 from storage.configured import ConfiguredEnsemble
+from storage.retention import apply_daily
 from storage.workbench import Workbench
+
+TIDYING_SECONDS = 2.0
+"""How long the store stays open for what removes long deleted sessions; the rest of them goes another day."""
 
 
 @dataclass(frozen=True)
@@ -21,6 +25,7 @@ class Services:
     workbench: Workbench
     configured: ConfiguredEnsemble
     checkup: Checkup
+    tidying: threading.Thread
 
 
 _lock = threading.Lock()
@@ -36,7 +41,9 @@ def services() -> Services:
         if not _opened:
             configured = ConfiguredEnsemble()
             bench = Workbench.following(SessionStore.open(default_url()), configured)
-            _opened.append(Services(bench, configured, Checkup(bench.background.spawn)))
+            tidying = threading.Thread(target=apply_daily, args=(bench.store,), name="retention", daemon=True)
+            tidying.start()
+            _opened.append(Services(bench, configured, Checkup(bench.background.spawn), tidying))
         return _opened[0]
 
 
@@ -49,4 +56,6 @@ def close() -> None:
     """Stop runs and close the store, where they were opened."""
     with _lock:
         while _opened:
-            _opened.pop().workbench.close()
+            last = _opened.pop()
+            last.tidying.join(timeout=TIDYING_SECONDS)
+            last.workbench.close()

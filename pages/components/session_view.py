@@ -7,13 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
+from conductor.amounts import counted, dollars, duration
 from conductor.engine.schedule import BlastRadius
 from conductor.errors import WorkflowError
 from conductor.modes import Settings
 from conductor.replay import Replay, as_of
 from conductor.run_state import RunState
-from pages.components.amounts import counted, dollars
-from pages.components.faces import duration
 from pages.components.recordings import recording
 from storage import Plan, Revision, RunRecord, Session
 from storage.outlook import Outlook

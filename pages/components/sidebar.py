@@ -8,12 +8,11 @@ import streamlit as st
 
 from conductor.errors import ConductorError
 from conductor.modes import Settings
+from pages.components.fork_source import fork_source
 from pages.components.settings import settings_of, settings_popover, settings_summary
 from pages.components.state import TabState, plain
 from pages.components.statuses import STATE_ICONS, state_word
-from storage.workbench import Workbench
-
-_RECENT = 8
+from storage.workbench import RECENT, Workbench
 
 _QUICK_SECONDS = 0.2
 """A plan that is there this soon is shown at once, not after a glimpse of the planning."""
@@ -27,6 +26,7 @@ def sidebar(bench: Workbench, tab: TabState) -> None:
         )
         settings_popover(bench, tab)
         settings_summary(bench, tab)
+        fork_source(bench, tab)
         tab.show_notice("query")
         st.button(
             "Plan workflow",
@@ -127,7 +127,7 @@ def _import(bench: Workbench, tab: TabState, key: str) -> None:
 
 def _recent(bench: Workbench, tab: TabState) -> None:
     bench.store.mark_interrupted()
-    sessions = bench.store.sessions(limit=_RECENT)
+    sessions = bench.store.sessions(limit=RECENT)
     if not sessions:
         return
     st.caption("Recent sessions")

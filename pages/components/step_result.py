@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from conductor.amounts import dollars, duration, tokens
 from conductor.step_state import Retry, StepState, StepStatus
-from pages.components.amounts import dollars, tokens
-from pages.components.faces import asked_again_in, duration, phase
+from pages.components.faces import asked_again_in, phase
 from pages.components.passage import passage
 from pages.components.stand_ins import by_hand, cut_off, stand_in
 from pages.components.state import plain

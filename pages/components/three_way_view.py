@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 import streamlit as st
 
+from conductor.amounts import counted
 from conductor.drawing import title_of
 from conductor.plan_diff import PlanDiff, StepPair
 from conductor.plan_file import Origin
@@ -16,7 +17,6 @@ from conductor.step_state import StepState
 from conductor.three_way import ThreeWay, three_way
 from conductor.word_diff import compare_texts
 from conductor.workflow import Step, Workflow
-from pages.components.amounts import counted
 from pages.components.diff_view import said_of, stretches
 from pages.components.faces import step_name
 from pages.components.passage import Stretch

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from conductor.amounts import counted, duration
 from conductor.run_state import RunState
 from conductor.step_state import StepState
 from conductor.timeline import Row, Timeline
-from pages.components.amounts import counted
-from pages.components.faces import duration, step_name
+from pages.components.faces import step_name
 from pages.components.stand_ins import who_answers
 
 _NAME_LENGTH = 80

@@ -11,12 +11,12 @@ from typing import Any
 
 import streamlit as st
 
+from conductor.amounts import duration
 from conductor.replay import Recording, Replay, first_speed, speeds_for
 from conductor.run_state import RunState
 from conductor.timeline import NOTHING, Row, Timeline, timeline_of
 from conductor.what_if import WithoutEdge, without_edges
 from pages.components.edge_words import edge_rows, edge_sentences, no_sentences, path_words, takes_no_time
-from pages.components.faces import duration
 from pages.components.recordings import recording
 from pages.components.replaying import asked, unit_of
 from pages.components.run_choice import run_choice

@@ -13,6 +13,7 @@ from conductor.layout import Direction
 from pages.components import editing
 from pages.components.compare_link import session_comparison
 from pages.components.download import Download, download
+from pages.components.session_files import export_session
 from pages.components.session_view import SessionView, outlook_sentence
 from pages.components.state import TabState, plain
 from pages.components.statuses import state_word
@@ -38,6 +39,7 @@ def toolbar(bench: Workbench, tab: TabState, view: SessionView) -> None:
         _direction(tab)
         session_comparison(bench.store, view.session.id)
         st.button("Export JSON", key="export", icon=":material/download:", on_click=tab.ask_export)
+        export_session(tab, bench.store, view.session, place="run")
         _anew_button(bench, tab, view)
         _run_button(bench, tab, view)
     if tab.export_asked():
@@ -89,6 +91,7 @@ def _history(bench: Workbench, tab: TabState, view: SessionView) -> None:
             disabled=view.locked or target is None,
             on_click=act,
             args=(bench, tab, view.session.id),
+            kwargs={"drawn": None if view.head is None else view.head.id},
         )
 
 
@@ -147,8 +150,7 @@ def _run_button(bench: Workbench, tab: TabState, view: SessionView) -> None:
             "Stop",
             key="stop",
             icon=":material/stop:",
-            disabled=not here,
-            help=None if here else "Another process runs this; stop it there.",
+            help=None if here else "Another process runs this; it will be asked to stop",
             on_click=bench.stop,
             args=(view.session.id,),
         )

@@ -1,4 +1,4 @@
-"""Amounts as people read them, and how much of a budget is spent."""
+"""How much of a budget is spent, and what is said of an answer."""
 
 from __future__ import annotations
 
@@ -12,31 +12,10 @@ from conductor.output import Output
 from conductor.run_state import RunState
 from conductor.step_state import StepState
 from conductor.workflow import Step, Workflow
-from pages.components.amounts import counted, dollars, tokens
 from pages.components.spent import spent
 from pages.components.stand_ins import answer_stand_in, said_by
 
 ONE = Workflow.of([Step(instruction="Answer.", worker="a")])
-
-
-@pytest.mark.parametrize(
-    ("cost", "said"),
-    [
-        (None, "-"),
-        (0.0, "$0.00"),
-        (0.00001, "<$0.0001"),
-        (0.0042, "$0.0042"),
-        (1.5, "$1.50"),
-        (1234.5, "$1,234.50"),
-    ],
-)
-def test_costs_are_dollars_and_unknown_is_no_zero(cost, said):
-    assert dollars(cost) == said
-
-
-def test_numbers_have_their_noun():
-    assert (tokens(None), tokens(1), tokens(1240)) == ("- tokens", "1 token", "1,240 tokens")
-    assert counted(2, "step") == "2 steps"
 
 
 def run_of(budget, **step):

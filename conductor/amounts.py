@@ -1,0 +1,47 @@
+"""Amounts as people read them: tokens, dollars, seconds, bytes, how many of what. Unknown is "-"."""
+
+from __future__ import annotations
+
+
+def tokens(total: int | None) -> str:
+    """A number of tokens."""
+    return "- tokens" if total is None else counted(total, "token")
+
+
+def dollars(cost: float | None) -> str:
+    """US dollars, to the hundredth of a cent below a dollar."""
+    if cost is None:
+        return "-"
+    if 0 < cost < 0.0001:
+        return "<$0.0001"
+    return f"${cost:,.2f}" if cost >= 1 or cost == 0 else f"${cost:.4f}"
+
+
+def counted(number: int, noun: str) -> str:
+    """A number with its noun."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def size(bytes: int) -> str:
+    """How much room something takes."""
+    if bytes < 1000:
+        return counted(bytes, "byte")
+    return f"{bytes / 1000:,.1f} kB" if bytes < 1_000_000 else f"{bytes / 1_000_000:,.1f} MB"
+
+
+def duration(seconds: float | None) -> str:
+    """Seconds as people read them."""
+    if seconds is None:
+        return "-"
+    if seconds < 0.001:
+        return "<1 ms"
+    if seconds < 0.0995:
+        return f"{seconds * 1000:.0f} ms"
+    return f"{seconds:.1f} s" if seconds < 100 else f"{seconds / 60:.1f} min"
+
+
+def percent(part: float) -> str:
+    """A share from 0 to 1; what is there is never told as nothing, and the most of it never as all."""
+    if 0 < part < 0.005:
+        return "<1%"
+    return ">99%" if 0.995 <= part < 1 else f"{part:.0%}"

@@ -1,0 +1,102 @@
+"""How to ask this server from a program: in curl, Python and JavaScript. Pure.
+
+A key never stands in a snippet: it is read from the environment. A question is not ours, so nothing of it
+can end the text that it stands in, or be shown otherwise than it is.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Mapping
+from typing import NamedTuple
+
+KEY = "CONDUCTOR_API_KEY"
+
+MOST_CHARACTERS = 500
+"""Of a longer question a snippet shows the beginning."""
+
+
+class Snippet(NamedTuple):
+    """A program's text, and its language as highlighters call it."""
+
+    text: str
+    language: str
+
+
+def snippets(*, url: str, model: str, query: str) -> Mapping[str, Snippet]:
+    """The snippets by what they are called; `url` is the API's, with /v1."""
+    asked = query if len(query) <= MOST_CHARACTERS else f"{query[:MOST_CHARACTERS]}…"
+    return {
+        "curl": Snippet(_curl(url, model, asked), "bash"),
+        "Python": Snippet(_python(url, model, asked), "python"),
+        "JavaScript": Snippet(_javascript(url, model, asked), "javascript"),
+    }
+
+
+def _curl(url: str, model: str, query: str) -> str:
+    body = (
+        f'{{"model": {quoted(model)}, "messages": [{{"role": "user", "content": {quoted(query)}}}], '
+        '"stream": true}'
+    )
+    return (
+        f"curl --no-buffer {shlex.quote(f'{url}/chat/completions')} \\\n"
+        f'  -H "Authorization: Bearer ${KEY}" \\\n'
+        '  -H "Content-Type: application/json" \\\n'
+        f"  -d {shlex.quote(body)}"
+    )
+
+
+def _python(url: str, model: str, query: str) -> str:
+    return f"""import os
+
+from openai import OpenAI  # pip install openai
+
+client = OpenAI(
+    base_url={_literal(url)},
+    api_key=os.environ.get("{KEY}", "none"),
+)
+stream = client.chat.completions.create(
+    model={_literal(model)},
+    messages=[{{"role": "user", "content": {_literal(query)}}}],
+    stream=True,
+)
+for chunk in stream:
+    for choice in chunk.choices:
+        print(choice.delta.content or "", end="", flush=True)
+"""
+
+
+def _javascript(url: str, model: str, query: str) -> str:
+    return f"""import OpenAI from "openai"; // npm install openai
+
+const client = new OpenAI({{
+  baseURL: {quoted(url)},
+  apiKey: process.env.{KEY} ?? "none",
+}});
+const stream = await client.chat.completions.create({{
+  model: {quoted(model)},
+  messages: [{{ role: "user", content: {quoted(query)} }}],
+  stream: true,
+}});
+for await (const chunk of stream)
+  for (const choice of chunk.choices) process.stdout.write(choice.delta.content ?? "");
+"""
+
+
+def quoted(text: str) -> str:
+    """A text in double quotes, as JSON and JavaScript read it; what cannot be seen is escaped."""
+    return f'"{"".join(c if _plain(c) else json.dumps(c)[1:-1] for c in text)}"'
+
+
+def _literal(text: str) -> str:
+    """The same for Python, which writes letters beyond the first 65,536 otherwise."""
+    return f'"{"".join(c if _plain(c) else _escape(c) for c in text)}"'
+
+
+def _plain(letter: str) -> bool:
+    return letter.isprintable() and letter not in '"\\'
+
+
+def _escape(letter: str) -> str:
+    return json.dumps(letter)[1:-1] if ord(letter) < 0x10000 else f"\\U{ord(letter):08x}"

@@ -1,0 +1,192 @@
+"""Use it from code: how a program asks this workflow, or the Conductor, and a box to try it through the API.
+
+Knows a session's workflow and the address of the API; what an attempt does is its own matter.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+from pathlib import Path
+from typing import cast
+
+import streamlit as st
+
+from conductor.amounts import duration
+from conductor.api.attempt import Attempt
+from conductor.api.gate import OWN_KEY
+from pages.components.api_address import api_url, own_api_url
+from pages.components.code_snippets import snippets
+from pages.components.passage import passage
+from pages.components.session_view import SessionView
+from pages.components.state import TabState, plain
+from storage.workbench import Workbench
+
+POLL_SECONDS = 0.25
+
+_STYLES = Path(__file__).with_suffix(".css")
+_ATTEMPT = "code-attempt"
+_WHAT = {"workflow": "This workflow", "conductor": "A workflow planned anew"}
+
+
+class _UnderWay:
+    """An attempt with its future, whose end is the attempt's."""
+
+    def __init__(self, attempt: Attempt, future: Future[None]) -> None:
+        self.attempt = attempt
+        self.future = future
+
+    @property
+    def live(self) -> bool:
+        return not self.future.done()
+
+
+def use_from_code(bench: Workbench, tab: TabState, view: SessionView) -> None:
+    """Draw it for a session that has a workflow."""
+    if view.head is None:
+        return
+    st.html(_STYLES)
+    with st.container(key="code-panel"):
+        what = st.segmented_control(
+            "What to ask",
+            list(_WHAT),
+            default="workflow",
+            required=True,
+            key="code-what",
+            label_visibility="collapsed",
+            format_func=_WHAT.__getitem__,
+        )
+        model = f"workflow:{view.head.id}" if what == "workflow" else "conductor"
+        st.caption(_meaning(model))
+        st.code(model, language=None)
+        query = _query(bench, tab, view, model)
+        _snippets(model, query)
+        _access(bench)
+
+
+def _meaning(model: str) -> str:
+    if model == "conductor":
+        does = "has the Conductor plan a workflow for each question and runs that"
+    else:
+        does = "runs the workflow as it is now, edits included, on any question"
+    return f"Use it from code: as the model name of any OpenAI client, this {does}."
+
+
+def _query(bench: Workbench, tab: TabState, view: SessionView, model: str) -> str:
+    """The question that snippets ask, which can be tried here; as long as nobody has written one, the
+    session's.
+    """
+    key = _query_key(view.session.id)
+    # Streamlit forgets a field while another view is shown.
+    st.session_state.setdefault(key, st.session_state.get(f"{key}-kept", view.session.query))
+    query = st.text_area("Question", key=key, height=80)
+    st.session_state[f"{key}-kept"] = query
+    under_way = _under_way(view.session.id)
+    live = under_way is not None and under_way.live
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="code-buttons"):
+        if live and under_way is not None:
+            st.button("Stop", key="code-stop", icon=":material/stop:", on_click=_stop, args=(tab, under_way))
+        else:
+            st.button(
+                "Try it",
+                key="code-try",
+                icon=":material/play_arrow:",
+                disabled=not query.strip(),
+                help="Ask through the API, as a program would",
+                on_click=_try,
+                args=(bench, tab, view.session.id),
+                kwargs={"model": model, "url": own_api_url()},
+            )
+    if under_way is not None:
+        _follow(tab, under_way)
+    return query
+
+
+def _under_way(session: str) -> _UnderWay | None:
+    return cast("_UnderWay | None", st.session_state.get(f"{_ATTEMPT}-{session}"))
+
+
+def _query_key(session: str) -> str:
+    return f"code-query-{session}"
+
+
+def _try(bench: Workbench, tab: TabState, session: str, *, model: str, url: str) -> None:
+    if not tab.pressed_again("code-try"):
+        query = st.session_state[_query_key(session)]
+        attempt = Attempt(url, key=OWN_KEY, model=model, query=query)
+        future = bench.background.spawn(attempt.make())
+        st.session_state[f"{_ATTEMPT}-{session}"] = _UnderWay(attempt, future)
+    tab.ask_redraw()
+
+
+def _stop(tab: TabState, under_way: _UnderWay) -> None:
+    under_way.future.cancel()
+    tab.ask_redraw()
+
+
+def _follow(tab: TabState, under_way: _UnderWay) -> None:
+    every = POLL_SECONDS if under_way.live else None
+
+    @st.fragment(key="code-live", run_every=every)
+    def live() -> None:
+        tab.redraw_if_asked()
+        # Asked first: what is said by the end is then shown.
+        over = not under_way.live
+        _outcome(tab, under_way)
+        if every is not None and over:
+            st.rerun()
+
+    live()
+
+
+def _outcome(tab: TabState, under_way: _UnderWay) -> None:
+    attempt = under_way.attempt
+    with st.container(border=True, key="code-outcome", gap="small"):
+        if attempt.text:
+            notes = [attempt.label] if attempt.label else []
+            live = under_way.live
+            passage(attempt.text, key="code-answer", label="What the API says", notes=notes, live=live)
+        if attempt.failure:
+            st.error(plain(attempt.failure, limit=1000), icon=":material/error:")
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.caption(plain(_standing(under_way)))
+            if attempt.session is not None:
+                st.space("stretch")
+                st.button(
+                    "Open its session",
+                    key="code-open",
+                    icon=":material/account_tree:",
+                    on_click=_open,
+                    args=(tab, attempt.session),
+                )
+
+
+def _open(tab: TabState, session: str) -> None:
+    tab.open(session)
+    tab.ask_redraw()
+
+
+def _standing(under_way: _UnderWay) -> str:
+    attempt = under_way.attempt
+    if under_way.live:
+        return attempt.progress or f"{attempt.model} was asked; waiting for its first word"
+    if under_way.future.cancelled():
+        return f"{attempt.model} · stopped"
+    took = "-" if attempt.seconds is None else duration(attempt.seconds)
+    return f"{attempt.model} · {took}"
+
+
+def _snippets(model: str, query: str) -> None:
+    offered = snippets(url=api_url(), model=model, query=query)
+    for tab, snippet in zip(st.tabs(list(offered)), offered.values(), strict=True):
+        with tab:
+            st.code(snippet.text, language=snippet.language, wrap_lines=True)
+
+
+def _access(bench: Workbench) -> None:
+    if bench.store.has_tokens():
+        said = "Programs need a token as their key, in the environment variable CONDUCTOR_API_KEY."
+    else:
+        said = "On this machine no key is needed, as there is no token yet; from elsewhere one is."
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.caption(plain(said))
+        st.page_link("pages/pool.py", label="API tokens", icon=":material/key:")

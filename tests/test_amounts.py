@@ -1,0 +1,49 @@
+"""Amounts as people read them."""
+
+from __future__ import annotations
+
+import pytest
+
+from conductor.amounts import counted, dollars, duration, percent, size, tokens
+
+
+@pytest.mark.parametrize(
+    ("cost", "said"),
+    [
+        (None, "-"),
+        (0.0, "$0.00"),
+        (0.00001, "<$0.0001"),
+        (0.0042, "$0.0042"),
+        (1.5, "$1.50"),
+        (1234.5, "$1,234.50"),
+    ],
+)
+def test_costs_are_dollars_and_unknown_is_no_zero(cost: float | None, said: str) -> None:
+    assert dollars(cost) == said
+
+
+def test_numbers_have_their_noun() -> None:
+    assert (tokens(None), tokens(1), tokens(1240)) == ("- tokens", "1 token", "1,240 tokens")
+    assert counted(2, "step") == "2 steps"
+
+
+@pytest.mark.parametrize(
+    ("bytes", "said"), [(1, "1 byte"), (999, "999 bytes"), (1000, "1.0 kB"), (12_400_000, "12.4 MB")]
+)
+def test_room_is_told_in_the_unit_that_fits(bytes: int, said: str) -> None:
+    assert size(bytes) == said
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [(None, "-"), (0.0, "<1 ms"), (0.042, "42 ms"), (1.0, "1.0 s"), (99.94, "99.9 s"), (150.0, "2.5 min")],
+)
+def test_time_is_told_in_the_unit_that_fits(seconds: float | None, said: str) -> None:
+    assert duration(seconds) == said
+
+
+@pytest.mark.parametrize(
+    ("part", "said"), [(0, "0%"), (0.001, "<1%"), (0.5, "50%"), (0.999, ">99%"), (1, "100%")]
+)
+def test_what_is_there_is_never_told_as_nothing_and_most_never_as_all(part: float, said: str) -> None:
+    assert percent(part) == said
