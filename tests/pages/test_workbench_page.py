@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
+from itertools import count
+from types import SimpleNamespace
 
 import pytest
 
@@ -253,6 +255,14 @@ def test_an_export_holds_what_was_typed_when_its_button_was_pressed(app, session
     assert read_plan(file.text).workflow.steps[0].instruction == "Typed."
 
 
+@pytest.fixture
+def unhurried(monkeypatch):
+    """A person who presses nothing twice within a second."""
+    seconds = count()
+    monkeypatch.setattr("pages.components.state.time", SimpleNamespace(monotonic=lambda: next(seconds)))
+
+
+@pytest.mark.usefixtures("unhurried")
 def test_each_press_of_export_gives_a_file_out_once(app, session):
     page = app(session=session)
     assert "download" not in page.session_state
@@ -266,6 +276,7 @@ def test_each_press_of_export_gives_a_file_out_once(app, session):
     assert "download" not in page.session_state
 
 
+@pytest.mark.usefixtures("unhurried")
 def test_a_refused_text_holds_an_export_back_and_says_so(app, session):
     page = app(session=session)
     page.session_state["selected"] = 0
