@@ -244,7 +244,10 @@ class TabState:
 
     @download.setter
     def download(self, file: Download) -> None:
-        st.session_state["download"] = file
+        last = self.download
+        like = last is not None and (last.name, last.text) == (file.name, file.text)
+        if not (self.pressed_again("download") and like):
+            st.session_state["download"] = file
 
     # -- the replay ------------------------------------------------------------------------------------
 
@@ -279,9 +282,8 @@ class TabState:
         Text that the same click took the focus from may have come along in one message, and then only the
         text's fragment is run.
         """
-        if not self.pressed_again("export"):
-            st.session_state["export_asked"] = True
-            self.ask_redraw()
+        st.session_state["export_asked"] = True
+        self.ask_redraw()
 
     def export_asked(self) -> bool:
         """Whether the workflow is to be given out; true once."""

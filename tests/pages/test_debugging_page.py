@@ -9,7 +9,7 @@ from conductor.engine.trials import EdgeTest, Swap
 from conductor.output import HandEdit
 from conductor.planner.offline import OfflineConductor
 from conductor.workers.pool import configured_pool
-from pages.components.editing import AUTHOR
+from pages.components.author import AUTHOR
 from storage import SessionStore
 from storage.workbench import Workbench
 

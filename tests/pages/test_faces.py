@@ -6,13 +6,14 @@ from dataclasses import replace
 
 import pytest
 
+from conductor.amounts import duration
 from conductor.engine.schedule import BlastRadius
 from conductor.output import Output
 from conductor.run_state import RunState
 from conductor.step_state import StepState
 from conductor.workers.protocol import WorkerCard
 from conductor.workflow import Step, Workflow
-from pages.components.faces import duration, faces, step_name
+from pages.components.faces import faces, step_name
 
 OUTPUT = Output(
     fingerprint="f", text="said", worker="w", worker_kind="simulated", seconds=0.1, run="r", step=0

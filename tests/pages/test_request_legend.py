@@ -15,7 +15,6 @@ from pages.components.request_legend import (
     how_counted,
     legend,
     origin_notes,
-    percent,
     source_name,
     stretches,
 )
@@ -122,14 +121,6 @@ CUT = Output(
 )
 def test_where_an_output_comes_from_is_said(state, notes):
     assert origin_notes(state) == notes
-
-
-@pytest.mark.parametrize(
-    ("part", "said"),
-    [(0, "0%"), (0.0001, "<1%"), (0.004, "<1%"), (0.006, "1%"), (0.5, "50%"), (0.999, ">99%"), (1, "100%")],
-)
-def test_a_share_is_never_told_as_nothing_or_all_where_it_is_not(part, said):
-    assert percent(part) == said
 
 
 def tokens(number):

@@ -8,6 +8,7 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
+from pages.components.download import Download
 from pages.components.state import plain
 
 
@@ -157,7 +158,10 @@ def test_one_press_sent_twice_is_one_press_and_a_later_one_another(tab, monkeypa
 
 
 def test_one_press_of_export_that_is_sent_twice_gives_one_file(tab):
-    tab.ask_export()
-    assert tab.export_asked()
-    tab.ask_export()
-    assert not tab.export_asked()
+    def given(id, text):
+        tab.download = Download(id=id, name="plan.json", mime="application/json", text=text)
+        return tab.download.id
+
+    assert given("first", "{}") == "first"
+    assert given("second", "{}") == "first"
+    assert given("third", "{...}") == "third"

@@ -276,7 +276,6 @@ def test_each_press_of_export_gives_a_file_out_once(app, session):
     assert "download" not in page.session_state
 
 
-@pytest.mark.usefixtures("unhurried")
 def test_a_refused_text_holds_an_export_back_and_says_so(app, session):
     page = app(session=session)
     page.session_state["selected"] = 0

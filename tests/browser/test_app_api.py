@@ -1,0 +1,133 @@
+"""The API beside the app: a token made in the browser opens it, and a workflow is tried from its page.
+
+All of it while a thousand others hold connections on which they never finish their requests.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import openai
+import pytest
+from app_server import AppServer
+from playwright.sync_api import Page, expect
+from test_app_looks import FAINT, assert_fits
+from workbench_page import WorkbenchPage
+
+from conductor.workflow import Step
+
+pytestmark = pytest.mark.browser
+
+SLOW = 1_000
+BEGUN = (
+    b"POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\n",
+    b"POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    b"Content-Length: 1000000\r\n\r\n{",
+)
+"""Headers without an end, and a body without one."""
+
+
+@contextmanager
+def held(port: int) -> Iterator[None]:
+    """Hold so many connections to `port` as long as the block lasts."""
+    opened, over = threading.Event(), threading.Event()
+
+    async def hold() -> None:
+        streams = await asyncio.gather(*(asyncio.open_connection("127.0.0.1", port) for _ in range(SLOW)))
+        for at, (_, writer) in enumerate(streams):
+            writer.write(BEGUN[at % len(BEGUN)])
+        opened.set()
+        await asyncio.to_thread(over.wait)
+        for _, writer in streams:
+            writer.transport.abort()
+
+    holder = threading.Thread(target=lambda: asyncio.run(hold()), daemon=True)
+    holder.start()
+    try:
+        assert opened.wait(60), "the connections were not taken"
+        yield
+    finally:
+        over.set()
+        holder.join(30)
+
+
+def asked(app: AppServer, key: str, model: str) -> str:
+    """What OpenAI's client gets."""
+    with openai.OpenAI(base_url=f"{app.url}/v1", api_key=key, max_retries=0) as client:
+        answer = client.chat.completions.create(
+            model=model, messages=[{"role": "user", "content": "Which is it?"}]
+        )
+    return answer.choices[0].message.content or ""
+
+
+def token_made(page: Page, name: str) -> str:
+    """A token that is made on the pool page, as it is shown there once."""
+    page.get_by_role("button", name="Create a token").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Name", exact=True).fill(name)
+    dialog.get_by_label("Requests a minute", exact=True).fill("60")
+    dialog.get_by_role("button", name="Create token").click()
+    expect(dialog.get_by_text("shown this once")).to_be_visible()
+    assert set(page.evaluate(FAINT)) == set()
+    text = dialog.locator(".stCode").first.inner_text().strip()
+    dialog.get_by_role("button", name="Done").click()
+    expect(dialog).to_have_count(0)
+    return text
+
+
+def test_a_token_and_a_workflow_are_used_while_a_thousand_connections_are_held(visit, paced_app):
+    session = paced_app.plant(
+        Step(instruction="Find it.", worker="writer-8b"),
+        Step(instruction="Say it.", worker="planner-7b", access=(0,)),
+    )
+    with held(paced_app.port):
+        page = visit(paced_app, "/pool")
+        text = token_made(page, "A laptop")
+        assert_fits(page)
+        expect(page.get_by_text("60 requests a minute")).to_be_visible()
+        assert asked(paced_app, text, f"workflow:{session}")
+        with pytest.raises(openai.AuthenticationError):
+            asked(paced_app, "none", "worker:writer-8b")
+
+        desk = WorkbenchPage(visit(paced_app, f"/?session={session}"))
+        desk.page.get_by_role("radio", name="Code").click()
+        expect(desk.page.get_by_label("Question")).to_have_value("What is 17 * 23?")
+        desk.page.get_by_label("Question").fill("What is 19 * 23?")
+        desk.page.get_by_label("Question").press("Control+Enter")
+        expect(desk.page.locator(".stCode").nth(1)).to_contain_text("19 * 23")
+        desk.button("Try it").click()
+        answer = desk.region("What the API says")
+        expect(answer).to_be_visible()
+        expect(desk.button("Open its session")).to_be_visible()
+        expect(desk.button("Try it")).to_be_visible()
+        assert_fits(desk.page)
+        said = answer.inner_text()
+        desk.button("Open its session").click()
+        desk.page.wait_for_url(lambda url: session not in url)
+        expect(desk.query).to_have_value("What is 19 * 23?")
+        desk.page.get_by_role("radio", name="Answer").click()
+        expect(desk.answer).to_have_text(said)
+
+    page.bring_to_front()
+    page.get_by_role("button", name="Revoke A laptop").click()
+    page.get_by_role("dialog").get_by_role("button", name="Revoke", exact=True).click()
+    expect(page.get_by_text("was revoked")).to_be_visible()
+    with pytest.raises(openai.AuthenticationError, match="revoked"):
+        asked(paced_app, text, "worker:writer-8b")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_every_snippet_can_be_read(visit, paced_app, browser, theme):
+    context = browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme=theme)
+    session = paced_app.plant(Step(instruction="Find it.", worker="writer-8b"))
+    page = visit(paced_app, f"/?session={session}", inside=context)
+    page.get_by_role("radio", name="Code").click()
+    faint = set()
+    for language in ("curl", "Python", "JavaScript"):
+        page.get_by_role("tab", name=language).click()
+        expect(page.get_by_role("tabpanel", name=language)).to_contain_text("CONDUCTOR_API_KEY")
+        faint |= set(page.evaluate(FAINT))
+    assert faint == set()

@@ -1,0 +1,92 @@
+"""Tokens on the pool page: made and shown once, listed with what they used, and revoked."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from conductor.api.token import TokenLimits, read_token
+from conductor.messages import Usage
+from pages.components import services
+
+
+@pytest.fixture
+def page(app, tmp_path, monkeypatch):
+    """The pool page with one worker."""
+    pool = tmp_path / "pool.toml"
+    pool.write_text('[[worker]]\nkind = "simulated"\nname = "alpha"\n', encoding="utf-8")
+    monkeypatch.setenv("CONDUCTOR_POOL", str(pool))
+    return app("pool")
+
+
+@pytest.fixture
+def store(page):
+    return services.workbench().store
+
+
+def said(page) -> str:
+    """All texts of the page, as they are read."""
+    shown = (*page.markdown, *page.caption, *page.error, *page.info)
+    texts = [re.sub(r"\\(.)", r"\1", str(element.value)).replace("\u2060", "") for element in shown]
+    return "\n".join(texts)
+
+
+def press(page, key):
+    page.button(key=key).click().run()
+    assert not page.exception
+    return page
+
+
+def test_without_tokens_the_page_says_who_is_answered(page):
+    assert "it answers programs on this machine only" in said(page)
+
+
+def test_a_token_is_made_with_its_limits_and_shown_once(page, store):
+    press(page, "token-create")
+    page.text_input(key="token-1-name").input("My laptop")
+    page.multiselect(key="token-1-workers").select("alpha")
+    page.number_input(key="token-1-tokens").set_value(5000)
+    page.segmented_control(key="token-1-period").set_value("day")
+    page.number_input(key="token-1-requests").set_value(60)
+    press(page, "token-create-now")
+    [made] = store.tokens()
+    assert made.limits == TokenLimits(workers=("alpha",), tokens=5000, period="day", requests_per_minute=60)
+    text = page.code[0].value
+    assert (read_token(text) or ("",))[0] == made.id
+    press(page, "token-done")
+    assert text not in said(page) + "".join(code.value for code in page.code)
+    assert page.session_state["token-dialog"] is None
+    assert "**My laptop**" in said(page)
+    assert "5,000 tokens a day · 60 requests a minute · only alpha" in said(page)
+
+
+def test_what_cannot_be_made_says_why_and_keeps_what_was_typed(page, store):
+    store.create_token("taken")
+    press(page, "token-create")
+    press(page, "token-create-now")
+    assert "A token needs a name" in said(page)
+    page.text_input(key="token-1-name").input("taken")
+    page.session_state["pressed-token-create-now"] = 0.0  # a while ago
+    press(page, "token-create-now")
+    assert "There is a token 'taken' already" in said(page)
+    assert page.text_input(key="token-1-name").value == "taken"
+    press(page, "token-cancel")
+    assert len(store.tokens()) == 1
+
+
+def test_a_token_is_listed_with_what_it_used_and_revoked_after_a_question(page, store):
+    token, _ = store.create_token('<b id="x">*lab*</b>')
+    store.note_token_spent(token.id, Usage(prompt_tokens=700, completion_tokens=300, cost=0.5))
+    store.note_token_spent(token.id, Usage())
+    page.run()
+    assert '**<b id="x">*lab*</b>**' in said(page)
+    assert "1,000 tokens · $0.5000" in said(page)
+    assert "2 requests · 1 of unknown tokens · 1 of unknown cost" in said(page)
+    press(page, f"pool-icon-token-{token.id}")
+    assert store.has_tokens()
+    assert "It is the last one" in said(page)
+    press(page, "token-revoke-now")
+    assert not store.has_tokens()
+    assert "was revoked." in said(page)
+    assert "1 token revoked" in said(page)
