@@ -132,12 +132,12 @@ def add_revision(
     *,
     origin: Origin,
     note: str,
-    author: str | None,
-    parent: str | None,
-    plan: str | None,
-    restores: str | None,
-    expected: str | None,
-    moves_head: bool,
+    author: str | None = None,
+    parent: str | None = None,
+    plan: str | None = None,
+    restores: str | None = None,
+    expected: str | None = None,
+    moves_head: bool = True,
     now: float,
 ) -> Revision:
     """See `SessionStore.add_revision`."""

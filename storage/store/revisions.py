@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from sqlalchemy import Connection
+
 from conductor.plan_file import Origin
 from conductor.workflow import Workflow
-from storage import revisions
-from storage.records import Revision, RevisionEntry
+from storage import revisions, sessions
+from storage.records import Revision, RevisionEntry, Session
 from storage.store.transactions import Transactions
 
 
@@ -46,6 +48,21 @@ class Revisions(Transactions):
             moves_head=moves_head,
             now=self._clock(),
         )
+
+    def import_workflow(self, query: str, workflow: Workflow, *, pool_label: str | None = None) -> Session:
+        """A new session whose first revision is an imported workflow: both of them, or neither."""
+        now = self._clock()
+
+        def kept(connection: Connection) -> Session:
+            session = sessions.create(
+                connection, query, title=None, pool_label=pool_label, origin="import", now=now
+            )
+            revisions.add_revision(
+                connection, session.id, workflow, origin="import", note="Imported", now=now
+            )
+            return sessions.find(connection, session.id)
+
+        return self._write(kept)
 
     def revision(self, revision: str) -> Revision:
         """The revision of that id."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from conductor.errors import FormatError
 from conductor.plan_file import read_plan, write_plan
+from conductor.planner.planner import check_query
 from conductor.workflow import Workflow
 from storage.records import Revision, Session
 from storage.workbench.bench import Bench
@@ -84,9 +85,7 @@ class Editing(Bench):
         asked = query or document.query or fallback
         if not asked:
             raise FormatError("The file names no query; write one in the query box (or beside --workflow).")
-        session = self.ask(asked, origin="import")
-        self.store.add_revision(session.id, workflow, origin="import", note="Imported")
-        return session
+        return self.store.import_workflow(check_query(asked), workflow, pool_label=self.pool.label)
 
     def export(self, session: str) -> str:
         """The current workflow as a file's text. Raises `WorkflowError` before there is one."""

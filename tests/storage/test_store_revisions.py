@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from store_scenario import INVALID, VALID, begin, chain
+from workflow_cases import workflow_of
 
 from conductor.errors import EditConflict, StorageError
 from conductor.messages import Usage
@@ -134,3 +135,26 @@ def test_an_edit_and_a_run_move_the_session_up_the_list(store: SessionStore) -> 
         change()
         times.append(store.session(session).updated_at)
     assert times == sorted(set(times))
+
+
+def test_an_imported_workflow_is_kept_with_its_session_or_not_at_all(
+    store: SessionStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workflow = workflow_of((), worker="a")
+    session = store.import_workflow("What is it?", workflow, pool_label="a pool")
+    head = store.head(session.id)
+    assert head is not None
+    assert (session.origin, session.head, head.origin, head.workflow) == (
+        "import",
+        head.id,
+        "import",
+        workflow,
+    )
+
+    def broken(*_: object, **__: object) -> None:
+        raise StorageError("The store is full.")
+
+    monkeypatch.setattr("storage.revisions.add_revision", broken)
+    with pytest.raises(StorageError, match="full"):
+        store.import_workflow("And now?", workflow)
+    assert store.count_sessions() == 1
