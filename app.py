@@ -14,7 +14,10 @@ from typing import Any
 import streamlit as st
 from streamlit import runtime
 
+from conductor.api.connections import allow_many_connections
 from conductor.collector import settle
+from pages.components.api_route import API
+from pages.components.changes_route import CHANGES
 
 ROOT = Path(__file__).resolve().parent
 ICON = str(ROOT / "static" / "icon.svg")
@@ -49,6 +52,7 @@ async def lifespan(_: st.App) -> AsyncIterator[None]:
     from pages.components import graph, services  # noqa: F401, PLC0415 - registers its components once
 
     settle()
+    allow_many_connections()
     try:
         yield None
     finally:
@@ -64,4 +68,4 @@ else:
     context.disabled = True
     navigation()
     context.disabled = False
-    app = st.App(__file__, lifespan=lifespan)
+    app = st.App(__file__, lifespan=lifespan, routes=[*CHANGES, API])

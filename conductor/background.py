@@ -16,6 +16,7 @@ from concurrent.futures import Future
 from typing import Any, Protocol, TypeVar
 
 from conductor.engine.run import WorkflowRun
+from conductor.errors import NotKeptYet
 from conductor.events import Event, PlanningStarted, RunFinished
 from conductor.run_state import RunState, advance
 
@@ -30,7 +31,8 @@ class Journal(Protocol):
     def append(self, event: Event) -> Future[None]:
         """Queue an event and return at once; the future resolves when it is durable.
 
-        Neighbouring events may share one future, which fails when any of them could not be kept.
+        Neighbouring events may share one future, which fails when any of them could not be kept. Where it
+        fails with `NotKeptYet`, they are tried again, and are kept when a later event of the run is.
         """
         ...
 
@@ -77,12 +79,14 @@ class LivePlan:
 class LiveRun:
     """A run under way, read from any thread.
 
-    `unsaved` says why events could not be kept; the run itself goes on and its state stays readable.
+    `unsaved` says why events could not be kept; the run itself goes on and its state stays readable. Where
+    they are `kept_later`, a journal that has the run's end has all of them.
     """
 
     def __init__(self, run: WorkflowRun, listen: Callable[[Event], None] | None = None) -> None:
         self.run = run.run
         self.unsaved: str | None = None
+        self.kept_later = False
         self.done = threading.Event()
         self._run = run
         self._listen = listen
@@ -106,7 +110,9 @@ class LiveRun:
             if not kept or write is not kept[-1]:
                 kept.append(write)
             if isinstance(event, RunFinished):
-                self.unsaved = await _first_failure(kept)
+                failures = await _failures(kept)
+                self.unsaved = str(failures[0]) if failures else None
+                self.kept_later = all(isinstance(error, NotKeptYet) for error in failures)
             self._snapshots.add(event)
             if self._listen is not None:
                 self._listen(event)
@@ -130,14 +136,17 @@ class LiveRun:
         journal.append(end)
 
 
-async def _first_failure(kept: Sequence[Future[None]]) -> str | None:
-    """Wait until every write has ended; why the first of them failed."""
+async def _failures(kept: Sequence[Future[None]]) -> list[BaseException]:
+    """Wait until every write has ended; the errors that were not made good by the last."""
     # A journal keeps the order: once the last write has ended, as a rule nothing is left to wait for.
     for write in reversed(kept):
         if not write.done():
             await asyncio.gather(asyncio.wrap_future(write), return_exceptions=True)
-    failures = (write.exception() for write in kept)
-    return next((str(error) for error in failures if error is not None), None)
+    failures = [error for write in kept if (error := write.exception()) is not None]
+    if kept[-1].exception() is None:
+        # Whatever was not kept yet by then was kept before the end.
+        failures = [error for error in failures if not isinstance(error, NotKeptYet)]
+    return failures
 
 
 class Background:

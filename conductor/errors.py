@@ -10,6 +10,7 @@
         ServeError           a server of models could not be started, or ended by itself
         StorageError         the store cannot be read or written
             EditConflict     the workflow was changed by somebody else meanwhile
+            NotKeptYet       an event met trouble with the store, and is tried again
 
 A message names the thing, says what is wrong and what to do; `step` is 0-based and None where
 the error concerns no single step. This module knows no other module of the project.
@@ -65,6 +66,10 @@ class ServeError(ConductorError):
 
 class StorageError(ConductorError):
     """The store cannot be opened, read or written."""
+
+
+class NotKeptYet(StorageError):
+    """An event met trouble with the store (locked, full); it is tried again before the next of its run."""
 
 
 class EditConflict(StorageError):

@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 from pydantic import Field, TypeAdapter
 
 from conductor.budget import Budget, Limit, Used
+from conductor.conversation import NOTHING_SAID, Conversation
 from conductor.messages import Request, SeenResponse, Usage, Value
 from conductor.output import Output, WorkerKind
 from conductor.plan import PlanReport
@@ -99,7 +100,8 @@ class RunStarted(_Event):
 
     `previous` is what the steps of the previous round answered, for steps that may see them. `used` is what
     planning and earlier rounds have taken of the `budget` that they share with this run. `covers` are the
-    steps (0-based, ascending) that the run is to give an output, None for all of them.
+    steps (0-based, ascending) that the run is to give an output, None for all of them. `conversation` is what
+    was said before the query.
     """
 
     type: Literal["run_started"] = "run_started"
@@ -111,6 +113,7 @@ class RunStarted(_Event):
     budget: Budget = Budget()
     used: Used = Used()
     covers: tuple[int, ...] | None = None
+    conversation: Conversation = NOTHING_SAID
 
 
 KeptBecause = Literal["pinned", "preloaded"]

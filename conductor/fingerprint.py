@@ -10,6 +10,7 @@ import json
 from collections.abc import Collection, Sequence
 from hashlib import sha256
 
+from conductor.conversation import NOTHING_SAID, Conversation
 from conductor.messages import Sampling
 from conductor.workflow import Step
 
@@ -21,6 +22,7 @@ def fingerprint(
     *,
     identity: str,
     query: str,
+    conversation: Conversation = NOTHING_SAID,
     seen: Sequence[str],
     by_hand: Collection[int] = (),
     previous: Sequence[str] = (),
@@ -29,13 +31,15 @@ def fingerprint(
 ) -> str:
     """64 hexadecimal digits over everything that decides what `step` answers.
 
-    `identity` is the worker's; `seen` are the outputs the step may read, in step order, of which those at
-    the places `by_hand` were written by a person and are sent as such; `previous` are those of the round
+    `identity` is the worker's; `conversation` is what was said before the query; `seen` are the outputs the
+    step may read, in step order, of which those at the places `by_hand` were written by a person and are sent
+    as such; `previous` are those of the round
     before; `final` steps are told that they give the answer, so being final counts. `style` names
     the layout of the request.
     """
     sampling = None if step.sampling == _UNSAID else step.sampling.model_dump_json()
     earlier = [list(previous)] if previous else []
     read = [{"by_hand": text} if at in by_hand else text for at, text in enumerate(seen)]
-    content = [style, identity, sampling, step.instruction, query, final, *read, *earlier]
+    said = [] if conversation == NOTHING_SAID else [{"conversation": conversation.model_dump()}]
+    content = [style, identity, sampling, step.instruction, query, final, *said, *read, *earlier]
     return sha256(json.dumps(content).encode("utf-8", "surrogatepass")).hexdigest()

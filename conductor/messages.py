@@ -58,15 +58,16 @@ def _sum(left: Number | None, right: Number | None) -> Number | None:
     return None if left is None or right is None else left + right
 
 
-PartKind = Literal["frame", "query", "subtask", "response", "instruction"]
+PartKind = Literal["frame", "system", "turn", "query", "subtask", "response", "instruction"]
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
     """A stretch of a message and where it came from.
 
-    `frame` is our own wording; `query` the user's question; `subtask` and `response` belong to the
-    visible step `step` (0-based) done by `worker`, of an earlier round where `round` is set (from 1);
+    `frame` is our own wording; `system` what the answer must keep to and `turn` what was said before, where
+    the question is part of a conversation; `query` the user's question; `subtask` and `response` belong to
+    the visible step `step` (0-based) done by `worker`, of an earlier round where `round` is set (from 1);
     `instruction` is the receiving step's own task. `by_hand` marks a response that a
     person wrote. A dataclass, because a request has a dozen of them and each step makes a request.
     """

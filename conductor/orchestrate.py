@@ -12,6 +12,7 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from uuid import uuid4
 
+from conductor.conversation import NOTHING_SAID, Conversation
 from conductor.engine.assignment import Assignment
 from conductor.engine.meter import Crossing, Meter
 from conductor.engine.run import GRACE_SECONDS, WorkflowRun
@@ -177,7 +178,14 @@ def usage_of(event: Event) -> Usage:
             return NOTHING_USED
 
 
-def plan_request(query: str, *, pool: Pool, settings: Settings, after: RunState | None = None) -> PlanRequest:
+def plan_request(
+    query: str,
+    *,
+    pool: Pool,
+    settings: Settings,
+    after: RunState | None = None,
+    conversation: Conversation = NOTHING_SAID,
+) -> PlanRequest:
     """What the Conductor is asked for the first round, or for the one after the run `after`.
 
     Raises `PoolError` where the settings name a worker that the pool does not have.
@@ -190,6 +198,7 @@ def plan_request(query: str, *, pool: Pool, settings: Settings, after: RunState 
         previous=after.workflow if after else None,
         responses=responses_of(after),
         economical=settings.economical,
+        conversation=conversation,
     )
 
 

@@ -12,7 +12,7 @@ from typing import Literal
 
 from conductor.messages import Part, PartKind, Request
 
-SourceKind = Literal["query", "step", "task", "frame"]
+SourceKind = Literal["system", "turn", "query", "step", "task", "frame"]
 Unit = Literal["tokens", "characters"]
 Count = Callable[[Sequence[str]], Sequence[int]]
 """How many tokens each of the texts of one message takes, which stand one after another."""
@@ -21,21 +21,26 @@ LIKELY_CHARACTERS = 4
 """Characters a token in most prose: what an estimate is told by."""
 
 _KINDS: Mapping[PartKind, SourceKind] = {
+    "system": "system",
+    "turn": "turn",
     "query": "query",
     "subtask": "step",
     "response": "step",
     "instruction": "task",
     "frame": "frame",
 }
-_ORDER: Mapping[SourceKind, int] = {"query": 0, "step": 1, "task": 2, "frame": 3}
+_ORDER: Mapping[SourceKind, int] = {"system": 0, "turn": 1, "query": 2, "step": 3, "task": 4, "frame": 5}
 
-_MARK = re.compile(r"(?<=<)(/?(?:overall_task|step|subtask|response))-[0-9a-f]+\b")
+_MARK = re.compile(
+    r"(?<=<)(/?(?:instructions|conversation|user|assistant|overall_task|step|subtask|response))-[0-9a-f]+\b"
+)
 """What our tags carry, so that no response can forge one; another one in each request."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where words come from: the query, an earlier step, the step's own task, or our wording around them.
+    """Where words come from: the instructions of whoever asks, the conversation before the query, the query,
+    an earlier step, the step's own task, or our wording around them.
 
     `step` (0-based) and `worker` are set for a step, `round` (from 1) for one of an earlier round.
     """

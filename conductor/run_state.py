@@ -12,6 +12,7 @@ from functools import reduce
 from typing import Literal, TypedDict, TypeVar, assert_never
 
 from conductor.budget import Budget, Used
+from conductor.conversation import NOTHING_SAID, Conversation
 from conductor.events import (
     AnswerKept,
     BudgetExceeded,
@@ -53,14 +54,16 @@ RunStatus = Literal["running"] | RunOutcome
 class RunState:
     """A run so far. `workflow` is None until the run itself started; `report` until a plan was read.
 
-    `round` counts from 1; `previous` is what the steps of the round before answered. `kept_reason` is why the
-    Conductor returned the previous answer as it is. `crossing` says which limit of the `budget` was crossed,
-    `used_before` what of it was taken before the run. `covers` are the steps that the run is to give an
-    output, None for all; the others stay waiting to the end.
+    `conversation` is what was said before the query. `round` counts from 1; `previous` is what the steps of
+    the round before answered. `kept_reason` is why the Conductor returned the previous answer as it is.
+    `crossing` says which limit of the `budget` was crossed, `used_before` what of it was taken before the
+    run. `covers` are the steps that the run is to give an output, None for all; the others stay waiting to
+    the end.
     """
 
     run: str = ""
     query: str = ""
+    conversation: Conversation = NOTHING_SAID
     parent: str | None = None
     round: int = 1
     attempt: int = 1
@@ -235,6 +238,7 @@ def advance(state: RunState, event: Event) -> RunState:
                 state,
                 **place,
                 query=event.query,
+                conversation=event.conversation,
                 parent=event.parent,
                 workflow=event.workflow,
                 round=event.round,

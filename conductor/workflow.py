@@ -8,14 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
-import networkx as nx
 from pydantic import Field, model_validator
 
 from conductor.errors import WorkflowError
 from conductor.messages import Sampling, Value
 from conductor.output import Output
+
+if TYPE_CHECKING:
+    # Loaded where a graph is looked at: who only lists sessions does not wait for it.
+    import networkx as nx
 
 MAX_STEPS = 100
 """The most steps any workflow may have, whoever wrote it; a Conductor's own limit is lower."""
@@ -77,6 +80,8 @@ class Workflow(Value):
     @cached_property
     def graph(self) -> nx.DiGraph[int]:
         """Positions as nodes, an edge from each step to every step that reads it."""
+        import networkx as nx  # noqa: PLC0415 - see above
+
         graph: nx.DiGraph[int] = nx.DiGraph()
         graph.add_nodes_from(range(len(self.steps)))
         graph.add_edges_from((read, i) for i, step in enumerate(self.steps) for read in step.access)
@@ -93,10 +98,14 @@ class Workflow(Value):
 
     def ancestors(self, step: int) -> frozenset[int]:
         """Steps whose work reaches `step`, directly or through others."""
+        import networkx as nx  # noqa: PLC0415 - see above
+
         return frozenset(nx.ancestors(self.graph, step))
 
     def descendants(self, step: int) -> frozenset[int]:
         """Steps that `step`'s work reaches, directly or through others."""
+        import networkx as nx  # noqa: PLC0415 - see above
+
         return frozenset(nx.descendants(self.graph, step))
 
     @cached_property
@@ -284,6 +293,8 @@ def topology_of(workflow: Workflow) -> Topology:
         return "single"
     if [step.access for step in workflow.steps] == [(), (0,), (0, 1)]:
         return "planner-executor-verifier"
+    import networkx as nx  # noqa: PLC0415 - see above
+
     waits = nx.transitive_reduction(workflow.graph)
     if all(waits.has_edge(i, i + 1) for i in range(count - 1)) and waits.number_of_edges() == count - 1:
         return "chain"

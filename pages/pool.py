@@ -22,6 +22,7 @@ from pages.components.pool_table import Actions, Row, key_word, pool_table, remo
 from pages.components.pool_text import text_editor, trouble
 from pages.components.services import Services, services
 from pages.components.state import TabState, plain
+from pages.components.tokens_view import tokens_view
 
 POLL_SECONDS = 0.4
 
@@ -32,6 +33,7 @@ _HEIRS = {
     "pool-undo": ("pool-add",),
     "pool-test-all": ("pool-stop",),
     "pool-stop": ("pool-test-all",),
+    "token-table": ("token-create",),
 }
 
 _STYLES = Path(__file__).parent / "components" / "pool.css"
@@ -53,7 +55,12 @@ def page() -> None:
             _without_file(shared, tab, document, named=path is not None)
         else:
             _with_file(shared, tab, document)
+        tokens_view(shared.workbench.store, tab, _names(shared))
         pool_form()
+
+
+def _names(shared: Services) -> Sequence[str]:
+    return shared.configured().workers.names if shared.configured.usable else ()
 
 
 def _with_file(shared: Services, tab: TabState, document: PoolDocument) -> None:

@@ -30,6 +30,7 @@ from conductor.output import Output
 from conductor.planner.conductor import PlanRequest
 from conductor.planner.planner import STOPPED, PlanningEnd
 from conductor.run_state import RunState
+from conductor.workflow import Workflow
 from storage.alternatives import LiveAlternatives
 from storage.ensemble import Ensemble, Ensembles
 from storage.records import Revision
@@ -47,7 +48,8 @@ _log = logging.getLogger(__name__)
 class Call:
     """A round's plan to be asked for; `looks_back` is the id of the run before, from round 2 on.
 
-    All that follows from it goes on with its `ensemble`.
+    All that follows from it goes on with its `ensemble`. `finish` makes of a planned workflow the one that is
+    kept and run; what it raises ends what goes on.
     """
 
     session: str
@@ -56,6 +58,7 @@ class Call:
     settings: Settings
     looks_back: str | None = None
     listen: Listener | None = None
+    finish: Callable[[Workflow], Workflow] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +112,16 @@ class Conducting:
         going = self._busy.get(session)
         if going is not None:
             going.result()
+
+    def going(self, session: str) -> Future[None] | None:
+        """What goes on here, or went on last: done once nothing more follows. None where none is known."""
+        return self._busy.get(session)
+
+    def forget(self, session: str) -> None:
+        """Let go of what was here, where it is over; `trouble` tells nothing of it then."""
+        if not self.busy(session):
+            for kept in (self._busy, self._plans, self._alternatives):
+                kept.pop(session, None)
 
     def stop(self, session: str) -> None:
         """Stop planning; a run is stopped by its own id. Nothing happens where nobody plans."""
@@ -226,9 +239,8 @@ class Conducting:
         )
         if place is None and isinstance(end, WorkflowPlanned) and end.report.workflow is not None:
             note = "Planned" if kept.round == 1 else f"Planned for round {kept.round}"
-            self._store.add_revision(
-                call.session, end.report.workflow, origin="conductor", note=note, plan=kept.id
-            )
+            workflow = end.report.workflow if call.finish is None else call.finish(end.report.workflow)
+            self._store.add_revision(call.session, workflow, origin="conductor", note=note, plan=kept.id)
 
     # -- runs ------------------------------------------------------------------------------------
 
@@ -246,7 +258,8 @@ class Conducting:
         """
         self._claim(session)
         meter = Meter(settings.budget)
-        request = PlanRequest(query=self._store.session(session).query, workers=())
+        asked = self._store.session(session)
+        request = PlanRequest(query=asked.query, conversation=asked.said_before, workers=())
         call = Call(
             session=session, ensemble=self.ensemble, request=request, settings=settings, listen=listen
         )
@@ -262,7 +275,13 @@ class Conducting:
             if state.status != "finished" or not state.whole or state.round >= call.settings.rounds:
                 return
             pool = call.ensemble.pool
-            request = plan_request(call.request.query, pool=pool, settings=call.settings, after=state)
+            request = plan_request(
+                call.request.query,
+                pool=pool,
+                settings=call.settings,
+                after=state,
+                conversation=call.request.conversation,
+            )
             call = replace(call, request=request, looks_back=state.run)
             plan = self._plans[call.session] = LivePlan()
             if not await self._planned(call, plan, meter):
@@ -285,12 +304,14 @@ class Conducting:
         pool = call.ensemble.pool_for(meter)
         before = self.before(head)
         last = self._store.latest_run(session)
+        asked = self._store.session(session)
         run = WorkflowRun(
             Assignment.of(
                 head.workflow,
-                query=self._store.session(session).query,
+                query=asked.query,
                 pool=pool,
                 previous=responses_of(before),
+                conversation=asked.said_before,
             ),
             pool,
             run=new_id(),

@@ -146,7 +146,13 @@ class Experimenting:
         self, live: LiveExperiment, at: int, trial: Trial, *, on: Base, pool: Pool, meter: Meter
     ) -> LiveRun:
         """A trial's run, started in the store and not yet followed."""
-        assignment = Assignment.of(trial.workflow, query=on.state.query, pool=pool, previous=on.previous)
+        assignment = Assignment.of(
+            trial.workflow,
+            query=on.state.query,
+            pool=pool,
+            previous=on.previous,
+            conversation=on.state.conversation,
+        )
         run = WorkflowRun(
             assignment,
             pool,

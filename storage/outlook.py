@@ -5,7 +5,7 @@ Knows values only; the workbench reads what they are made of.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from conductor.engine.assignment import Assignment
@@ -25,6 +25,25 @@ class Outlook:
     radius: BlastRadius
     estimate: Estimate
     changed_pins: frozenset[int]
+
+    def resumption(self, covers: Collection[int]) -> Resumption | None:
+        """What a run of these steps keeps of one that broke off; None where it keeps nothing."""
+        kept = sum(step in self.radius.known for step in covers)
+        return Resumption(kept=kept, steps=len(covers)) if kept else None
+
+
+@dataclass(frozen=True, slots=True)
+class Resumption:
+    """What a run keeps that goes on where one broke off: so many of the steps have their output already."""
+
+    kept: int
+    steps: int
+
+    @property
+    def words(self) -> str:
+        """After "Resumes:"."""
+        verb = "is" if self.kept == 1 else "are"
+        return f"{self.kept} of {self.steps} steps {verb} kept" if self.steps > 1 else "its step is kept"
 
 
 def outlook(

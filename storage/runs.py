@@ -15,7 +15,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.sql.dml import UpdateBase
 
 from conductor.errors import StorageError
-from conductor.events import EVENT, Event, RunFinished, RunStarted, StepFinished
+from conductor.events import EVENT, Event, RunFinished, RunStarted, StepCancelled, StepFailed, StepFinished
 from conductor.output import Output
 from conductor.run_state import RunState, advance
 from storage import sessions
@@ -64,6 +64,9 @@ def _end_sessions(_dialect: str) -> UpdateBase:
     )
 
 
+NOTHING = RunState()
+"""What is known of a run before its first event."""
+
 _INSERT_EVENTS = Statement(lambda _: EVENTS.insert())
 _UPSERT_OUTPUTS = Statement(_upsert_outputs)
 _END_RUNS = Statement(
@@ -74,6 +77,14 @@ _END_RUNS = Statement(
     )
 )
 _END_SESSIONS = Statement(_end_sessions)
+_FORGET_TOKENS = Statement(
+    lambda _: RUNS.update().where(RUNS.c.id == bindparam("run")).values(tokens=bindparam("tokens"))
+)
+_ADD_TOKENS = Statement(
+    lambda _: (
+        RUNS.update().where(RUNS.c.id == bindparam("run")).values(tokens=RUNS.c.tokens + bindparam("used"))
+    )
+)
 
 
 def start(
@@ -115,6 +126,7 @@ def start(
             "round": round,
             "experiment": experiment,
             "trial": trial,
+            "tokens": 0,
         },
     )
     return find(connection, run)
@@ -144,14 +156,14 @@ def latest(connection: Connection, session: str) -> RunRecord | None:
     return None if row is None else sessions.record(RunRecord, row)
 
 
-def running(connection: Connection) -> tuple[RunRecord, ...]:
-    """Every run that has no end yet, in any session."""
+def running(connection: Connection, *, session: str | None = None) -> tuple[RunRecord, ...]:
+    """Every run that has no end yet, in any session or in one."""
     # The status is written out, so that the partial index over running runs is used.
     literal = bindparam("status", "running", type_=Text, literal_execute=True)
-    return tuple(
-        sessions.record(RunRecord, row)
-        for row in connection.execute(_RUN.where(RUNS.c.status == literal)).mappings()
-    )
+    found = _RUN.where(RUNS.c.status == literal)
+    if session is not None:
+        found = found.where(RUNS.c.session == session)
+    return tuple(sessions.record(RunRecord, row) for row in connection.execute(found).mappings())
 
 
 def events_of(connection: Connection, run: str, *, after: int) -> tuple[Event, ...]:
@@ -163,12 +175,13 @@ def events_of(connection: Connection, run: str, *, after: int) -> tuple[Event, .
     return events
 
 
-def state_of(events: Iterable[Event]) -> RunState:
-    """The fold of a run's kept events; where one is missing that the next builds on, the run ends there.
+def state_of(events: Iterable[Event], known: RunState = NOTHING) -> RunState:
+    """The fold of a run's kept events after those that `known` tells of; where one is missing that the next
+    builds on, the run ends there.
 
     Such a run reads interrupted, with what could be folded and no answer: the answer's step may be missing.
     """
-    state = RunState()
+    state = known
     for event in events:
         if state.workflow is None and not isinstance(event, RunStarted):
             return _broken_off(state, event)
@@ -192,6 +205,12 @@ def next_seq(connection: Connection, run: str) -> int:
     return 0 if highest is None else highest + 1
 
 
+def kept_from(connection: Connection, run: str, *, seq: int) -> frozenset[int]:
+    """The numbers of the run's kept events, from `seq` on."""
+    query = select(EVENTS.c.seq).where(EVENTS.c.run == run, EVENTS.c.seq >= seq)
+    return frozenset(connection.scalars(query))
+
+
 def outputs_of(connection: Connection, session: str) -> Mapping[str, Output]:
     """The session's outputs by fingerprint."""
     sessions.find(connection, session)
@@ -211,6 +230,10 @@ def keep_events(connection: Connection, events: Sequence[Event], *, now: float) 
             "or already has an event of that number. Start the run first and number its events from 0."
         ) from error
     _keep_outputs(connection, [event for event in events if isinstance(event, StepFinished)])
+    _count_tokens(
+        connection,
+        [event for event in events if isinstance(event, StepFinished | StepFailed | StepCancelled)],
+    )
     _end_runs(connection, [event for event in events if isinstance(event, RunFinished)], now=now)
 
 
@@ -227,6 +250,18 @@ def _keep_outputs(connection: Connection, events: Sequence[StepFinished]) -> Non
     _UPSERT_OUTPUTS.execute(connection, rows)
 
 
+def _count_tokens(connection: Connection, ends: Sequence[StepFinished | StepFailed | StepCancelled]) -> None:
+    """Add what calls took to their runs' sums; the sum is unknown as soon as one of them is."""
+    rows = [
+        {
+            "run": plain(event.run),
+            "used": event.output.usage.total if isinstance(event, StepFinished) else event.usage.total,
+        }
+        for event in ends
+    ]
+    _ADD_TOKENS.execute(connection, rows)
+
+
 def _end_runs(connection: Connection, events: Sequence[RunFinished], *, now: float) -> None:
     """End the runs' rows; a session follows where the run is what it was last doing."""
     ends = [
@@ -239,5 +274,10 @@ def _end_runs(connection: Connection, events: Sequence[RunFinished], *, now: flo
         for event in events
     ]
     _END_RUNS.execute(connection, ends)
+    # What the calls took that were under way when the process died, nobody knows.
+    _FORGET_TOKENS.execute(
+        connection,
+        [{"run": end["run"], "tokens": None} for end in ends if end["status"] == "interrupted"],
+    )
     followed = [{"run": end["run"], "outcome": end["status"], "now": now} for end in ends]
     _END_SESSIONS.execute(connection, followed)

@@ -9,9 +9,11 @@ from __future__ import annotations
 from typing import Any
 
 from pydantic import TypeAdapter
-from sqlalchemy import Column, Dialect, Double, ForeignKey, Integer, MetaData, Table, Text
+from sqlalchemy import BigInteger, Column, Dialect, Double, ForeignKey, Integer, MetaData, Table, Text
 from sqlalchemy.types import TypeDecorator
 
+from conductor.api.token import TokenLimits
+from conductor.conversation import Conversation
 from conductor.engine.trials import EdgeTest, Swap
 from conductor.events import EVENT
 from conductor.messages import Usage
@@ -74,6 +76,17 @@ SESSIONS = Table(
     Column("state", PlainText, nullable=False),
     Column("deleted_at", Double),
     Column("settings", Json(TypeAdapter(Settings))),
+    Column("origin", PlainText),
+    # No foreign key: a fork outlives the session that it was made from.
+    Column("forked_from", PlainText),
+    Column("conversation", Json(TypeAdapter(Conversation))),
+)
+
+TAGS = Table(
+    "tags",
+    METADATA,
+    Column("session", PlainText, ForeignKey("sessions.id"), primary_key=True),
+    Column("tag", PlainText, primary_key=True),
 )
 
 PLANS = Table(
@@ -111,6 +124,15 @@ REVISIONS = Table(
     Column("topology", PlainText, nullable=False),
     Column("steps", Integer, nullable=False),
     Column("looks_back", PlainText, ForeignKey("runs.id")),
+    Column("author", PlainText),
+)
+
+# Kept by triggers, as the texts below are.
+REVISION_WORKERS = Table(
+    "revision_workers",
+    METADATA,
+    Column("revision", PlainText, ForeignKey("revisions.id"), primary_key=True),
+    Column("worker", PlainText, primary_key=True),
 )
 
 RUNS = Table(
@@ -130,6 +152,19 @@ RUNS = Table(
     Column("round", Integer, nullable=False),
     Column("experiment", PlainText, ForeignKey("experiments.id")),
     Column("trial", Integer),
+    # What the calls that ended took together, so that a list of sessions reads no event.
+    Column("tokens", Integer),
+    # When another process asked its owner to stop it.
+    Column("stop_asked_at", Double),
+)
+
+# By the owners of runs; `beat_at` is of the database's clock.
+PROCESSES = Table(
+    "processes",
+    METADATA,
+    Column("id", PlainText, primary_key=True),
+    Column("started_at", Double, nullable=False),
+    Column("beat_at", Double, nullable=False),
 )
 
 EXPERIMENTS = Table(
@@ -177,4 +212,39 @@ OUTPUTS = Table(
     Column("session", PlainText, ForeignKey("sessions.id"), primary_key=True),
     Column("fingerprint", PlainText, primary_key=True),
     Column("output", Json(OUTPUT), nullable=False),
+)
+
+API_TOKENS = Table(
+    "api_tokens",
+    METADATA,
+    Column("id", PlainText, primary_key=True),
+    Column("name", PlainText, nullable=False),
+    Column("digest", PlainText, nullable=False),
+    Column("created_at", Double, nullable=False),
+    Column("used_at", Double),
+    Column("revoked_at", Double),
+    Column("limits", Json(TypeAdapter(TokenLimits)), nullable=False),
+)
+
+# What a token's requests used, by the day (UTC).
+API_SPENDING = Table(
+    "api_spending",
+    METADATA,
+    Column("token", PlainText, ForeignKey("api_tokens.id"), primary_key=True),
+    Column("day", PlainText, primary_key=True),
+    Column("requests", BigInteger, nullable=False),
+    Column("tokens", BigInteger, nullable=False),
+    Column("cost", Double, nullable=False),
+    Column("unknown_tokens", BigInteger, nullable=False),
+    Column("unknown_costs", BigInteger, nullable=False),
+)
+
+# Each text that a session is found by, once; the words in it are a full-text index of the database's own.
+TEXTS = Table(
+    "texts",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    Column("session", PlainText, ForeignKey("sessions.id"), nullable=False),
+    Column("kind", PlainText, nullable=False),
+    Column("text", PlainText, nullable=False),
 )

@@ -9,18 +9,39 @@ from __future__ import annotations
 import argparse
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
+from typing import Literal
 
-from conductor.commands import doctor, export, fake_openai, parse, plan, run, serve, vllm
 from conductor.errors import ConductorError
+
+_Options = Literal["shared", "pooled", "stored", "configured"]
+
+_COMMANDS: Mapping[str, _Options] = {
+    "plan": "configured",
+    "run": "configured",
+    "parse": "shared",
+    "export": "configured",
+    "report": "stored",
+    "sessions": "stored",
+    "tokens": "stored",
+    "serve": "configured",
+    "doctor": "pooled",
+    "vllm": "shared",
+    "fake-openai": "shared",
+}
+"""The commands, each in the module of its name, with the options that it has in common with others."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Carry out one command; the process's exit code."""
-    options = _parser().parse_args(arguments)
+    given = sys.argv[1:] if arguments is None else arguments
+    options = _parser(given[:1]).parse_args(given)
     try:
         code: int = options.command(options)
+        # Here rather than when Python ends, so that a reader who has gone is noticed.
+        sys.stdout.flush()
     except ConductorError as error:
         if options.debug:
             traceback.print_exc()
@@ -36,22 +57,31 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(first: Sequence[str]) -> argparse.ArgumentParser:
+    """Knows the command that the `first` argument names, else all of them: none is loaded for nothing."""
     parser = argparse.ArgumentParser(
         prog="python -m conductor",
         description="Plan, run and edit workflows that a Conductor writes.",
     )
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    parents = _common()
+    for name in [name for name in first if name in _COMMANDS] or _COMMANDS:
+        module = import_module(f"conductor.commands.{name.replace('-', '_')}")
+        module.add_to(commands, parents[_COMMANDS[name]])
+    return parser
+
+
+def _common() -> Mapping[_Options, list[argparse.ArgumentParser]]:
     shared = argparse.ArgumentParser(add_help=False)
     shared.add_argument("--json", action="store_true", help="print one JSON object")
     shared.add_argument("--debug", action="store_true", help="show the traceback of an error")
     pooled = argparse.ArgumentParser(add_help=False)
     pooled.add_argument("--pool", type=Path, metavar="FILE", help="pool file (TOML)")
-    configured = argparse.ArgumentParser(add_help=False, parents=[pooled])
-    configured.add_argument("--database", metavar="URL", help="where sessions are kept")
-    for command in (plan, run, parse, export, serve):
-        command.add_to(commands, [shared] if command is parse else [shared, configured])
-    doctor.add_to(commands, [shared, pooled])
-    for command in (vllm, fake_openai):
-        command.add_to(commands, [shared])
-    return parser
+    stored = argparse.ArgumentParser(add_help=False)
+    stored.add_argument("--database", metavar="URL", help="where sessions are kept")
+    return {
+        "shared": [shared],
+        "pooled": [shared, pooled],
+        "stored": [shared, stored],
+        "configured": [shared, pooled, stored],
+    }

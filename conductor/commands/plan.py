@@ -39,7 +39,7 @@ def _plan(options: argparse.Namespace) -> int:
         return _alternatives(options)
     with opened(options) as workbench:
         settings = settings_of(options, pool=workbench.pool)
-        session = workbench.ask(options.query, settings=settings)
+        session = workbench.ask(options.query, settings=settings, origin="terminal")
         report = report_of(workbench.plan(session.id))
         label, names = workbench.pool.label, workbench.pool.names
     findings = _findings(report, query=options.query, settings=settings, workers=settings.workers or names)
@@ -95,7 +95,9 @@ def _alternatives(options: argparse.Namespace) -> int:
     if not FEWEST <= options.alternatives <= MOST:
         options.usage(f"ask for {FEWEST} to {MOST} alternatives")
     with opened(options) as workbench:
-        session = workbench.ask(options.query, settings=settings_of(options, pool=workbench.pool))
+        session = workbench.ask(
+            options.query, settings=settings_of(options, pool=workbench.pool), origin="terminal"
+        )
         plans = workbench.plan_alternatives(session.id, options.alternatives)
         label = workbench.pool.label
     equal = [_first_equal(plans, at) for at in range(len(plans))]

@@ -86,6 +86,7 @@ def _run(options: argparse.Namespace) -> int:
         if session is None:
             return 1
         extent = _extent(options)
+        _tell_resumption(options, workbench, session, extent)
         first = workbench.start(session.id, extent, listen=_listener(options)).run
         _wait(workbench, session)
         records = _since(first, workbench.store.runs(session.id))
@@ -98,6 +99,15 @@ def _run(options: argparse.Namespace) -> int:
         if not options.json and not options.events and not state.whole:
             _print_part(state, extent)
     return _EXIT_CODES.get(state.status, 1)
+
+
+def _tell_resumption(
+    options: argparse.Namespace, workbench: Workbench, session: Session, extent: Extent
+) -> None:
+    """Say how much is kept where the run goes on from one that broke off."""
+    resumption = workbench.resumption(session.id, extent) if options.session is not None else None
+    if resumption is not None and not options.json:
+        print(f"resumes: {resumption.words}", file=sys.stderr)
 
 
 def _since(run: str, newest_first: Sequence[RunRecord]) -> list[RunRecord]:
@@ -118,7 +128,7 @@ def _planned(options: argparse.Namespace, workbench: Workbench) -> Session | Non
     if options.workflow is not None:
         session = workbench.import_plan(_content(options.workflow), query=options.query)
         return workbench.store.set_settings(session.id, settings)
-    session = workbench.ask(options.query, settings=settings)
+    session = workbench.ask(options.query, settings=settings, origin="terminal")
     report = report_of(workbench.plan(session.id, listen=_listener(options)))
     print_problems(report)
     return session if report.ok else None

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from conductor.errors import PoolError
 from conductor.modes import MAX_ROUNDS, MODES, Mode, Settings
-from conductor.workers.pool import Pool
+
+if TYPE_CHECKING:
+    # Commands that need no pool do not wait for all that a pool may be made of.
+    from conductor.workers.pool import Pool
 
 
 def add_settings(parser: argparse.ArgumentParser) -> None:
@@ -20,8 +23,8 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--workers", type=names, metavar="A,B", help="use these workers, in this order")
     group.add_argument("--exclude", type=names, default=[], metavar="A,B", help="do without these workers")
     group.add_argument("--budget-tokens", type=positive, metavar="N")
-    group.add_argument("--budget-cost", type=_amount, metavar="USD")
-    group.add_argument("--budget-seconds", type=_amount, metavar="S")
+    group.add_argument("--budget-cost", type=above_zero, metavar="USD")
+    group.add_argument("--budget-seconds", type=above_zero, metavar="S")
     group.add_argument("--budget-calls", type=positive, metavar="N")
 
 
@@ -68,7 +71,8 @@ def positive(text: str) -> int:
     return number
 
 
-def _amount(text: str) -> float:
+def above_zero(text: str) -> float:
+    """An argument that is a number above 0."""
     try:
         number = float(text)
     except ValueError:

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from conductor.engine.layouts import STYLES, Sight, paper_parts, tagged_parts
+from conductor.conversation import NOTHING_SAID, Conversation
+from conductor.engine.layouts import STYLES, VERBATIM, Sight, paper_parts, tagged_parts, verbatim_messages
 from conductor.fingerprint import fingerprint
 from conductor.messages import Message, Request, Sampling, SeenResponse
 from conductor.output import Output
@@ -22,7 +23,8 @@ class Assignment:
     """A workflow set to one query on one pool: all that decides what steps are asked, but the outputs.
 
     `identities` and `styles` hold each step's worker identity and prompt style. `previous` is what the steps
-    of the round before answered. Outputs are passed by step position.
+    of the round before answered, `conversation` what was said before the query. Outputs are passed by step
+    position.
     """
 
     workflow: Workflow
@@ -30,10 +32,17 @@ class Assignment:
     identities: tuple[str, ...]
     styles: tuple[PromptStyle, ...]
     previous: tuple[SeenResponse, ...] = ()
+    conversation: Conversation = NOTHING_SAID
 
     @classmethod
     def of(
-        cls, workflow: Workflow, *, query: str, pool: Pool, previous: tuple[SeenResponse, ...] = ()
+        cls,
+        workflow: Workflow,
+        *,
+        query: str,
+        pool: Pool,
+        previous: tuple[SeenResponse, ...] = (),
+        conversation: Conversation = NOTHING_SAID,
     ) -> Assignment:
         """Raises `WorkflowError` when a step names a worker that the pool does not have."""
         workflow.check_workers(pool.names)
@@ -44,7 +53,13 @@ class Assignment:
             identities=tuple(card.identity for card in cards),
             styles=tuple(card.prompt_style for card in cards),
             previous=previous,
+            conversation=conversation,
         )
+
+    @property
+    def verbatim(self) -> bool:
+        """Whether the one step's worker is sent the conversation and the query as they are."""
+        return self.conversation.verbatim and len(self.workflow) == 1
 
     def fingerprint(self, step: int, outputs: Mapping[int, Output]) -> str:
         """The address of `step`'s output, given the outputs of all steps it may read."""
@@ -53,29 +68,32 @@ class Assignment:
             own,
             identity=self.identities[step],
             query=self.query,
+            conversation=self.conversation,
             seen=[outputs[read].text for read in own.access],
             by_hand=[at for at, read in enumerate(own.access) if outputs[read].hand is not None],
             previous=[done.response for done in self.previous] if own.sees_previous else (),
             final=step == self.workflow.final,
-            style=STYLES[self.styles[step]],
+            style=VERBATIM if self.verbatim else STYLES[self.styles[step]],
         )
 
     def request(
         self, step: int, outputs: Mapping[int, Output], *, address: str, defaults: Sampling | None = None
     ) -> Request:
-        """What `step`'s worker is sent: one user message.
+        """What `step`'s worker is sent: one user message, but where it is `verbatim`.
 
         `address` is the step's fingerprint; tags carry a nonce cut from it, so that no response can close or
         forge one, and a rerun sends the same words. `defaults` is the worker's own sampling, used where the
         step has none.
         """
         own = self.workflow.steps[step]
-        layout = paper_parts if self.styles[step] == "paper" else tagged_parts
-        parts = layout(self._sight(step, outputs, nonce=address[:8]))
         sampling = own.sampling
         if defaults is not None:
             chosen = own.sampling.model_dump(exclude_none=True)
             sampling = defaults.model_copy(update=chosen) if chosen else defaults
+        if self.verbatim:
+            return Request(messages=verbatim_messages(self.conversation, self.query), sampling=sampling)
+        layout = paper_parts if self.styles[step] == "paper" else tagged_parts
+        parts = layout(self._sight(step, outputs, nonce=address[:8]))
         return Request(messages=(Message(role="user", parts=tuple(parts)),), sampling=sampling)
 
     def _sight(self, step: int, outputs: Mapping[int, Output], *, nonce: str) -> Sight:
@@ -93,6 +111,7 @@ class Assignment:
         ]
         return Sight(
             query=self.query,
+            conversation=self.conversation,
             instruction=own.instruction,
             seen=[*self.previous, *seen] if own.sees_previous else seen,
             final=step == self.workflow.final,

@@ -125,6 +125,7 @@ class WorkflowRun:
             RunStarted(
                 **self._stamp(),
                 query=self._assignment.query,
+                conversation=self._assignment.conversation,
                 workflow=self._workflow,
                 parent=self.parent,
                 round=self.round,
@@ -135,6 +136,9 @@ class WorkflowRun:
             )
         )
         watched = self._meter.watch(self._over_budget)
+        if self._meter.crossing is not None:
+            # Planning has used up what there was.
+            self._over_budget(self._meter.crossing)
         left = self._meter.seconds_left
         clock = None if left is None else asyncio.get_running_loop().call_later(left, self._meter.check)
         self._launch([*self._schedule.initial(), *self._keep()])

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Protocol
 
+from conductor.conversation import NOTHING_SAID, Conversation
 from conductor.messages import Completion, Delta, Message, Retried, SeenResponse, Thought, Value
 from conductor.plan import Dialect, Form, PlanReport
 from conductor.workers.protocol import WorkerCard
@@ -22,7 +23,8 @@ class PlanRequest(Value):
 
     From `round` 2 on, `previous` is the workflow of the round before and `responses` what its steps
     answered. `rejected` are this round's earlier completions, none of them valid, oldest first.
-    `economical` asks for the cheapest of `workers` that can do a step.
+    `economical` asks for the cheapest of `workers` that can do a step. `conversation` is what was said before
+    the query.
     """
 
     query: str
@@ -33,6 +35,7 @@ class PlanRequest(Value):
     responses: tuple[SeenResponse, ...] = ()
     rejected: tuple[PlanReport, ...] = ()
     economical: bool = False
+    conversation: Conversation = NOTHING_SAID
 
 
 class Asked(Value):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from conductor.conversation import Conversation
 from conductor.messages import Message, Part
 from conductor.plan import Dialect, Form
 from conductor.planner.conductor import PlanRequest
@@ -29,7 +30,8 @@ For instance:
 {examples}"""
 
 _LABEL = re.compile(
-    r"^(?=[ \t]*(?:USER QUESTION|AVAILABLE LANGUAGE MODELS|PREVIOUS WORKFLOW|STEP \d+|SUBTASK|RESPONSE)\b)",
+    r"^(?=[ \t]*(?:(?:USER QUESTION|AVAILABLE LANGUAGE MODELS|PREVIOUS WORKFLOW|STEP \d+|SUBTASK|RESPONSE|"
+    r"INSTRUCTIONS FOR THE ANSWER|SAID BEFORE THE QUESTION)\b|(?:USER|ASSISTANT):))",
     re.IGNORECASE | re.MULTILINE,
 )
 
@@ -60,7 +62,7 @@ def paper_messages(
 
 def _asking(request: PlanRequest, *, dialect: Dialect, form: Form, room_to_think: bool) -> Iterator[Part]:
     pool = "\n".join(pool_lines(request, noun="Model"))
-    yield Part("frame", "USER QUESTION:\n")
+    yield from _opening(request.conversation)
     yield Part("query", _defused(request.query))
     yield Part("frame", f"\n\nAVAILABLE LANGUAGE MODELS:\n{pool}")
     if request.previous is None:
@@ -83,6 +85,23 @@ def _asking(request: PlanRequest, *, dialect: Dialect, form: Form, room_to_think
         "\n\nThe answer so far is the response of the last step that has one. "
         f"{kept_words(form)}\n{keep}\nIf it does not, write a new workflow.",
     )
+
+
+def _opening(conversation: Conversation) -> Iterator[Part]:
+    """All up to the question itself."""
+    between = ""
+    if conversation.system:
+        yield Part("frame", "INSTRUCTIONS FOR THE ANSWER:\n")
+        yield Part("system", _defused(conversation.system))
+        between = "\n\n"
+    if conversation.exchange:
+        between = f"{between}SAID BEFORE THE QUESTION:\n"
+        for turn in conversation.exchange:
+            yield Part("frame", f"{between}{turn.role.upper()}:\n")
+            yield Part("turn", _defused(turn.text))
+            between = "\n"
+        between = "\n\n"
+    yield Part("frame", f"{between}USER QUESTION:\n")
 
 
 def _defused(text: str) -> str:

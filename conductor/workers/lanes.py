@@ -17,6 +17,9 @@ import httpx
 from conductor.workers.endpoint import Endpoint
 from conductor.workers.limits import Limits
 
+_RESTING = 100
+"""Connections to an endpoint beyond which none is kept for the next request."""
+
 _HEADERS = {
     "Accept": "text/event-stream, application/json",
     # Compressing proxies hold events back until a block is full.
@@ -69,8 +72,9 @@ class Lanes:
             headers=_HEADERS,
             verify=_trusted(),
             timeout=httpx.Timeout(None, connect=self._endpoint.patience.connect),
-            # How many are open is the worker's own limit to set.
-            limits=httpx.Limits(max_connections=None, max_keepalive_connections=None),
+            # How many are open is the worker's own limit to set. Few rest, because httpx looks at all of them
+            # whenever it opens or ends one.
+            limits=httpx.Limits(max_connections=None, max_keepalive_connections=_RESTING),
         )
         limits = Limits(
             concurrency=self._endpoint.concurrency, requests_per_minute=self._endpoint.requests_per_minute

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Mapping
-from typing import NamedTuple
 
 KEY = "CONDUCTOR_API_KEY"
 
@@ -17,20 +16,13 @@ MOST_CHARACTERS = 500
 """Of a longer question a snippet shows the beginning."""
 
 
-class Snippet(NamedTuple):
-    """A program's text, and its language as highlighters call it."""
-
-    text: str
-    language: str
-
-
-def snippets(*, url: str, model: str, query: str) -> Mapping[str, Snippet]:
+def snippets(*, url: str, model: str, query: str) -> Mapping[str, str]:
     """The snippets by what they are called; `url` is the API's, with /v1."""
     asked = query if len(query) <= MOST_CHARACTERS else f"{query[:MOST_CHARACTERS]}…"
     return {
-        "curl": Snippet(_curl(url, model, asked), "bash"),
-        "Python": Snippet(_python(url, model, asked), "python"),
-        "JavaScript": Snippet(_javascript(url, model, asked), "javascript"),
+        "curl": _curl(url, model, asked),
+        "Python": _python(url, model, asked),
+        "JavaScript": _javascript(url, model, asked),
     }
 
 

@@ -172,7 +172,7 @@ def _made(dialog: TokenDialog) -> None:
     )
     st.code(dialog.text, language=None, wrap_lines=True)
     st.caption("Programs send it as their API key, best from the environment:")
-    st.code('export CONDUCTOR_API_KEY="..."', language="bash")
+    st.code('export CONDUCTOR_API_KEY="..."', language=None)
     st.button("Done", key="token-done", type="primary", on_click=_close)
 
 

@@ -179,7 +179,8 @@ def _snippets(model: str, query: str) -> None:
     offered = snippets(url=api_url(), model=model, query=query)
     for tab, snippet in zip(st.tabs(list(offered)), offered.values(), strict=True):
         with tab:
-            st.code(snippet.text, language=snippet.language, wrap_lines=True)
+            # Without the highlighter's colours, of which some are too faint to be read.
+            st.code(snippet, language=None, wrap_lines=True)
 
 
 def _access(bench: Workbench) -> None:

@@ -6,20 +6,34 @@ transaction, so a database is of one version or of another, never between.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 
 from sqlalchemy import Connection, inspect, select
 
 from conductor.errors import StorageError
 from storage.database import Database
+from storage.migrations.aside import copy_aside
 from storage.migrations.m1_sessions import SESSIONS
 from storage.migrations.m2_rounds import ROUNDS
 from storage.migrations.m3_judgement import JUDGEMENT
+from storage.migrations.m4_finding import FINDING
+from storage.migrations.m5_processes import PROCESSES
+from storage.migrations.m6_tokens import TOKENS
+from storage.migrations.m7_conversation import CONVERSATION
+from storage.migrations.m8_references import REFERENCES
 from storage.migrations.migration import Migration, spelled
 from storage.schema import META
 
-MIGRATIONS: tuple[Migration, ...] = (SESSIONS, ROUNDS, JUDGEMENT)
+MIGRATIONS: tuple[Migration, ...] = (
+    SESSIONS,
+    ROUNDS,
+    JUDGEMENT,
+    FINDING,
+    PROCESSES,
+    TOKENS,
+    CONVERSATION,
+    REFERENCES,
+)
 
 _VERSION = "schema_version"
 
@@ -27,18 +41,20 @@ _VERSION = "schema_version"
 def bring_up_to_date(database: Database, *, now: float, migrations: Sequence[Migration] = MIGRATIONS) -> None:
     """Run the missing migrations; a SQLite file is first copied aside, named after `now` (Unix seconds).
 
-    Raises `StorageError`, and then has changed nothing, for a newer store or another program's.
+    Raises `StorageError`, and then has changed nothing: for a newer store or another program's, where there
+    is no room for the copy, and where a migration fails.
     """
     with database.transaction(to="read") as connection:
         version = _version(connection, database, known=len(migrations))
     if version == len(migrations):
         return
-    if database.path and version > 0:
-        stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime(now))
-        database.copy_to(database.path.with_name(f"{database.path.name}.version-{version}.{stamp}"))
     with database.transaction(to="write") as connection:
-        # Asked again: another process may have been quicker.
+        # Asked again, now that nobody else writes: another process may have been quicker.
         version = _version(connection, database, known=len(migrations))
+        if version == len(migrations):
+            return
+        if database.path and version > 0:
+            copy_aside(database, database.path, version=version, now=now)
         for migration in migrations[version:]:
             for statement in spelled(migration, connection.dialect.name):
                 connection.exec_driver_sql(statement)

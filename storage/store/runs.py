@@ -10,12 +10,12 @@ from sqlalchemy import Connection
 from conductor.events import Event, RunFinished
 from conductor.output import Output
 from conductor.run_state import RunState
-from storage import interruption, runs
+from storage import interruption, processes, runs
 from storage.records import RunRecord
-from storage.store.transactions import Transactions
+from storage.store.processes import Processes
 
 
-class Runs(Transactions):
+class Runs(Processes):
     """Runs, the events that tell their story, and what their steps gave."""
 
     def start_run(
@@ -37,12 +37,13 @@ class Runs(Transactions):
         beside one another, and leave the session's state and its known outputs as they are.
         """
         now = self._clock()
+        trust = self._trust()
 
         def start(connection: Connection) -> RunRecord:
-            self._keep_lost_ends(connection)
+            self._keep_lost(connection)
             if experiment is None:
-                interruption.make_way(connection, session, now=now)
-            return runs.start(
+                interruption.make_way(connection, session, trust=trust, now=now)
+            record = runs.start(
                 connection,
                 run=run,
                 session=session,
@@ -54,8 +55,12 @@ class Runs(Transactions):
                 trial=trial,
                 now=now,
             )
+            processes.beat(connection, record.owner)
+            return record
 
-        return self._write(start)
+        record = self._write(start)
+        self._started.add(run)
+        return record
 
     def append(self, event: Event) -> Future[None]:
         """Queue an event of a started run and return at once; the future resolves when it is durable.
@@ -64,8 +69,12 @@ class Runs(Transactions):
         the event's own transaction. Neighbouring events share a future, which fails when any of them was
         not kept. Its callbacks run in the writer thread: they must be quick and must not call the store.
 
-        The end of a run that met trouble with the store (locked, full) is tried again, though its future
-        failed: by `start_run`, `mark_interrupted` and `close`. This process lives, so nobody else may end it.
+        Refused is also what comes after a run's end: another process may have ended it, because nothing was
+        heard of this one for too long.
+
+        An event that met trouble with the store (locked, full) is tried again, though its future failed with
+        `NotKeptYet`: before the run's next event, and by `start_run`, `mark_interrupted` and `close`. This
+        process lives, so nobody else may end its run.
         """
         # Somebody waits for the end of a run; its other events are written behind it.
         return self._writer.append(event, urgent=isinstance(event, RunFinished))
@@ -74,13 +83,16 @@ class Runs(Transactions):
         """The run's durable events whose `seq` is greater than `after`, in order."""
         return self._read(runs.events_of, run, after=after)
 
-    def run_state(self, run: str) -> RunState:
-        """The run as its durable events tell it.
+    def run_state(self, run: str, *, known: RunState | None = None) -> RunState:
+        """The run as its durable events tell it; of what an earlier answer, `known`, tells nothing is read.
 
         Where one is missing that the next builds on (the store was full or locked), the run reads
         interrupted at that place; `run` still tells its outcome.
         """
-        return runs.state_of(self._read(runs.events_of, run, after=-1))
+        if known is None:
+            return runs.state_of(self._read(runs.events_of, run, after=-1))
+        # Remembered, because there is seldom anything new when a page asks again.
+        return runs.state_of(self._remember(runs.events_of, run, after=known.seq), known)
 
     def run(self, run: str) -> RunRecord:
         """The run of that id."""
@@ -97,13 +109,3 @@ class Runs(Transactions):
     def outputs(self, session: str) -> Mapping[str, Output]:
         """The outputs of the session's finished steps by fingerprint; of equal ones the latest."""
         return self._remember(runs.outputs_of, session)
-
-    def mark_interrupted(self) -> tuple[str, ...]:
-        """End, as interrupted, the runs of this host whose process died; their ids.
-
-        Costs one indexed query where no run is open. Ends that met trouble before are written behind it.
-        """
-        self._retry_ends()
-        now = self._clock()
-        gone = self._read(interruption.abandoned)
-        return tuple(run.id for run in gone if self._write(interruption.interrupt, run.id, now=now))

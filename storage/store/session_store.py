@@ -17,10 +17,13 @@ from storage.database import Database
 from storage.migrations import bring_up_to_date
 from storage.store.corrections import Corrections
 from storage.store.experiments import Experiments
+from storage.store.housekeeping import Housekeeping
 from storage.store.plans import Plans
 from storage.store.revisions import Revisions
 from storage.store.runs import Runs
+from storage.store.session_files import SessionFiles
 from storage.store.sessions import Sessions
+from storage.store.tokens import Tokens
 from storage.store.transactions import Clock
 
 
@@ -29,7 +32,9 @@ def default_url() -> str:
     return os.environ.get("CONDUCTOR_DATABASE_URL") or "sqlite:///data/conductor.db"
 
 
-class SessionStore(Sessions, Plans, Revisions, Runs, Experiments, Corrections):
+class SessionStore(
+    Sessions, Plans, Revisions, Runs, Experiments, Corrections, Housekeeping, SessionFiles, Tokens
+):
     """Sessions with their plans, revisions, runs, events and outputs. Made by `SessionStore.open`."""
 
     @classmethod
@@ -44,6 +49,7 @@ class SessionStore(Sessions, Plans, Revisions, Runs, Experiments, Corrections):
             database.create_folder()
             bring_up_to_date(database, now=clock())
             store.mark_interrupted()
+            store._heart.start()
         except StorageError:
             store.close()
             raise

@@ -5,14 +5,15 @@ Knows connections, clock and memory; knows no table.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Concatenate, ParamSpec, TypeVar
 
 from sqlalchemy import Connection
 
-from storage import runs
+from conductor.events import Event
+from storage import ownership
 from storage.database import Database
-from storage.lost_ends import LostEnds
+from storage.lost_events import LostEvents
 from storage.memory import ReadMemory
 from storage.writer import Writer, closed
 
@@ -31,17 +32,17 @@ class Transactions:
         self._clock = clock
         self._closed = False
         self._memory = ReadMemory(database.version)
-        self._lost_ends = LostEnds()
+        self._lost = LostEvents()
         self._writer = Writer(
             database,
-            keep_events=lambda connection, events: runs.keep_events(connection, events, now=clock()),
-            events_lost=self._lost_ends.remember,
+            keep_events=self._keep_events,
+            unkept=self._lost,
         )
 
     def close(self) -> None:
         """Write what is queued and close every connection. May be called twice."""
         if not self._closed:
-            self._retry_ends()
+            self._retry_lost()
         self._closed = True
         self._writer.close()
         self._database.close()
@@ -69,10 +70,13 @@ class Transactions:
         if self._closed:
             raise closed(self._database)
 
-    def _retry_ends(self) -> None:
-        """Queue another try; nobody waits for it, because a trouble that lasts is told where it matters."""
-        if self._lost_ends:
-            self._writer.submit(self._keep_lost_ends)
+    def _keep_events(self, connection: Connection, events: Sequence[Event]) -> None:
+        ownership.append(connection, self._lost.with_earlier(connection, events), now=self._clock())
 
-    def _keep_lost_ends(self, connection: Connection) -> None:
-        self._lost_ends.keep(connection, now=self._clock())
+    def _retry_lost(self) -> None:
+        """Queue another try; nobody waits for it, because a trouble that lasts is told where it matters."""
+        if self._lost:
+            self._writer.submit(self._keep_lost)
+
+    def _keep_lost(self, connection: Connection) -> None:
+        self._lost.keep(connection, now=self._clock())

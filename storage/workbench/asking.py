@@ -8,9 +8,11 @@ from conductor.background import LivePlan
 from conductor.errors import PlanError, WorkflowError
 from conductor.modes import MAX_ROUNDS, Settings
 from conductor.orchestrate import plan_request
+from conductor.planner.conductor import PlanRequest
 from conductor.run_state import RunState
 from storage.alternatives import FEWEST, MOST, LiveAlternatives
 from storage.conducting import Call, Listener
+from storage.ensemble import Ensemble
 from storage.records import Plan, Revision
 from storage.workbench.bench import Bench
 
@@ -54,9 +56,8 @@ class Asking(Bench):
         last = rejected[-1]
         before = self.state(self.store.run(last.looks_back)) if last.looks_back else None
         ensemble = self.conducting.ensemble
-        request = plan_request(
-            self.store.session(session).query, pool=ensemble.pool, settings=settings, after=before
-        ).model_copy(update={"rejected": tuple(plan.report for plan in rejected)})
+        request = self._request(session, settings, ensemble, after=before)
+        request = request.model_copy(update={"rejected": tuple(plan.report for plan in rejected)})
         call = Call(
             session=session,
             ensemble=ensemble,
@@ -92,9 +93,7 @@ class Asking(Bench):
             raise WorkflowError(f"This was round {state.round}; a query has at most {MAX_ROUNDS} rounds.")
         settings = self.settings(session).model_copy(update={"attempts": 1, "rounds": state.round + 1})
         ensemble = self.conducting.ensemble
-        request = plan_request(
-            self.store.session(session).query, pool=ensemble.pool, settings=settings, after=state
-        )
+        request = self._request(session, settings, ensemble, after=state)
         call = Call(
             session=session, ensemble=ensemble, request=request, settings=settings, looks_back=state.run
         )
@@ -124,9 +123,7 @@ class Asking(Bench):
         looks_back = head.looks_back if head is not None else None
         before = self.state(self.store.run(looks_back)) if looks_back else None
         settings, ensemble = self.settings(session), self.conducting.ensemble
-        request = plan_request(
-            self.store.session(session).query, pool=ensemble.pool, settings=settings, after=before
-        )
+        request = self._request(session, settings, ensemble, after=before)
         return Call(
             session=session, ensemble=ensemble, request=request, settings=settings, looks_back=looks_back
         )
@@ -157,8 +154,21 @@ class Asking(Bench):
 
     def _first_call(self, session: str, settings: Settings, listen: Listener | None) -> Call:
         ensemble = self.conducting.ensemble
-        request = plan_request(self.store.session(session).query, pool=ensemble.pool, settings=settings)
+        request = self._request(session, settings, ensemble)
         return Call(session=session, ensemble=ensemble, request=request, settings=settings, listen=listen)
+
+    def _request(
+        self, session: str, settings: Settings, ensemble: Ensemble, *, after: RunState | None = None
+    ) -> PlanRequest:
+        """What the Conductor is asked in this session, for its first round or for the one `after` a run."""
+        asked = self.store.session(session)
+        return plan_request(
+            asked.query,
+            pool=ensemble.pool,
+            settings=settings,
+            after=after,
+            conversation=asked.said_before,
+        )
 
     def rounds(self, session: str) -> tuple[tuple[Revision, RunState], ...]:
         """The rounds before the current workflow's, oldest first: what was run and what came of it."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Self
 
 from conductor.background import Background
+from conductor.conversation import Conversation
 from conductor.errors import WorkflowError
 from conductor.modes import Settings
 from conductor.planner.conductor import Conductor
@@ -15,11 +16,11 @@ from conductor.workers.pool import Pool
 from storage.conducting import Conducting
 from storage.ensemble import Ensemble, Ensembles
 from storage.experimenting import Experimenting
-from storage.records import Revision, RunRecord, Session
+from storage.records import Revision, RunRecord, Session, SessionOrigin
 from storage.store import SessionStore
 
 FOLDED_RUNS = 64
-"""Ended runs whose state is kept in memory; a page asks for the same ones again and again."""
+"""Runs whose state is kept in memory; a page asks for the same ones again and again."""
 
 LOOKED_BACK = 20
 """Runs in which a step's last output, or a run to compare with, is looked for."""
@@ -49,6 +50,7 @@ class Bench:
     def following(cls, store: SessionStore, ensembles: Ensembles) -> Self:
         """A workbench whose pool and Conductor may change; what has begun keeps those it began with."""
         background = Background(store)
+        store.hear_stops(background.cancel)
         conducting = Conducting(store, background, ensembles=ensembles)
         return cls(store=store, background=background, conducting=conducting)
 
@@ -64,40 +66,60 @@ class Bench:
 
     def close(self) -> None:
         """Stop what runs and close the store."""
+        self.store.hear_stops(None)
         self.background.close()
         self.store.close()
 
-    def ask(self, query: str, *, settings: Settings | None = None) -> Session:
-        """A new session for a query. Raises `QueryError` when it is empty or too long."""
-        session = self.store.create_session(check_query(query), pool_label=self.pool.label)
-        return session if settings is None else self.store.set_settings(session.id, settings)
+    def ask(
+        self,
+        query: str,
+        *,
+        settings: Settings | None = None,
+        origin: SessionOrigin = "app",
+        conversation: Conversation | None = None,
+    ) -> Session:
+        """A new session for a query, and for what was said before it. Raises `QueryError` when the query is
+        empty or too long.
+        """
+        return self.store.create_session(
+            check_query(query),
+            pool_label=self.pool.label,
+            origin=origin,
+            conversation=conversation,
+            settings=settings,
+        )
 
     def settings(self, session: str) -> Settings:
         """What the session asks of its Conductor."""
         return self.store.session(session).settings or Settings()
 
     def state(self, run: RunRecord) -> RunState:
-        """A run's state, live or from the store: the same fold."""
+        """A run's state, live or from the store: the same fold.
+
+        Of a run that another process runs, only what is new since the last time is read.
+        """
         live = self.background.live(run.id)
         if live is not None:
             return live.state
         known = self._folded.get(run.id)
-        if known is None:
-            known = self.store.run_state(run.id)
-            if not known.live:
-                self._remember(run.id, known)
+        if known is None or known.live:
+            known = self.store.run_state(run.id, known=known)
+            self._remember(run.id, known)
         return known
 
     def runs_here(self, run: RunRecord) -> bool:
-        """Whether this process runs it, and so can stop it."""
+        """Whether this process runs it; where another one does, `stop` asks that one."""
         return self.background.live(run.id) is not None
 
     def unsaved(self, run: RunRecord) -> str | None:
         """Why not everything of a run could be kept; None when it could."""
         live = self.background.live(run.id)
-        return live.unsaved if live is not None else None
+        if live is None or (live.kept_later and run.status == live.state.status):
+            return None
+        return live.unsaved
 
     def _remember(self, run: str, state: RunState) -> None:
+        self._folded.pop(run, None)
         while len(self._folded) >= FOLDED_RUNS:
             self._folded.pop(next(iter(self._folded)), None)
         self._folded[run] = state

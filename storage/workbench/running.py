@@ -12,7 +12,7 @@ from conductor.output import Output
 from conductor.run_state import RunState
 from conductor.workflow import Step, Workflow
 from storage.conducting import Listener
-from storage.outlook import Outlook, outlook
+from storage.outlook import Outlook, Resumption, outlook
 from storage.workbench.bench import LOOKED_BACK, Bench
 
 
@@ -43,6 +43,18 @@ class Running(Bench):
             if extent.possible(assignment.workflow)
         }
 
+    def resumption(self, session: str, extent: Extent = EDITED) -> Resumption | None:
+        """What a run of the current workflow keeps where the session's newest run did not come to its end.
+
+        None where it did, or nothing would be kept. Raises `WorkflowError` as `start` does.
+        """
+        last = self.store.latest_run(session)
+        if last is None or last.status in ("running", "finished"):
+            return None
+        workflow = self.required_head(session).workflow
+        extent.check(workflow)
+        return self.outlooks(session, [extent])[extent].resumption(extent.covers(workflow))
+
     def start(self, session: str, extent: Extent = EDITED, *, listen: Listener | None = None) -> LiveRun:
         """Run the current workflow as far as `extent` in a run of its own; returns at once.
 
@@ -64,20 +76,29 @@ class Running(Bench):
         )
 
     def stop(self, session: str) -> None:
-        """Stop what goes on in the session; what is done is kept."""
+        """Stop what goes on in the session; what is done is kept.
+
+        A run of another process is over within a second; its planning is that process's own matter.
+        """
         self.conducting.stop(session)
         last = self.store.latest_run(session)
-        if last is not None:
+        if last is None:
+            return
+        if self.runs_here(last):
             self.background.cancel(last.id)
+        elif last.status == "running":
+            self.store.ask_to_stop(last.id)
 
     def assignment(self, session: str) -> Assignment:
         """The current workflow set to the session's query. Raises `WorkflowError` as `start` does."""
         head = self.required_head(session)
+        asked = self.store.session(session)
         return Assignment.of(
             head.workflow,
-            query=self.store.session(session).query,
+            query=asked.query,
             pool=self.pool,
             previous=self.conducting.previous(head),
+            conversation=asked.said_before,
         )
 
     def last_outputs(self, session: str, workflow: Workflow) -> dict[int, Output]:

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from storage.workbench.asking import Asking
 from storage.workbench.editing import Editing
+from storage.workbench.following import Following
+from storage.workbench.forking import Forking
 from storage.workbench.running import Running
 from storage.workbench.trying import Trying
 
 
-class Workbench(Asking, Editing, Running, Trying):
+class Workbench(Asking, Editing, Forking, Running, Trying, Following):
     """One store, what goes on in its sessions, and who plans and answers there."""

@@ -103,6 +103,7 @@ def test_a_token_and_a_workflow_are_used_while_a_thousand_connections_are_held(v
         expect(answer).to_be_visible()
         expect(desk.button("Open its session")).to_be_visible()
         expect(desk.button("Try it")).to_be_visible()
+        assert set(desk.page.evaluate(FAINT)) == set()
         assert_fits(desk.page)
         said = answer.inner_text()
         desk.button("Open its session").click()
@@ -119,15 +120,12 @@ def test_a_token_and_a_workflow_are_used_while_a_thousand_connections_are_held(v
         asked(paced_app, text, "worker:writer-8b")
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_every_snippet_can_be_read(visit, paced_app, browser, theme):
-    context = browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme=theme)
+def test_the_panel_can_be_read_in_the_dark(visit, paced_app, browser):
+    context = browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme="dark")
     session = paced_app.plant(Step(instruction="Find it.", worker="writer-8b"))
     page = visit(paced_app, f"/?session={session}", inside=context)
     page.get_by_role("radio", name="Code").click()
-    faint = set()
-    for language in ("curl", "Python", "JavaScript"):
+    for language in ("JavaScript", "Python", "curl"):
         page.get_by_role("tab", name=language).click()
         expect(page.get_by_role("tabpanel", name=language)).to_contain_text("CONDUCTOR_API_KEY")
-        faint |= set(page.evaluate(FAINT))
-    assert faint == set()
+    assert set(page.evaluate(FAINT)) == set()

@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -204,6 +205,29 @@ def test_an_interrupt_stops_the_run_and_keeps_what_is_done(folder: Path) -> None
     assert [(step.status, step.text) for step in state.steps] == [("finished", "kept"), ("cancelled", "")]
     with SessionStore.open("sqlite:///data/conductor.db") as store:
         assert fold(store.events(state.run)) == state
+
+
+@pytest.mark.slow
+def test_a_killed_run_is_resumed_from_what_it_had_finished(line: Line, folder: Path) -> None:
+    slow = '[[worker]]\nkind = "simulated"\nname = "alpha"\nanswer = "kept"\n'
+    slow += '[[worker]]\nkind = "simulated"\nname = "beta"\nanswer = "late"\nlatency = {}\n'
+    (folder / "slow.toml").write_text(slow.format(60))
+    arguments = ("run", "--workflow", written(PAIR, folder), "--pool", "slow.toml", "--events")
+    with (
+        process(*arguments, folder=folder) as running,
+        SessionStore.open("sqlite:///data/conductor.db") as store,
+    ):
+        until = time.monotonic() + 30
+        while not (listed := store.sessions()) or not store.outputs(listed[0].id):
+            assert time.monotonic() < until, "the first step was never kept"
+            time.sleep(0.02)
+        running.kill()
+        running.communicate()
+    (folder / "slow.toml").write_text(slow.format(0))
+    said = line("run", "--session", listed[0].id, "--pool", "slow.toml")
+    assert (said.code, said.out) == (0, "late\n")
+    assert said.err.startswith("resumes: 1 of 2 steps is kept\n[1/2] alpha's output is reused\n")
+    assert "resumes" not in line("run", "--session", listed[0].id, "--pool", "slow.toml").err
 
 
 @pytest.mark.slow

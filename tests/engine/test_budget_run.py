@@ -10,6 +10,7 @@ from conductor.engine.assignment import Assignment
 from conductor.engine.meter import Meter
 from conductor.engine.run import WorkflowRun
 from conductor.events import BudgetExceeded, Event, RunFinished
+from conductor.messages import Usage
 from conductor.run_state import RunState, fold
 from conductor.workers.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
@@ -76,3 +77,14 @@ async def test_reused_steps_cost_nothing() -> None:
     )
     state = fold([event async for event in again.events()])
     assert (state.status, meter.calls, state.crossing) == ("finished", 0, None)
+
+
+async def test_a_budget_that_planning_has_used_up_is_said_to_be_the_reason() -> None:
+    pool = Pool(workers=(FAST,))
+    meter = Meter(Budget(tokens=10))
+    meter.add(Usage(prompt_tokens=11, completion_tokens=0))
+    assignment = Assignment.of(workflow_of(()), query="why?", pool=pool)
+    state = fold([event async for event in WorkflowRun(assignment, pool, run="r", meter=meter).events()])
+    assert (state.status, state.steps[0].status) == ("over_budget", "waiting")
+    assert state.crossing is not None
+    assert (state.crossing.limit, state.crossing.used) == ("tokens", 11)

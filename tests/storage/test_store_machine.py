@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, rule
+from hypothesis.stateful import (
+    Bundle,
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    rule,
+    run_state_machine_as_test,
+)
 from store_scenario import begin, chain, delta, finished, keep, step_finished, ticking
 
 from conductor.errors import StorageError
-from conductor.events import Event
+from conductor.events import Event, RunFinished, StepFinished
 from conductor.workflow import Workflow
 from storage import SessionStore
+from storage.session_file import import_session, write_session
 
 
 @dataclass
@@ -41,22 +50,26 @@ class _Session:
 
 
 class StoreMachine(RuleBasedStateMachine):
-    """Drives one store file; `sessions` are in the order of their last update."""
+    """Drives one store, at the URL that `place` makes; `sessions` are in the order of their last update."""
 
     ids = Bundle("ids")
     runs = Bundle("runs")
 
+    def __init__(self, place: Callable[[], AbstractContextManager[str]]) -> None:
+        super().__init__()
+        self.place = ExitStack()
+        self.url = self.place.enter_context(place())
+
     @initialize()
     def open(self) -> None:
         """An empty store."""
-        self.folder = tempfile.TemporaryDirectory()
         self.clock = ticking()
         self.sessions: dict[str, _Session] = {}
         self.known: dict[str, _Run] = {}
         self.store = self._opened()
 
     def _opened(self) -> SessionStore:
-        return SessionStore.open(f"sqlite:///{Path(self.folder.name)}/c.db", clock=self.clock.__next__)
+        return SessionStore.open(self.url, clock=self.clock.__next__)
 
     def _updated(self, session: str) -> None:
         self.sessions[session] = self.sessions.pop(session)
@@ -115,10 +128,14 @@ class StoreMachine(RuleBasedStateMachine):
 
     @rule(run=runs, count=st.integers(1, 5), text=st.text(max_size=3))
     def append(self, run: str, count: int, text: str) -> None:
-        """Some deltas and a step's output."""
+        """Some deltas and a step's output, refused once the run is over."""
         expected = self.known[run]
         events = [delta(run, seq=len(expected.events) + i, text=text) for i in range(count)]
         events.append(step_finished(run, text, seq=len(expected.events) + count, fingerprint=text))
+        if expected.status != "running":
+            with pytest.raises(StorageError, match="the run is over"):
+                keep(self.store, *events)
+            return
         keep(self.store, *events)
         expected.events += events
         self.sessions[expected.session].outputs[text] = run
@@ -142,6 +159,52 @@ class StoreMachine(RuleBasedStateMachine):
         """In or out of the list."""
         (self.store.delete_session if deleted else self.store.restore_session)(session)
         self.sessions[session].deleted = deleted
+
+    @rule(target=ids, session=ids, which=st.integers(0, 9))
+    def fork(self, session: str, which: int) -> str:
+        """Another session, which begins with some revision of this one."""
+        expected = self.sessions[session]
+        if not expected.revisions:
+            return session
+        revision, _, workflow = expected.revisions[which % len(expected.revisions)]
+        made = self.store.fork_session(session, revision)
+        assert made.head is not None
+        self.sessions[made.id] = _Session(
+            revisions=[(made.head, None, workflow)],
+            head=made.head,
+            state="planned",
+            outputs=dict(expected.outputs),
+        )
+        return made.id
+
+    @rule(target=ids, session=ids)
+    def take_out_and_in(self, session: str) -> str:
+        """A session like this one, made of its file."""
+        expected = self.sessions[session]
+        made = import_session(self.store, write_session(self.store, session)).id
+        ids = [revision.id for revision in self.store.revisions(made)]
+        new: dict[str | None, str | None] = {None: None}
+        new |= zip([id for id, _, _ in expected.revisions], ids, strict=True)
+        runs = dict(zip(expected.runs, [run.id for run in self.store.runs(made)][::-1], strict=True))
+        self.sessions[made] = _Session(
+            revisions=[(str(new[id]), new[parent], workflow) for id, parent, workflow in expected.revisions],
+            head=new[expected.head],
+            state="interrupted" if expected.state == "running" else expected.state,
+            runs=list(runs.values()),
+            outputs={key: runs.get(run, run) for key, run in expected.outputs.items()},
+        )
+        self.known |= {run: self._like(self.known[old], run, session=made) for old, run in runs.items()}
+        return made
+
+    def _like(self, old: _Run, run: str, *, session: str) -> _Run:
+        """What is expected of a run that was imported under that id."""
+        events = [_told_of(event, run) for event in old.events]
+        if old.status != "running":
+            return _Run(session, old.status, old.answer, events)
+        end = self.store.events(run)[-1]
+        assert isinstance(end, RunFinished)
+        assert (end.seq, end.outcome) == (len(events), "interrupted")
+        return _Run(session, "interrupted", end.answer, [*events, end])
 
     @rule()
     def reopen(self) -> None:
@@ -176,10 +239,35 @@ class StoreMachine(RuleBasedStateMachine):
         """Nothing stays open, nothing stays on disk."""
         if hasattr(self, "store"):
             self.store.close()
-            self.folder.cleanup()
+        self.place.close()
 
 
-TestStoreMachine = StoreMachine.TestCase
-TestStoreMachine.settings = settings(
-    max_examples=8, stateful_step_count=15, deadline=None, suppress_health_check=list(HealthCheck)
-)
+def _told_of(event: Event, run: str) -> Event:
+    """The event, had it happened in that run."""
+    if isinstance(event, StepFinished):
+        output = event.output.model_copy(update={"run": run})
+        return event.model_copy(update={"run": run, "output": output})
+    return event.model_copy(update={"run": run})
+
+
+def test_the_store_says_what_a_model_in_memory_says(kind: str, request: pytest.FixtureRequest) -> None:
+    @contextmanager
+    def place() -> Iterator[str]:
+        if kind == "sqlite":
+            with tempfile.TemporaryDirectory() as folder:
+                yield f"sqlite:///{folder}/c.db"
+        else:
+            server = request.getfixturevalue("postgres")
+            name = request.getfixturevalue("empty_database")
+            yield server.url(name)
+            server.empty(name)
+
+    run_state_machine_as_test(
+        lambda: StoreMachine(place),
+        settings=settings(
+            max_examples=8 if kind == "sqlite" else 4,
+            stateful_step_count=15,
+            deadline=None,
+            suppress_health_check=list(HealthCheck),
+        ),
+    )

@@ -13,6 +13,8 @@ from conductor.corrections import row_of
 from conductor.events import EVENT
 from conductor.fake_openai.app import FakeOpenAI
 from storage.opening import open_workbench
+from storage.reporting import report_of
+from storage.session_file import write_session
 from storage.workbench import Workbench
 
 KEY = "sk-marked-0123456789abcdef"
@@ -78,6 +80,8 @@ def test_a_key_is_sent_and_stands_nowhere(
     assert isinstance(rows[-1], dict)
     told = [
         bench.export(session),
+        write_session(bench.store, session),
+        report_of(bench.store, states[0].run, now=0.0),
         caplog.text,
         repr(states),
         repr(bench.pool),

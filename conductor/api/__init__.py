@@ -1,0 +1,1 @@
+"""The orchestra over HTTP, in OpenAI's words: any OpenAI client gets an orchestrated answer."""

@@ -1,0 +1,44 @@
+"""What the API says instead of an answer, in OpenAI's shape.
+
+Knows statuses and the error object; knows nothing of requests, runs or transports.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from conductor.errors import ConductorError
+
+_NO_HEADERS: Mapping[str, str] = MappingProxyType({})
+
+
+class ApiError(ConductorError):
+    """The request is answered with an error. `param` names the parameter that is to blame, if any.
+
+    `headers` go out with it, such as `retry-after` where asking later helps.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        status: int = 400,
+        type: str = "invalid_request_error",
+        param: str | None = None,
+        code: str | None = None,
+        headers: Mapping[str, str] = _NO_HEADERS,
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.type = type
+        self.param = param
+        self.code = code
+        self.headers = headers
+
+    @property
+    def shape(self) -> dict[str, Any]:
+        """`{"error": {"message", "type", "param", "code"}}`."""
+        said = {"message": str(self), "type": self.type, "param": self.param, "code": self.code}
+        return {"error": said}

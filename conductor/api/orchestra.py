@@ -1,0 +1,114 @@
+"""What the API asks of whoever plans and runs: a protocol, and the values that go with it.
+
+Knows workflows and events; knows neither HTTP nor where sessions are kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from conductor.conversation import NOTHING_SAID, Conversation
+from conductor.events import Event
+from conductor.modes import Settings
+from conductor.workers.protocol import WorkerCard
+from conductor.workflow import Workflow
+
+
+@dataclass(frozen=True)
+class Saved:
+    """A workflow that is kept: a session's newest by the session's id, or a revision by its own.
+
+    `created_at` is in Unix seconds.
+    """
+
+    id: str
+    title: str
+    workflow: Workflow
+    created_at: float
+
+
+@dataclass(frozen=True)
+class Answered:
+    """A question that was answered in a session, with what was said before it."""
+
+    query: str
+    conversation: Conversation
+    answer: str
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a request comes to. `workflow` is run as it is; None: the Conductor plans one.
+
+    `finish` makes of what is planned what is run, in each round; it raises `ApiError` where that cannot be.
+    `tags` are put on the session, which is removed for good after the answer unless `keep`.
+    """
+
+    query: str
+    conversation: Conversation = NOTHING_SAID
+    settings: Settings = Settings()
+    workflow: Workflow | None = None
+    finish: Callable[[Workflow], Workflow] | None = None
+    tags: tuple[str, ...] = ()
+    keep: bool = True
+
+
+class Performance(Protocol):
+    """A task under way. Belongs to the event loop that began it."""
+
+    @property
+    def session(self) -> str:
+        """The id of the session that it is, wherever it is shown."""
+        ...
+
+    @property
+    def trouble(self) -> Exception | None:
+        """Once it is over: what broke it off, None where its events tell all."""
+        ...
+
+    def events(self) -> AsyncIterator[Event]:
+        """The events of all planning and all rounds, until nothing more follows.
+
+        Each comes once; who was interrupted while waiting may go on with the next.
+        """
+        ...
+
+    async def stop(self) -> None:
+        """Have it stopped, with all calls that it makes; it is over within a second."""
+        ...
+
+    async def put_away(self) -> None:
+        """Called once it is over: forget what was kept in memory, and remove the session where nothing of it
+        is to be kept.
+        """
+        ...
+
+
+class Orchestra(Protocol):
+    """Who plans and runs. All methods may raise `ConductorError`s that tell what is wrong."""
+
+    async def cards(self) -> Mapping[str, WorkerCard]:
+        """The workers of the pool as it is now, in its order."""
+        ...
+
+    async def label(self) -> str | None:
+        """What must be said of the pool's answers; None where models answer."""
+        ...
+
+    async def saved(self, id: str) -> Saved | None:
+        """The workflow of that session or revision, None where there is none."""
+        ...
+
+    async def newest_saved(self) -> Sequence[Saved]:
+        """The newest workflows that people have, one a session."""
+        ...
+
+    async def answered(self, session: str) -> Answered | None:
+        """What was asked and answered in a session, None where there is no such session or answer."""
+        ...
+
+    async def begin(self, task: Task) -> Performance:
+        """Make a session of it and begin."""
+        ...

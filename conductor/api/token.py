@@ -1,0 +1,138 @@
+"""A bearer token: what is known of one, what it allows, and how its secret is made and told from others.
+
+The text of a token is `conductor_<id>_<secret>`, of which only the id and a digest are ever kept. Pure; knows
+neither requests nor how tokens are kept.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+import secrets
+from datetime import UTC, datetime, timedelta
+from typing import Literal, NamedTuple
+
+from pydantic import Field
+
+from conductor.messages import Value
+
+Period = Literal["day", "month", "total"]
+"""What a token's budget is for: each day or month of the calendar (UTC), or all its requests together."""
+
+MAX_NAME = 60
+
+_ID_BYTES = 5
+_SECRET_BYTES = 32
+_TEXT = re.compile(r"conductor_([0-9a-f]{10})_([\w-]{43})", re.ASCII)
+
+
+class TokenLimits(Value):
+    """What a token allows; None leaves one open.
+
+    `workers` are those of the pool that its requests may have. `tokens` and `cost` (US dollars) are the
+    budget of a `period`; those `per_minute` are rates.
+    """
+
+    workers: tuple[str, ...] | None = None
+    tokens: int | None = Field(default=None, ge=1)
+    cost: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    period: Period = "total"
+    requests_per_minute: int | None = Field(default=None, ge=1)
+    tokens_per_minute: int | None = Field(default=None, ge=1)
+
+
+class Token(Value):
+    """A token as it is listed; times in Unix seconds, `used_at` of its last request."""
+
+    id: str
+    name: str
+    created_at: float
+    used_at: float | None = None
+    revoked_at: float | None = None
+    limits: TokenLimits = TokenLimits()
+
+
+class Spent(Value):
+    """What a token's requests have used together, as far as it is known.
+
+    `unknown_tokens` and `unknown_costs` count the requests that are in no such sum.
+    """
+
+    requests: int = 0
+    tokens: int = 0
+    cost: float = 0.0
+    unknown_tokens: int = 0
+    unknown_costs: int = 0
+
+
+def told(limits: TokenLimits) -> tuple[str, ...]:
+    """Each limit in words, nothing where there is none."""
+    each = {"day": "a day", "month": "a month", "total": "in total"}[limits.period]
+    amounts = (
+        (limits.tokens, "{:,} tokens " + each),
+        (limits.cost, "${:g} " + each),
+        (limits.requests_per_minute, "{:,} requests a minute"),
+        (limits.tokens_per_minute, "{:,} tokens a minute"),
+    )
+    said = [words.format(amount) for amount, words in amounts if amount is not None]
+    if limits.workers is not None:
+        said.append(f"only {', '.join(limits.workers)}")
+    return tuple(said)
+
+
+class Secret(NamedTuple):
+    """A new token: its id, its whole text, which is shown once, and the digest that is kept."""
+
+    id: str
+    text: str
+    digest: str
+
+
+def new_secret() -> Secret:
+    """A token that nobody else has."""
+    id, secret = secrets.token_hex(_ID_BYTES), secrets.token_urlsafe(_SECRET_BYTES)
+    return Secret(id=id, text=f"conductor_{id}_{secret}", digest=digest_of(secret))
+
+
+def read_token(text: str) -> tuple[str, str] | None:
+    """The id and the secret in a token's text, None where it is no token."""
+    found = _TEXT.fullmatch(text)
+    return None if found is None else (found[1], found[2])
+
+
+def digest_of(secret: str) -> str:
+    """What is kept of a secret.
+
+    One round of SHA-256 is right for 256 random bits, of which nobody can try a fraction; a slow hash is for
+    passwords, which people choose.
+    """
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def is_secret_of(digest: str, secret: str) -> bool:
+    """Whether the digest is of that secret; takes as long for a wrong one."""
+    return hmac.compare_digest(digest, digest_of(secret))
+
+
+def begin_of(period: Period, *, now: float) -> str:
+    """The first day of the period that `now` (Unix seconds) is in, as 2026-11-01; "" before all days."""
+    day = day_of(now)
+    return {"day": day, "month": f"{day[:7]}-01", "total": ""}[period]
+
+
+def end_of(period: Period, *, now: float) -> float | None:
+    """When the next period begins (Unix seconds), None where none does."""
+    at = datetime.fromtimestamp(now, UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    match period:
+        case "day":
+            return (at + timedelta(days=1)).timestamp()
+        case "month":
+            return (at.replace(day=1) + timedelta(days=32)).replace(day=1).timestamp()
+        case "total":
+            return None
+
+
+def day_of(now: float) -> str:
+    """The day of the calendar (UTC), as 2026-11-01."""
+    return datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%d")

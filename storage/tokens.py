@@ -1,0 +1,112 @@
+"""Bearer tokens of the API as rows, and what their requests used by the day (UTC).
+
+Functions of a connection inside a transaction. A token's secret comes here as its digest only.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import Connection, Row, exists, func, select
+from sqlalchemy.dialects import postgresql, sqlite
+
+from conductor.api.token import MAX_NAME, Spent, Token, TokenLimits, begin_of, day_of
+from conductor.errors import StorageError
+from conductor.messages import Usage
+from storage.schema import API_SPENDING, API_TOKENS
+from storage.text import plain
+
+
+def add(connection: Connection, name: str, *, id: str, digest: str, limits: TokenLimits, now: float) -> Token:
+    """See `SessionStore.create_token`."""
+    called = " ".join(plain(name).split())
+    if not 0 < len(called) <= MAX_NAME:
+        raise StorageError(
+            f"A token needs a name of 1 to {MAX_NAME} characters, to be told from others; none was made."
+        )
+    same = API_TOKENS.c.name == called
+    if connection.scalar(select(exists().where(same, API_TOKENS.c.revoked_at.is_(None)))):
+        raise StorageError(
+            f"There is a token {called!r} already; choose another name, or revoke that one first."
+        )
+    row = {"id": id, "name": called, "digest": digest, "created_at": now, "limits": limits}
+    connection.execute(API_TOKENS.insert(), row)
+    return find(connection, id)
+
+
+def find(connection: Connection, id: str) -> Token:
+    """The token of that id. Raises `StorageError` when there is none."""
+    found = with_digest(connection, id)
+    if found is None:
+        raise StorageError(f"There is no token {id!r} in this store; choose one of those that are listed.")
+    return found[0]
+
+
+def with_digest(connection: Connection, id: str) -> tuple[Token, str] | None:
+    """See `SessionStore.token_with_digest`."""
+    row = connection.execute(select(API_TOKENS).where(API_TOKENS.c.id == id)).first()
+    return None if row is None else (_token(row), row.digest)
+
+
+def listed(connection: Connection) -> tuple[Token, ...]:
+    """See `SessionStore.tokens`."""
+    order = (API_TOKENS.c.revoked_at.is_not(None), API_TOKENS.c.created_at.desc(), API_TOKENS.c.id)
+    return tuple(_token(row) for row in connection.execute(select(API_TOKENS).order_by(*order)))
+
+
+def any_in_force(connection: Connection) -> bool:
+    """See `SessionStore.has_tokens`."""
+    return bool(connection.scalar(select(exists().where(API_TOKENS.c.revoked_at.is_(None)))))
+
+
+def revoke(connection: Connection, id: str, *, now: float) -> Token:
+    """See `SessionStore.revoke_token`."""
+    find(connection, id)
+    valid = (API_TOKENS.c.id == id, API_TOKENS.c.revoked_at.is_(None))
+    connection.execute(API_TOKENS.update().where(*valid).values(revoked_at=now))
+    return find(connection, id)
+
+
+def note_use(connection: Connection, id: str, *, now: float) -> None:
+    """See `SessionStore.note_token_use`."""
+    connection.execute(API_TOKENS.update().where(API_TOKENS.c.id == id).values(used_at=now))
+
+
+# -- what is spent ---------------------------------------------------------------------------------
+
+
+def note_spent(connection: Connection, id: str, usage: Usage, *, now: float) -> None:
+    """See `SessionStore.note_token_spent`."""
+    used = {
+        "requests": 1,
+        "tokens": usage.total or 0,
+        "cost": usage.cost or 0.0,
+        "unknown_tokens": int(usage.total is None),
+        "unknown_costs": int(usage.cost is None),
+    }
+    insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
+    row = insert(API_SPENDING).values(token=id, day=day_of(now), **used)
+    more = {name: API_SPENDING.c[name] + row.excluded[name] for name in used}
+    keys = [API_SPENDING.c.token, API_SPENDING.c.day]
+    connection.execute(row.on_conflict_do_update(index_elements=keys, set_=more))
+
+
+def spent(connection: Connection, id: str, *, now: float) -> Spent:
+    """See `SessionStore.token_spent`."""
+    since = begin_of(find(connection, id).limits.period, now=now)
+    sums = [func.sum(API_SPENDING.c[name]).label(name) for name in Spent.model_fields]
+    row = connection.execute(
+        select(*sums).where(API_SPENDING.c.token == id, API_SPENDING.c.day >= since)
+    ).one()
+    # Sums of nothing are null, and PostgreSQL's sums of whole numbers are decimal ones.
+    return Spent(
+        requests=int(row.requests or 0),
+        tokens=int(row.tokens or 0),
+        cost=float(row.cost or 0.0),
+        unknown_tokens=int(row.unknown_tokens or 0),
+        unknown_costs=int(row.unknown_costs or 0),
+    )
+
+
+def _token(row: Row[Any]) -> Token:
+    return Token(**{name: getattr(row, name) for name in Token.model_fields})

@@ -1,0 +1,35 @@
+"""The API as clients meet it: one server for all tests, over an empty store."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from fake_openai_server import Served, fake_openai, fake_openai_session  # noqa: F401 - fixtures
+from openai import OpenAI
+from stage import Stage, staged
+
+from storage import SessionStore
+
+
+@pytest.fixture(scope="session")
+def one_stage(tmp_path_factory: pytest.TempPathFactory, empty_store: Path) -> Iterator[Stage]:
+    """The server."""
+    file = shutil.copyfile(empty_store, tmp_path_factory.mktemp("api") / "conductor.db")
+    with staged(SessionStore.open(f"sqlite:///{file}")) as stage:
+        yield stage
+
+
+@pytest.fixture
+def stage(one_stage: Stage) -> Stage:
+    """The server, whose orchestra the test still has to name."""
+    return one_stage
+
+
+@pytest.fixture
+def client(stage: Stage) -> Iterator[OpenAI]:
+    """OpenAI's own client."""
+    with stage.client() as client:
+        yield client

@@ -1,0 +1,148 @@
+"""Access over HTTP with OpenAI's own client: without tokens, with them, within limits and beyond them."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import openai
+import pytest
+from api_server import ServedApi, serving_api
+
+from conductor.api.body import MAX_BYTES
+from conductor.api.token import TokenLimits
+from conductor.workers.pool import Pool
+
+QUESTION = [{"role": "user", "content": "Which is it?"}]
+
+
+@pytest.fixture
+def served(empty_store: Path, tmp_path: Path, pool: Pool) -> Iterator[ServedApi]:
+    shutil.copyfile(empty_store, tmp_path / "conductor.db")
+    with serving_api(tmp_path / "conductor.db", pool) as served:
+        yield served
+
+
+def client(served: ServedApi, key: str = "none", **more: object) -> openai.OpenAI:
+    """OpenAI's client, which asks once unless told otherwise."""
+    return openai.OpenAI(base_url=served.base_url, api_key=key, max_retries=0, **more)
+
+
+def ask(
+    served: ServedApi, key: str = "none", model: str = "worker:alpha"
+) -> openai.types.chat.ChatCompletion:
+    with client(served, key) as asking:
+        return asking.chat.completions.create(model=model, messages=QUESTION)
+
+
+def test_without_tokens_any_key_does_and_with_one_only_that(served: ServedApi) -> None:
+    assert ask(served).choices[0].message.content
+    token, text = served.bench.store.create_token("lab")
+    assert ask(served, text).choices[0].message.content
+    with pytest.raises(openai.AuthenticationError) as refused:
+        ask(served)
+    assert refused.value.code == "invalid_api_key"
+    assert refused.value.response.headers["www-authenticate"] == "Bearer"
+    served.bench.store.revoke_token(token.id)
+    with pytest.raises(openai.AuthenticationError, match="revoked"):
+        ask(served, text)
+
+
+def test_what_a_request_used_is_counted_for_its_token(served: ServedApi) -> None:
+    token, text = served.bench.store.create_token("lab")
+    used = [ask(served, text).usage, ask(served, text).usage]
+    assert all(used)
+    served.paid(2)
+    spent = served.bench.store.token_spent(token.id)
+    assert spent.requests == 2
+    assert spent.tokens == sum(usage.total_tokens for usage in used if usage)
+
+
+def test_answers_tell_what_is_left_and_a_refusal_when_to_come_back(served: ServedApi) -> None:
+    _, text = served.bench.store.create_token("lab", TokenLimits(requests_per_minute=2))
+    with client(served, text) as asking:
+        first = asking.chat.completions.with_raw_response.create(model="worker:alpha", messages=QUESTION)
+        assert first.headers["x-ratelimit-limit-requests"] == "2"
+        assert first.headers["x-ratelimit-remaining-requests"] == "1"
+        streamed = asking.chat.completions.with_raw_response.create(
+            model="worker:alpha", messages=QUESTION, stream=True
+        )
+        assert streamed.headers["x-ratelimit-remaining-requests"] == "0"
+        with pytest.raises(openai.RateLimitError) as refused:
+            asking.models.list()
+    assert refused.value.code == "rate_limit_exceeded"
+    assert 1 <= int(refused.value.response.headers["retry-after"]) <= 30
+
+
+def test_a_token_has_its_own_workers_only(served: ServedApi) -> None:
+    _, text = served.bench.store.create_token("lab", TokenLimits(workers=("beta",)))
+    with client(served, text) as asking:
+        names = [model.id for model in asking.models.list() if model.id.startswith("worker:")]
+    assert names == ["worker:beta"]
+    assert ask(served, text, model="worker:beta").choices
+    with pytest.raises(openai.APIStatusError) as refused:
+        ask(served, text, model="worker:alpha")
+    assert refused.value.status_code in (403, 404)
+
+
+def test_a_budget_that_is_used_up_is_not_asked_for_again(served: ServedApi) -> None:
+    _, text = served.bench.store.create_token("lab", TokenLimits(tokens=1))
+    ask(served, text)  # what one call uses is known when it is over
+    served.paid()
+    requests: list[httpx.Request] = []
+    counting = httpx.Client(event_hooks={"request": [requests.append]})
+    with (
+        openai.OpenAI(base_url=served.base_url, api_key=text, http_client=counting) as asking,
+        pytest.raises(openai.RateLimitError) as refused,
+    ):
+        asking.chat.completions.create(model="worker:alpha", messages=QUESTION)
+    assert refused.value.code == "insufficient_quota"
+    assert len(requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("headers", "code"),
+    [
+        ({"origin": "https://evil.example.org"}, "origin_not_allowed"),
+        ({"host": "evil.example.org"}, "host_not_allowed"),
+        ({"sec-fetch-site": "cross-site"}, "origin_not_allowed"),
+    ],
+)
+def test_pages_of_other_sites_are_refused(served: ServedApi, headers: dict[str, str], code: str) -> None:
+    for method, path in (("GET", "/models"), ("POST", "/chat/completions"), ("POST", "/responses")):
+        answer = httpx.request(method, f"{served.base_url}{path}", headers=headers)
+        assert (answer.status_code, answer.json()["error"]["code"]) == (403, code)
+        assert not [name for name in answer.headers if name.startswith("access-control")]
+
+
+def test_a_body_that_is_too_large_is_refused_in_openais_shape(served: ServedApi) -> None:
+    with pytest.raises(openai.APIStatusError) as refused, client(served) as asking:
+        asking.chat.completions.create(
+            model="worker:alpha", messages=[{"role": "user", "content": "x" * MAX_BYTES}]
+        )
+    assert (refused.value.status_code, refused.value.code) == (413, "request_too_large")
+
+
+def test_no_token_stands_in_the_store_a_log_or_an_answer(
+    served: ServedApi, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG, logger="conductor")
+    caplog.set_level(logging.DEBUG, logger="uvicorn")
+    token, text = served.bench.store.create_token("lab")
+    said = [ask(served, text).to_json()]
+    for wrong in (f"{text}x", text[:-2]):
+        with pytest.raises(openai.AuthenticationError) as refused:
+            ask(served, wrong)
+        said.append(str(refused.value.body))
+    served.bench.store.revoke_token(token.id)
+    with pytest.raises(openai.AuthenticationError) as refused:
+        ask(served, text)
+    said += [str(refused.value.body), caplog.text]
+    secret = text.rpartition(f"{token.id}_")[2][:-2]
+    assert not [each for each in said if secret in each]
+    kept = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+    assert token.id.encode() in kept
+    assert secret.encode() not in kept

@@ -1,0 +1,121 @@
+"""An attempt against made-up APIs: what it hears while it is answered, and what it says where it is not."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Iterator
+from threading import Event
+from typing import Any
+
+import pytest
+from served_app import serving
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from conductor.api.attempt import Attempt
+
+
+class MadeUp:
+    """Answers as its model's name asks for."""
+
+    def __init__(self) -> None:
+        self.asked: list[Any] = []
+        self.keys: list[str | None] = []
+        self.waits = Event()
+        self.left = Event()
+
+    async def __call__(self, request: Request) -> Response:
+        body = await request.json()
+        self.asked.append(body)
+        self.keys.append(request.headers.get("authorization"))
+        match body["model"]:
+            case "refusing":
+                error = {"message": "No such model.", "type": "", "param": None, "code": None}
+                return JSONResponse({"error": error}, status_code=404)
+            case "odd":
+                return PlainTextResponse("what?", status_code=502)
+            case model:
+                return StreamingResponse(self._stream(model), media_type="text/event-stream")
+
+    async def _stream(self, model: str) -> AsyncIterator[str]:
+        yield ": step 1 of 2 (alpha) started\n\n"
+        yield told({"choices": [{"delta": {"role": "assistant", "content": "Seven"}}]})
+        if model == "broken":
+            yield told({"error": {"message": "The run broke off."}})
+            return
+        if model == "endless":
+            self.waits.set()
+            try:
+                await asyncio.Event().wait()
+            finally:
+                self.left.set()
+        yield told({"choices": [{"delta": {"content": "teen.\u2028"}}]})
+        yield told({"choices": [], "conductor": {"session": "abc", "label": "simulated"}})
+        yield "data: [DONE]\n\n"
+
+
+def told(chunk: Any) -> str:
+    return f"data: {json.dumps(chunk, ensure_ascii=False)}\n\n"
+
+
+@pytest.fixture
+def api() -> MadeUp:
+    return MadeUp()
+
+
+@pytest.fixture
+def url(api: MadeUp) -> Iterator[str]:
+    app = Starlette(routes=[Route("/v1/chat/completions", api.__call__, methods=["POST"])])
+    with serving(app) as port:
+        yield f"http://127.0.0.1:{port}/v1"
+
+
+async def made(url: str, model: str) -> Attempt:
+    attempt = Attempt(url, key="own", model=model, query="Which?")
+    await attempt.make()
+    assert attempt.seconds is not None
+    return attempt
+
+
+async def test_an_answer_is_followed_to_its_session(url: str, api: MadeUp) -> None:
+    attempt = await made(url, "fine")
+    assert (attempt.text, attempt.failure) == ("Seventeen.\u2028", None)
+    assert (attempt.session, attempt.label) == ("abc", "simulated")
+    assert attempt.progress == "step 1 of 2 (alpha) started"
+    messages = [{"role": "user", "content": "Which?"}]
+    assert api.asked == [{"model": "fine", "messages": messages, "stream": True}]
+    assert api.keys == ["Bearer own"]
+
+
+@pytest.mark.parametrize(
+    ("model", "failure", "text"),
+    [
+        ("refusing", "No such model.", ""),
+        ("odd", "The API answered with status 502.", ""),
+        ("broken", "The run broke off.", "Seven"),
+    ],
+)
+async def test_a_failure_is_told_in_the_apis_words(url: str, model: str, failure: str, text: str) -> None:
+    attempt = await made(url, model)
+    assert (attempt.failure, attempt.text) == (failure, text)
+
+
+async def test_an_api_that_is_not_there_is_said_to_be_so(unused_tcp_port: int) -> None:
+    attempt = await made(f"http://127.0.0.1:{unused_tcp_port}/v1", "fine")
+    assert attempt.failure is not None
+    assert attempt.failure.startswith(
+        f"The API could not be reached at http://127.0.0.1:{unused_tcp_port}/v1"
+    )
+
+
+async def test_who_stops_an_attempt_closes_its_connection(url: str, api: MadeUp) -> None:
+    attempt = Attempt(url, key="own", model="endless", query="Which?")
+    asking = asyncio.ensure_future(attempt.make())
+    assert await asyncio.to_thread(api.waits.wait, 30)
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+    assert await asyncio.to_thread(api.left.wait, 5)

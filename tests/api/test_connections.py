@@ -1,0 +1,92 @@
+"""Connections that never say what they want: each is closed in time, and a thousand keep nobody out."""
+
+from __future__ import annotations
+
+import asyncio
+import resource
+from collections.abc import Iterator
+
+import httpx
+import pytest
+from served_app import serving
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+
+from conductor.api import connections
+
+
+async def app(scope, receive, send) -> None:
+    """Says its body back."""
+    body = await Request(scope, receive).body()
+    response: Response = PlainTextResponse(body or b"nothing")
+    await response(scope, receive, send)
+
+
+@pytest.fixture
+def seconds() -> float:
+    """How long headers may take."""
+    return 0.2
+
+
+@pytest.fixture
+def port(monkeypatch: pytest.MonkeyPatch, seconds: float) -> Iterator[int]:
+    monkeypatch.setattr(connections, "HEADER_SECONDS", seconds)
+    with serving(app) as port:
+        yield port
+
+
+@pytest.mark.parametrize(
+    ("requests", "begun"),
+    [(0, b""), (0, b"GET / HTTP/1.1\r\nHost: local"), (1, b"GET / HTTP/1.1\r\nHost:")],
+    ids=["nothing", "half of the first", "half of the second"],
+)
+async def test_headers_that_do_not_come_are_waited_for_no_longer_than_allowed(
+    port: int, requests: int, begun: bytes
+) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    for _ in range(requests):
+        writer.write(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        await reader.readuntil(b"nothing")
+    writer.write(begun)
+    assert await asyncio.wait_for(reader.read(), 30) == b""
+    writer.close()
+
+
+async def test_a_body_may_take_longer_than_headers_and_a_connection_is_used_again(
+    port: int, seconds: float
+) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    for _ in range(2):
+        writer.write(b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\n\r\nab")
+        await asyncio.sleep(2 * seconds)
+        writer.write(b"cd")
+        assert b"200 OK" in await reader.readuntil(b"\r\n\r\n")
+        assert await reader.readexactly(4) == b"abcd"
+    writer.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seconds", [60.0])
+async def test_a_thousand_slow_connections_keep_nobody_out(port: int, seconds: float) -> None:
+    connections.allow_many_connections()
+    slow = await asyncio.gather(*(asyncio.open_connection("127.0.0.1", port) for _ in range(1000)))
+    for at, (_, writer) in enumerate(slow):
+        writer.write((b"GET / HTTP/1.1\r\nHost", b"POST / HTTP/1.1\r\nContent-Length: 9\r\n\r\na")[at % 2])
+    async with httpx.AsyncClient() as client:
+        for _ in range(20):
+            assert (await client.get(f"http://127.0.0.1:{port}/")).text == "nothing"
+    for _, writer in slow:
+        writer.transport.abort()
+
+
+def test_a_process_may_hold_as_many_connections_as_its_system_allows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    limits = [256, 4096]
+    monkeypatch.setattr(resource, "getrlimit", lambda _: tuple(limits))
+    monkeypatch.setattr(resource, "setrlimit", lambda _, wanted: limits.__setitem__(slice(None), wanted))
+    connections.allow_many_connections()
+    assert limits == [4096, 4096]
+    limits[:] = [256, resource.RLIM_INFINITY]
+    connections.allow_many_connections()
+    assert limits == [65_536, resource.RLIM_INFINITY]

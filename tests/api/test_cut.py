@@ -1,0 +1,40 @@
+"""A text that ends where one of some texts begins, however it comes in pieces."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from conductor.api.cut import Cut
+
+
+def fed(pieces: list[str], stops: list[str]) -> list[str]:
+    cut = Cut(stops)
+    return [*(cut.feed(piece) for piece in pieces), cut.end()]
+
+
+@given(
+    pieces=st.lists(st.text("ab\n", max_size=4), max_size=12),
+    stops=st.lists(st.text("ab\n", min_size=1, max_size=4), max_size=4),
+)
+def test_the_pieces_do_not_matter(pieces: list[str], stops: list[str]) -> None:
+    whole = "".join(pieces)
+    ends = [at for stop in stops if (at := whole.find(stop)) >= 0]
+    assert "".join(fed(pieces, stops)) == whole[: min(ends, default=len(whole))]
+
+
+@pytest.mark.parametrize(
+    ("pieces", "stops", "given_out"),
+    [
+        (["one two"], [], ["one two", ""]),
+        (["one E", "N", "D two"], ["END"], ["one ", "", "", ""]),
+        (["one E", "N", " two"], ["END"], ["one ", "", "EN two", ""]),
+        (["one EN"], ["END"], ["one ", "EN"]),
+        (["aab", "x"], ["ab", "bx"], ["a", "", ""]),
+    ],
+)
+def test_only_what_may_begin_a_stop_is_held_back(
+    pieces: list[str], stops: list[str], given_out: list[str]
+) -> None:
+    assert fed(pieces, stops) == given_out

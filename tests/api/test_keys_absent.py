@@ -1,0 +1,69 @@
+"""Keys of workers and of clients are in no answer, no error, no log and nowhere in the store."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+from pathlib import Path
+
+import httpx
+import pytest
+from conductor_cases import plan_text
+from fake_openai_server import serving
+from stage import Stage, staged
+
+from conductor.fake_openai.app import FakeOpenAI
+from conductor.workers.endpoint import Endpoint
+from conductor.workers.openai import OpenAIWorker
+from storage import SessionStore
+
+UPSTREAM = "sk-upstream-0123456789abcdef"
+OWN = "conductor_0123456789_SECRET-of-the-client"
+ONE = plan_text((0, "answer", "[]"))
+
+
+@pytest.mark.parametrize("served", ["simulated", "fault:leaky-401", "fault:error-event"])
+def test_no_key_comes_out(
+    empty_store: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    served: str,
+) -> None:
+    monkeypatch.setenv("CONDUCTOR_TEST_KEY", UPSTREAM)
+    caplog.set_level(logging.DEBUG)
+    file = shutil.copyfile(empty_store, tmp_path / "conductor.db")
+    said = ""
+    with (
+        serving(FakeOpenAI(key=UPSTREAM)) as upstream,
+        staged(SessionStore.open(f"sqlite:///{file}")) as stage,
+    ):
+        said += asked(stage, upstream.base_url, served=served)
+    said += caplog.text
+    said += "".join(path.read_bytes().decode("latin-1") for path in tmp_path.glob("conductor.db*"))
+    assert UPSTREAM not in said
+    assert OWN not in said
+
+
+def asked(stage: Stage, base_url: str, *, served: str) -> str:
+    endpoint = Endpoint(base_url=base_url, model=served, retries=0, api_key_env="CONDUCTOR_TEST_KEY")
+    stage.plays(OpenAIWorker(endpoint, name="alpha"), plans=(ONE,))
+    headers = {"authorization": f"Bearer {OWN}"}
+    said = ""
+    for name in ("conductor", "worker:alpha", "nobody"):
+        for streamed in (False, True):
+            messages = [{"role": "user", "content": "Why?"}]
+            body = {
+                "model": name,
+                "messages": messages,
+                "stream": streamed,
+                "conductor": {"events": streamed},
+            }
+            answer = httpx.post(f"{stage.base_url}/chat/completions", json=body, headers=headers)
+            response = httpx.post(
+                f"{stage.base_url}/responses",
+                json={"model": name, "input": "Why?", "stream": streamed},
+                headers=headers,
+            )
+            said += answer.text + response.text + str(answer.headers) + str(response.headers)
+    return said + httpx.get(f"{stage.base_url}/models", headers=headers).text

@@ -1,0 +1,116 @@
+"""A client that leaves stops its run and the calls upstream, wherever the run is."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from threading import Event
+
+import httpx
+import openai
+import pytest
+from conductor_cases import plan_text
+from fake_openai_server import Served, serving
+from performers import Paced, Pensive
+from stage import Stage, model
+
+from conductor.fake_openai.app import FakeOpenAI
+
+ONE = plan_text((0, "answer", "[]"))
+AT_ONCE = 1.0
+"""Seconds within which all is over."""
+
+
+@pytest.fixture(scope="module")
+def slow_upstream() -> Iterator[Served]:
+    """A simulated endpoint that says two words a second."""
+    with serving(FakeOpenAI(tokens_per_second=2)) as served:
+        yield served
+
+
+def leave_stream(stage: Stage, name: str, upstream: Served) -> str:
+    with stage.client() as client:
+        stream = client.chat.completions.create(
+            model=name, messages=[{"role": "user", "content": "Why?"}], stream=True
+        )
+        session = ""
+        for chunk in stream:
+            session = chunk.id.removeprefix("chatcmpl-")
+            if chunk.choices[0].delta.content:
+                break
+        stream.close()
+    assert upstream.log.entries
+    return session
+
+
+def leave_response(stage: Stage, name: str, upstream: Served) -> str:
+    with stage.client() as client:
+        stream = client.responses.create(model=name, input="Why?", stream=True)
+        session = ""
+        for event in stream:
+            if event.type == "response.created":
+                session = event.response.id.removeprefix("resp_")
+            if event.type == "response.output_text.delta":
+                break
+        stream.close()
+    assert upstream.log.entries
+    return session
+
+
+def give_up_waiting(stage: Stage, name: str, upstream: Served) -> str:
+    with stage.client(timeout=0.4) as client, pytest.raises(openai.APITimeoutError):
+        client.chat.completions.create(model=name, messages=[{"role": "user", "content": "Why?"}])
+    assert upstream.log.entries
+    return stage.workbench.store.sessions(limit=1)[0].id
+
+
+@pytest.mark.parametrize("leave", [leave_stream, leave_response, give_up_waiting])
+@pytest.mark.parametrize("name", ["conductor", "worker:alpha"])
+def test_the_run_and_its_upstream_calls_are_stopped(
+    stage: Stage, slow_upstream: Served, leave: Callable[[Stage, str, Served], str], name: str
+) -> None:
+    slow_upstream.fake.forget()
+    stage.plays(model("alpha", slow_upstream.base_url), plans=(ONE,))
+    session = leave(stage, name, slow_upstream)
+    left_at = time.monotonic()
+    entry = slow_upstream.settled(within=5)
+    assert entry.disconnected
+    assert entry.ended_at is not None
+    assert entry.ended_at - left_at < AT_ONCE
+    stage.settle()
+    run = stage.workbench.store.latest_run(session)
+    assert run is not None
+    assert run.status == "cancelled"
+    assert stage.gate.used[-1].total is None, "what a stopped call used is not known, and is not left out"
+
+
+def test_planning_is_stopped(stage: Stage) -> None:
+    conductor = Pensive()
+    stage.plays(Paced("alpha", ["So."]), plans=conductor)
+    asked = {"model": "conductor", "messages": [{"role": "user", "content": "Why?"}], "stream": True}
+    with httpx.stream("POST", f"{stage.base_url}/chat/completions", json=asked) as answer:
+        session = answer.headers["x-request-id"]
+        assert conductor.thinking.wait(5)
+    assert conductor.left.wait(5)
+    stage.settle()
+    assert stage.workbench.store.latest_run(session) is None
+    assert stage.workbench.conducting.going(session) is None, "nothing of it is kept in memory"
+
+
+@pytest.mark.parametrize("moment", range(6))
+def test_no_moment_is_missed_between_planning_and_running(stage: Stage, moment: int) -> None:
+    alpha = Paced("alpha", ["So", "."], gates={1: (never := Event())})
+    stage.plays(alpha, plans=(ONE,))
+    asked = {"model": "conductor", "messages": [{"role": "user", "content": "Why?"}], "stream": True}
+    try:
+        with httpx.stream("POST", f"{stage.base_url}/chat/completions", json=asked) as answer:
+            session = answer.headers["x-request-id"]
+            pieces = answer.iter_text()
+            for _ in range(moment):
+                next(pieces)
+        stage.settle()
+        run = stage.workbench.store.latest_run(session)
+        assert run is None or run.status == "cancelled"
+        assert not stage.workbench.conducting.busy(session)
+    finally:
+        never.set()

@@ -1,0 +1,152 @@
+"""Responses as OpenAI's own client gets them, whole and as a stream of events."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import openai
+import pytest
+from conductor_cases import BROKEN, plan_text
+from fake_openai_server import Served
+from openai import OpenAI
+from openai.types.responses import ResponseInputParam
+from stage import Stage, model
+
+from conductor.workers.simulated import SimulatedWorker
+
+TWO = plan_text((0, "draft", "[]"), (1, "polish", "[0]"))
+ONE = plan_text((0, "answer", "[]"))
+
+
+def said(name: str, text: str) -> SimulatedWorker:
+    return SimulatedWorker(name=name, answer=text)
+
+
+def test_a_response_has_the_answer_its_usage_and_how_it_came_about(stage: Stage, client: OpenAI) -> None:
+    stage.plays(said("alpha", "a draft here"), said("beta", "polished answer"), plans=(TWO,))
+    response: Any = client.responses.create(
+        model="conductor", input="Why?", instructions="Be brief.", metadata={"team": "red"}
+    )
+    assert response.output_text == "polished answer"
+    assert (response.status, response.error, response.metadata) == ("completed", None, {"team": "red"})
+    assert response.usage.output_tokens == 10 + 3 + 2
+    assert response.usage.output_tokens_details.orchestration_tokens == 13
+    assert response.usage.total_tokens == response.conductor["tokens"]
+    session = stage.workbench.store.session(response.conductor["session"])
+    assert response.id == f"resp_{session.id}"
+    assert session.said_before.system == "Be brief."
+    assert stage.workbench.store.tags(session.id) == ("team=red",)
+
+
+def test_a_stream_has_openais_events_in_their_order(stage: Stage, client: OpenAI) -> None:
+    stage.plays(said("alpha", "draft"), said("beta", "polished"), plans=(TWO,))
+    events = list(client.responses.create(model="conductor", input="Why?", stream=True))
+    assert [event.sequence_number for event in events] == list(range(len(events)))
+    kinds = list(dict.fromkeys(event.type for event in events))
+    assert kinds == [
+        "response.created",
+        "response.in_progress",
+        "response.output_item.added",
+        "response.content_part.added",
+        "response.output_text.delta",
+        "response.output_text.done",
+        "response.content_part.done",
+        "response.output_item.done",
+        "response.completed",
+    ]
+    last: Any = events[-1]
+    assert (
+        "".join(event.delta for event in events if event.type == "response.output_text.delta") == "polished"
+    )
+    assert last.response.output_text == "polished"
+    assert last.response.usage.total_tokens == last.response.conductor["tokens"]
+
+
+def test_the_clients_own_helper_reads_the_stream(stage: Stage, client: OpenAI) -> None:
+    stage.plays(said("alpha", "draft"), said("beta", "polished"), plans=(TWO,))
+    with client.responses.stream(model="conductor", input="Why?") as stream:
+        assert stream.get_final_response().output_text == "polished"
+
+
+def test_the_runs_events_are_told_where_that_is_asked_for(stage: Stage, client: OpenAI) -> None:
+    stage.plays(said("alpha", "So."), plans=(ONE,))
+    events: list[Any] = list(
+        client.responses.create(
+            model="conductor", input="Why?", stream=True, extra_body={"conductor": {"events": True}}
+        )
+    )
+    told = [event.event["type"] for event in events if event.type == "conductor.event"]
+    assert (told[0], told[-1]) == ("planning_started", "run_finished")
+
+
+def test_a_response_goes_on_from_an_earlier_one(stage: Stage, client: OpenAI, fake_openai: Served) -> None:
+    stage.plays(model("alpha", fake_openai.base_url), plans=(ONE,))
+    asked: ResponseInputParam = [
+        {"role": "developer", "content": "Answer in French."},
+        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Who was Ada?"}]},
+    ]
+    first = client.responses.create(model="worker:alpha", input=asked, instructions="Be brief.")
+    stage.settle()
+    client.responses.create(model="worker:alpha", input="When?", previous_response_id=first.id)
+    body = fake_openai.settled().body
+    assert body is not None
+    assert body["messages"] == [
+        {"role": "system", "content": "Answer in French."},
+        {"role": "user", "content": "Who was Ada?"},
+        {"role": "assistant", "content": first.output_text},
+        {"role": "user", "content": "When?"},
+    ]
+
+
+@pytest.mark.parametrize("id", ["resp_0123456789abcdef", "chatcmpl-1", ""])
+def test_who_goes_on_from_nothing_is_told_so(stage: Stage, client: OpenAI, id: str) -> None:
+    stage.plays(said("alpha", "So."), plans=(ONE,))
+    with pytest.raises(openai.BadRequestError) as refused:
+        client.responses.create(model="conductor", input="Why?", previous_response_id=id)
+    assert (refused.value.param, refused.value.code) == (
+        "previous_response_id",
+        "previous_response_not_found",
+    )
+
+
+def test_neither_a_response_that_was_not_stored_nor_a_persons_session_is_gone_on_from(
+    stage: Stage, client: OpenAI
+) -> None:
+    stage.plays(said("alpha", "So."), plans=(ONE,))
+    unstored = client.responses.create(model="conductor", input="Why?", store=False)
+    stage.settle()
+    session = stage.workbench.ask("Whose?")
+    stage.workbench.begin_plan(session.id, then_run=True)
+    stage.workbench.conducting.wait(session.id)
+    for id in (unstored.id, f"resp_{session.id}"):
+        with pytest.raises(openai.BadRequestError, match="There is no response"):
+            client.responses.create(model="conductor", input="Why?", previous_response_id=id)
+
+
+def test_an_answer_that_was_cut_is_incomplete(stage: Stage, client: OpenAI, fake_openai: Served) -> None:
+    stage.plays(model("alpha", fake_openai.base_url), plans=(ONE,))
+    response = client.responses.create(model="conductor", input="Why?", max_output_tokens=3)
+    assert response.status == "incomplete"
+    assert response.incomplete_details is not None
+    assert response.incomplete_details.reason == "max_output_tokens"
+    *_, last = client.responses.create(model="conductor", input="Why?", max_output_tokens=3, stream=True)
+    assert last.type == "response.incomplete"
+
+
+def test_a_failure_is_an_error_or_the_last_event(stage: Stage, client: OpenAI) -> None:
+    stage.plays(said("alpha", "So."), plans=(BROKEN,))
+    with pytest.raises(openai.InternalServerError, match="gave no workflow"):
+        client.responses.create(model="conductor", input="Why?")
+    *_, last = client.responses.create(model="conductor", input="Why?", stream=True)
+    assert last.type == "response.failed"
+    assert last.response.error is not None
+    assert last.response.error.code == "no_workflow"
+
+
+async def test_an_asynchronous_client_gets_the_same(stage: Stage) -> None:
+    stage.plays(said("alpha", "So."), plans=(ONE,))
+    async with stage.async_client() as client:
+        whole = await client.responses.create(model="conductor", input="Why?")
+        stream = await client.responses.create(model="conductor", input="Why?", stream=True)
+        deltas = [event.delta async for event in stream if event.type == "response.output_text.delta"]
+    assert whole.output_text == "".join(deltas) == "So."

@@ -1,0 +1,84 @@
+"""The API against its own OpenAPI document: made-up requests, valid and not, are answered as it says."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import schemathesis
+from api_server import ServedApi, serving_api
+from hypothesis import HealthCheck, given, settings
+from schemathesis import GenerationMode
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    negative_data_rejection,
+    response_headers_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+    unsupported_method,
+)
+
+from conductor.workers.pool import Pool
+from conductor.workers.simulated import SimulatedWorker
+
+pytestmark = pytest.mark.slow
+
+OPERATIONS = ["POST /chat/completions", "POST /responses", "GET /models", "GET /models/{id}"]
+
+CHECKS = [
+    not_a_server_error,
+    status_code_conformance,
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+    negative_data_rejection,
+    unsupported_method,
+]
+
+
+@pytest.fixture(scope="module")
+def served(empty_store: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedApi]:
+    file = shutil.copyfile(empty_store, tmp_path_factory.mktemp("schema") / "conductor.db")
+    with serving_api(file, Pool(workers=(SimulatedWorker(name="alpha", answer="So."),))) as served:
+        yield served
+
+
+@pytest.fixture(scope="module")
+def schema(served: ServedApi) -> schemathesis.BaseSchema:
+    """What the server says of itself."""
+    return schemathesis.openapi.from_url(f"{served.base_url}/openapi.json")
+
+
+@pytest.mark.parametrize(
+    ("operation", "mode"),
+    [
+        *((operation, GenerationMode.POSITIVE) for operation in OPERATIONS),
+        # What can be wrong with the others is a name that nobody has.
+        *((operation, GenerationMode.NEGATIVE) for operation in OPERATIONS if operation.startswith("POST")),
+    ],
+)
+def test_what_is_asked_is_answered_as_the_document_says(
+    schema: schemathesis.BaseSchema, operation: str, mode: GenerationMode
+) -> None:
+    method, path = operation.split()
+    cases = schema[path][method].as_strategy(generation_mode=mode)
+    statuses: set[int] = set()
+
+    @settings(max_examples=60, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+    @given(case=cases)
+    def answered(case: schemathesis.Case) -> None:
+        # Of all names only some are models, and the others are refused before anything is run.
+        if mode is GenerationMode.POSITIVE and isinstance(case.body, dict):
+            case.body["model"] = "worker:alpha"
+        statuses.add(case.call_and_validate(checks=CHECKS).status_code)
+
+    answered()
+    assert mode is GenerationMode.NEGATIVE or path == "/models/{id}" or 200 in statuses
+
+
+def test_every_operation_of_the_document_is_tried(schema: schemathesis.BaseSchema) -> None:
+    told = {f"{found.ok().method.upper()} {found.ok().path}" for found in schema.get_all_operations()}
+    assert told == set(OPERATIONS)

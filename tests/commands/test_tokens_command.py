@@ -1,0 +1,76 @@
+"""`tokens`: making, listing and revoking them from a terminal."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from command_line import Line
+
+from conductor.api.token import read_token
+
+
+def test_a_token_is_shown_once_alone_on_its_stream(line: Line, folder: Path) -> None:
+    said = line("tokens", "create", "lab")
+    assert said.code == 0
+    read = read_token(said.out.strip())
+    assert read is not None
+    id, secret = read
+    assert "keep it now" in said.err
+    for again in (line("tokens", "list"), line("tokens", "list", "--json"), line("tokens", "revoke", "lab")):
+        assert id in again.out
+        assert secret not in again.out + again.err
+    kept = b"".join(path.read_bytes() for path in (folder / "data").iterdir())
+    assert secret.encode() not in kept
+
+
+def test_limits_are_kept_and_told(line: Line) -> None:
+    limits = (
+        "--workers alpha,beta --tokens 5000 --cost 1.5 --each day --per-minute 60 --tokens-per-minute 900"
+    )
+    made = json.loads(line("tokens", "create", "lab", *limits.split(), "--json").out)
+    assert read_token(made.pop("token")) is not None
+    assert made["limits"] == {
+        "workers": ["alpha", "beta"],
+        "tokens": 5000,
+        "cost": 1.5,
+        "period": "day",
+        "requests_per_minute": 60,
+        "tokens_per_minute": 900,
+    }
+    assert json.loads(line("tokens", "list", "--json").out)["tokens"] == [made]
+    told = "5,000 tokens a day, $1.5 a day, 60 requests a minute, 900 tokens a minute, only alpha, beta"
+    assert told in line("tokens", "list").out
+
+
+def test_a_list_says_what_the_number_of_tokens_means(line: Line) -> None:
+    assert "0 tokens in force; the API answers this machine only" in line("tokens", "list").err
+    line("tokens", "create", "lab")
+    assert "1 token in force; every request to the API needs one" in line("tokens", "list").err
+
+
+def test_a_token_is_revoked_by_its_name_or_its_id(line: Line) -> None:
+    for by in ("name", "id"):
+        made = json.loads(line("tokens", "create", "lab", "--json").out)
+        revoked = json.loads(line("tokens", "revoke", made[by], "--json").out)
+        assert revoked["id"] == made["id"]
+        assert revoked["revoked_at"] is not None
+    said = line("tokens", "revoke", "nobody")
+    assert (said.code, said.out) == (1, "")
+    assert "There is no token 'nobody'" in said.err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--tokens", "0"),
+        ("--cost", "-1"),
+        ("--each", "year"),
+        ("--per-minute", "many"),
+        ("--workers", "a,,b"),
+    ],
+)
+def test_wrong_limits_are_wrong_arguments(line: Line, arguments: tuple[str, ...]) -> None:
+    assert line("tokens", "create", "lab", *arguments).code == 2
+    assert json.loads(line("tokens", "list", "--json").out)["tokens"] == []
