@@ -19,8 +19,7 @@ _UNKNOWN = "-"
 
 def this_process() -> str:
     """The owner text of the process that asks."""
-    stat = _stat(os.getpid())
-    return f"{_place()}/{os.getpid()}/{_UNKNOWN if stat is None else stat[1]}"
+    return _owner(os.getpid())  # a process that was forked is another one
 
 
 def is_neighbour(owner: str) -> bool:
@@ -38,6 +37,12 @@ def is_gone(owner: str) -> bool:
     if stat is None or started == _UNKNOWN:
         return not _is_alive(int(pid))
     return stat[0] in "ZX" or stat[1] != started
+
+
+@cache
+def _owner(pid: int) -> str:
+    stat = _stat(pid)
+    return f"{_place()}/{pid}/{_UNKNOWN if stat is None else stat[1]}"
 
 
 @cache

@@ -92,7 +92,7 @@ class Api:
         """`GET /v1/models`: who plans, the workers, and the newest workflows."""
         caller = await self._admitted(http)
         cards = (await self.orchestra.cards()).values()
-        workers = [worker_shape(card) for card in cards if _may_have(caller, (card.name,))]
+        workers = [worker_shape(card) for card in cards if caller.may_have(card)]
         saved = [
             workflow_shape(one)
             for one in await self.orchestra.newest_saved()
@@ -112,7 +112,7 @@ class Api:
             return next(shape for shape in conductor_shapes() if shape["id"] == name)
         if isinstance(model, OneWorker):
             card = (await self.orchestra.cards()).get(model.name)
-            if card is None or not _may_have(caller, (card.name,)):
+            if card is None or not caller.may_have(card):
                 raise unknown_model(name)
             return worker_shape(card)
         saved = await self.orchestra.saved(model.id)

@@ -11,6 +11,7 @@ from typing import Protocol
 
 from conductor.budget import Budget
 from conductor.messages import Usage
+from conductor.workers.protocol import WorkerCard
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,12 @@ class Caller:
     workers: tuple[str, ...] | None = None
     budget: Budget | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
+
+    def may_have(self, card: WorkerCard) -> bool:
+        """Whether that worker is theirs to use. A Conductor as a worker calls any of the pool, so it is only
+        for those who may have them all.
+        """
+        return self.workers is None or (card.name in self.workers and not card.nested)
 
 
 class Gate(Protocol):

@@ -124,14 +124,11 @@ def _allowed(steering: Steering, caller: Caller, cards: Mapping[str, WorkerCard]
     if steering.workers is None and not steering.exclude and caller.workers is None:
         return None
     wanted = dict.fromkeys(steering.workers or cards)
-    left = tuple(
-        name
-        for name in wanted
-        if name not in steering.exclude and (caller.workers is None or name in caller.workers)
-    )
+    theirs = [name for name in wanted if caller.may_have(cards[name])]
+    left = tuple(name for name in theirs if name not in steering.exclude)
     if left:
         return left
-    if caller.workers is not None and not set(wanted) & set(caller.workers):
+    if not theirs:
         raise _forbidden(f"none of {', '.join(wanted)}", param="conductor.workers")
     message = "No worker is left to plan with; exclude fewer of them."
     raise ApiError(message, param="conductor.exclude", code="no_worker_left")
