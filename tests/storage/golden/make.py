@@ -57,6 +57,9 @@ def main() -> None:
         judged(bench)
     if VERSION >= 4:
         forked(bench)
+    if VERSION >= 7:
+        conversed(bench)
+        bench.store.create_token("golden")
     bench.close()
     subprocess.run([sys.executable, __file__, str(file), DIES], check=True)
     opened(file).close()
@@ -158,6 +161,22 @@ def forked(bench: Workbench) -> None:
     bench.edit(
         session, head.workflow.with_instruction(0, "Compute 17 * 23 twice."), note="Changed", head=head
     )
+    run(bench, session)
+
+
+def conversed(bench: Workbench) -> None:
+    """A question that follows on a conversation, planned and run."""
+    from conductor.conversation import Conversation, Turn  # noqa: PLC0415 - earlier versions have none
+
+    said = Conversation(
+        turns=(
+            Turn(role="system", text="Be brief."),
+            Turn(role="user", text="Which country is Paris in?"),
+            Turn(role="assistant", text="France."),
+        )
+    )
+    session = bench.ask("What is its currency?", conversation=said).id
+    bench.edit(session, Workflow.of([Step(instruction="Answer.", worker="quick")]), note="By hand")
     run(bench, session)
 
 
