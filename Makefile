@@ -9,7 +9,7 @@ VLLM := .venv-vllm
 VLLM_INSTALLED := $(VLLM)/.installed
 VLLM_PINS := tests/integration/vllm/requirements.txt
 
-.PHONY: setup run test test-vllm check lint types bench faults lock
+.PHONY: setup run test test-thorough test-vllm check lint types bench faults lock
 
 setup: $(INSTALLED)
 
@@ -24,7 +24,11 @@ run: setup
 	$(BIN)/python -m streamlit run app.py
 
 test: setup
-	$(BIN)/python -m pytest -n auto --dist loadfile
+	$(BIN)/python -m pytest -n auto --dist loadfile -m "not thorough"
+
+# What takes longer or needs more: PostgreSQL, kills, crowds, other people's clients.
+test-thorough: setup
+	$(BIN)/python -m pytest -n auto --dist loadfile -m thorough
 
 # A real vLLM server on the CPU, in an environment of its own: 2.5 GB of disk, about three minutes.
 test-vllm: setup $(VLLM_INSTALLED)
@@ -45,7 +49,7 @@ lint: setup
 types: setup
 	$(BIN)/mypy
 
-check: lint types test
+check: lint types test test-thorough
 
 bench: setup
 	$(BIN)/python benchmarks/engine.py

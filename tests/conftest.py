@@ -29,6 +29,16 @@ def pytest_configure() -> None:
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what runs on PostgreSQL."""
+    for item in items:
+        case = getattr(item, "callspec", None)
+        on_postgres = case is not None and case.params.get("kind") == "postgresql"
+        if on_postgres or "postgres" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.thorough)
+
+
 def pytest_collection_finish() -> None:
     """What was imported is looked at once, not with every test."""
     settle()  # as in the app

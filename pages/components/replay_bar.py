@@ -25,7 +25,11 @@ def replay_bar(tab: TabState, view: SessionView) -> None:
             st.badge(view.session.pool_label, icon=":material/cloud_off:", color="gray")
     st.caption("A run that is over, as it was at this moment. Leave the replay to edit or to run.")
     with st.container(
-        horizontal=True, horizontal_alignment="right", vertical_alignment="center", gap="xsmall", key="toolbar"
+        horizontal=True,
+        horizontal_alignment="right",
+        vertical_alignment="center",
+        gap="xsmall",
+        key="toolbar",
     ):
         said = f"Replay, {moment_words(replay.at(time.time()), replay.seconds)}"
         st.badge(plain(said), icon=":material/history:", color="primary")

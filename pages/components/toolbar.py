@@ -33,7 +33,11 @@ def toolbar(bench: Workbench, tab: TabState, view: SessionView) -> None:
             st.badge(view.session.pool_label, icon=":material/cloud_off:", color="gray")
     st.caption(_summary(view))
     with st.container(
-        horizontal=True, horizontal_alignment="right", vertical_alignment="center", gap="xsmall", key="toolbar"
+        horizontal=True,
+        horizontal_alignment="right",
+        vertical_alignment="center",
+        gap="xsmall",
+        key="toolbar",
     ):
         _history(bench, tab, view)
         _direction(tab)

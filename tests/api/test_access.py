@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import shutil
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from api_server import ServedApi, serving_api
 from conductor.api.body import MAX_BYTES
 from conductor.api.token import TokenLimits
 from conductor.workers.pool import Pool
+from conductor.workflow import Step, Workflow
 
 QUESTION = [{"role": "user", "content": "Which is it?"}]
 
@@ -86,6 +88,27 @@ def test_a_token_has_its_own_workers_only(served: ServedApi) -> None:
     with pytest.raises(openai.APIStatusError) as refused:
         ask(served, text, model="worker:alpha")
     assert refused.value.status_code in (403, 404)
+
+
+@pytest.mark.parametrize("way", ["model", "workflow", "steering", "given workflow"])
+def test_no_way_of_asking_leads_to_a_worker_that_a_token_does_not_have(served: ServedApi, way: str) -> None:
+    _, text = served.bench.store.create_token("lab", TokenLimits(workers=("beta",)))
+    session = served.bench.ask("Which is it?").id
+    workflow = Workflow.of([Step(instruction="Say it.", worker="alpha")])
+    served.bench.store.add_revision(session, workflow, origin="import", note="Given")
+    document = json.loads(served.bench.export(session))
+    model, extension = {
+        "model": ("worker:alpha", {}),
+        "workflow": (f"workflow:{session}", {}),
+        "steering": ("conductor", {"workers": ["alpha"]}),
+        "given workflow": ("conductor", {"workflow": document}),
+    }[way]
+    with client(served, text) as asking, pytest.raises(openai.APIStatusError) as refused:
+        asking.chat.completions.create(model=model, messages=QUESTION, extra_body={"conductor": extension})
+    assert refused.value.status_code in (400, 403, 404)
+    with client(served, text) as asking:
+        planned = asking.chat.completions.create(model="conductor", messages=QUESTION)
+    assert {step["worker"] for step in planned.conductor["steps"]} == {"beta"}
 
 
 def test_a_budget_that_is_used_up_is_not_asked_for_again(served: ServedApi) -> None:

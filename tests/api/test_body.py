@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 
 import httpx
 import pytest
@@ -50,13 +51,28 @@ def echo() -> Echo:
     return Echo()
 
 
-@pytest.fixture
-def url(echo: Echo, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    monkeypatch.setattr(body, "FAREWELL_SECONDS", SECONDS)
+@contextmanager
+def bounded(echo: Echo, *, seconds: float) -> Iterator[str]:
+    """Where bodies are bounded, and may take so long."""
     routes = [Route("/", echo.__call__, methods=["POST"]), Route("/no", careless, methods=["POST"])]
     app = Starlette(routes=routes, exception_handlers={ApiError: told})
-    with serving(BoundedBody(app, max_bytes=MOST, max_seconds=SECONDS)) as port:
+    with serving(BoundedBody(app, max_bytes=MOST, max_seconds=seconds)) as port:
         yield f"http://127.0.0.1:{port}"
+
+
+@pytest.fixture
+def url(echo: Echo, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Where everybody is given the time that a busy machine takes."""
+    monkeypatch.setattr(body, "FAREWELL_SECONDS", 20.0)
+    with bounded(echo, seconds=30.0) as url:
+        yield url
+
+
+@pytest.fixture
+def hasty(echo: Echo, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    monkeypatch.setattr(body, "FAREWELL_SECONDS", SECONDS)
+    with bounded(echo, seconds=SECONDS) as url:
+        yield url
 
 
 async def pieces(count: int) -> AsyncIterator[bytes]:
@@ -98,8 +114,8 @@ async def test_who_is_refused_by_the_app_is_answered_while_the_body_still_comes(
     assert answer.headers["connection"] == "close"
 
 
-async def test_a_body_that_does_not_come_is_waited_for_no_longer_than_allowed(url: str) -> None:
-    reader, writer = await asyncio.open_connection("127.0.0.1", httpx.URL(url).port)
+async def test_a_body_that_does_not_come_is_waited_for_no_longer_than_allowed(hasty: str) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", httpx.URL(hasty).port)
     writer.write(b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\nabc")
     answer = await asyncio.wait_for(reader.read(), 30)
     assert answer.startswith(b"HTTP/1.1 408 ")

@@ -22,6 +22,7 @@ INSTALL = f"npm ci --prefix {HERE.relative_to(Path(__file__).parents[2])}"
 
 pytestmark = [
     pytest.mark.slow,
+    pytest.mark.thorough,
     pytest.mark.skipif(shutil.which("node") is None, reason="Node 20 or newer is not installed"),
     pytest.mark.skipif(
         not (HERE / "node_modules" / "openai").is_dir(), reason=f"openai is not installed for Node: {INSTALL}"

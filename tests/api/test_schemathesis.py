@@ -24,7 +24,7 @@ from schemathesis.specs.openapi.checks import (
 from conductor.workers.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.thorough]
 
 OPERATIONS = ["POST /chat/completions", "POST /responses", "GET /models", "GET /models/{id}"]
 

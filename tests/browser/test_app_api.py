@@ -78,6 +78,7 @@ def token_made(page: Page, name: str) -> str:
     return text
 
 
+@pytest.mark.thorough
 def test_a_token_and_a_workflow_are_used_while_a_thousand_connections_are_held(visit, paced_app):
     session = paced_app.plant(
         Step(instruction="Find it.", worker="writer-8b"),

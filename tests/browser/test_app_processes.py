@@ -14,7 +14,7 @@ from workbench_page import WorkbenchPage
 
 from conductor.workflow import Step
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.thorough]
 
 QUICK = Step(instruction="Find what is asked.", worker="writer-8b")
 ENDLESS = Step(instruction="Write without an end.", worker="endless-70b", access=(0,))

@@ -12,9 +12,9 @@ import logging
 import sys
 
 from conductor.collector import settle
+from tests.faults.app import App, chromium
 from tests.faults.harness import done, shared_out
 from tests.faults.ledger import Ledger
-from tests.faults.served_app import App, chromium
 
 _HEAD = ("Work", "Kills", "Restarts", "Unfinished", "Checked", "Steps kept", "Losses")
 

@@ -6,12 +6,14 @@ A few kills of each kind; `python -m tests.faults` does two hundred, some of the
 from __future__ import annotations
 
 import re
+import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from functools import partial
 from pathlib import Path
 from random import Random
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -25,9 +27,9 @@ from tests.faults.imports import Imports
 from tests.faults.ledger import Ledger
 from tests.faults.migrations import Migrations
 from tests.faults.runs import Runs
-from tests.faults.victim import Say, Work
+from tests.faults.victim import Say, Work, killed
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.thorough]
 
 
 def after(kind: Kind, kills: int) -> Ledger:
@@ -180,3 +182,19 @@ def test_a_change_came_true_whole_or_not_at_all(
 )
 def test_half_a_revision_is_told_from_a_whole_one(found: dict[str, Any], true: bool) -> None:
     assert whole(found) == true
+
+
+def only_begun(say: Say) -> None:
+    """Do nothing but that."""
+    say(here=True)
+    threading.Event().wait()
+
+
+def test_a_process_begins_whatever_script_this_one_ran(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = ModuleType("__main__")
+    script.__file__ = str(tmp_path / "page.py")
+    Path(script.__file__).write_text("raise NameError('what only the page knows')", encoding="utf-8")
+    monkeypatch.setitem(sys.modules, "__main__", script)
+    assert killed(only_begun, after=0.5) == [{"here": True}]

@@ -10,11 +10,14 @@ import json
 import multiprocessing
 import os
 import signal
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from select import select
+from types import ModuleType
 from typing import Any
 
 _FORKS = multiprocessing.get_context("forkserver")
@@ -48,7 +51,8 @@ def killed(work: Work, *arguments: Any, after: float) -> list[dict[str, Any]]:
     """
     ours, theirs = _FORKS.Pipe(duplex=False)
     process = _FORKS.Process(target=_begin, args=(work, theirs, arguments), daemon=True)
-    process.start()
+    with _no_script():
+        process.start()
     theirs.close()
     heard = _heard(ours, until=time.monotonic() + _NEVER_BEGAN, lines=1)
     assert heard, "the process to be killed never began"
@@ -63,6 +67,17 @@ def killed(work: Work, *arguments: Any, after: float) -> list[dict[str, Any]]:
     ours.close()
     lines = heard.split(b"\n")[1:-1]
     return [json.loads(line) for line in lines]
+
+
+@contextmanager
+def _no_script() -> Iterator[None]:
+    """A process that starts runs the main script again; after a test of a page that is the page's."""
+    script = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = script
 
 
 def _begin(work: Work, pipe: Connection, arguments: tuple[Any, ...]) -> None:
