@@ -121,6 +121,7 @@ def test_a_token_and_a_workflow_are_used_while_a_thousand_connections_are_held(v
         asked(paced_app, text, "worker:writer-8b")
 
 
+@pytest.mark.thorough
 def test_the_panel_can_be_read_in_the_dark(visit, paced_app, browser):
     context = browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme="dark")
     session = paced_app.plant(Step(instruction="Find it.", worker="writer-8b"))

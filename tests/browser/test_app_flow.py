@@ -142,6 +142,7 @@ def test_an_export_holds_what_was_typed_just_before_it_however_slow_the_store(vi
     session = paced_app.plant(*THREE)
     desk = WorkbenchPage(visit(paced_app, f"/?session={session}"))
     desk.select(1)
+    desk.settled()
     desk.field("Instruction").fill("Typed just before.")
     with desk.page.expect_download() as download, paced_app.store_locked():
         desk.button("Export JSON").click()

@@ -8,7 +8,7 @@ from workbench_page import WorkbenchPage
 
 from conductor.workflow import Step
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.thorough]
 
 UNBROKEN = "We" * 200
 

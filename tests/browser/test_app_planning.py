@@ -128,6 +128,7 @@ def test_settings_are_chosen_by_keyboard_and_mouse_and_go_with_the_query(visit, 
     expect(desk.page.get_by_text("mini · 2 of 3 workers · budget $0.10")).to_be_visible()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_what_is_planned_can_be_read_at_any_width_in_either_theme(
     visit, served_app, endpoint, browser, theme

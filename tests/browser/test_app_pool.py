@@ -26,11 +26,23 @@ def fake() -> Iterator[Served]:
         yield served
 
 
-@pytest.fixture
-def app(chromium: str, tmp_path: Path) -> Iterator[AppServer]:
-    """An app whose pool file is the test's own, `pool.toml` in its folder; none at first."""
-    with AppServer(tmp_path) as server:
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the app's pool file is, `pool.toml`."""
+    return tmp_path_factory.mktemp("pool")
+
+
+@pytest.fixture(scope="module")
+def running(chromium: str, folder: Path) -> Iterator[AppServer]:
+    with AppServer(folder) as server:
         yield server
+
+
+@pytest.fixture
+def app(running: AppServer, folder: Path) -> AppServer:
+    """An app without a pool file."""
+    (folder / "pool.toml").unlink(missing_ok=True)
+    return running
 
 
 def table(name: str, base_url: str, **keys: str) -> str:
@@ -56,7 +68,7 @@ def save(page: Page) -> None:
     page.get_by_role("button", name="Save", exact=True).click()
 
 
-def test_a_model_is_added_to_the_offline_pool_tested_and_used_without_a_restart(app, visit, fake, tmp_path):
+def test_a_model_is_added_to_the_offline_pool_tested_and_used_without_a_restart(app, visit, fake, folder):
     page = opened(visit(app, "/pool"))
     expect(page.get_by_role("status")).to_contain_text("This pool is offline, no model is called.")
     page.get_by_role("button", name="Add a worker").click()
@@ -65,13 +77,13 @@ def test_a_model_is_added_to_the_offline_pool_tested_and_used_without_a_restart(
     typed(page, "Base URL", "nowhere")
     save(page)
     expect(page.get_by_role("dialog")).to_contain_text("Write a whole URL, like")
-    assert not (tmp_path / "pool.toml").exists()
+    assert not (folder / "pool.toml").exists()
     typed(page, "Base URL", fake.base_url)
     save(page)
     expect(page.get_by_role("dialog")).to_have_count(0)
     expect(page.get_by_text("alpha was added.")).to_be_visible()
     expect(page.get_by_role("status")).to_have_count(0)
-    assert 'name = "alpha"' in (tmp_path / "pool.toml").read_text(encoding="utf-8")
+    assert 'name = "alpha"' in (folder / "pool.toml").read_text(encoding="utf-8")
     page.get_by_role("button", name="Test alpha").click()
     expect(row(page, "alpha")).to_contain_text("answers")
     expect(row(page, "alpha")).to_contain_text("to the first token")
@@ -85,9 +97,9 @@ def test_a_model_is_added_to_the_offline_pool_tested_and_used_without_a_restart(
     expect(desk.answer).to_contain_text("Simulated answer")
 
 
-def test_tests_are_shown_while_they_go_on_and_can_be_stopped(app, visit, fake, tmp_path):
+def test_tests_are_shown_while_they_go_on_and_can_be_stopped(app, visit, fake, folder):
     stalled = table("stalled", fake.base_url).replace("m-1", "fault:stall")
-    (tmp_path / "pool.toml").write_text(table("quick", fake.base_url) + stalled, encoding="utf-8")
+    (folder / "pool.toml").write_text(table("quick", fake.base_url) + stalled, encoding="utf-8")
     page = opened(visit(app, "/pool"))
     page.get_by_role("button", name="Test all").click()
     expect(row(page, "quick")).to_contain_text("to the first token")
@@ -99,8 +111,8 @@ def test_tests_are_shown_while_they_go_on_and_can_be_stopped(app, visit, fake, t
     expect(row(page, "quick")).to_contain_text("to the first token")
 
 
-def test_a_file_that_goes_wrong_under_the_running_app_is_said_and_mended(app, visit, fake, tmp_path):
-    file = tmp_path / "pool.toml"
+def test_a_file_that_goes_wrong_under_the_running_app_is_said_and_mended(app, visit, fake, folder):
+    file = folder / "pool.toml"
     right = "# ours" + table("alpha", fake.base_url)
     file.write_text(right, encoding="utf-8")
     page = visit(app)
@@ -125,8 +137,8 @@ def test_a_file_that_goes_wrong_under_the_running_app_is_said_and_mended(app, vi
     expect(page.get_by_role("alert")).to_have_count(0)
 
 
-def test_an_app_that_starts_with_a_wrong_file_leads_to_where_it_is_mended(app, visit, tmp_path):
-    (tmp_path / "pool.toml").write_text("[[worker]\n", encoding="utf-8")
+def test_an_app_that_starts_with_a_wrong_file_leads_to_where_it_is_mended(app, visit, folder):
+    (folder / "pool.toml").write_text("[[worker]\n", encoding="utf-8")
     page = visit(app)
     expect(page.get_by_role("alert")).to_contain_text("pool.toml is not valid TOML")
     page.get_by_role("link", name="Mend it on the pool page").click()
@@ -139,8 +151,8 @@ def test_an_app_that_starts_with_a_wrong_file_leads_to_where_it_is_mended(app, v
     expect(WorkbenchPage(page).query).to_be_visible()
 
 
-def test_a_worker_is_changed_and_removed_by_keyboard_and_brought_back(app, visit, fake, tmp_path):
-    file = tmp_path / "pool.toml"
+def test_a_worker_is_changed_and_removed_by_keyboard_and_brought_back(app, visit, fake, folder):
+    file = folder / "pool.toml"
     text = table("alpha", fake.base_url, context="8192") + table("beta", fake.base_url)
     file.write_text(text, encoding="utf-8")
     page = opened(visit(app, "/pool"))
@@ -177,14 +189,15 @@ def themed(request, browser):
     return browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme=request.param)
 
 
-def test_every_text_fits_and_can_be_read(app, visit, fake, themed, tmp_path):
+@pytest.mark.thorough
+def test_every_text_fits_and_can_be_read(app, visit, fake, themed, folder):
     long = "We" * 200
     tables = (
         '[conductor]\nbase_url = "http://127.0.0.1:9/v1"\nmodel = "m"\napi_key_env = "NO_SUCH_KEY"\n',
         table(long, f"{fake.base_url}?{long}", price_prompt="0.15", price_completion="0.6", concurrency="2"),
         f"\n[[worker]]\nkind = 'simulated'\nname = '''{HOSTILE}'''\nstrengths = '''{HOSTILE}'''\n",
     )
-    (tmp_path / "pool.toml").write_text("".join(tables), encoding="utf-8")
+    (folder / "pool.toml").write_text("".join(tables), encoding="utf-8")
     page = opened(visit(app, "/pool", inside=themed))
     page.get_by_role("button", name="Test all").click()
     expect(row(page, HOSTILE)).to_contain_text("answers")

@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 from test_graph import assert_inside
 from workbench_page import Graph
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.thorough]
 
 NARROW, WIDE = 712, 1600
 """Windows in which the demo's graph has as much room as the workbench's at 1280 and at 2560 pixels."""

@@ -32,6 +32,7 @@ def until(true: Callable[[], bool], *, seconds: float) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_a_run_of_another_process_is_followed_and_stopped(url: str) -> None:
     with workbench(url) as bench, running(url, "talker") as other:
         run = bench.store.run(other.run)
@@ -55,6 +56,7 @@ def _said(bench: Workbench, run: RunRecord) -> int:
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_a_process_is_taken_for_dead_within_ten_seconds_and_cannot_come_back(url: str) -> None:
     """Of two on other machines one dies and one is suspended; of the pids of either nothing is known here."""
     with ExitStack() as stack:
@@ -90,6 +92,7 @@ def _thinks(bench: Workbench, other: Other) -> bool:
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_a_neighbours_death_is_seen_at_once(url: str) -> None:
     with workbench(url) as bench, running(url, "thinker") as other:
         other.signal(signal.SIGKILL)
