@@ -5,9 +5,6 @@ PYTHON ?= $(shell for v in python3.13 python3.12 python3.11 python3; do \
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 
-# Half of the browser tests' time is waiting: more of them go on than there are cores.
-TESTERS ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) * 3 // 2 + 1)')
-
 VLLM := .venv-vllm
 VLLM_INSTALLED := $(VLLM)/.installed
 VLLM_PINS := tests/integration/vllm/requirements.txt
@@ -27,11 +24,12 @@ run: setup
 	$(BIN)/python -m streamlit run app.py
 
 test: setup
-	$(BIN)/python -m pytest -n $(TESTERS) --dist loadfile -m "not thorough"
+	$(BIN)/python -m pytest -n auto --dist loadfile -m "not thorough"
 
-# What takes longer or needs more: PostgreSQL, kills, crowds, other people's clients, every theme and width.
+# What takes longer or needs more: PostgreSQL, kills, crowds, other people's clients, every theme and width, and
+# the rarer ways of the app in a browser.
 test-thorough: setup
-	$(BIN)/python -m pytest -n $(TESTERS) --dist loadfile -m thorough
+	$(BIN)/python -m pytest -n auto --dist loadfile -m thorough
 
 # A real vLLM server on the CPU, in an environment of its own: 2.5 GB of disk, about three minutes.
 test-vllm: setup $(VLLM_INSTALLED)

@@ -8,7 +8,7 @@ from workbench_page import WorkbenchPage
 
 from conductor.workflow import Step
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.thorough]
 
 STEPS = (
     Step(instruction="Find what is asked.", worker="writer-8b"),

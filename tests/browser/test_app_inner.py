@@ -14,7 +14,7 @@ from workbench_page import Graph, WorkbenchPage
 
 from conductor.workflow import Step
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.thorough]
 
 
 @pytest.fixture(scope="module")
@@ -197,7 +197,6 @@ def test_a_conductor_as_a_worker_is_followed_while_it_plans_and_reused_with_its_
     expect(panel(desk).get_by_role("region", name="Output")).not_to_be_empty()
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_what_is_inside_can_be_read_and_fits(visit, nesting_app, browser, theme):
     context = browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme=theme)

@@ -15,7 +15,7 @@ from workbench_page import WorkbenchPage
 from conductor.fake_openai.app import FakeOpenAI
 from conductor.workflow import Step
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.thorough]
 
 HOSTILE = '<img src="/name.png" onerror="alert(1)"> **b** [l](/name) $x$ :red[r]'
 
@@ -189,7 +189,6 @@ def themed(request, browser):
     return browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme=request.param)
 
 
-@pytest.mark.thorough
 def test_every_text_fits_and_can_be_read(app, visit, fake, themed, folder):
     long = "We" * 200
     tables = (

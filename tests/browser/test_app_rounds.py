@@ -15,7 +15,7 @@ from conductor.budget import Budget
 from conductor.modes import Settings
 from conductor.workflow import Step
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.thorough]
 
 FIRST = plan_text((0, "Find what is asked.", "[]"), (1, "Write the answer.", "[0]"))
 SECOND = f"It can be shorter, I think, and better.\n\n{plan_text((1, 'Write it shorter.', '[]'))}"
