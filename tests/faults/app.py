@@ -17,7 +17,8 @@ from typing import Any
 from playwright.sync_api import Page, expect, sync_playwright
 
 from conductor.events import EVENT
-from storage import SessionStore
+from storage import RunRecord, SessionStore
+from storage.workbench import Workbench
 from tests.faults.ledger import Ledger
 from tests.faults.runs import ACCESS, Endpoint, bench_over, check_events, check_resume, workflow_of
 from tests.faults.soundness import check_soundness
@@ -32,6 +33,9 @@ SPAN = 1.5
 """Seconds after the press on Run within which the server is killed."""
 
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+
+PATIENCE = 30.0
+"""Seconds that a run may take after the press on Rerun."""
 
 _LOOK = 0.02
 """Seconds between two looks at the store from beside the server."""
@@ -80,8 +84,6 @@ class App:
         self._look(session, said)
         self.server.start()
         self.ledger.restarts += 1
-        # The page finds its way back by itself, and says what became of the run.
-        page.goto(f"{self.server.url}/?session={session}")
         self._resume(page)
         page.close()
         self.server.kill()
@@ -122,15 +124,27 @@ class App:
     def _resume(self, page: Page) -> None:
         bench = bench_over(SessionStore.open(self.server.database), self.endpoint.pool)
         try:
-            check_resume(bench, self.endpoint, self.ledger, press=lambda _: self._press(page))
+            check_resume(bench, self.endpoint, self.ledger, press=lambda own: self._press(page, bench, own))
         finally:
             bench.close()
 
-    def _press(self, page: Page) -> None:
+    def _press(self, page: Page, bench: Workbench, session: str) -> None:
+        """Open a session's page, which says what became of its run, and run on to the end."""
+        page.goto(f"{self.server.url}/?session={session}")
         desk = WorkbenchPage(page)
+        interrupted = bench.store.latest_run(session)
         desk.run()
+        until = time.monotonic() + PATIENCE
+        while (newest := bench.store.latest_run(session)) == interrupted or _goes_on(newest):
+            if time.monotonic() > until:
+                return  # and is found out to have run nowhere
+            time.sleep(_LOOK)
         desk.finished()
 
     def finish(self) -> None:
         """End the browser and the endpoint."""
         self._open.close()
+
+
+def _goes_on(run: RunRecord | None) -> bool:
+    return run is None or run.status == "running"
