@@ -55,7 +55,7 @@ check: lint types test test-thorough
 bench: setup
 	$(BIN)/python benchmarks/engine.py
 
-# Kills the program 200 times in the middle of its work, and looks for what was lost: about ten minutes.
+# Kills the program 200 times in the middle of its work, and looks for what was lost: about five minutes.
 faults: setup
 	$(BIN)/python -m tests.faults --kills 200
 
