@@ -26,7 +26,7 @@ class Budget(Value):
     @property
     def open(self) -> bool:
         """Whether nothing is limited."""
-        return self == Budget()
+        return self.tokens is None and self.cost is None and self.seconds is None and self.calls is None
 
 
 class Used(Value):

@@ -29,6 +29,11 @@ class Conversation(Value):
     turns: tuple[Turn, ...] = ()
     verbatim: bool = False
 
+    @property
+    def nothing(self) -> bool:
+        """Whether the query stands alone."""
+        return not (self.turns or self.instructions or self.verbatim)
+
     @cached_property
     def system(self) -> str:
         """All instructions together, those of system messages after `instructions`."""

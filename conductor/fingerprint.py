@@ -11,10 +11,7 @@ from collections.abc import Collection, Sequence
 from hashlib import sha256
 
 from conductor.conversation import NOTHING_SAID, Conversation
-from conductor.messages import Sampling
 from conductor.workflow import Step
-
-_UNSAID = Sampling()
 
 
 def fingerprint(
@@ -37,9 +34,9 @@ def fingerprint(
     before; `final` steps are told that they give the answer, so being final counts. `style` names
     the layout of the request.
     """
-    sampling = None if step.sampling == _UNSAID else step.sampling.model_dump_json()
+    sampling = None if step.sampling.unset else step.sampling.model_dump_json()
     earlier = [list(previous)] if previous else []
     read = [{"by_hand": text} if at in by_hand else text for at, text in enumerate(seen)]
-    said = [] if conversation == NOTHING_SAID else [{"conversation": conversation.model_dump()}]
+    said = [] if conversation.nothing else [{"conversation": conversation.model_dump()}]
     content = [style, identity, sampling, step.instruction, query, final, *said, *read, *earlier]
     return sha256(json.dumps(content).encode("utf-8", "surrogatepass")).hexdigest()

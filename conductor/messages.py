@@ -27,6 +27,17 @@ class Sampling(Value):
     temperature: float | None = Field(default=None, ge=0, le=2, strict=True)
     max_tokens: int | None = Field(default=None, ge=1, strict=True)
 
+    @property
+    def unset(self) -> bool:
+        """Whether everything is left to the worker."""
+        return self.temperature is None and self.max_tokens is None
+
+    def over(self, defaults: Sampling) -> Sampling:
+        """These parameters, and `defaults` where they leave one open."""
+        if self.unset:
+            return defaults
+        return defaults.model_copy(update=self.model_dump(exclude_none=True))
+
 
 class Usage(Value):
     """Tokens of one call and what they cost in US dollars. None means unknown, which is not zero."""

@@ -64,7 +64,7 @@ def timed_events(
         return await events_of(run)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("conductor.engine.run.time", SimpleNamespace(time=now, perf_counter=now))
+        patch.setattr("conductor.engine.record.time", SimpleNamespace(time=now, perf_counter=now))
         return in_simulated_time(play())
 
 

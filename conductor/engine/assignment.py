@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from conductor.conversation import NOTHING_SAID, Conversation
 from conductor.engine.layouts import STYLES, VERBATIM, Sight, paper_parts, tagged_parts, verbatim_messages
@@ -56,7 +57,7 @@ class Assignment:
             conversation=conversation,
         )
 
-    @property
+    @cached_property
     def verbatim(self) -> bool:
         """Whether the one step's worker is sent the conversation and the query as they are."""
         return self.conversation.verbatim and len(self.workflow) == 1
@@ -86,10 +87,7 @@ class Assignment:
         step has none.
         """
         own = self.workflow.steps[step]
-        sampling = own.sampling
-        if defaults is not None:
-            chosen = own.sampling.model_dump(exclude_none=True)
-            sampling = defaults.model_copy(update=chosen) if chosen else defaults
+        sampling = own.sampling if defaults is None else own.sampling.over(defaults)
         if self.verbatim:
             return Request(messages=verbatim_messages(self.conversation, self.query), sampling=sampling)
         layout = paper_parts if self.styles[step] == "paper" else tagged_parts

@@ -13,12 +13,16 @@ BATCH_SECONDS = 0.03
 
 
 class DeltaBatch:
-    """Hands text to `emit`: the first piece at once, later ones gathered over `BATCH_SECONDS`."""
+    """Hands text to `emit`: what comes in the first turn of the loop after it, later pieces gathered over
+    `BATCH_SECONDS`.
+    """
+
+    __slots__ = ("_emit", "_first", "_pieces", "_timer")
 
     def __init__(self, emit: Callable[[str], None]) -> None:
         self._emit = emit
         self._pieces: list[str] = []
-        self._timer: asyncio.TimerHandle | None = None
+        self._timer: asyncio.Handle | None = None
         self._first = True
 
     def add(self, text: str) -> None:
@@ -27,17 +31,22 @@ class DeltaBatch:
             return
         self._pieces.append(text)
         if self._first:
+            # Not at once: should the answer end in the same turn, nobody needs a piece of it.
             self._first = False
-            self.flush()
+            self._timer = asyncio.get_running_loop().call_soon(self.flush)
         elif self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(BATCH_SECONDS, self.flush)
 
     def flush(self) -> None:
         """Hand on what is gathered."""
+        text = "".join(self._pieces)
+        self.drop()
+        if text:
+            self._emit(text)
+
+    def drop(self) -> None:
+        """Forget what is gathered."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        if self._pieces:
-            text = "".join(self._pieces)
-            self._pieces.clear()
-            self._emit(text)
+        self._pieces.clear()

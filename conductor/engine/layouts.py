@@ -69,7 +69,7 @@ def paper_parts(sight: Sight) -> Iterator[Part]:
     Its tags are plain; a response that writes one is defused by a zero-width space. What a person wrote is
     marked on its part only: a worker tuned on these words has never seen another tag.
     """
-    spoken = () if sight.conversation == NOTHING_SAID else _CONVERSATION_TAGS
+    spoken = () if sight.conversation.nothing else _CONVERSATION_TAGS
     defused = partial(_defused, tags=(*_PLAIN_TAGS, *spoken))
     yield from _opening(sight.conversation, mark="", written=defused)
     yield Part("query", defused(sight.query))

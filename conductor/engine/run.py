@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections import deque
 from collections.abc import AsyncGenerator, Iterable, Mapping
-from contextlib import aclosing
-from typing import TypedDict
+from dataclasses import dataclass
+from functools import partial
 
 from conductor.budget import Budget
+from conductor.engine.answering import Note, answer
 from conductor.engine.assignment import Assignment
-from conductor.engine.deltas import DeltaBatch
+from conductor.engine.ending import answer_of
 from conductor.engine.extent import EDITED, Extent
 from conductor.engine.meter import Crossing, Meter
+from conductor.engine.record import Record
 from conductor.engine.schedule import Schedule, kept_outputs
 from conductor.errors import WorkerError, WorkflowError
 from conductor.events import (
@@ -41,7 +42,7 @@ from conductor.events import (
     StepStarted,
     StepThought,
 )
-from conductor.messages import Completion, Delta, Request, Retried, Thought, Usage
+from conductor.messages import Completion, Request, Retried, Usage
 from conductor.output import Output
 from conductor.workers.pool import Pool
 from conductor.workers.protocol import FellBack, Inner, Worker, WorkerCard
@@ -52,10 +53,25 @@ GRACE_SECONDS = 0.5
 _log = logging.getLogger(__name__)
 
 
-class _Stamp(TypedDict):
-    run: str
-    seq: int
-    at: float
+@dataclass(slots=True)
+class _Call:
+    """A step that its worker was asked to do, from its start to its end.
+
+    `answering` is who answers by now, the worker or one that stands in for it.
+    """
+
+    step: int
+    worker: Worker
+    address: str
+    request: Request
+    started_at: float
+    answering: WorkerCard
+    task: asyncio.Task[None] | None = None
+
+    def stop(self) -> None:
+        """Cancel its task, where it has one by now."""
+        if self.task is not None:
+            self.task.cancel()
 
 
 class WorkflowRun:
@@ -96,18 +112,12 @@ class WorkflowRun:
         self._check_inputs()
         self._schedule = Schedule(assignment.workflow)
         self._outputs: dict[int, Output] = {}
-        self._lost: dict[int, str] = {}
-        self._tasks: dict[int, asyncio.Task[None]] = {}
-        self._started_at: dict[int, float] = {}
-        self._answering: dict[int, WorkerCard] = {}
+        self._lost: set[int] = set()
+        self._calls: dict[int, _Call] = {}
         self._crossing: Crossing | None = None
-        self._queue: deque[Event] = deque()
-        self._wake = asyncio.Event()
-        self._seq = -1
+        self._record = Record(run)
         self._cancelled = False
         self._over = False
-        # Monotonic between events, and still Unix time.
-        self._epoch = time.time() - time.perf_counter()
 
     def _check_inputs(self) -> None:
         for step in sorted(self._covers - self._kept.keys()):
@@ -121,9 +131,10 @@ class WorkflowRun:
 
     async def events(self) -> AsyncGenerator[Event, None]:
         """Run; yield what happens. Closing the iterator stops the run without further events."""
-        self._emit(
+        record = self._record
+        record.add(
             RunStarted(
-                **self._stamp(),
+                **record.stamp(),
                 query=self._assignment.query,
                 conversation=self._assignment.conversation,
                 workflow=self._workflow,
@@ -144,43 +155,42 @@ class WorkflowRun:
         self._launch([*self._schedule.initial(), *self._keep()])
         try:
             while True:
-                while self._queue:
-                    yield self._queue.popleft()
+                while (event := record.take()) is not None:
+                    yield event
                 if self._over:
                     return
-                self._wake.clear()
-                await self._wake.wait()
+                await record.more()
         finally:
             self._over = True
             watched()
             if clock is not None:
                 clock.cancel()
-            for task in self._tasks.values():
-                task.cancel()
+            for call in self._calls.values():
+                call.stop()
 
     def cancel(self) -> None:
         """Stop: running steps are cancelled, finished ones kept; the run is over within a second."""
         if not self._cancelled and not self._over:
-            self._stop(self._tasks)
+            self._stop(self._calls.values())
 
     def _over_budget(self, crossing: Crossing) -> None:
         """Say which limit it was, and stop as `cancel` does."""
         if self._crossing is not None or self._over:
             return
         self._crossing = crossing
-        self._emit(
+        self._record.add(
             BudgetExceeded(
-                **self._stamp(), limit=crossing.limit, used=crossing.used, allowed=crossing.allowed
+                **self._record.stamp(), limit=crossing.limit, used=crossing.used, allowed=crossing.allowed
             )
         )
         if not self._cancelled:
             # A workflow inside is told of the crossing as well, and ends by itself with all it has to say.
-            self._stop(step for step in self._tasks if not self._answering[step].nested)
+            self._stop(call for call in self._calls.values() if not call.answering.nested)
 
-    def _stop(self, steps: Iterable[int]) -> None:
+    def _stop(self, calls: Iterable[_Call]) -> None:
         self._cancelled = True
-        for step in tuple(steps):
-            self._tasks[step].cancel()
+        for call in tuple(calls):
+            call.stop()
         asyncio.get_running_loop().call_later(GRACE_SECONDS, self._abandon)
 
     # -- steps ---------------------------------------------------------------------------------
@@ -190,13 +200,17 @@ class WorkflowRun:
         ready: list[int] = []
         for step, output in self._kept.items():
             because: KeptBecause = "pinned" if step in self._workflow.pins else "preloaded"
-            self._emit(StepKept(**self._stamp(), step=step, output=output, because=because))
+            self._record.add(StepKept(**self._record.stamp(), step=step, output=output, because=because))
             self._outputs[step] = output
             ready += self._schedule.done(step)
         return ready
 
-    def _launch(self, ready: list[int]) -> None:
-        """Start the ready steps, or settle them at once where their output is known."""
+    def _launch(self, ready: Iterable[int], *, task: asyncio.Task[None] | None = None) -> _Call | None:
+        """Start the ready steps, or settle them at once where their output is known.
+
+        Each call gets a task of its own, but one that `task` goes on with, which is given back.
+        """
+        continued: _Call | None = None
         waiting = deque(ready)
         while waiting and not self._cancelled:
             step = waiting.popleft()
@@ -208,192 +222,166 @@ class WorkflowRun:
                 step, self._outputs, address=address, defaults=worker.card.sampling
             )
             known = None if step in self._anew else self._known.get(address)
-            if known is None:
-                # A Conductor's calls are counted where it makes them.
-                if worker.card.nested or self._meter.admit():
-                    self._start(step, worker, address=address, request=request)
-            else:
-                self._emit(StepReused(**self._stamp(), step=step, output=known, request=request))
+            if known is not None:
+                self._record.add(StepReused(**self._record.stamp(), step=step, output=known, request=request))
                 self._outputs[step] = known
                 waiting.extend(self._schedule.done(step))
+            # A Conductor's calls are counted where it makes them.
+            elif worker.card.nested or self._meter.admit():
+                call = self._start(step, worker, address=address, request=request)
+                if task is not None and continued is None:
+                    call.task, continued = task, call
+                else:
+                    call.task = asyncio.create_task(self._work(call))
         self._finish_if_idle()
+        return continued
 
-    def _start(self, step: int, worker: Worker, *, address: str, request: Request) -> None:
+    def _start(self, step: int, worker: Worker, *, address: str, request: Request) -> _Call:
+        card = worker.card
         event = StepStarted(
-            **self._stamp(),
+            **self._record.stamp(),
             step=step,
-            worker=worker.card.name,
-            worker_kind=worker.card.kind,
+            worker=card.name,
+            worker_kind=card.kind,
             fingerprint=address,
             request=request,
         )
-        self._started_at[step] = event.at
-        self._answering[step] = worker.card
-        self._emit(event)
-        self._tasks[step] = asyncio.create_task(self._ask(step, worker, address=address, request=request))
+        self._record.add(event)
+        call = self._calls[step] = _Call(step, worker, address, request, event.at, card)
+        return call
 
-    async def _ask(self, step: int, worker: Worker, *, address: str, request: Request) -> None:
+    async def _work(self, first: _Call) -> None:
+        """Make a call, then one of those that it made ready: a task for each would cost as much as the call."""
+        call: _Call | None = first
+        while call is not None:
+            call = await self._make(call)
+
+    async def _make(self, call: _Call) -> _Call | None:
+        """The call that its task goes on with, None where there is none."""
+        step, worker = call.step, call.worker
         try:
-            completion = await self._completion(step, worker, request)
+            completion = await answer(
+                worker,
+                call.request,
+                say=partial(self._add_text, StepDelta, step),
+                think=partial(self._add_text, StepThought, step),
+                note=partial(self._note, call),
+            )
         except asyncio.CancelledError:
             if self._cancelled:
-                self._step_cancelled(step)
+                self._step_cancelled(call)
             else:
                 # Nobody stopped this run: something inside the worker was cancelled.
-                self._step_failed(step, f"{worker.card.name} broke off its answer; run the step again.")
+                self._step_failed(call, f"{worker.card.name} broke off its answer; run the step again.")
         except WorkerError as error:
             # What a stopped workflow inside gives up on is stopped, too.
             if self._cancelled:
-                self._step_cancelled(step)
+                self._step_cancelled(call)
             else:
-                self._step_failed(step, str(error))
+                self._step_failed(call, str(error))
         except Exception as error:  # noqa: BLE001 - a worker is foreign code; its fault is its step's only
             _log.exception("worker %s broke in run %s", worker.card.name, self.run)
             self._step_failed(
-                step,
+                call,
                 f"{worker.card.name} broke with {type(error).__name__}, a fault of its program and not of "
                 "the plan; give the step another worker or try again.",
             )
         else:
-            self._step_finished(step, worker, address=address, completion=completion)
+            return self._step_finished(call, completion)
+        return None
 
-    async def _completion(self, step: int, worker: Worker, request: Request) -> Completion:
-        deltas = DeltaBatch(lambda text: self._emit_text(StepDelta, step, text))
-        thoughts = DeltaBatch(lambda text: self._emit_text(StepThought, step, text))
-        try:
-            # A plain async iterator has no aclose; every worker of ours is a generator and must be closed.
-            async with aclosing(worker.stream(request)) as stream:  # type: ignore[type-var]
-                async for item in stream:
-                    if isinstance(item, Delta):
-                        deltas.add(item.text)
-                    elif isinstance(item, Completion):
-                        return item
-                    elif isinstance(item, Thought):
-                        thoughts.add(item.text)
-                    else:
-                        self._note(step, item)
-        finally:
-            thoughts.flush()
-            deltas.flush()
-        raise WorkerError(f"{worker.card.name} stopped without ending its answer; run the step again.")
-
-    def _note(self, step: int, item: Retried | FellBack | Inner) -> None:
+    def _note(self, call: _Call, item: Note) -> None:
         """Say what happened on a worker's side."""
         if self._over:
             return
+        stamp = self._record.stamp()
         match item:
             case Retried():
-                event: Event = StepRetried(**self._stamp(), step=step, **dict(item))
+                event: Event = StepRetried(**stamp, step=call.step, **dict(item))
             case FellBack():
-                self._answering[step] = self._pool[item.worker].card
-                event = StepFellBack(**self._stamp(), step=step, **dict(item))
+                call.answering = self._pool[item.worker].card
+                event = StepFellBack(**stamp, step=call.step, **dict(item))
             case Inner():
-                event = StepInner(**self._stamp(), step=step, event=item.event)
-        self._emit(event)
+                event = StepInner(**stamp, step=call.step, event=item.event)
+        self._record.add(event)
 
-    def _step_finished(self, step: int, worker: Worker, *, address: str, completion: Completion) -> None:
+    def _add_text(self, kind: type[StepDelta | StepThought], step: int, text: str) -> None:
+        if not self._over:
+            self._record.add(kind(**self._record.stamp(), step=step, text=text))
+
+    def _step_finished(self, call: _Call, completion: Completion) -> _Call | None:
         if self._over:
-            return
-        stamp = self._stamp()
-        answering = self._answering[step]
+            return None
+        stamp, answering = self._record.stamp(), call.answering
         output = Output(
-            fingerprint=address,
+            fingerprint=call.address,
             text=completion.text,
             reasoning=completion.reasoning,
             worker=answering.name,
             worker_kind=answering.kind,
             usage=completion.usage,
-            seconds=stamp["at"] - self._started_at[step],
+            seconds=stamp["at"] - call.started_at,
             finish_reason=completion.finish_reason,
-            instead_of=None if answering is worker.card else worker.card.name,
+            instead_of=None if answering is call.worker.card else call.worker.card.name,
             run=self.run,
-            step=step,
+            step=call.step,
         )
-        self._emit(StepFinished(**stamp, step=step, output=output))
-        self._outputs[step] = output
-        del self._tasks[step]
-        if not worker.card.nested:
+        self._record.add(StepFinished(**stamp, step=call.step, output=output))
+        self._outputs[call.step] = output
+        del self._calls[call.step]
+        if not call.worker.card.nested:
             self._meter.add(completion.usage)
-        self._launch(self._schedule.done(step))
+        return self._launch(self._schedule.done(call.step), task=call.task)
 
-    def _step_failed(self, step: int, message: str) -> None:
+    def _step_failed(self, call: _Call, message: str) -> None:
         if self._over:
             return
-        stamp = self._stamp()
-        seconds = stamp["at"] - self._started_at[step]
-        self._emit(StepFailed(**stamp, step=step, message=message, usage=Usage(), seconds=seconds))
-        self._lost[step] = message
-        del self._tasks[step]
-        self._block_readers(step)
+        stamp = self._record.stamp()
+        seconds = stamp["at"] - call.started_at
+        self._record.add(StepFailed(**stamp, step=call.step, message=message, usage=Usage(), seconds=seconds))
+        self._lost.add(call.step)
+        del self._calls[call.step]
+        self._block_readers(call.step)
         self._finish_if_idle()
 
-    def _step_cancelled(self, step: int) -> None:
+    def _step_cancelled(self, call: _Call) -> None:
         if self._over:
             return
-        stamp = self._stamp()
-        seconds = stamp["at"] - self._started_at[step]
-        self._emit(StepCancelled(**stamp, step=step, usage=Usage(), seconds=seconds))
-        del self._tasks[step]
+        stamp = self._record.stamp()
+        seconds = stamp["at"] - call.started_at
+        self._record.add(StepCancelled(**stamp, step=call.step, usage=Usage(), seconds=seconds))
+        del self._calls[call.step]
         self._finish_if_idle()
 
     def _block_readers(self, failed: int) -> None:
         for step in sorted((self._workflow.descendants(failed) & self._covers) - self._kept.keys()):
             by = tuple(read for read in self._workflow.steps[step].access if read in self._lost)
             if by and step not in self._lost:
-                self._lost[step] = "blocked"
-                self._emit(StepBlocked(**self._stamp(), step=step, by=by))
+                self._lost.add(step)
+                self._record.add(StepBlocked(**self._record.stamp(), step=step, by=by))
 
     def _abandon(self) -> None:
         """End without the workers that ignored their cancellation."""
-        for step in list(self._tasks):
-            self._step_cancelled(step)
+        for call in list(self._calls.values()):
+            self._step_cancelled(call)
 
     # -- the end ---------------------------------------------------------------------------------
 
     def _finish_if_idle(self) -> None:
-        if self._tasks or self._over:
+        if self._calls or self._over:
             return
         done = self._goal in self._outputs
         outcome: RunOutcome = "finished" if done else "failed"
         if self._cancelled and not done:
             outcome = "cancelled" if self._crossing is None else "over_budget"
-        answer_step, warning = self._answer_step()
-        self._emit(
+        step, warning = answer_of(self._workflow, self._outputs, goal=self._goal, lost=self._lost)
+        self._record.add(
             RunFinished(
-                **self._stamp(),
+                **self._record.stamp(),
                 outcome=outcome,
-                answer=None if answer_step is None else self._outputs[answer_step].text,
-                answer_step=answer_step,
+                answer=None if step is None else self._outputs[step].text,
+                answer_step=step,
                 warning=warning,
             )
         )
         self._over = True
-
-    def _answer_step(self) -> tuple[int | None, str | None]:
-        """The step whose response is the answer, and what must be said about it."""
-        final = self._workflow.final
-        if final not in self._outputs or self._goal != final:
-            return None, None
-        failed = ", ".join(str(step + 1) for step in sorted(self._lost))
-        warning = f"Failed or blocked, and not read by the answer: step {failed}." if failed else None
-        if not self._outputs[final].empty:
-            return final, warning
-        spoken = [step for step, output in self._outputs.items() if not output.empty]
-        if not spoken:
-            return None, "Every step's response is empty."
-        step = max(spoken)
-        return step, f"The final step's response is empty; this is the response of step {step + 1}."
-
-    # -- events ----------------------------------------------------------------------------------
-
-    def _stamp(self) -> _Stamp:
-        self._seq += 1
-        return {"run": self.run, "seq": self._seq, "at": self._epoch + time.perf_counter()}
-
-    def _emit(self, event: Event) -> None:
-        self._queue.append(event)
-        self._wake.set()
-
-    def _emit_text(self, kind: type[StepDelta | StepThought], step: int, text: str) -> None:
-        if not self._over:
-            self._emit(kind(**self._stamp(), step=step, text=text))

@@ -7,6 +7,7 @@ stopped by closing its stream, and frees what it holds then.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from functools import cached_property
 from typing import Literal, Protocol
 
 from conductor.events import Event
@@ -59,7 +60,7 @@ class WorkerCard(Value):
     parameters: str = ""
     nested: bool = False
 
-    @property
+    @cached_property
     def identity(self) -> str:
         """Text that differs where two workers may answer the same request differently."""
         deciding = (self.kind, self.model, self.name, self.sampling.model_dump_json())

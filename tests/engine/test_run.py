@@ -98,12 +98,30 @@ async def test_live_and_replay_are_the_same_fold() -> None:
     assert (live.parent, live.query, live.workflow) == ("before", "why?", DIAMOND)
 
 
-async def test_deltas_joined_are_the_output() -> None:
-    events = await events_of(run_of(workflow_of(()), pool_of(tokens=60, tokens_per_second=2000)))
-    deltas = [event.text for event in events if isinstance(event, StepDelta)]
+def told(events: list[Event]) -> tuple[list[str], str]:
+    """The texts of the deltas of a run of one step, and its output's text."""
     [finished] = [event for event in events if isinstance(event, StepFinished)]
-    assert "".join(deltas) == finished.output.text
+    return [event.text for event in events if isinstance(event, StepDelta)], finished.output.text
+
+
+async def test_deltas_tell_the_output_from_its_beginning_and_the_end_tells_the_rest() -> None:
+    deltas, text = told(await events_of(run_of(workflow_of(()), pool_of(tokens=60, tokens_per_second=2000))))
+    assert text.startswith("".join(deltas))
     assert 1 < len(deltas) < 60
+
+
+async def test_an_answer_that_comes_whole_is_told_once() -> None:
+    deltas, text = told(await events_of(run_of(workflow_of(()), pool_of(tokens=60))))
+    assert deltas == []
+    assert text
+
+
+async def test_what_a_worker_wrote_before_it_failed_is_told() -> None:
+    pool = pool_of(tokens=60, tokens_per_second=20_000, fail_on="task 1")
+    events = await events_of(run_of(workflow_of(()), pool))
+    deltas = [event.text for event in events if isinstance(event, StepDelta)]
+    assert fold(events).steps[0].text == "".join(deltas)
+    assert len("".join(deltas).split()) == 30
 
 
 async def test_the_stored_request_is_what_the_worker_got() -> None:

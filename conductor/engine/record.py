@@ -1,0 +1,56 @@
+"""What a run said and nobody has read yet: its events in order, each with its number and time.
+
+Knows asyncio and one reader; knows nothing of steps.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from typing import TypedDict
+
+from conductor.events import Event
+
+
+class Stamp(TypedDict):
+    """What every event of a run begins with."""
+
+    run: str
+    seq: int
+    at: float
+
+
+class Record:
+    """Filled and read in one event loop. Every stamp must be used: numbers have no gaps."""
+
+    def __init__(self, run: str) -> None:
+        self._run = run
+        self._unread: deque[Event] = deque()
+        self._reader: asyncio.Future[None] | None = None
+        self._seq = -1
+        # Monotonic between events, and still Unix time.
+        self._epoch = time.time() - time.perf_counter()
+
+    def stamp(self) -> Stamp:
+        """The next event's number, and the time now."""
+        self._seq += 1
+        return {"run": self._run, "seq": self._seq, "at": self._epoch + time.perf_counter()}
+
+    def add(self, event: Event) -> None:
+        """Say it."""
+        self._unread.append(event)
+        reader, self._reader = self._reader, None
+        # A reader that was cancelled has not heard of it yet.
+        if reader is not None and not reader.done():
+            reader.set_result(None)
+
+    def take(self) -> Event | None:
+        """The oldest event that was not read yet, None where all were."""
+        return self._unread.popleft() if self._unread else None
+
+    async def more(self) -> None:
+        """Wait for the next event, after `take` gave None."""
+        # A bare future: an asyncio.Event costs three times as much, and a step fills it twice.
+        self._reader = asyncio.get_running_loop().create_future()
+        await self._reader
