@@ -13,7 +13,7 @@ from sqlalchemy import Connection
 from conductor.errors import StorageError
 from conductor.events import RunFinished
 from conductor.run_state import RunState
-from storage import processes, runs, sessions
+from storage import journal, processes, runs, sessions
 from storage.owner import is_gone, is_neighbour, this_process
 from storage.records import RunRecord
 
@@ -74,7 +74,7 @@ def interrupt(connection: Connection, run: str, *, now: float) -> None:
         answer=state.steps[-1].text if answered else None,
         answer_step=len(state.steps) - 1 if answered else None,
     )
-    runs.keep_events(connection, [end], now=now)
+    journal.keep(connection, [end], now=now)
 
 
 def _state(connection: Connection, run: str) -> RunState:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from sqlalchemy import Connection
 
 from conductor.events import Event
-from storage import runs
+from storage import journal, runs
 
 
 class LostEvents:
@@ -58,7 +58,7 @@ class LostEvents:
             self._tried |= {(run, seq) for seq in self._lost[run]}
         missing = self._missing(connection, self._lost.keys() & running)
         if missing:
-            runs.keep_events(connection, missing, now=now)
+            journal.keep(connection, missing, now=now)
 
     def _missing(self, connection: Connection, told: Iterable[str]) -> list[Event]:
         """Of these runs what the store does not have, in order; it counts as tried."""

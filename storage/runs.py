@@ -1,90 +1,31 @@
-"""Runs as rows, their events, and the outputs that their steps left.
+"""Runs as rows, their events as they are read, and the outputs that their steps left.
 
-What an event means for other rows (a finished step's output, a finished run's status) is written in
-the event's own transaction. The fold of the events stays the truth; these rows are for lists.
+How events are kept is `journal`'s matter.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
-from sqlalchemy import Connection, Text, bindparam, case, exists, func, select
-from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.exc import IntegrityError
-from sqlalchemy.sql.dml import UpdateBase
+from sqlalchemy import Connection, Text, bindparam, exists, func, select
 
 from conductor.errors import StorageError
-from conductor.events import EVENT, Event, RunFinished, RunStarted, StepCancelled, StepFailed, StepFinished
+from conductor.events import Event, RunFinished, RunStarted
 from conductor.output import Output
 from conductor.run_state import RunState, advance
 from storage import sessions
 from storage.owner import this_process
 from storage.records import RunRecord
 from storage.revisions import check_belongs, find_revision, next_number
-from storage.schema import EVENTS, OUTPUT, OUTPUTS, RUNS, SESSIONS
-from storage.statement import Statement
-from storage.text import plain, to_json
+from storage.schema import EVENTS, OUTPUTS, RUNS
 
 _RUN = select(*(RUNS.c[name] for name in RunRecord.model_fields))
 
-_SESSION_OF_RUN = select(RUNS.c.session).where(RUNS.c.id == bindparam("run")).scalar_subquery()
 _ORDINARY = RUNS.c.experiment.is_(None)
-_NEWEST_RUN = (
-    select(RUNS.c.id)
-    .where(RUNS.c.session == SESSIONS.c.id, _ORDINARY)
-    .order_by(RUNS.c.number.desc())
-    .limit(1)
-).scalar_subquery()
-_OF_EXPERIMENT = select(RUNS.c.experiment.is_not(None)).where(RUNS.c.id == bindparam("run")).scalar_subquery()
-
-
-def _upsert_outputs(dialect: str) -> UpdateBase:
-    insert = postgresql.insert(OUTPUTS) if dialect == "postgresql" else sqlite.insert(OUTPUTS)
-    values = insert.inline().values(
-        session=_SESSION_OF_RUN, fingerprint=bindparam("fingerprint"), output=bindparam("output")
-    )
-    # A trial adds to what is known; what the session's own runs said stays as it is.
-    return values.on_conflict_do_update(
-        index_elements=[OUTPUTS.c.session, OUTPUTS.c.fingerprint],
-        set_={"output": insert.excluded.output},
-        where=~_OF_EXPERIMENT,
-    )
-
-
-def _end_sessions(_dialect: str) -> UpdateBase:
-    follows = (bindparam("run") == _NEWEST_RUN) & (SESSIONS.c.state == "running")
-    return (
-        SESSIONS.update()
-        .where(SESSIONS.c.id == _SESSION_OF_RUN)
-        .values(
-            updated_at=bindparam("now"),
-            state=case((follows, bindparam("outcome", type_=Text)), else_=SESSIONS.c.state),
-        )
-    )
-
 
 NOTHING = RunState()
 """What is known of a run before its first event."""
-
-_INSERT_EVENTS = Statement(lambda _: EVENTS.insert())
-_UPSERT_OUTPUTS = Statement(_upsert_outputs)
-_END_RUNS = Statement(
-    lambda _: (
-        RUNS.update()
-        .where(RUNS.c.id == bindparam("run"))
-        .values({name: bindparam(name) for name in ("status", "finished_at", "answer")})
-    )
-)
-_END_SESSIONS = Statement(_end_sessions)
-_FORGET_TOKENS = Statement(
-    lambda _: RUNS.update().where(RUNS.c.id == bindparam("run")).values(tokens=bindparam("tokens"))
-)
-_ADD_TOKENS = Statement(
-    lambda _: (
-        RUNS.update().where(RUNS.c.id == bindparam("run")).values(tokens=RUNS.c.tokens + bindparam("used"))
-    )
-)
 
 
 def start(
@@ -216,68 +157,3 @@ def outputs_of(connection: Connection, session: str) -> Mapping[str, Output]:
     sessions.find(connection, session)
     query = select(OUTPUTS.c.fingerprint, OUTPUTS.c.output).where(OUTPUTS.c.session == session)
     return MappingProxyType({row.fingerprint: row.output for row in connection.execute(query)})
-
-
-def keep_events(connection: Connection, events: Sequence[Event], *, now: float) -> None:
-    """Insert events and write what they mean for other rows. Raises `StorageError` where one is refused."""
-    rows = [{"run": plain(event.run), "seq": event.seq, "event": to_json(EVENT, event)} for event in events]
-    try:
-        _INSERT_EVENTS.execute(connection, rows)
-    except IntegrityError as error:
-        # Of several events any may be at fault; the writer then comes back with each one alone.
-        raise StorageError(
-            f"Event {events[0].seq} of the run {events[0].run!r} was not kept: the run was never started, "
-            "or already has an event of that number. Start the run first and number its events from 0."
-        ) from error
-    _keep_outputs(connection, [event for event in events if isinstance(event, StepFinished)])
-    _count_tokens(
-        connection,
-        [event for event in events if isinstance(event, StepFinished | StepFailed | StepCancelled)],
-    )
-    _end_runs(connection, [event for event in events if isinstance(event, RunFinished)], now=now)
-
-
-def _keep_outputs(connection: Connection, events: Sequence[StepFinished]) -> None:
-    """Upsert: of two outputs under one fingerprint the later stays."""
-    rows = [
-        {
-            "run": plain(event.run),
-            "fingerprint": plain(event.output.fingerprint),
-            "output": to_json(OUTPUT, event.output),
-        }
-        for event in events
-    ]
-    _UPSERT_OUTPUTS.execute(connection, rows)
-
-
-def _count_tokens(connection: Connection, ends: Sequence[StepFinished | StepFailed | StepCancelled]) -> None:
-    """Add what calls took to their runs' sums; the sum is unknown as soon as one of them is."""
-    rows = [
-        {
-            "run": plain(event.run),
-            "used": event.output.usage.total if isinstance(event, StepFinished) else event.usage.total,
-        }
-        for event in ends
-    ]
-    _ADD_TOKENS.execute(connection, rows)
-
-
-def _end_runs(connection: Connection, events: Sequence[RunFinished], *, now: float) -> None:
-    """End the runs' rows; a session follows where the run is what it was last doing."""
-    ends = [
-        {
-            "run": plain(event.run),
-            "status": event.outcome,
-            "finished_at": event.at,
-            "answer": None if event.answer is None else plain(event.answer),
-        }
-        for event in events
-    ]
-    _END_RUNS.execute(connection, ends)
-    # What the calls took that were under way when the process died, nobody knows.
-    _FORGET_TOKENS.execute(
-        connection,
-        [{"run": end["run"], "tokens": None} for end in ends if end["status"] == "interrupted"],
-    )
-    followed = [{"run": end["run"], "outcome": end["status"], "now": now} for end in ends]
-    _END_SESSIONS.execute(connection, followed)

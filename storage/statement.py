@@ -31,15 +31,15 @@ class Statement:
         self._make = make
         self._compiled: dict[str, _Compiled] = {}
 
-    def execute(self, connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Execute it for each row; nothing happens without rows. Raises what `Connection` raises."""
+    def execute(self, connection: Connection, rows: Sequence[Mapping[str, Any]]) -> int:
+        """Execute it for each row; how many rows of the table that wrote. Raises what `Connection` raises."""
         if not rows:
-            return
+            return 0
         compiled = self._compiled_for(connection.dialect)
         given: Any = [{**compiled.constants, **row} for row in rows] if compiled.constants else rows
         if compiled.names is not None:
             given = [tuple(row[name] for name in compiled.names) for row in given]
-        connection.exec_driver_sql(compiled.text, given)
+        return connection.exec_driver_sql(compiled.text, given).rowcount
 
     def _compiled_for(self, dialect: Dialect) -> _Compiled:
         compiled = self._compiled.get(dialect.name)

@@ -11,7 +11,7 @@ import json
 import re
 from typing import TypeVar
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError
 
 from conductor.errors import StorageError, WorkflowError
@@ -31,7 +31,8 @@ def plain(text: str) -> str:
 def to_json(adapter: TypeAdapter[T], value: T) -> str:
     """The value as JSON text that `from_json` reads."""
     try:
-        return adapter.dump_json(value).decode()
+        # A model knows itself; the adapter of a union would first look for which of its kinds it is.
+        return value.model_dump_json() if isinstance(value, BaseModel) else adapter.dump_json(value).decode()
     except PydanticSerializationError:
         return plain(json.dumps(adapter.dump_python(value), ensure_ascii=False))
 

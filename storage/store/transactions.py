@@ -11,7 +11,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 from sqlalchemy import Connection
 
 from conductor.events import Event
-from storage import ownership
+from storage import journal
 from storage.database import Database
 from storage.lost_events import LostEvents
 from storage.memory import ReadMemory
@@ -71,7 +71,7 @@ class Transactions:
             raise closed(self._database)
 
     def _keep_events(self, connection: Connection, events: Sequence[Event]) -> None:
-        ownership.append(connection, self._lost.with_earlier(connection, events), now=self._clock())
+        journal.keep(connection, self._lost.with_earlier(connection, events), now=self._clock())
 
     def _retry_lost(self) -> None:
         """Queue another try; nobody waits for it, because a trouble that lasts is told where it matters."""

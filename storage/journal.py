@@ -1,0 +1,191 @@
+"""The events of runs as they are kept, and what they mean for other rows, in the events' own transaction.
+
+The fold of the events stays the truth; the other rows (a run's end, what its steps gave) are for lists. Knows
+how to write events, not how they are read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import (
+    Connection,
+    Exists,
+    Integer,
+    Text,
+    bindparam,
+    case,
+    exists,
+    literal_column,
+    select,
+)
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.sql.dml import UpdateBase
+
+from conductor.errors import StorageError
+from conductor.events import EVENT, Event, RunFinished, StepCancelled, StepFailed, StepFinished
+from storage.schema import EVENTS, OUTPUT, OUTPUTS, RUNS, SESSIONS
+from storage.statement import Statement
+from storage.text import plain, to_json
+
+_RUN = bindparam("run", type_=Text)
+_SESSION_OF_RUN = select(RUNS.c.session).where(RUNS.c.id == _RUN).scalar_subquery()
+_NEWEST_RUN = (
+    select(RUNS.c.id)
+    .where(RUNS.c.session == SESSIONS.c.id, RUNS.c.experiment.is_(None))
+    .order_by(RUNS.c.number.desc())
+    .limit(1)
+).scalar_subquery()
+_OF_EXPERIMENT = select(RUNS.c.experiment.is_not(None)).where(RUNS.c.id == _RUN).scalar_subquery()
+
+
+def _running() -> Exists:
+    # The status is written out, so that the partial index over running runs is used.
+    return exists().where(RUNS.c.id == _RUN, RUNS.c.status == literal_column("'running'"))
+
+
+def _insert_events(_dialect: str) -> UpdateBase:
+    values = select(_RUN, bindparam("seq", type_=Integer), bindparam("event", type_=Text))
+    return EVENTS.insert().inline().from_select(["run", "seq", "event"], values.where(_running()))
+
+
+def _upsert_outputs(dialect: str) -> UpdateBase:
+    insert = postgresql.insert(OUTPUTS) if dialect == "postgresql" else sqlite.insert(OUTPUTS)
+    values = insert.inline().values(
+        session=_SESSION_OF_RUN, fingerprint=bindparam("fingerprint"), output=bindparam("output")
+    )
+    # A trial adds to what is known; what the session's own runs said stays as it is.
+    return values.on_conflict_do_update(
+        index_elements=[OUTPUTS.c.session, OUTPUTS.c.fingerprint],
+        set_={"output": insert.excluded.output},
+        where=~_OF_EXPERIMENT,
+    )
+
+
+def _end_runs(_dialect: str) -> UpdateBase:
+    ended: dict[str, Any] = {name: bindparam(name) for name in ("status", "finished_at", "answer")}
+    used = RUNS.c.tokens + bindparam("used", type_=Integer)
+    return RUNS.update().where(RUNS.c.id == _RUN).values(**ended, tokens=used)
+
+
+def _end_sessions(_dialect: str) -> UpdateBase:
+    follows = (_RUN == _NEWEST_RUN) & (SESSIONS.c.state == "running")
+    return (
+        SESSIONS.update()
+        .where(SESSIONS.c.id == _SESSION_OF_RUN)
+        .values(
+            updated_at=bindparam("now"),
+            state=case((follows, bindparam("outcome", type_=Text)), else_=SESSIONS.c.state),
+        )
+    )
+
+
+def _add_tokens(_dialect: str) -> UpdateBase:
+    used = RUNS.c.tokens + bindparam("used", type_=Integer)
+    return RUNS.update().where(RUNS.c.id == _RUN).values(tokens=used)
+
+
+_INSERT_EVENTS = Statement(_insert_events)
+_UPSERT_OUTPUTS = Statement(_upsert_outputs)
+_END_RUNS = Statement(_end_runs)
+_END_SESSIONS = Statement(_end_sessions)
+_ADD_TOKENS = Statement(_add_tokens)
+
+
+def keep(connection: Connection, events: Sequence[Event], *, now: float) -> None:
+    """Insert events of runs without an end, and write what they mean. Raises `StorageError` where one is
+    refused: then the transaction must be rolled back.
+    """
+    rows = [{"run": plain(event.run), "seq": event.seq, "event": to_json(EVENT, event)} for event in events]
+    try:
+        inserted = _INSERT_EVENTS.execute(connection, rows)
+    except IntegrityError as error:
+        raise _unknown(events[0]) from error
+    if inserted != len(rows):
+        raise _refusal(connection, events)
+    _keep_outputs(connection, [event for event in events if isinstance(event, StepFinished)])
+    used = _tokens(events)
+    _end(connection, [event for event in events if isinstance(event, RunFinished)], used, now=now)
+    _ADD_TOKENS.execute(connection, [{"run": run, "used": tokens} for run, tokens in used.items()])
+
+
+def _unknown(event: Event) -> StorageError:
+    """Of several events any may be at fault; the writer then comes back with each one alone."""
+    return StorageError(
+        f"Event {event.seq} of the run {event.run!r} was not kept: the run was never started, "
+        "or already has an event of that number. Start the run first and number its events from 0."
+    )
+
+
+def _refusal(connection: Connection, events: Sequence[Event]) -> StorageError:
+    """Why not all of them were inserted.
+
+    A process that was taken for dead while it was suspended finds its runs ended by others: whatever it still
+    has to say of them comes too late.
+    """
+    told = {plain(event.run) for event in events}
+    statuses = {
+        row.id: row.status
+        for row in connection.execute(select(RUNS.c.id, RUNS.c.status).where(RUNS.c.id.in_(told)))
+    }
+    event = next(event for event in events if statuses.get(plain(event.run)) != "running")
+    status = statuses.get(plain(event.run))
+    if status is None:
+        return _unknown(event)
+    return StorageError(
+        f"Event {event.seq} of the run {event.run!r} was not kept: the run is over ({status}), "
+        "as another process told when nothing was heard of this one for too long. What was finished "
+        "until then is kept; run the workflow again, which goes on from there."
+    )
+
+
+def _keep_outputs(connection: Connection, events: Sequence[StepFinished]) -> None:
+    """Upsert: of two outputs under one fingerprint the later stays."""
+    rows = [
+        {
+            "run": plain(event.run),
+            "fingerprint": plain(event.output.fingerprint),
+            "output": to_json(OUTPUT, event.output),
+        }
+        for event in events
+    ]
+    _UPSERT_OUTPUTS.execute(connection, rows)
+
+
+def _tokens(events: Sequence[Event]) -> dict[str, int | None]:
+    """What calls took, by run; unknown as soon as one of them is."""
+    used: dict[str, int | None] = {}
+    for event in events:
+        if isinstance(event, StepFinished | StepFailed | StepCancelled):
+            usage = event.output.usage if isinstance(event, StepFinished) else event.usage
+            run, total = plain(event.run), usage.total
+            before = used.get(run, 0)
+            used[run] = None if before is None or total is None else before + total
+    return used
+
+
+def _end(
+    connection: Connection, events: Sequence[RunFinished], used: dict[str, int | None], *, now: float
+) -> None:
+    """End the runs' rows, with what they `used` taken from there; a session follows where the run is what it
+    was last doing.
+    """
+    ends: list[Mapping[str, Any]] = []
+    for event in events:
+        run = plain(event.run)
+        tokens = used.pop(run, 0)
+        ends.append(
+            {
+                "run": run,
+                "status": event.outcome,
+                "finished_at": event.at,
+                "answer": None if event.answer is None else plain(event.answer),
+                # What the calls took that were under way when the process died, nobody knows.
+                "used": None if event.outcome == "interrupted" else tokens,
+            }
+        )
+    _END_RUNS.execute(connection, ends)
+    followed = [{"run": end["run"], "outcome": end["status"], "now": now} for end in ends]
+    _END_SESSIONS.execute(connection, followed)
