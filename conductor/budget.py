@@ -29,6 +29,10 @@ class Budget(Value):
         return self.tokens is None and self.cost is None and self.seconds is None and self.calls is None
 
 
+NO_BUDGET = Budget()
+"""What a run may spend where nobody said."""
+
+
 class Used(Value):
     """What was used of a budget so far, as far as it is known: what is unknown counts as nothing."""
 

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter
 
-from conductor.budget import Budget, Limit, Used
+from conductor.budget import NO_BUDGET, Budget, Limit, Used
 from conductor.conversation import NOTHING_SAID, Conversation
 from conductor.messages import Request, SeenResponse, Usage, Value
 from conductor.output import Output, WorkerKind
@@ -110,7 +110,7 @@ class RunStarted(_Event):
     parent: str | None = None
     round: int = 1
     previous: tuple[SeenResponse, ...] = ()
-    budget: Budget = Budget()
+    budget: Budget = NO_BUDGET
     used: Used = Used()
     covers: tuple[int, ...] | None = None
     conversation: Conversation = NOTHING_SAID

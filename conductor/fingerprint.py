@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Sequence
 from hashlib import sha256
+from typing import Any
 
 from conductor.conversation import NOTHING_SAID, Conversation
 from conductor.workflow import Step
@@ -35,8 +36,10 @@ def fingerprint(
     the layout of the request.
     """
     sampling = None if step.sampling.unset else step.sampling.model_dump_json()
-    earlier = [list(previous)] if previous else []
-    read = [{"by_hand": text} if at in by_hand else text for at, text in enumerate(seen)]
-    said = [] if conversation.nothing else [{"conversation": conversation.model_dump()}]
-    content = [style, identity, sampling, step.instruction, query, final, *said, *read, *earlier]
-    return sha256(json.dumps(content).encode("utf-8", "surrogatepass")).hexdigest()
+    content: list[Any] = [style, identity, sampling, step.instruction, query, final]
+    if not conversation.nothing:
+        content.append({"conversation": conversation.model_dump()})
+    content += [{"by_hand": text} if at in by_hand else text for at, text in enumerate(seen)]
+    if previous:
+        content.append(list(previous))
+    return sha256(json.dumps(content).encode("ascii")).hexdigest()

@@ -10,7 +10,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from conductor.budget import Budget
+from conductor.budget import NO_BUDGET, Budget
 from conductor.messages import Value
 
 Mode = Literal["mini", "standard", "ultra"]
@@ -32,7 +32,7 @@ class Settings(Value):
     attempts: int = Field(default=3, ge=1)
     workers: tuple[str, ...] | None = None
     economical: bool = False
-    budget: Budget = Budget()
+    budget: Budget = NO_BUDGET
 
 
 MODES: Mapping[Mode, Settings] = {

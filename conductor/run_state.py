@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Literal, TypedDict, TypeVar, assert_never
 
-from conductor.budget import Budget, Used
+from conductor.budget import NO_BUDGET, Budget, Used
 from conductor.conversation import NOTHING_SAID, Conversation
 from conductor.events import (
     AnswerKept,
@@ -68,7 +68,7 @@ class RunState:
     round: int = 1
     attempt: int = 1
     previous: tuple[SeenResponse, ...] = ()
-    budget: Budget = Budget()
+    budget: Budget = NO_BUDGET
     used_before: Used = Used()
     crossing: BudgetExceeded | None = None
     status: RunStatus = "running"

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from conductor.errors import WorkflowError
 from conductor.messages import Sampling, Value
@@ -55,12 +55,11 @@ class Workflow(Value):
 
     steps: tuple[Step, ...]
 
-    @model_validator(mode="after")
-    def _obey(self) -> Self:
+    def model_post_init(self, _context: object) -> None:
+        """Obey the rules. An `after` validator would be asked again by everything that holds a workflow."""
         problems = problems_of(self.steps)
         if problems:
             raise problems[0]
-        return self
 
     @classmethod
     def of(cls, steps: Iterable[Step]) -> Self:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
-from conductor.budget import Budget
+from conductor.budget import NO_BUDGET
 from conductor.engine.meter import Meter
 from conductor.modes import Settings
 from conductor.planner.conductor import Conductor
@@ -29,7 +29,7 @@ class Ensemble:
     @cached_property
     def pool(self) -> Pool:
         """All who may be given a step."""
-        return self.pool_for(Meter(Budget()))
+        return self.pool_for(Meter(NO_BUDGET))
 
     def pool_for(self, meter: Meter) -> Pool:
         """The pool of a run whose spending `meter` counts."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -195,7 +196,7 @@ def test_a_step_that_is_gone_is_not_taken_for_the_one_that_has_its_number_now() 
 
 def test_sampling_is_no_source() -> None:
     old = request(seen(0))
-    new = old.model_copy(update={"sampling": Sampling(temperature=1.0)})
+    new = replace(old, sampling=Sampling(temperature=1.0))
     assert told(changes(old, new)) == []
 
 

@@ -5,9 +5,9 @@ Source: conductor-format, "What a worker receives". Knows no workflow and no wor
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from typing import NamedTuple
 
 from conductor.conversation import NOTHING_SAID, Conversation, Turn
 from conductor.messages import Message, Part, SeenResponse
@@ -31,8 +31,7 @@ _EARLIER = "This was said before the overall task, oldest first:\n"
 _FINAL = "This is the last step: your response is the answer that the user reads.\n\n"
 
 
-@dataclass(frozen=True, slots=True)
-class Sight:
+class Sight(NamedTuple):
     """All that goes into a step's message. `nonce` marks our tags, so that no response can forge one."""
 
     query: str
@@ -43,27 +42,28 @@ class Sight:
     conversation: Conversation = NOTHING_SAID
 
 
-def tagged_parts(sight: Sight) -> Iterator[Part]:
+def tagged_parts(sight: Sight) -> list[Part]:
     """Our layout: everything between tags with a nonce, earlier steps by number and worker."""
     nonce = sight.nonce
-    yield from _opening(sight.conversation, mark=f"-{nonce}", written=lambda text: text)
-    yield Part("query", sight.query)
+    parts = _opening(sight.conversation, mark=f"-{nonce}", written=str)
+    parts.append(Part("query", sight.query))
     between = f"\n</overall_task-{nonce}>\n\n"
     for done in sight.seen:
         name = done.worker.replace("&", "&amp;").replace('"', "&quot;")
         of_round = "" if done.round is None else f' round="{done.round}"'
         opening = f'<step-{nonce} number="{done.step + 1}"{of_round} worker="{name}">\n<subtask-{nonce}>\n'
         by_hand = ' edited="by hand"' if done.by_hand else ""
-        yield Part("frame", between + opening)
-        yield Part("subtask", done.instruction, done.step, done.worker, done.round)
-        yield Part("frame", f"\n</subtask-{nonce}>\n<response-{nonce}{by_hand}>\n")
-        yield Part("response", done.response, done.step, done.worker, done.round, done.by_hand)
+        parts += (
+            Part("frame", between + opening),
+            Part("subtask", done.instruction, done.step, done.worker, done.round),
+            Part("frame", f"\n</subtask-{nonce}>\n<response-{nonce}{by_hand}>\n"),
+            Part("response", done.response, done.step, done.worker, done.round, done.by_hand),
+        )
         between = f"\n</response-{nonce}>\n</step-{nonce}>\n\n"
-    yield Part("frame", f"{between}{_FINAL if sight.final else ''}Your assigned subtask: ")
-    yield Part("instruction", sight.instruction)
+    return [*parts, *_closing(sight, between)]
 
 
-def paper_parts(sight: Sight) -> Iterator[Part]:
+def paper_parts(sight: Sight) -> list[Part]:
     """As in the research code, for workers tuned on it: earlier work labelled by the model that did it.
 
     Its tags are plain; a response that writes one is defused by a zero-width space. What a person wrote is
@@ -71,17 +71,18 @@ def paper_parts(sight: Sight) -> Iterator[Part]:
     """
     spoken = () if sight.conversation.nothing else _CONVERSATION_TAGS
     defused = partial(_defused, tags=(*_PLAIN_TAGS, *spoken))
-    yield from _opening(sight.conversation, mark="", written=defused)
-    yield Part("query", defused(sight.query))
+    parts = _opening(sight.conversation, mark="", written=defused)
+    parts.append(Part("query", defused(sight.query)))
     between = "\n</overall_task>\n\n"
     for done in sight.seen:
-        yield Part("frame", f"{between}<agent_subtask model={defused(done.worker)!r}>\n")
-        yield Part("subtask", defused(done.instruction), done.step, done.worker, done.round)
-        yield Part("frame", f"\n</agent_subtask>\n<agent_response model={defused(done.worker)!r}>\n")
-        yield Part("response", defused(done.response), done.step, done.worker, done.round, done.by_hand)
+        parts += (
+            Part("frame", f"{between}<agent_subtask model={defused(done.worker)!r}>\n"),
+            Part("subtask", defused(done.instruction), done.step, done.worker, done.round),
+            Part("frame", f"\n</agent_subtask>\n<agent_response model={defused(done.worker)!r}>\n"),
+            Part("response", defused(done.response), done.step, done.worker, done.round, done.by_hand),
+        )
         between = "\n</agent_response>\n\n"
-    yield Part("frame", f"{between}{_FINAL if sight.final else ''}Your assigned subtask: ")
-    yield Part("instruction", sight.instruction)
+    return [*parts, *_closing(sight, between)]
 
 
 def verbatim_messages(conversation: Conversation, query: str) -> tuple[Message, ...]:
@@ -96,21 +97,29 @@ def _turn(turn: Turn) -> Part:
     return Part("system" if turn.role == "system" else "turn", turn.text)
 
 
-def _opening(conversation: Conversation, *, mark: str, written: Callable[[str], str]) -> Iterator[Part]:
+def _opening(conversation: Conversation, *, mark: str, written: Callable[[str], str]) -> list[Part]:
     """All up to the task itself, between tags that end in `mark`; texts as `written` writes them."""
+    parts: list[Part] = []
     between = _ROLE
     if conversation.system:
-        yield Part("frame", f"{between}{_KEEP_TO}<instructions{mark}>\n")
-        yield Part("system", written(conversation.system))
+        parts.append(Part("frame", f"{between}{_KEEP_TO}<instructions{mark}>\n"))
+        parts.append(Part("system", written(conversation.system)))
         between = f"\n</instructions{mark}>\n\n"
     if conversation.exchange:
         between = f"{between}{_EARLIER}<conversation{mark}>\n"
         for turn in conversation.exchange:
-            yield Part("frame", f"{between}<{turn.role}{mark}>\n")
-            yield Part("turn", written(turn.text))
+            parts.append(Part("frame", f"{between}<{turn.role}{mark}>\n"))
+            parts.append(Part("turn", written(turn.text)))
             between = f"\n</{turn.role}{mark}>\n"
         between = f"{between}</conversation{mark}>\n\n"
-    yield Part("frame", f"{between}<overall_task{mark}>\n")
+    parts.append(Part("frame", f"{between}<overall_task{mark}>\n"))
+    return parts
+
+
+def _closing(sight: Sight, between: str) -> tuple[Part, Part]:
+    """The receiving step's own task."""
+    frame = f"{between}{_FINAL if sight.final else ''}Your assigned subtask: "
+    return Part("frame", frame), Part("instruction", sight.instruction)
 
 
 def _defused(text: str, *, tags: Sequence[str]) -> str:

@@ -13,7 +13,7 @@ from collections.abc import AsyncGenerator, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
-from conductor.budget import Budget
+from conductor.budget import NO_BUDGET
 from conductor.engine.answering import Note, answer
 from conductor.engine.assignment import Assignment
 from conductor.engine.ending import answer_of
@@ -100,7 +100,7 @@ class WorkflowRun:
         self.run = run
         self.parent = parent
         self.round = round
-        self._meter = meter or Meter(Budget())
+        self._meter = meter or Meter(NO_BUDGET)
         self._assignment = assignment
         self._workflow = assignment.workflow
         self._pool = pool
@@ -120,9 +120,12 @@ class WorkflowRun:
         self._over = False
 
     def _check_inputs(self) -> None:
+        counts = self._covers | self._kept.keys()
+        if len(counts) == len(self._workflow):
+            return
         for step in sorted(self._covers - self._kept.keys()):
             for read in self._workflow.steps[step].access:
-                if read not in self._covers and read not in self._kept:
+                if read not in counts:
                     raise WorkflowError(
                         f"Step {step + 1} reads step {read + 1}, which has no output yet; run to step "
                         f"{step + 1} instead.",
@@ -251,7 +254,7 @@ class WorkflowRun:
         return call
 
     async def _work(self, first: _Call) -> None:
-        """Make a call, then one of those that it made ready: a task for each would cost as much as the call."""
+        """Make a call, then one of those that it made ready: a task for each would cost more than it does."""
         call: _Call | None = first
         while call is not None:
             call = await self._make(call)

@@ -41,6 +41,8 @@ def kept_outputs(
     """The outputs that count without a call in a run that `covers` these steps: pinned ones, and what is
     `preloaded` for the steps it leaves out.
     """
+    if not preloaded and not workflow.pins:
+        return {}
     wanted = covers | {read for step in covers for read in workflow.steps[step].access}
     outside = {step: output for step, output in preloaded.items() if step not in covers}
     kept = {**outside, **workflow.pins}

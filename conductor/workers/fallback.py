@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from dataclasses import replace
 
 from conductor.errors import WorkerError
 from conductor.messages import Delta, Request, Sampling, Thought
@@ -55,4 +56,4 @@ class FallbackWorker:
             temperature=other.temperature if asked.temperature == own.temperature else asked.temperature,
             max_tokens=other.max_tokens if asked.max_tokens == own.max_tokens else asked.max_tokens,
         )
-        return request.model_copy(update={"sampling": sampling})
+        return replace(request, sampling=sampling)

@@ -7,6 +7,7 @@ stopped by closing its stream, and frees what it holds then.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from functools import cached_property
 from typing import Literal, Protocol
 
@@ -73,7 +74,7 @@ class WorkerCard(Value):
         if self.price is None:
             return completion
         usage = completion.usage.model_copy(update={"cost": self.price.of(completion.usage)})
-        return completion.model_copy(update={"usage": usage})
+        return replace(completion, usage=usage)
 
 
 class FellBack(Value):

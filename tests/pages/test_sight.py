@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from fake_openai_server import serving
@@ -239,7 +240,7 @@ def test_another_worker_and_other_sampling_are_differences_too(bench, ran, three
     before = asked_before(bench, newest, 2)
     request = bench.state(newest).steps[2].request
     assert differences(before, request, worker="beta") == ("sent to beta, not alpha",)
-    warm = request.model_copy(update={"sampling": request.sampling.model_copy(update={"temperature": 0.5})})
+    warm = replace(request, sampling=request.sampling.model_copy(update={"temperature": 0.5}))
     assert differences(before, warm, worker="alpha") == ("temperature 0.5, not no sampling of its own",)
 
 
