@@ -13,6 +13,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from typing import Any, Protocol, TypeVar
 
 from conductor.engine.run import WorkflowRun
@@ -141,7 +142,9 @@ async def _failures(kept: Sequence[Future[None]]) -> list[BaseException]:
     # A journal keeps the order: once the last write has ended, as a rule nothing is left to wait for.
     for write in reversed(kept):
         if not write.done():
-            await asyncio.gather(asyncio.wrap_future(write), return_exceptions=True)
+            # Whatever it was is read below.
+            with suppress(Exception):
+                await asyncio.wrap_future(write)
     failures = [error for write in kept if (error := write.exception()) is not None]
     if kept[-1].exception() is None:
         # Whatever was not kept yet by then was kept before the end.

@@ -11,13 +11,11 @@ from typing import Any
 
 from sqlalchemy import (
     Connection,
-    Exists,
     Integer,
     Text,
     bindparam,
     case,
     exists,
-    literal_column,
     select,
 )
 from sqlalchemy.dialects import postgresql, sqlite
@@ -26,7 +24,7 @@ from sqlalchemy.sql.dml import UpdateBase
 
 from conductor.errors import StorageError
 from conductor.events import EVENT, Event, RunFinished, StepCancelled, StepFailed, StepFinished
-from storage.schema import EVENTS, OUTPUT, OUTPUTS, RUNS, SESSIONS
+from storage.schema import EVENTS, OUTPUT, OUTPUTS, RUNNING, RUNS, SESSIONS
 from storage.statement import Statement
 from storage.text import plain, to_json
 
@@ -41,14 +39,10 @@ _NEWEST_RUN = (
 _OF_EXPERIMENT = select(RUNS.c.experiment.is_not(None)).where(RUNS.c.id == _RUN).scalar_subquery()
 
 
-def _running() -> Exists:
-    # The status is written out, so that the partial index over running runs is used.
-    return exists().where(RUNS.c.id == _RUN, RUNS.c.status == literal_column("'running'"))
-
-
 def _insert_events(_dialect: str) -> UpdateBase:
     values = select(_RUN, bindparam("seq", type_=Integer), bindparam("event", type_=Text))
-    return EVENTS.insert().inline().from_select(["run", "seq", "event"], values.where(_running()))
+    goes_on = exists().where(RUNS.c.id == _RUN, RUNNING)
+    return EVENTS.insert().inline().from_select(["run", "seq", "event"], values.where(goes_on))
 
 
 def _upsert_outputs(dialect: str) -> UpdateBase:

@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, select
 
 from storage import processes, runs
-from storage.schema import RUNS
+from storage.schema import RUNNING, RUNS
+
+_RUNNING = select(RUNS.c.id, RUNS.c.owner, RUNS.c.stop_asked_at).where(RUNNING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,15 +29,14 @@ class Look:
 
 def look(connection: Connection, *, owner: str) -> Look:
     """What the process `owner` sees."""
-    running = runs.running(connection)
-    own = frozenset(run.id for run in running if run.owner == owner)
-    asked: frozenset[str] = frozenset()
-    if own:
-        asked = frozenset(
-            connection.scalars(select(RUNS.c.id).where(RUNS.c.id.in_(own), RUNS.c.stop_asked_at.is_not(None)))
-        )
-    ids = frozenset(run.id for run in running)
-    return Look(now=processes.clock(connection), running=ids, own=own, asked=asked)
+    running = connection.execute(_RUNNING).all()
+    own = [run for run in running if run.owner == owner]
+    return Look(
+        now=processes.clock(connection),
+        running=frozenset(run.id for run in running),
+        own=frozenset(run.id for run in own),
+        asked=frozenset(run.id for run in own if run.stop_asked_at is not None),
+    )
 
 
 def ask_to_stop(connection: Connection, run: str, *, now: float) -> None:

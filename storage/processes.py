@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from sqlalchemy import ColumnElement, Connection, Double, exists, literal_column, select
 from sqlalchemy.dialects import postgresql, sqlite
 
-from storage.schema import PROCESSES, RUNS
+from storage.schema import PROCESSES, RUNNING, RUNS
 
 FORGOTTEN_SECONDS = 86_400.0
 """After how long a silent process without a run is forgotten."""
@@ -37,9 +37,7 @@ def beat(connection: Connection, process: str) -> None:
 
 def leave(connection: Connection, process: str) -> None:
     """Forget the process, unless it has a run without an end; and others that were not heard of for long."""
-    # The status is written out, so that the partial index over running runs is used.
-    running = RUNS.c.status == literal_column("'running'")
-    idle = ~exists().where(RUNS.c.owner == PROCESSES.c.id, running)
+    idle = ~exists().where(RUNS.c.owner == PROCESSES.c.id, RUNNING)
     old = PROCESSES.c.beat_at < clock(connection) - FORGOTTEN_SECONDS
     connection.execute(PROCESSES.delete().where(idle, (PROCESSES.c.id == process) | old))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
-from sqlalchemy import Connection, Text, bindparam, exists, func, select
+from sqlalchemy import Connection, exists, func, select
 
 from conductor.errors import StorageError
 from conductor.events import Event, RunFinished, RunStarted
@@ -18,7 +18,7 @@ from storage import sessions
 from storage.owner import this_process
 from storage.records import RunRecord
 from storage.revisions import check_belongs, find_revision, next_number
-from storage.schema import EVENTS, OUTPUTS, RUNS
+from storage.schema import EVENTS, OUTPUTS, RUNNING, RUNS
 
 _RUN = select(*(RUNS.c[name] for name in RunRecord.model_fields))
 
@@ -99,9 +99,7 @@ def latest(connection: Connection, session: str) -> RunRecord | None:
 
 def running(connection: Connection, *, session: str | None = None) -> tuple[RunRecord, ...]:
     """Every run that has no end yet, in any session or in one."""
-    # The status is written out, so that the partial index over running runs is used.
-    literal = bindparam("status", "running", type_=Text, literal_execute=True)
-    found = _RUN.where(RUNS.c.status == literal)
+    found = _RUN.where(RUNNING)
     if session is not None:
         found = found.where(RUNS.c.session == session)
     return tuple(sessions.record(RunRecord, row) for row in connection.execute(found).mappings())

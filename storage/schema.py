@@ -9,7 +9,18 @@ from __future__ import annotations
 from typing import Any
 
 from pydantic import TypeAdapter
-from sqlalchemy import BigInteger, Column, Dialect, Double, ForeignKey, Integer, MetaData, Table, Text
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Dialect,
+    Double,
+    ForeignKey,
+    Integer,
+    MetaData,
+    Table,
+    Text,
+    literal_column,
+)
 from sqlalchemy.types import TypeDecorator
 
 from conductor.api.token import TokenLimits
@@ -157,6 +168,9 @@ RUNS = Table(
     # When another process asked its owner to stop it.
     Column("stop_asked_at", Double),
 )
+
+RUNNING = RUNS.c.status == literal_column("'running'")
+"""Of a run without an end. The status is written out, so that the partial index over such runs is used."""
 
 # By the owners of runs; `beat_at` is of the database's clock.
 PROCESSES = Table(
