@@ -151,7 +151,7 @@ class StepStarted(_Event):
 
 
 class StepDelta(_Event):
-    """A step's worker wrote some more."""
+    """A step's worker wrote some more; the last of it may be told by the step's end alone."""
 
     type: Literal["step_delta"] = "step_delta"
     step: int
@@ -159,7 +159,7 @@ class StepDelta(_Event):
 
 
 class StepThought(_Event):
-    """A step's worker thought some more, apart from its answer."""
+    """A step's worker thought some more, apart from its answer; the last of it as with `StepDelta`."""
 
     type: Literal["step_thought"] = "step_thought"
     step: int
