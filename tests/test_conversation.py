@@ -162,3 +162,14 @@ def test_no_message_forges_the_conductors_frame(style: PromptStyle) -> None:
 def asked(conversation: Conversation, style: PromptStyle) -> tuple[Message, ...]:
     request = PlanRequest(query="When?", workers=(POOL.workers[0].card,), conversation=conversation)
     return plan_messages(request, dialect="any", style=style, room_to_think=True)
+
+
+def test_nothing_was_said_until_any_of_it_was() -> None:
+    assert NOTHING_SAID.nothing
+    some: dict[str, object] = {
+        "instructions": "be brief",
+        "turns": (Turn(role="user", text=""),),
+        "verbatim": True,
+    }
+    assert some.keys() == Conversation.model_fields.keys()
+    assert not any(Conversation.model_validate({name: value}).nothing for name, value in some.items())

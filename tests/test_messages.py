@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import FrozenInstanceError, asdict
+
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
@@ -56,3 +58,41 @@ def test_a_request_tells_the_query_the_task_and_what_was_seen_apart() -> None:
 def test_sampling_that_means_nothing_is_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(ValidationError):
         Sampling.model_validate(wrong)
+
+
+def test_sampling_is_unset_until_any_of_it_is_set() -> None:
+    assert Sampling().unset
+    some: dict[str, float | int] = {"temperature": 0.0, "max_tokens": 1}
+    assert some.keys() == Sampling.model_fields.keys()
+    assert not any(Sampling.model_validate({name: value}).unset for name, value in some.items())
+
+
+def test_a_steps_own_sampling_goes_before_the_workers() -> None:
+    defaults = Sampling(temperature=0.7, max_tokens=100)
+    assert Sampling().over(defaults) == defaults
+    assert Sampling(temperature=0.0).over(defaults) == Sampling(temperature=0.0, max_tokens=100)
+    assert Sampling(temperature=0.0, max_tokens=5).over(defaults) == Sampling(temperature=0.0, max_tokens=5)
+
+
+def test_a_part_cannot_be_changed_and_has_the_fields_it_was_given() -> None:
+    given: dict[str, object] = {
+        "kind": "response", "text": "a", "step": 1, "worker": "w", "round": 2, "by_hand": True
+    }  # fmt: skip
+    part = Part(**given)  # type: ignore[arg-type]
+    assert asdict(part) == given
+    with pytest.raises(FrozenInstanceError):
+        part.text = "b"  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"messages": [], "sent": 1},
+        {"messages": [{"role": "user", "parts": [], "name": "me"}]},
+        {"messages": [{"role": "nobody", "parts": []}]},
+        {"messages": [{"role": "user", "parts": [{"kind": "smell", "text": "a"}]}]},
+    ],
+)
+def test_a_kept_request_of_another_form_is_refused(wrong: dict[str, object]) -> None:
+    with pytest.raises(ValidationError):
+        TypeAdapter(Request).validate_python(wrong)

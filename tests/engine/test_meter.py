@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from conductor.budget import Budget
+from conductor.budget import NO_BUDGET, Budget
 from conductor.engine.meter import Crossing, Meter
 from conductor.messages import Usage
 
@@ -74,3 +74,8 @@ def test_time_counts_from_the_making() -> None:
     meter.check()
     assert (meter.seconds_left, told) == (0.0, [Crossing("seconds", 5.0, 5.0)])
     unwatch()
+
+
+def test_a_budget_is_open_until_any_of_it_is_limited() -> None:
+    assert NO_BUDGET.open
+    assert not any(Budget.model_validate({name: 1}).open for name in Budget.model_fields)

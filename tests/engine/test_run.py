@@ -251,6 +251,32 @@ async def test_a_cancelled_run_keeps_what_is_done() -> None:
     assert [event.step for event in events if isinstance(event, StepCancelled)] == [1, 2]
 
 
+async def test_stopping_reaches_the_later_steps_of_a_chain() -> None:
+    gated = Gated()
+    run = run_of(workflow_of((), (0,), (1,), (2,)), Pool(workers=(gated,)))
+    ending = asyncio.create_task(events_of(run))
+    for number in (1, 2):
+        gated.gates[f"task {number}"].set()
+    await settled(gated, "task 1", "task 2", "task 3")
+    run.cancel()
+    state = fold(await asyncio.wait_for(ending, 1))
+    assert statuses(state) == ["finished", "finished", "cancelled", "waiting"]
+    assert state.status == "cancelled"
+
+
+async def test_closing_the_events_ends_the_later_steps_of_a_chain() -> None:
+    gated = Gated()
+    gated.gates["task 1"].set()
+    events = run_of(workflow_of((), (0,)), Pool(workers=(gated,))).events()
+    async for event in events:
+        if isinstance(event, StepStarted) and event.step == 1:
+            break
+    before = asyncio.all_tasks()
+    await events.aclose()
+    await settled(gated, "task 1", "task 2")
+    assert len(asyncio.all_tasks()) == len(before) - 1
+
+
 def test_cancellation_is_final_within_a_second_whatever_a_worker_does() -> None:
     async def cancelled() -> None:
         stubborn = Stubborn()

@@ -1,0 +1,58 @@
+"""What a run says is numbered, kept in order, and wakes whoever waits for it."""
+
+from __future__ import annotations
+
+import asyncio
+
+from simulated_time import in_simulated_time
+
+from conductor.engine.record import Record
+from conductor.events import StepDelta
+
+
+def delta(record: Record, text: str) -> StepDelta:
+    return StepDelta(**record.stamp(), step=0, text=text)
+
+
+def test_events_are_numbered_from_zero_and_read_once_in_order() -> None:
+    record = Record("r")
+    told = [delta(record, text) for text in "abc"]
+    for event in told:
+        record.add(event)
+    assert [record.take() for _ in range(4)] == [*told, None]
+    assert [event.seq for event in told] == [0, 1, 2]
+    assert {event.run for event in told} == {"r"}
+    assert told[0].at <= told[1].at <= told[2].at
+
+
+def test_a_reader_is_woken_by_the_next_event() -> None:
+    async def told() -> None:
+        record = Record("r")
+        waiting = asyncio.create_task(record.more())
+        await asyncio.sleep(1)
+        assert not waiting.done()
+        record.add(delta(record, "a"))
+        record.add(delta(record, "b"))
+        await asyncio.wait_for(waiting, 1)
+        assert [event.text for event in (record.take(), record.take()) if isinstance(event, StepDelta)] == [
+            "a",
+            "b",
+        ]
+
+    in_simulated_time(told())
+
+
+def test_a_reader_that_gave_up_keeps_nobody_from_saying_more() -> None:
+    async def told() -> None:
+        record = Record("r")
+        waiting = asyncio.create_task(record.more())
+        await asyncio.sleep(0)
+        waiting.cancel()
+        # The reader has been told to give up and has not heard of it yet.
+        record.add(delta(record, "a"))
+        await asyncio.wait([waiting])
+        record.add(delta(record, "b"))
+        assert waiting.cancelled()
+        assert [record.take() is None for _ in range(3)] == [False, False, True]
+
+    in_simulated_time(told())
