@@ -1,6 +1,6 @@
 """Plans that are asked for at once, to choose from: as they are written, read from any thread.
 
-Knows live plans only; who asks and keeps them is conducting's.
+Knows live plans only; who asks and keeps them is planning's.
 """
 
 from __future__ import annotations

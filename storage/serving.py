@@ -17,7 +17,7 @@ from conductor.errors import StorageError
 from conductor.events import Event, PlanningStarted, RunStarted
 from conductor.orchestrate import plan_request
 from conductor.workers.protocol import WorkerCard
-from storage.conducting import Call
+from storage.call import Call
 from storage.records import Session, SessionSummary
 from storage.workbench import Workbench
 

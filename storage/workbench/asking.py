@@ -11,7 +11,7 @@ from conductor.orchestrate import plan_request
 from conductor.planner.conductor import PlanRequest
 from conductor.run_state import RunState
 from storage.alternatives import FEWEST, MOST, LiveAlternatives
-from storage.conducting import Call, Listener
+from storage.call import Call, Listener
 from storage.ensemble import Ensemble
 from storage.records import Plan, Revision
 from storage.workbench.bench import Bench

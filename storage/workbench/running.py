@@ -11,7 +11,7 @@ from conductor.errors import WorkflowError
 from conductor.output import Output
 from conductor.run_state import RunState
 from conductor.workflow import Step, Workflow
-from storage.conducting import Listener
+from storage.call import Listener
 from storage.outlook import Outlook, Resumption, outlook
 from storage.workbench.bench import LOOKED_BACK, Bench
 
