@@ -27,6 +27,8 @@ _SPACE = re.compile(rb"[ \t\r\n]*+")
 _STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
 # A quote that begins no whole text is met by itself, so that its end is not looked for twice.
 _PART = re.compile(rb'"(?:[^"\\]++|\\.)*+"|["\[\]{},]', re.DOTALL)
+# An object of nothing but names, texts and numbers, as most entries are.
+_FLAT = re.compile(rb'\{(?:[^"\[\]{}]++|"(?:[^"\\]++|\\.)*+")*+\}', re.DOTALL)
 _SCALAR = re.compile(rb'[^\s,:"\[\]{}]++')
 # One half of a pair may stand alone as an escape, which no database can hold.
 _HALF_PAIR = re.compile(r"\\ud[89a-f]", re.IGNORECASE)
@@ -80,9 +82,7 @@ class Cursor:
             )
         try:
             text = self._data[start : self._at].decode()
-            value = json.loads(
-                text, object_pairs_hook=_unique, parse_constant=_no_number, parse_float=_finite
-            )
+            value = _DECODER.decode(text)
             if _HALF_PAIR.search(text):
                 json.dumps(value, ensure_ascii=False).encode()
         except UnicodeError as error:
@@ -106,6 +106,12 @@ class Cursor:
             if scalar is None:
                 raise self._unexpected("A value is missing", at=start)
             return scalar.end()
+        # So short that it cannot have too many parts.
+        flat = _FLAT.match(self._data, start, start + MAX_PARTS)
+        return self._closed(start) if flat is None else flat.end()
+
+    def _closed(self, start: int) -> int:
+        """Where what begins with a bracket or a quote ends, its depth and its parts counted on the way."""
         depth = 0
         for parts, found in enumerate(_PART.finditer(self._data, start)):
             token = found.group()[:1] if found.end() - found.start() == 1 else b""
@@ -176,3 +182,6 @@ def _finite(digits: str) -> float:
     if not isfinite(number):
         raise FormatError(f"The file has the number {digits[:40]}, which is too large.")
     return number
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_number, parse_float=_finite)
