@@ -7,9 +7,10 @@ ids of its own and its places in the tables.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from typing import Any, cast
 
 from sqlalchemy import Connection, RowMapping, Table, exists, select
@@ -61,14 +62,16 @@ class Copy:
     """A session that is to be made: its entries, whose ids are those of the rows to be.
 
     `rows` are in an order in which each refers only to those before it, each with its number in its section.
+    `used` is what the calls of each run took together, in tokens, None where one did not tell.
     """
 
     session: SessionEntry
     rows: Sequence[tuple[Kind, int, PlanEntry | RevisionEntry | RunEntry | ExperimentEntry]]
     corrections: Sequence[CorrectionEntry]
     ratings: Sequence[RatingEntry]
-    outputs: Sequence[Output]
-    events: Sequence[Event]
+    outputs: Iterable[Output]
+    events: Iterable[Event]
+    used: Mapping[str, int | None]
 
 
 # -- out -------------------------------------------------------------------------------------------
@@ -119,6 +122,17 @@ def _entry(kind: type[Any], row: RowMapping) -> Entry:
 # -- in --------------------------------------------------------------------------------------------
 
 
+def tokens_of(events: Iterable[Event]) -> Mapping[str, int | None]:
+    """What the calls of each run took together, None where one did not tell."""
+    used: dict[str, int | None] = {}
+    for event in events:
+        if isinstance(event, StepFinished | StepFailed | StepCancelled):
+            total = event.output.usage.total if isinstance(event, StepFinished) else event.usage.total
+            before = used.get(event.run, 0)
+            used[event.run] = None if before is None or total is None else before + total
+    return used
+
+
 def keep(connection: Connection, copy: Copy, *, now: float) -> Session:
     """Make a session of it, last updated `now`; a run that was live reads interrupted.
 
@@ -140,19 +154,18 @@ def keep(connection: Connection, copy: Copy, *, now: float) -> Session:
     )
     for tag in entry.tags:
         tags.add(connection, session, tag)
-    used = _tokens(copy.events)
     for kind, number, row in copy.rows:
         values = dict(row)
-        own = {"session": session, "number": number, **values, **_beside(row, used)}
+        own = {"session": session, "number": number, **values, **_beside(row, copy.used)}
         connection.execute(_NUMBERED[kind][0].insert(), own)
     for correction in copy.corrections:
         connection.execute(CORRECTIONS.insert(), {"session": session, **dict(correction)})
-    _insert(connection, RATINGS, [dict(rating) for rating in copy.ratings])
-    outputs = [
+    _insert(connection, RATINGS, (dict(rating) for rating in copy.ratings))
+    outputs = (
         {"session": session, "fingerprint": output.fingerprint, "output": output} for output in copy.outputs
-    ]
+    )
     _insert(connection, OUTPUTS, outputs)
-    events = [{"run": event.run, "seq": event.seq, "event": event} for event in copy.events]
+    events = ({"run": event.run, "seq": event.seq, "event": event} for event in copy.events)
     _insert(connection, EVENTS, events)
     for _, _, row in copy.rows:
         if isinstance(row, RunEntry) and row.status == "running":
@@ -169,20 +182,10 @@ def _beside(row: object, used: Mapping[str, int | None]) -> Mapping[str, Any]:
     return {}
 
 
-def _tokens(events: Sequence[Event]) -> Mapping[str, int | None]:
-    """What the calls of each run took together, None where one did not tell."""
-    used: dict[str, int | None] = {}
-    for event in events:
-        if isinstance(event, StepFinished | StepFailed | StepCancelled):
-            total = event.output.usage.total if isinstance(event, StepFinished) else event.usage.total
-            before = used.get(event.run, 0)
-            used[event.run] = None if before is None or total is None else before + total
-    return used
-
-
-def _insert(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
-    for start in range(0, len(rows), _BATCH):
-        connection.execute(table.insert(), rows[start : start + _BATCH])
+def _insert(connection: Connection, table: Table, rows: Iterable[Mapping[str, Any]]) -> None:
+    left = iter(rows)
+    while batch := list(islice(left, _BATCH)):
+        connection.execute(table.insert(), batch)
 
 
 def free_title(title: str, *, is_taken: Callable[[str], bool]) -> str:

@@ -7,9 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from conductor.errors import FormatError
+from conductor.events import Event
+from conductor.output import Output
 from storage.records import Session
-from storage.session_copy import Copy
+from storage.session_copy import Copy, tokens_of
 from storage.session_entries import SECTIONS, Entry, Kind, Section
+from storage.session_file.packed import Packed
 from storage.session_file.reading import Read, in_bytes, sessions_in
 from storage.session_file.references import REFERENCES, References, Row
 from storage.session_file.upgrades import UPGRADES, Upgrade
@@ -55,12 +58,18 @@ def _copies(data: bytes, upgrades: Sequence[Upgrade]) -> list[Copy]:
 
 def _copy(entries: Iterator[Read], order: Sequence[Row]) -> Copy:
     found: dict[Section, list[Any]] = {section: [] for section in SECTIONS}
+    outputs, events = Packed[Output](SECTIONS["outputs"]), Packed[Event](SECTIONS["events"])
     renaming = _Renaming(order)
     places = {row: place for place, row in enumerate(order)}
     rows: list[tuple[int, tuple[Kind, int, Any]]] = []
     for section, value, _ in entries:
-        entry = renaming.entry(section, value)
-        found[section].append(entry)
+        entry: Any = renaming.entry(section, value)
+        if section == "events":
+            events.add(entry)
+        elif section == "outputs":
+            outputs.add(entry)
+        else:
+            found[section].append(entry)
         if section in _NUMBERED:
             rows.append((places[section, value["id"]], (section, len(found[section]), entry)))
     return Copy(
@@ -68,8 +77,9 @@ def _copy(entries: Iterator[Read], order: Sequence[Row]) -> Copy:
         rows=[row for _, row in sorted(rows, key=lambda placed: placed[0])],
         corrections=found["corrections"],
         ratings=found["ratings"],
-        outputs=found["outputs"],
-        events=found["events"],
+        outputs=outputs,
+        events=events,
+        used=tokens_of(events),
     )
 
 
