@@ -17,7 +17,11 @@ from storage.session_file.document import BULK_FORMAT, FORMAT
 from storage.session_file.upgrades import UPGRADES, Upgrade, upgraded
 
 MAX_BYTES = 50_000_000
-"""Larger files are refused before anything of them is read."""
+"""Larger files are refused before anything of them is read, and none is written.
+
+All of a file comes in within one transaction, while nobody else writes: of short events this many bytes take
+about as long as another process waits for its turn.
+"""
 
 MAX_SESSIONS = 10_000
 

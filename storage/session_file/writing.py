@@ -3,46 +3,78 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from io import StringIO
 
 from conductor.errors import FormatError
 from storage.session_entries import SECTIONS, Entry, Section
 from storage.session_file.document import BULK_FORMAT, FORMAT
-from storage.session_file.reading import MAX_BYTES
+from storage.session_file.reading import MAX_BYTES, MAX_SESSIONS
+from storage.session_file.references import MAX_ROWS
 from storage.session_file.upgrades import UPGRADES
 from storage.store.session_store import SessionStore
 from storage.text import to_json
 
 VERSION = len(UPGRADES) + 1
 
+_END = "\n]}\n"
+
 
 def write_session(store: SessionStore, session: str) -> str:
-    """The file of one session. Raises `StorageError` for an unknown one."""
+    """The file of one session.
+
+    Raises `StorageError` for an unknown one, and `FormatError` where it could not be imported again.
+    """
     text = StringIO()
-    for piece in _session(store.entries(session)):
+    for piece in _session(_bounded(store.entries(session))):
         text.write(piece)
+        if text.tell() > MAX_BYTES:
+            raise _too_much(f"{MAX_BYTES:,} bytes as a file")
     return text.getvalue()
 
 
-def write_sessions(store: SessionStore, sessions: Iterable[str]) -> bytes:
+def write_sessions(store: SessionStore, sessions: Sequence[str]) -> bytes:
     """One file of several sessions, in that order; a file that begins otherwise, and is imported alike.
 
-    Raises `FormatError` where it would be larger than what is imported again.
+    Raises `FormatError` where it could not be imported again.
     """
+    if len(sessions) > MAX_SESSIONS:
+        raise FormatError(
+            f"These are {len(sessions):,} sessions; one file has at most {MAX_SESSIONS:,}. Export fewer."
+        )
     text = StringIO()
     text.write(f'{{"format": "{BULK_FORMAT}", "version": {VERSION}, "sessions": [')
     for place, session in enumerate(sessions):
         text.write(",\n" if place else "\n")
-        for piece in _session(store.entries(session)):
+        for piece in _session(_bounded(store.entries(session))):
             text.write(piece.removesuffix("\n") if piece == "}\n" else piece)
-        if text.tell() > MAX_BYTES:
-            raise FormatError(
-                f"The sessions together take more than {MAX_BYTES:,} bytes, and could not be imported again; "
-                "export fewer at once."
-            )
-    text.write("\n]}\n")
+            if text.tell() > MAX_BYTES - len(_END):
+                raise FormatError(
+                    f"The sessions together take more than {MAX_BYTES:,} bytes, and could not be imported "
+                    "again; export fewer at once."
+                )
+    text.write(_END)
     return text.getvalue().encode()
+
+
+def _bounded(entries: Iterator[tuple[Section, Entry]]) -> Iterator[tuple[Section, Entry]]:
+    """The entries, as long as there are not more of them than a file may have."""
+    rows = others = 0
+    for section, entry in entries:
+        rows += section in ("plans", "revisions", "runs", "experiments")
+        others += section in ("corrections", "ratings", "outputs")
+        if rows > MAX_ROWS:
+            raise _too_much(f"{MAX_ROWS:,} plans, revisions, runs and experiments")
+        if others > MAX_ROWS:
+            raise _too_much(f"{MAX_ROWS:,} outputs and judgements")
+        yield section, entry
+
+
+def _too_much(what: str) -> FormatError:
+    return FormatError(
+        f"The session has more than {what}, and could not be imported again; "
+        "export its workflow alone, or keep a copy of the whole database."
+    )
 
 
 def _session(entries: Iterator[tuple[Section, Entry]]) -> Iterator[str]:

@@ -167,6 +167,48 @@ def test_what_is_too_much_for_one_file_is_not_written(
     assert write_sessions(store, sessions[:2])
     with pytest.raises(FormatError, match="export fewer at once"):
         write_sessions(store, sessions)
+    monkeypatch.setattr("storage.session_file.writing.MAX_SESSIONS", 1)
+    with pytest.raises(FormatError, match="one file has at most 1"):
+        write_sessions(store, sessions[:2])
+
+
+@pytest.mark.parametrize("bulk", [False, True])
+def test_a_file_is_written_exactly_as_long_as_it_can_be_imported(
+    store: SessionStore, elsewhere: SessionStore, monkeypatch: pytest.MonkeyPatch, *, bulk: bool
+) -> None:
+    session = lived(store, FULL)
+
+    def written() -> bytes:
+        return write_sessions(store, [session]) if bulk else write_session(store, session).encode()
+
+    size = len(written())
+    for limited in ("reading", "writing"):
+        monkeypatch.setattr(f"storage.session_file.{limited}.MAX_BYTES", size)
+    assert len(import_sessions(elsewhere, written())) == 1
+    monkeypatch.setattr("storage.session_file.writing.MAX_BYTES", size - 1)
+    with pytest.raises(FormatError, match=f"more than {size - 1:,} bytes.*could not be imported"):
+        written()
+
+
+@pytest.mark.parametrize(
+    ("revisions", "outputs", "which"),
+    [(4, 1, "plans, revisions, runs and experiments"), (1, 5, "outputs and judgements")],
+)
+def test_more_entries_than_are_read_are_not_written(
+    store: SessionStore, monkeypatch: pytest.MonkeyPatch, revisions: int, outputs: int, which: str
+) -> None:
+    session = store.create_session("q").id
+    for number in range(revisions):
+        store.add_revision(session, chain(f"do {number}"), origin="human")
+    run = begin(store, session, "run").id
+    answers = [step_finished(run, "a", seq=seq, fingerprint=f"f{seq}") for seq in range(1, outputs + 1)]
+    keep(store, started(run, chain("do")), *answers, finished(run, seq=9))
+    for limited in ("references", "writing"):
+        monkeypatch.setattr(f"storage.session_file.{limited}.MAX_ROWS", 5)
+    assert look_into(write_session(store, session), workers=["w"])
+    monkeypatch.setattr("storage.session_file.writing.MAX_ROWS", 4)
+    with pytest.raises(FormatError, match=f"more than 4 {which}, and could not be imported again"):
+        write_session(store, session)
 
 
 def test_a_look_into_a_file_says_what_it_holds_and_what_is_unknown(store: SessionStore) -> None:
