@@ -89,6 +89,12 @@ class StepState:
         """Whether nothing more will happen to this step in this run."""
         return self.status not in ("waiting", "running")
 
+    def answered_by(self, worker: str) -> str:
+        """The worker that answers this step, which was given to `worker`."""
+        if self.output is not None and self.output.instead_of is not None:
+            return self.output.worker
+        return self.stand_in or worker
+
 
 StepEvent = (
     StepReused

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from conductor.drawing import title_of
 from conductor.layout import MARGIN, Card, Layout, Point, layouts
-from conductor.report.words import mark, who_answers
+from conductor.report.words import mark
 from conductor.run_state import RunState
 from conductor.step_state import StepState, StepStatus
 from conductor.workflow import Step
@@ -73,7 +73,7 @@ def _face(at: int, step: Step, own: StepState) -> Face:
         number=at + 1,
         title=title,
         body=body,
-        worker=who_answers(step.worker, own),
+        worker=own.answered_by(step.worker),
         status=own.status,
         mark=mark(own),
         badges=(

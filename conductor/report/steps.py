@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from conductor.drawing import title_of
 from conductor.report.request import Sent, sent
-from conductor.report.words import STATUSES, output_notes, step_facts, who_answers
+from conductor.report.words import STATUSES, output_notes, step_facts
 from conductor.run_state import RunState
 from conductor.step_state import StepState, StepStatus
 from conductor.workflow import Step, Workflow
@@ -52,7 +52,7 @@ def _step(workflow: Workflow, at: int, own: StepState) -> StepWords:
     return StepWords(
         number=at + 1,
         title=title_of(step.instruction)[0],
-        worker=who_answers(step.worker, own),
+        worker=own.answered_by(step.worker),
         status=own.status,
         state=STATUSES[own.status],
         facts=tuple(step_facts(own)),

@@ -59,14 +59,6 @@ def run_facts(state: RunState) -> list[tuple[str, str]]:
     return facts
 
 
-def who_answers(worker: str, state: StepState) -> str:
-    """The worker that answers a step of `worker`."""
-    output = state.output
-    if output is not None and output.instead_of is not None:
-        return output.worker
-    return state.stand_in or worker
-
-
 def output_notes(step: Step, state: StepState) -> list[str]:
     """What must be said of what a step gave."""
     notes = ["reused"] if state.reused else []
@@ -76,7 +68,7 @@ def output_notes(step: Step, state: StepState) -> list[str]:
         return [*notes, *by_hand(state.output)]
     notes += ["partial, not passed on"] if state.status in _PARTIAL and state.text else []
     notes += [] if state.worker_kind in (None, "model") else [f"{state.worker_kind}: no model was called"]
-    stood_in = who_answers(step.worker, state)
+    stood_in = state.answered_by(step.worker)
     notes += [f"answered by {stood_in} in place of {step.worker}"] if stood_in != step.worker else []
     if state.output is not None and state.output.finish_reason == "length":
         notes.append("cut off at the token limit")

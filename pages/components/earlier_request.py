@@ -15,7 +15,6 @@ from conductor.run_state import RunState
 from conductor.step_matching import matching
 from conductor.workflow import Workflow
 from pages.components.request_legend import source_name
-from pages.components.stand_ins import who_answers
 from storage import RunRecord
 from storage.workbench import Workbench
 
@@ -61,7 +60,7 @@ def asked_before(bench: Workbench, run: RunRecord, step: int) -> Asked | None:
                     state=state,
                     number=numbers[before.id],
                     step=there,
-                    worker=who_answers(state.workflow.steps[there].worker, own),
+                    worker=own.answered_by(state.workflow.steps[there].worker),
                     places=places,
                 )
         before = known.get(before.parent or "")

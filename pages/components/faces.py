@@ -11,7 +11,7 @@ from conductor.run_state import RunState
 from conductor.step_state import StepState
 from conductor.workers.protocol import WorkerCard
 from conductor.workflow import Step, Workflow
-from pages.components.stand_ins import cut_off, who_answers
+from pages.components.stand_ins import cut_off
 
 
 def step_name(workflow: Workflow, step: int) -> str:
@@ -70,7 +70,7 @@ def _face(
         title=title,
         mark=mark,
         body=body,
-        worker=step.worker if state is None else who_answers(step.worker, state),
+        worker=step.worker if state is None else state.answered_by(step.worker),
         status=status,
         note=note,
         badges=(
@@ -139,7 +139,7 @@ def _remark(step: Step, state: StepState, now: float) -> str:
     """What must be said of the answer, or why there is none yet."""
     if asked_again_in(state, now) is not None:
         return state.retries[-1].message
-    stood_in = [f"in place of {step.worker}"] if who_answers(step.worker, state) != step.worker else []
+    stood_in = [f"in place of {step.worker}"] if state.answered_by(step.worker) != step.worker else []
     return " · ".join([*stood_in, *cut_off(state)])
 
 

@@ -27,7 +27,6 @@ from pages.components.earlier_request import Asked, differences, unchanged
 from pages.components.faces import step_name
 from pages.components.passage import passage
 from pages.components.request_legend import UNREPORTED, Place, how_counted, legend, stretches
-from pages.components.stand_ins import who_answers
 from pages.components.state import plain
 
 _compared = lru_cache(maxsize=16)(compare_texts)
@@ -92,7 +91,7 @@ def request_view(
 
 def reader(cards: Mapping[str, WorkerCard], worker: str, state: StepState) -> Reader:
     """Who read the request of a step of `worker`; `cards` are the pool's."""
-    who = who_answers(worker, state)
+    who = state.answered_by(worker)
     card = cards.get(who)
     kind = state.worker_kind or (card.kind if card is not None else "model")
     if state.inner or (card is not None and card.nested):

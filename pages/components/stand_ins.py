@@ -44,14 +44,6 @@ def cut_off(state: StepState) -> list[str]:
     return [CUT_OFF] if output is not None and output.finish_reason == "length" else []
 
 
-def who_answers(worker: str, state: StepState) -> str:
-    """The worker that answers a step of `worker`."""
-    output = state.output
-    if output is not None and output.instead_of is not None:
-        return output.worker
-    return state.stand_in or worker
-
-
 def answer_stand_in(state: RunState) -> list[str]:
     """The notes for a run's answer."""
     if state.workflow is None or state.answer_step is None:

@@ -9,7 +9,6 @@ from conductor.run_state import RunState
 from conductor.step_state import StepState
 from conductor.timeline import Row, Timeline
 from pages.components.faces import step_name
-from pages.components.stand_ins import who_answers
 
 _NAME_LENGTH = 80
 
@@ -43,7 +42,7 @@ def row_words(state: RunState, timeline: Timeline) -> tuple[RowWords, ...]:
     return tuple(
         RowWords(
             name=step_name(state.workflow, row.step)[:_NAME_LENGTH],
-            worker=who_answers(state.workflow.steps[row.step].worker, own)[:_NAME_LENGTH],
+            worker=own.answered_by(state.workflow.steps[row.step].worker)[:_NAME_LENGTH],
             says=_says(row, own, timeline),
             details=tuple(_details(row, own, timeline)),
         )

@@ -59,15 +59,16 @@ def output(**fields):
 
 
 @pytest.mark.parametrize(
-    ("state", "notes"),
+    ("state", "by", "notes"),
     [
-        (StepState(), ["a"]),
-        (StepState(worker_kind="offline"), ["a", "offline"]),
-        (StepState(status="running", stand_in="b"), ["answered by b in place of a"]),
-        (StepState(output=output(worker="b", instead_of="z")), ["answered by b in place of z"]),
+        (StepState(), "a", ["a"]),
+        (StepState(worker_kind="offline"), "a", ["a", "offline"]),
+        (StepState(status="running", stand_in="b"), "b", ["answered by b in place of a"]),
+        (StepState(output=output(worker="b", instead_of="z")), "b", ["answered by b in place of z"]),
     ],
 )
-def test_who_really_answered_is_said(state, notes):
+def test_who_really_answered_is_said(state, by, notes):
+    assert state.answered_by("a") == by
     assert said_by("a", state) == notes
 
 
