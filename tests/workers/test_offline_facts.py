@@ -29,7 +29,13 @@ def answer(query: str, instruction: str = LOOK_UP) -> str:
         ("What is the capital of Kazakhstan?", "Astana"),
         ("What is the capital of Türkiye?", "Ankara"),
         ("What is the capital of Cote d'Ivoire?", "Yamoussoukro"),
+        ("What is the capital of Equatorial Guinea?", "Ciudad de la Paz"),
+        ("What is the capital of Burundi?", "Gitega"),
         ("What is the currency of Switzerland?", "Swiss franc"),
+        ("What is the currency of Bulgaria?", "Euro"),
+        ("What is the currency of Zimbabwe?", "Zimbabwe Gold"),
+        ("What are the official languages of Lesotho?", "Sesotho, English, Xhosa, Phuthi"),
+        ("What is the capital of Nauru?", "Yaren (seat of government)"),
         ("What money do people use in Denmark?", "Danish krone"),
         ("What is the currency of Croatia?", "Euro"),
         ("Which language is spoken in Brazil?", "Portuguese"),
@@ -127,6 +133,22 @@ def test_a_visible_fact_is_checked(response: str, verdict: str, last: str) -> No
         Task(query="What is the capital of France?", instruction="Check.", seen=seen(response))
     )
     assert lines == ["In the table: Capital of France: Paris", verdict, f"Answer: {last}"]
+
+
+@pytest.mark.parametrize(
+    ("country", "response", "right"),
+    [
+        ("Palestine", "Ramallah", True),
+        ("Nauru", "The government sits in Yaren.", True),
+        ("South Africa", "Pretoria, Cape Town and Bloemfontein", True),
+        ("South Africa", "Johannesburg", False),
+    ],
+)
+def test_a_capital_is_right_without_the_part_it_plays(country: str, response: str, *, right: bool) -> None:
+    query = f"What is the capital of {country}?"
+    lines = fact_check(Task(query=query, instruction="Check.", seen=seen(response)))
+    assert lines is not None
+    assert lines[1].startswith("Verified") is right
 
 
 def test_a_response_that_tells_a_part_of_the_facts_rightly_is_no_mistake() -> None:

@@ -32,6 +32,10 @@ _NOT_HELD = re.compile(
     r"\b(population|inhabitants|area|president|prime minister|king|queen|leader|flag|anthem|GDP|climate|"
     r"history|religion|rivers?|mountains?|neighbou?rs?|borders?|time zone|founded|independence|food)\b", re.I
 )  # fmt: skip
+_ROLE = re.compile(r" \([^()]*\)")
+"""What a name is said with, as which of several capitals it is; an answer is right without it."""
+
+_PARTED = re.compile(r"[,;] ")
 _SHARED = re.compile(r"\b(share|same|both|common|differ|different)\b", re.I)
 _WHICH = re.compile(r"\b(?:which|what|name|list|where|all)\b", re.I)
 _COUNTRIES = re.compile(r"\b(?:countr(?:y|ies)|nations?|states?)\b", re.I)
@@ -153,5 +157,6 @@ def _repeats_table(response: str) -> bool:
 
 
 def _key_values(told: Sequence[str], right: str) -> list[str]:
-    values = [part for line in told if " of " in line for part in line.split(": ", 1)[1].split(", ")]
+    said = (_ROLE.sub("", line.split(": ", 1)[1]) for line in told if " of " in line)
+    values = [part for facts in said for part in _PARTED.split(facts)]
     return values or right.split(", ")
