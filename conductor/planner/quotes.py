@@ -54,7 +54,8 @@ class QuoteReader:
         """The text that opens at `start`, None when it does not close before `limit`.
 
         `after` matches what may follow a closing quote: in single and typographic quotes, a quote that it
-        does not follow belongs to the text.
+        does not follow belongs to the text. A double quote that it follows closes beyond `limit` as well,
+        if it is the very next one: one that opens another text is not followed so.
         """
         triple = self._text[start : start + 3]
         quote = triple if triple in _TRIPLES else _CLOSERS[self._text[start]]
@@ -79,12 +80,17 @@ class QuoteReader:
     def _single(self, start: int, limit: int, after: re.Pattern[str]) -> Quoted | int:
         """The text in single, double or typographic quotes, or the place up to which none closes."""
         opener = self._text[start]
+        double = opener == '"'
         inner = 0
-        for stop in _STOPS[_CLOSERS[opener]].finditer(self._text, start + 1, limit):
+        for stop in _STOPS[_CLOSERS[opener]].finditer(
+            self._text, start + 1, len(self._text) if double else limit
+        ):
             if len(stop[0]) > 1:
                 continue
-            if opener == '"' or after.match(self._text, stop.end()):
+            if (double and stop.start() < limit) or after.match(self._text, stop.end()):
                 return self._quoted(start, stop.start(), inner)
+            if double:
+                return limit
             if self._next_opens(stop.end(), after):
                 return stop.start()
             inner += 1

@@ -193,6 +193,7 @@ def test_order_and_line_breaks_are_free(text: str) -> None:
         ("'see table['x'] for it'", "see table['x'] for it", ["apostrophe"]),
         ("'first x['a'], then y[z['b']].'", "first x['a'], then y[z['b']].", ["apostrophe"]),
         ('"two\nlines"', "two\nlines", ["raw-newline"]),
+        ('"Rules:\n- access: [read]\nGo on"', "Rules:\n- access: [read]\nGo on", ["raw-newline"]),
         ('"""three "quoted"\nlines"""', 'three "quoted"\nlines', ["triple-quotes"]),
         ("“Don’t say “no”, say yes”", "Don’t say “no”, say yes", ["typographic-quotes"]),
         ("‘Don’t’", "Don’t", ["typographic-quotes", "apostrophe"]),

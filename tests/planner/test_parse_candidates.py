@@ -12,6 +12,10 @@ def plan(instruction: str, worker: int = 0) -> str:
     return f'model_id = [{worker}]\nsubtasks = ["{instruction}"]\naccess_list = [[]]\n'
 
 
+INNER = plan("inner", worker=2).replace('"', "'").strip()
+"""A plan that stands inside an instruction, over several lines."""
+
+
 def json_plan(instruction: str) -> str:
     return f'{{"steps": [{{"instruction": "{instruction}", "agent": 0, "access": []}}]}}\n'
 
@@ -41,6 +45,8 @@ def instructions(report: PlanReport) -> list[str]:
         ("model_id = [0, ... then:\n" + plan("final"), 1, 0, "final"),
         ('subtasks = ["never closed\n' + plan("final"), 1, 0, "final"),
         ("subtasks = ['never closed\n" + plan("final"), 1, 0, "final"),
+        ('model_id = [0]\nsubtasks = ["open]\naccess_list = ["all"]\n' + plan("final"), 2, 1, "final"),
+        (plan(f"Write:\n{INNER}"), 1, 0, f"Write:\n{INNER}"),
         ('The set {x, \'y} and {"a": 1} come first.\n' + plan("final"), 1, 0, "final"),
         ('{"note": "about ' + plan("final").replace('"', "'"), 1, 0, "final"),
         ("model_id = [0]\nsubtasks = ['old']\nsubtasks = ['new']\naccess_list = [[]]", 1, 0, "new"),

@@ -71,6 +71,8 @@ def test_code_in_a_plan_is_never_run(place: str, tmp_path: Path) -> None:
         ("", "model_id = [1, #"),
         ("", "subtasks = ['a "),
         ("", "subtasks = ['\\"),
+        ("", '\nsubtasks = ["a '),
+        ("", '\nsubtasks = ["a\\"'),
         ("", "subtasks = [“a "),
         ("", "subtasks = ['a', #"),
         ("subtasks = ['", "' "),
