@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from conductor.plan import Dialect, Repair
 from conductor.planner.literals import Listing, Literal, Table, Text, Word
 from conductor.planner.repairs import repair
-from conductor.planner.scalars import ABSENT, shown, whole_number
+from conductor.planner.scalars import ABSENT, shown, whole_number, worker_index
 
 _ALL = "all"
 
@@ -40,12 +40,12 @@ class Meaning:
 class Place:
     """Where an entry stands: at `step` (0-based), whose worker and the earlier steps' are `workers`.
 
-    `workers` has `step + 1` pool numbers, None where a step's worker is not known.
+    `workers` has `step + 1` pool numbers, None where a step's worker is not known; `pool` are all names.
     """
 
     step: int
     workers: Sequence[int | None]
-    pool: int
+    pool: Sequence[str]
 
 
 def access_of(entry: Literal | None, place: Place, *, dialect: Dialect) -> Meaning:
@@ -81,7 +81,10 @@ def _reads(item: Literal, place: Place, meaning: Meaning, dialect: Dialect) -> S
     name = f"Step {place.step + 1}"
     if _is_all(item):
         return _everything(item, place, meaning, dialect)
-    number = whole_number(item, meaning.repairs)
+    if dialect == "worker":
+        number, _ = worker_index(item, place.pool, meaning.repairs)
+    else:
+        number = whole_number(item, meaning.repairs)
     if number is None:
         meaning.problems.append(f"{name} has the access entry {shown(item)}; write {_LEGAL[dialect]}.")
     elif dialect == "binary":
@@ -126,10 +129,10 @@ def _position_problem(number: int, step: int) -> str | None:
 def _of_worker(number: int, place: Place, meaning: Meaning) -> Sequence[int]:
     """Every earlier step that ran on the worker `number`."""
     name = f"Step {place.step + 1}"
-    if not 0 <= number < place.pool:
+    if not 0 <= number < len(place.pool):
         meaning.problems.append(
             f"{name} reads worker {number}, which the pool does not have; "
-            f"write numbers from 0 to {place.pool - 1}."
+            f"write numbers from 0 to {len(place.pool) - 1}."
         )
         return ()
     earlier = [step for step in range(place.step) if place.workers[step] == number]

@@ -217,7 +217,7 @@ def _access(
 ) -> Meaning:
     if i >= len(column.entries):
         return Meaning()
-    place = Place(step=i, workers=indices, pool=len(rules.workers))
+    place = Place(step=i, workers=indices, pool=rules.workers)
     meaning = access_of(column.entries[i], place, dialect=rules.dialect)
     findings.repairs += meaning.repairs
     for problem in meaning.problems:

@@ -293,6 +293,10 @@ def test_an_error_names_the_step_and_is_never_repaired(text: str, step: int | No
         ("worker", ("[1]", "[]"), 0, "Step 1 reads worker 1, but no earlier step runs on it; write []"),
         ("worker", ("[]", "[3]"), 1, "Step 2 reads worker 3, which the pool does not have"),
         ("worker", ("[]", "[-1]"), 1, "Step 2 reads worker -1, which the pool does not have"),
+        ("worker", ("[]", '["Delta"]'), 1, "Step 2 has the access entry 'Delta'"),
+        ("worker", ("[]", "[None]"), 1, "Step 2 has the access entry None"),
+        ("worker", ("[]", '["Gamma"]'), 1, "Step 2 reads worker 2, but no earlier step runs on it"),
+        ("position", ("[]", '["Alpha"]'), 1, "Step 2 has the access entry 'Alpha'"),
     ],
 )
 def test_an_entry_of_another_dialect_is_an_error(
@@ -328,6 +332,21 @@ def test_a_worker_is_found_by_number_or_unique_name(pool: tuple[str, ...], writt
     report = parse(lists(f"[{written}]", '["a"]', "[[]]"), workers=pool)
     assert report.candidate is not None
     assert report.candidate.worker_indices == (worker,), report.problems
+
+
+@pytest.mark.parametrize(
+    ("written", "kinds"),
+    [
+        ('["alpha"]', ["worker-name"]),
+        ("[ALPHA]", ["bare-word", "worker-name"]),
+        ('"Alpha"', ["bare-access", "worker-name"]),
+    ],
+)
+def test_a_worker_whose_steps_are_read_may_be_named_as_well(written: str, kinds: list[str]) -> None:
+    report = parse(access_entries("[]", written), workers=POOL, dialect="worker")
+    assert report.workflow is not None
+    assert report.workflow.steps[1].access == (0,)
+    assert [repair.kind for repair in report.repairs] == kinds
 
 
 def test_a_name_that_two_workers_share_is_an_error_that_lists_them() -> None:
