@@ -38,8 +38,9 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 class Cursor:
     """A place in the text. Every method raises `FormatError` where the text is not what is asked for."""
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: bytes, *, most_parts: int = MAX_PARTS) -> None:
         self._data = data
+        self._most_parts = most_parts
         self._at = len(_BYTE_ORDER_MARK) if data.startswith(_BYTE_ORDER_MARK) else 0
 
     def members(self) -> Iterator[str]:
@@ -123,9 +124,9 @@ class Cursor:
                 raise self._unexpected("A text does not end", at=found.start())
             if depth > MAX_DEPTH:
                 raise FormatError("The file is nested too deeply to be one of ours.")
-            if parts > MAX_PARTS:
+            if parts > self._most_parts:
                 raise FormatError(
-                    f"The file has an entry of more than {MAX_PARTS:,} parts, which is none of ours."
+                    f"The file has an entry of more than {self._most_parts:,} parts, which is none of ours."
                 )
             if depth == 0:
                 return found.end()

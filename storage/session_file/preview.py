@@ -13,13 +13,17 @@ from conductor.plan_file import MAX_BYTES as MAX_PLAN_BYTES
 from conductor.plan_file import read_plan
 from storage.session_copy import free_title
 from storage.session_entries import RevisionEntry, RunEntry, SessionEntry
-from storage.session_file.cursor import Cursor
+from storage.session_file.cursor import MAX_PARTS, Cursor
 from storage.session_file.document import BULK_FORMAT, FORMAT
 from storage.session_file.reading import Read, format_of, in_bytes, sessions_in
 from storage.session_file.references import References
 from storage.session_file.upgrades import UPGRADES, Upgrade
 
 FileFormat = Literal["conductor-session", "conductor-sessions", "conductor-workflow"]
+
+
+_MAX_PLAN_PARTS = 10 * MAX_PARTS
+"""So many that a workflow of far too many steps is refused for its steps."""
 
 
 class SessionPreview(Value):
@@ -106,7 +110,7 @@ def look_into(
 def _plan(data: bytes, workers: Sequence[str]) -> PlanPreview:
     if len(data) <= MAX_PLAN_BYTES:
         # Bounded before it is read as a whole.
-        Cursor(data).value()
+        Cursor(data, most_parts=_MAX_PLAN_PARTS).value()
     plan = read_plan(data)
     unknown = tuple(name for name in plan.workflow.workers() if name not in workers)
     return PlanPreview(query=plan.query, steps=len(plan.steps), unknown_workers=unknown)

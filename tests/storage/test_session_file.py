@@ -232,6 +232,10 @@ def test_a_workflow_file_is_told_as_one(store: SessionStore) -> None:
     assert preview.unknown_workers == ("w",)
     with pytest.raises(FormatError, match="no session"):
         import_session(store, text)
+    steps = [{"instruction": "do", "worker": "w"}] * 10_000
+    long = json.dumps({"format": "conductor-workflow", "version": 1, "steps": steps})
+    with pytest.raises(FormatError, match="The file has 10,000 steps; a workflow may have at most 100"):
+        look_into(long, workers=["w"])
 
 
 def test_a_file_is_as_its_published_schema_says(store: SessionStore) -> None:
