@@ -7,9 +7,11 @@ go to stderr as one sentence; `--debug` adds the traceback. Knows no command's w
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import traceback
 from collections.abc import Mapping, Sequence
+from errno import EDQUOT, EFBIG, ENOSPC
 from importlib import import_module
 from pathlib import Path
 from typing import Literal
@@ -34,6 +36,9 @@ _COMMANDS: Mapping[str, _Options] = {
 """The commands, each in the module of its name, with the options that it has in common with others."""
 
 
+_NO_ROOM = (ENOSPC, EDQUOT, EFBIG)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Carry out one command; the process's exit code."""
     given = sys.argv[1:] if arguments is None else arguments
@@ -54,7 +59,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # Whoever read our output has gone; there is nobody left to tell.
         sys.stderr.close()
         return 1
+    except OSError as error:
+        if error.errno not in _NO_ROOM:
+            raise
+        if options.debug:
+            traceback.print_exc()
+        print(
+            f"conductor: the output cannot be written: {error.strerror}. What was finished is kept.",
+            file=sys.stderr,
+        )
+        _write_no_more()
+        return 1
     return code
+
+
+def _write_no_more() -> None:
+    """Let Python end without trying once more to write what found no room."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _parser(first: Sequence[str]) -> argparse.ArgumentParser:

@@ -44,3 +44,18 @@ def test_a_reader_who_goes_away_is_no_fault(folder: Path) -> None:
     )  # fmt: skip
     assert b"Traceback" not in shown.stderr
     assert b"BrokenPipe" not in shown.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+def test_an_output_that_finds_no_room_is_told_in_a_sentence(folder: Path) -> None:
+    root = Path(__file__).parents[2]
+    shown = subprocess.run(
+        f"{sys.executable} -m conductor run 'What is 2 + 2?' --json > /dev/full",
+        shell=True, cwd=folder, env={"PYTHONPATH": str(root), "PATH": "/usr/bin:/bin"}, capture_output=True,
+        check=False,
+    )  # fmt: skip
+    assert shown.returncode == 1
+    assert b"conductor: the output cannot be written: No space left on device." in shown.stderr
+    assert b"Traceback" not in shown.stderr
+    assert b"Exception ignored" not in shown.stderr
