@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 from pydantic import ValidationError
@@ -46,10 +47,18 @@ def conductor_faults(entry: Mapping[str, Any]) -> tuple[Fault, ...]:
 def faults(error: ValidationError, entry: object, *, tagged: bool) -> tuple[Fault, ...]:
     """The first fault of each key. In a `tagged` error the table's kind stands before the key."""
     found: dict[str, Fault] = {}
+    kinds: dict[str, list[str]] = {"missing": [], "extra_forbidden": []}
     for detail in error.errors(include_url=False, include_input=False, include_context=False):
         path = detail["loc"][1:] if tagged else detail["loc"]
         key = str(path[0]) if path else "kind"
         found.setdefault(key, Fault(key, _message(detail["type"], detail["msg"], key, entry)))
+        if len(path) == 1:
+            kinds.setdefault(detail["type"], []).append(key)
+    for key in kinds["extra_forbidden"]:
+        for meant in get_close_matches(key, kinds["missing"], n=1):
+            # One mistake, told where it was made.
+            found[key] = Fault(key, f"unknown key; write {meant}.")
+            found.pop(meant, None)
     return tuple(found.values())
 
 

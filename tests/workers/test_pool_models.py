@@ -150,6 +150,7 @@ BETA = ALPHA.replace("alpha", "beta")
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
+        (ALPHA.replace("model =", "modell ="), "line 4: worker 1, modell: unknown key; write model."),
         (_alpha(modle='"a"'), "line 5: worker 1, modle: unknown key. A parameter of the endpoint's own goes"),
         (_alpha(api_key='"sk-marked"'), "line 5: worker 1, api_key: unknown key. Keys do not belong into"),
         (_alpha(token='"sk-marked"'), "line 5: worker 1, token: unknown key. Keys do not belong into"),
