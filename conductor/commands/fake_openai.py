@@ -8,6 +8,7 @@ import math
 import os
 from typing import Any
 
+from conductor.commands.settings import port_number
 from conductor.fake_openai.app import MODELS, FakeOpenAI
 from conductor.fake_openai.faults import FAULTS
 from conductor.fake_openai.server import FakeServer
@@ -25,7 +26,7 @@ def add_to(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
         epilog=_epilog(),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--port", type=_port, default=8010, help="0 takes any free one")
+    parser.add_argument("--port", type=port_number, default=8010, help="0 takes any free one")
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument(
         "--model", action="append", default=[], metavar="NAME", help="answer to these names only; repeatable"
@@ -63,12 +64,6 @@ def _epilog() -> str:
         '"fault", a name or a list of names:',
     )
     return "\n".join((*notes, *lines))
-
-
-def _port(text: str) -> int:
-    if not text.isdecimal() or int(text) > 65535:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a port from 0 to 65535")
-    return int(text)
 
 
 def _pace(text: str) -> float:

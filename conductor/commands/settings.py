@@ -71,6 +71,13 @@ def positive(text: str) -> int:
     return number
 
 
+def port_number(text: str) -> int:
+    """An argument that is a port; 0 stands for any free one."""
+    if not text.isdecimal() or int(text) > 65535:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port from 0 to 65535")
+    return int(text)
+
+
 def above_zero(text: str) -> float:
     """An argument that is a number above 0."""
     try:

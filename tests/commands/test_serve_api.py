@@ -58,3 +58,11 @@ def test_a_port_that_is_taken_is_said_in_a_sentence(line: Line) -> None:
         said = line("serve", "--api-only", "--port", str(taken.getsockname()[1]))
     assert said.code == 1
     assert "cannot listen" in said.err
+
+
+@pytest.mark.parametrize("port", ["99999", "-1", "http"])
+@pytest.mark.parametrize("what", ["--json", "--api-only"])
+def test_what_is_no_port_is_a_wrong_argument(line: Line, port: str, what: str) -> None:
+    said = line("serve", what, f"--port={port}")
+    assert said.code == 2
+    assert f"argument --port: '{port}' is not a port from 0 to 65535" in said.err
