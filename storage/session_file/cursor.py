@@ -86,7 +86,11 @@ class Cursor:
             value = _DECODER.decode(text)
             if _HALF_PAIR.search(text):
                 json.dumps(value, ensure_ascii=False).encode()
-        except UnicodeError as error:
+        except UnicodeEncodeError as error:
+            raise FormatError(
+                "The file has half a character, an escape like \\ud83d without the other half; take it out."
+            ) from error
+        except UnicodeDecodeError as error:
             raise FormatError("The file is not text in UTF-8; choose a JSON file.") from error
         except json.JSONDecodeError as error:
             raise self._unexpected(error.msg, at=start + error.pos) from error

@@ -109,7 +109,7 @@ def test_hostile_files_cost_little() -> None:
             },
             "revisions.1' has a workflow that is not valid",
         ),
-        ({"revisions": [{**REVISION, "note": "\ud800"}]}, "not text in UTF-8"),
+        ({"revisions": [{**REVISION, "note": "\ud800"}]}, "half a character"),
     ],
 )
 def test_what_does_not_fit_together_is_refused(sections: dict[str, Any], why: str) -> None:
