@@ -16,6 +16,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Literal
 
+from conductor.commands.terminal import print_remark
 from conductor.errors import ConductorError
 
 _Options = Literal["shared", "pooled", "stored", "configured"]
@@ -50,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ConductorError as error:
         if options.debug:
             traceback.print_exc()
-        print(f"conductor: {error}", file=sys.stderr)
+        print_remark(str(error))
         return 1
     except KeyboardInterrupt:
         print("conductor: stopped; what was finished is kept.", file=sys.stderr)

@@ -11,6 +11,7 @@ from typing import Any, get_args
 from conductor.commands.plan import described, print_problems
 from conductor.commands.settings import names, positive
 from conductor.commands.shapes import report_shape
+from conductor.commands.terminal import print_shown
 from conductor.errors import FormatError
 from conductor.plan import Dialect
 from conductor.planner.conductor import MAX_PLANNED_STEPS
@@ -42,9 +43,9 @@ def _parse(options: argparse.Namespace) -> int:
     if report.return_previous:
         print("The Conductor returns the previous answer as it is.")
     if report.workflow is not None:
-        print(described(report.workflow))
+        print_shown(described(report.workflow))
     for repair in report.repairs:
-        print(f"repaired, {repair.kind}: {repair.detail}")
+        print_shown(f"repaired, {repair.kind}: {repair.detail}")
     print_problems(report)
     return 0 if report.ok else 1
 

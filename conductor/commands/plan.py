@@ -12,6 +12,7 @@ from conductor.checks import Finding, check
 from conductor.commands.opening import opened
 from conductor.commands.settings import add_settings, positive, settings_of
 from conductor.commands.shapes import Shape, findings_shape, report_shape, usage_shape
+from conductor.commands.terminal import print_remark, print_shown
 from conductor.errors import PlanError
 from conductor.modes import Settings
 from conductor.plan import PlanReport
@@ -47,13 +48,13 @@ def _plan(options: argparse.Namespace) -> int:
         shape = {"session": session.id, "label": label, **report_shape(report)}
         print(json.dumps({**shape, "reasoning": report.reasoning, "findings": findings_shape(findings)}))
     elif report.workflow is not None:
-        print(report.reasoning, end="\n\n")
-        print(described(report.workflow))
+        print_shown(f"{report.reasoning}\n")
+        print_shown(described(report.workflow))
     if label and not options.json:
         print(f"({label})", file=sys.stderr)
     print_problems(report)
     for finding in findings:
-        print(f"conductor: {finding.severity}: {finding.sentence}", file=sys.stderr)
+        print_remark(f"{finding.severity}: {finding.sentence}")
     return 0 if report.ok else 1
 
 
@@ -84,7 +85,7 @@ def described(workflow: Workflow) -> str:
 def print_problems(report: PlanReport) -> None:
     """Why a plan is not valid, on stderr."""
     for problem in report.problems:
-        print(f"conductor: {problem.message}", file=sys.stderr)
+        print_remark(problem.message)
 
 
 # -- alternatives ----------------------------------------------------------------------------------
@@ -106,7 +107,7 @@ def _alternatives(options: argparse.Namespace) -> int:
         print(json.dumps({"session": session.id, "label": label, "alternatives": shapes}))
     else:
         for plan, same_as in zip(plans, equal, strict=True):
-            print(f"Alternative {plan.attempt}: {_told(plan, same_as)}\n")
+            print_shown(f"Alternative {plan.attempt}: {_told(plan, same_as)}\n")
         if label:
             print(f"({label})", file=sys.stderr)
     return 0 if any(plan.report is not None and plan.report.ok for plan in plans) else 1

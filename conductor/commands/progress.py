@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import TextIO
 
+from conductor.commands.terminal import shown
 from conductor.events import (
     EVENT,
     AnswerKept,
@@ -39,7 +40,7 @@ def print_event(event: Event) -> None:
 def say(line: str, stream: TextIO) -> None:
     """Print a line while the run goes on; whether anybody still reads does not matter to the run."""
     try:
-        print(line, file=stream, flush=True)
+        print(shown(line, stream), file=stream, flush=True)
     except BrokenPipeError:
         with Path(os.devnull).open("w") as nowhere:
             os.dup2(nowhere.fileno(), stream.fileno())

@@ -16,6 +16,7 @@ from conductor.commands.plan import print_problems, report_of
 from conductor.commands.progress import Progress, print_event
 from conductor.commands.settings import add_settings, settings_of
 from conductor.commands.shapes import run_shape
+from conductor.commands.terminal import print_shown
 from conductor.engine.extent import ANEW, EDITED, Extent, ExtentKind
 from conductor.errors import FormatError
 from conductor.events import Event
@@ -175,7 +176,7 @@ def _report(
         print(json.dumps(run_shape(state, session=session.id, label=label, names=workbench.pool.names)))
         return
     if state.answer is not None:
-        print(state.answer)
+        print_shown(state.answer)
     elif state.whole:
         print(f"conductor: {_ENDS[state.status]}; there is no answer.", file=sys.stderr)
     if state.warning:
@@ -195,7 +196,7 @@ def _print_part(state: RunState, extent: Extent) -> None:
     goal = extent.goal(state.workflow)
     output = state.steps[goal].output
     if state.answer is None and output is not None:
-        print(output.text)
+        print_shown(output.text)
         print(f"conductor: this is what step {goal + 1} gave; the answer was not asked for.", file=sys.stderr)
     elif output is None:
         print(f"conductor: {_ENDS[state.status]}; step {goal + 1} gave nothing.", file=sys.stderr)
