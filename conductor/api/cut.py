@@ -21,18 +21,25 @@ class Cut:
         if self.found:
             return ""
         text = self._held + text
-        places = [place for stop in self._stops if (place := text.find(stop)) >= 0]
-        if places:
+        sure = len(text) - max((_overlap(text, stop) for stop in self._stops), default=0)
+        place = self._place(text)
+        # A stop that is whole does not count yet where another one may have begun before it.
+        if place is not None and place <= sure:
             self.found, self._held = True, ""
-            return text[: min(places)]
-        kept = max((_overlap(text, stop) for stop in self._stops), default=0)
-        self._held = text[len(text) - kept :]
-        return text[: len(text) - kept]
+            return text[:place]
+        self._held = text[sure:]
+        return text[:sure]
 
     def end(self) -> str:
         """What was held back, now that nothing more comes."""
         held, self._held = self._held, ""
-        return held
+        place = self._place(held)
+        self.found = self.found or place is not None
+        return held[:place]
+
+    def _place(self, text: str) -> int | None:
+        """Where the first stop in `text` begins."""
+        return min((at for stop in self._stops if (at := text.find(stop)) >= 0), default=None)
 
 
 def _overlap(text: str, stop: str) -> int:

@@ -32,6 +32,9 @@ def test_the_pieces_do_not_matter(pieces: list[str], stops: list[str]) -> None:
         (["one E", "N", " two"], ["END"], ["one ", "", "EN two", ""]),
         (["one EN"], ["END"], ["one ", "EN"]),
         (["aab", "x"], ["ab", "bx"], ["a", "", ""]),
+        (["b\n", "\n"], ["\n", "b\n\n"], ["", "", ""]),
+        (["b\n", "a"], ["\n", "b\n\n"], ["", "b", ""]),
+        (["b\n"], ["\n", "b\n\n"], ["", "b"]),
     ],
 )
 def test_only_what_may_begin_a_stop_is_held_back(
