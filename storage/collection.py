@@ -16,6 +16,7 @@ from collections.abc import Collection, Iterator, Mapping
 from sqlalchemy import ColumnElement, Connection, Text, and_, exists, func, select, type_coerce
 
 from storage.schema import (
+    API_REQUESTS,
     CORRECTIONS,
     EVENTS,
     EXPERIMENTS,
@@ -78,7 +79,7 @@ def remove(connection: Connection, session: str, *, before: float | None) -> int
     for table in (RATINGS, EVENTS):
         connection.execute(table.delete().where(table.c.run.in_(own)))
     # Its texts go before what says them, so that no trigger looks for what still does.
-    for table in (TEXTS, TAGS, CORRECTIONS, EXPERIMENTS):
+    for table in (TEXTS, TAGS, API_REQUESTS, CORRECTIONS, EXPERIMENTS):
         connection.execute(table.delete().where(table.c.session == session))
     runs = connection.execute(RUNS.delete().where(RUNS.c.session == session)).rowcount
     for table in (REVISIONS, PLANS, OUTPUTS):
@@ -102,6 +103,7 @@ def taken_by_removable(connection: Connection, *, before: float | None) -> int:
         (_OUTPUT, OUTPUTS.c.session.in_(sessions)),
         (_WORKFLOW, REVISIONS.c.session.in_(sessions)),
         (_REPORT, PLANS.c.session.in_(sessions)),
+        (API_REQUESTS.c.response, API_REQUESTS.c.session.in_(sessions)),
     )
     return sum(
         connection.scalar(select(func.sum(func.length(text))).where(theirs)) or 0 for text, theirs in texts

@@ -253,6 +253,17 @@ API_SPENDING = Table(
     Column("unknown_costs", BigInteger, nullable=False),
 )
 
+# By the sessions that requests to the API began.
+API_REQUESTS = Table(
+    "api_requests",
+    METADATA,
+    Column("session", PlainText, ForeignKey("sessions.id"), primary_key=True),
+    # No foreign key: a token's row is never removed. Empty where no token was needed.
+    Column("token", PlainText),
+    # The response's body, which is JSON in ASCII, as it was sent.
+    Column("response", PlainText),
+)
+
 # Each text that a session is found by, once; the words in it are a full-text index of the database's own.
 TEXTS = Table(
     "texts",

@@ -21,6 +21,7 @@ from storage.migrations.m5_processes import PROCESSES
 from storage.migrations.m6_tokens import TOKENS
 from storage.migrations.m7_conversation import CONVERSATION
 from storage.migrations.m8_references import REFERENCES
+from storage.migrations.m9_requests import REQUESTS
 from storage.migrations.migration import Migration, spelled
 from storage.schema import META
 
@@ -33,6 +34,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     TOKENS,
     CONVERSATION,
     REFERENCES,
+    REQUESTS,
 )
 
 _VERSION = "schema_version"

@@ -19,6 +19,7 @@ from storage.store.corrections import Corrections
 from storage.store.experiments import Experiments
 from storage.store.housekeeping import Housekeeping
 from storage.store.plans import Plans
+from storage.store.requests import Requests
 from storage.store.revisions import Revisions
 from storage.store.runs import Runs
 from storage.store.session_files import SessionFiles
@@ -33,7 +34,7 @@ def default_url() -> str:
 
 
 class SessionStore(
-    Sessions, Plans, Revisions, Runs, Experiments, Corrections, Housekeeping, SessionFiles, Tokens
+    Sessions, Plans, Revisions, Runs, Experiments, Corrections, Housekeeping, SessionFiles, Tokens, Requests
 ):
     """Sessions with their plans, revisions, runs, events and outputs. Made by `SessionStore.open`."""
 

@@ -29,8 +29,9 @@ def acts() -> st.SearchStrategy[list[Act]]:
 
 
 def lived(store: SessionStore, history: Sequence[Act], *, query: str = "Why?") -> str:
-    """A session that all of this was done with."""
-    session = store.create_session(query).id
+    """A session that a request began, and that all of this was done with."""
+    session = store.begin_request(query, pool_label=None, settings=Settings(), token="t").id
+    store.keep_response(session, "{}")
     for name, number, text in history:
         _ACTS[name](store, session, number, text)
     return session

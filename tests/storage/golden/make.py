@@ -60,6 +60,8 @@ def main() -> None:
     if VERSION >= 7:
         conversed(bench)
         bench.store.create_token("golden")
+    if VERSION >= 9:
+        requested(bench)
     bench.close()
     subprocess.run([sys.executable, __file__, str(file), DIES], check=True)
     opened(file).close()
@@ -178,6 +180,22 @@ def conversed(bench: Workbench) -> None:
     session = bench.ask("What is its currency?", conversation=said).id
     bench.edit(session, Workflow.of([Step(instruction="Answer.", worker="quick")]), note="By hand")
     run(bench, session)
+
+
+def requested(bench: Workbench) -> None:
+    """A request that came with a token, and the response that it got."""
+    from conductor.modes import Settings  # noqa: PLC0415 - earlier versions have none
+
+    session = bench.store.begin_request(
+        "Which is the longest river?",
+        pool_label=bench.pool.label,
+        settings=Settings(),
+        tags=("user=golden",),
+        token=bench.store.tokens()[0].id,
+        workflow=Workflow.of([Step(instruction="Answer.", worker="quick")]),
+    ).id
+    run(bench, session)
+    bench.store.keep_response(session, '{"id": "resp_golden", "object": "response"}')
 
 
 def run(bench: Workbench, session: str) -> str:

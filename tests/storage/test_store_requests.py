@@ -1,0 +1,81 @@
+"""Sessions that requests to the API began: made whole or not at all, each with its token and its response."""
+
+from __future__ import annotations
+
+import pytest
+from store_scenario import chain
+
+from conductor.conversation import Conversation, Turn
+from conductor.errors import StorageError
+from conductor.modes import Settings
+from storage import Session, SessionStore
+
+TALK = Conversation(turns=(Turn(role="user", text="Hello."), Turn(role="assistant", text="Hello!")))
+
+
+def begin(store: SessionStore, **more: object) -> Session:
+    return store.begin_request("Why?", pool_label="simulated", settings=Settings(rounds=2), **more)  # type: ignore[arg-type]
+
+
+def test_a_request_is_a_session_with_all_that_came_with_it(store: SessionStore) -> None:
+    workflow = chain("draft", "polish")
+    session = begin(store, conversation=TALK, tags=("b", "a", "b"), workflow=workflow)
+    assert store.session(session.id) == session
+    assert (session.query, session.origin, session.settings) == ("Why?", "api", Settings(rounds=2))
+    assert session.said_before == TALK
+    assert store.tags(session.id) == ("a", "b")
+    head = store.head(session.id)
+    assert head is not None
+    assert (head.workflow, head.origin, head.note) == (workflow, "import", "Given with the request")
+    assert [(one.id, one.state) for one in store.sessions()] == [(session.id, "planned")]
+
+
+def test_a_request_without_a_workflow_is_still_to_be_planned(store: SessionStore) -> None:
+    session = begin(store)
+    assert (session.head, session.conversation, store.tags(session.id)) == (None, None, ())
+    assert store.sessions()[0].state == "new"
+
+
+def test_of_a_request_that_cannot_be_kept_nothing_is(store: SessionStore) -> None:
+    with pytest.raises(StorageError, match="A tag needs at least one character"):
+        begin(store, tags=("good", " "), workflow=chain("do"))
+    assert store.sessions_named("") == ()
+    assert store.known_tags() == ()
+
+
+def test_what_one_token_began_is_open_to_no_other(store: SessionStore) -> None:
+    own, nobodys, persons = begin(store, token="a"), begin(store), store.create_session("Whose?")
+    open_to = {
+        token: [store.is_open_to(one.id, token=token) for one in (own, nobodys, persons)]
+        for token in ("a", "b")
+    }
+    assert open_to == {"a": [True, True, True], "b": [False, True, True]}
+
+
+def test_a_response_is_kept_until_its_session_is_gone(store: SessionStore) -> None:
+    session, other = begin(store, token="a"), begin(store)
+    assert store.response(session.id) is None
+    store.keep_response(session.id, '{"text": "\\u0000"}')
+    assert store.response(session.id) == '{"text": "\\u0000"}'
+    assert store.response(other.id) is None
+    store.delete_session(session.id)
+    assert store.response(session.id) is not None
+    assert store.remove_session(session.id)
+    store.keep_response(session.id, "{}")
+    assert store.response(session.id) is None
+
+
+def test_a_response_counts_in_what_removing_its_session_frees(store: SessionStore) -> None:
+    session = begin(store).id
+    store.delete_session(session)
+    before = store.room().freeable
+    store.keep_response(session, '"' + "x" * 5000 + '"')
+    assert store.room().freeable >= before + 5000
+
+
+def test_a_request_that_is_not_to_be_kept_is_in_no_list_and_goes_in_time(store: SessionStore) -> None:
+    session = begin(store, keep=False, tags=("a",), workflow=chain("do"))
+    assert store.sessions() == ()
+    assert store.session(session.id).deleted_at is not None
+    # As where its process dies before it has removed it.
+    assert list(store.remove_deleted(older_than=0).sessions) == [session.id]
