@@ -1,7 +1,8 @@
 """The orchestra over the workbench: what the API is asked becomes a session like any other.
 
 Knows the API's protocols and the workbench. The store is asked in threads of their own, so that many
-requests can wait for it at once; events come from the background loop into the one that asked.
+requests can wait for it at once; events come from the background loop into the one that asked. What another
+token's request began is answered as if it were not there.
 """
 
 from __future__ import annotations
@@ -13,11 +14,13 @@ from typing import ParamSpec, TypeVar
 
 from conductor.api.orchestra import Answered, Performance, Saved, Task
 from conductor.conversation import NOTHING_SAID
-from conductor.errors import StorageError
-from conductor.events import Event, PlanningStarted, RunStarted
+from conductor.errors import ConductorError, StorageError
+from conductor.events import Event
 from conductor.orchestrate import plan_request
+from conductor.planner.planner import check_query
 from conductor.workers.protocol import WorkerCard
 from storage.call import Call
+from storage.heard import Heard
 from storage.records import Session, SessionSummary
 from storage.workbench import Workbench
 
@@ -48,17 +51,25 @@ class WorkbenchOrchestra:
         """See `Orchestra.label`."""
         return await self.in_thread(lambda: self._workbench().pool.label)
 
-    async def saved(self, id: str) -> Saved | None:
+    async def saved(self, id: str, *, token: str | None) -> Saved | None:
         """See `Orchestra.saved`."""
-        return await self.in_thread(self._saved, id)
+        return await self.in_thread(self._saved, id, token=token)
 
     async def newest_saved(self) -> Sequence[Saved]:
         """See `Orchestra.newest_saved`."""
         return await self.in_thread(self._newest_saved)
 
-    async def answered(self, session: str) -> Answered | None:
+    async def answered(self, session: str, *, token: str | None) -> Answered | None:
         """See `Orchestra.answered`."""
-        return await self.in_thread(self._answered, session)
+        return await self.in_thread(self._answered, session, token=token)
+
+    async def response(self, session: str, *, token: str | None) -> str | None:
+        """See `Orchestra.response`."""
+        return await self.in_thread(self._response, session, token=token)
+
+    async def delete(self, session: str, *, token: str | None) -> bool:
+        """See `Orchestra.delete`."""
+        return await self.in_thread(self._delete, session, token=token)
 
     async def begin(self, task: Task) -> Performance:
         """See `Orchestra.begin`."""
@@ -73,25 +84,33 @@ class WorkbenchOrchestra:
 
     # -- in a thread -------------------------------------------------------------------------------
 
-    def _saved(self, id: str) -> Saved | None:
+    def _there(self, id: str, *, token: str | None) -> Session | None:
+        """The session of that id, None where it is not there for whoever asks."""
         store = self._workbench().store
         try:
             session = store.session(id)
-            head = store.head(id)
         except StorageError:
-            return self._revision(id)
-        if head is None or session.deleted_at is not None:
+            return None
+        own = token is None or store.is_open_to(id, token=token)
+        return session if own and session.deleted_at is None else None
+
+    def _saved(self, id: str, *, token: str | None) -> Saved | None:
+        store = self._workbench().store
+        session = self._there(id, token=token)
+        if session is None:
+            return self._revision(id, token=token)
+        head = store.head(id)
+        if head is None:
             return None
         return Saved(id, title=session.title, workflow=head.workflow, created_at=session.created_at)
 
-    def _revision(self, id: str) -> Saved | None:
-        store = self._workbench().store
+    def _revision(self, id: str, *, token: str | None) -> Saved | None:
         try:
-            revision = store.revision(id)
-            session = store.session(revision.session)
+            revision = self._workbench().store.revision(id)
         except StorageError:
             return None
-        if session.deleted_at is not None:
+        session = self._there(revision.session, token=token)
+        if session is None:
             return None
         return Saved(id, title=session.title, workflow=revision.workflow, created_at=revision.created_at)
 
@@ -100,53 +119,71 @@ class WorkbenchOrchestra:
         found: list[Saved] = []
         for page in range(_PAGES):
             sessions = store.sessions(limit=_PAGE, offset=page * _PAGE)
-            saved = (self._saved(one.id) for one in sessions if _is_for_models(one))
+            saved = (self._saved(one.id, token=None) for one in sessions if _is_for_models(one))
             found += (one for one in saved if one is not None)
             if len(found) >= LISTED or len(sessions) < _PAGE:
                 break
         return found[:LISTED]
 
-    def _answered(self, id: str) -> Answered | None:
-        workbench = self._workbench()
-        try:
-            session = workbench.store.session(id)
-            runs = workbench.store.runs(id)
-        except StorageError:
+    def _answered(self, id: str, *, token: str | None) -> Answered | None:
+        session = self._there(id, token=token)
+        if session is None or session.origin != "api":
             return None
+        runs = self._workbench().store.runs(id)
         answer = next((run.answer for run in runs if run.status == "finished" and run.answer), None)
-        if session.origin != "api" or session.deleted_at is not None or answer is None:
+        if answer is None:
             return None
         return Answered(session.query, conversation=session.said_before, answer=answer)
 
+    def _response(self, id: str, *, token: str | None) -> str | None:
+        return None if self._there(id, token=token) is None else self._workbench().store.response(id)
+
+    def _delete(self, id: str, *, token: str | None) -> bool:
+        if self._response(id, token=token) is None:
+            return False
+        self._workbench().store.delete_session(id)
+        return True
+
     def _begin(self, task: Task, heard: Heard) -> tuple[Session, Future[None]]:
         workbench = self._workbench()
-        session = workbench.ask(
-            task.query,
+        session = workbench.store.begin_request(
+            check_query(task.query),
+            pool_label=workbench.pool.label,
             settings=task.settings,
-            origin="api",
             conversation=None if task.conversation == NOTHING_SAID else task.conversation,
+            tags=task.tags,
+            token=task.token,
+            workflow=task.workflow,
+            keep=task.keep,
         )
-        for tag in task.tags:
-            workbench.store.add_tag(session.id, tag)
         heard.stop = lambda: workbench.stop(session.id)
-        if task.workflow is None:
-            workbench.conducting.begin_plan(_call(workbench, session, task, heard), then_run=True)
-        else:
-            workbench.store.add_revision(
-                session.id, task.workflow, origin="import", note="Given with the request"
-            )
-            workbench.start(session.id, listen=heard.hear)
+        try:
+            if task.workflow is None:
+                workbench.conducting.begin_plan(_call(workbench, session, task, heard), then_run=True)
+            else:
+                workbench.start(session.id, listen=heard.hear)
+        except ConductorError:
+            # The request is refused, and may come again: nothing is left of it.
+            self._remove(session.id)
+            raise
         going = workbench.conducting.going(session.id)
         assert going is not None, "just begun"
         return session, going
 
+    def keep_response(self, session: str, body: str) -> None:
+        """See `Performance.keep_response`."""
+        self._workbench().store.keep_response(session, body)
+
     def put_away(self, session: str, *, keep: bool) -> None:
         """See `Performance.put_away`."""
-        workbench = self._workbench()
-        workbench.conducting.forget(session)
+        self._workbench().conducting.forget(session)
         if not keep:
-            workbench.store.delete_session(session)
-            workbench.store.remove_session(session)
+            self._remove(session)
+
+    def _remove(self, session: str) -> None:
+        store = self._workbench().store
+        store.delete_session(session)
+        store.remove_session(session)
 
 
 def _is_for_models(session: SessionSummary) -> bool:
@@ -166,49 +203,6 @@ def _call(workbench: Workbench, session: Session, task: Task, heard: Heard) -> C
         listen=heard.hear,
         finish=task.finish,
     )
-
-
-class Heard:
-    """Events on their way from the background loop's thread into `loop`, until what goes on has ended.
-
-    `stop` stops what goes on; any thread may call it.
-    """
-
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self.stop: Callable[[], None] = lambda: None
-        self.stopping = False
-        self._loop = loop
-        self._events: asyncio.Queue[Event | None] = asyncio.Queue()
-        self._ended = False
-
-    def hear(self, event: Event) -> None:
-        """Called in the background loop's thread."""
-        self._put(event)
-        if self.stopping and isinstance(event, PlanningStarted | RunStarted):
-            # It began while it was being stopped, and so was not there to be stopped. In a thread: the store
-            # is asked, and this loop must not wait.
-            self._loop.call_soon_threadsafe(lambda: self._loop.run_in_executor(None, self.stop))
-
-    def ends_with(self, going: Future[None]) -> None:
-        """Nothing more comes behind the end of `going`."""
-        going.add_done_callback(lambda _: self._put(None))
-
-    def __aiter__(self) -> AsyncIterator[Event]:
-        return self
-
-    async def __anext__(self) -> Event:
-        if self._ended:
-            raise StopAsyncIteration
-        event = await self._events.get()
-        if event is None:
-            self._ended = True
-            raise StopAsyncIteration
-        return event
-
-    def _put(self, event: Event | None) -> None:
-        # A server that has stopped hears nothing more.
-        if not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._events.put_nowait, event)
 
 
 class SessionPerformance:
@@ -245,6 +239,10 @@ class SessionPerformance:
         """See `Performance.stop`."""
         self._heard.stopping = True
         await self._orchestra.in_thread(self._heard.stop)
+
+    async def keep_response(self, body: str) -> None:
+        """See `Performance.keep_response`."""
+        await self._orchestra.in_thread(self._orchestra.keep_response, self.session, body)
 
     async def put_away(self) -> None:
         """See `Performance.put_away`."""

@@ -6,7 +6,6 @@ Every answer but a stream is JSON, errors included, in OpenAI's shape.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from starlette.applications import Starlette
@@ -16,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from conductor.api import chat, responses
+from conductor.api import chat, responses, stored
 from conductor.api.account import account
 from conductor.api.body import BoundedBody
 from conductor.api.caller import Caller, Gate
@@ -73,20 +72,32 @@ class Api:
         headers = _headers(caller, delivery)
         if request.stream:
             return EventStream(chat.chunks(request, delivery, told), headers=headers, ended=delivery.leave)
-        return await _whole(http, delivery, lambda: chat.completion(request, delivery, told), headers)
+        await _heard(http, delivery)
+        return Json(chat.completion(request, delivery, told), headers=headers)
 
     async def responses(self, http: Request) -> Response:
         """`POST /v1/responses`."""
         caller = await self._admitted(http)
         request = responses.responses_request(await _body(http))
-        wish = await responses.continued(request, responses.wish_of(request), self.orchestra)
+        wish = await stored.continued(request, responses.wish_of(request), caller, self.orchestra)
         delivery = await self._begun(wish, caller, stops=(), live=bool(request.stream))
         told = await self._account(http, responses.without_effect(request), kept=request.store is not False)
         headers = _headers(caller, delivery)
         if request.stream:
             pieces = responses.events(request, delivery, told)
             return EventStream(pieces, headers=headers, ended=delivery.leave)
-        return await _whole(http, delivery, lambda: responses.response(request, delivery, told), headers)
+        await _heard(http, delivery)
+        return Json(await responses.response(request, delivery, told), headers=headers)
+
+    async def response(self, http: Request) -> Response:
+        """`GET` and `DELETE /v1/responses/{id}`: one that was stored."""
+        caller = await self._admitted(http)
+        id, headers = http.path_params["id"], dict(caller.headers)
+        if http.method == "DELETE":
+            return Json(await stored.deleted(id, caller, self.orchestra), headers=headers)
+        stored.check_asked_plainly(http.query_params.multi_items())
+        body = await stored.told_again(id, caller, self.orchestra)
+        return Response(body, media_type="application/json", headers=headers)
 
     async def models(self, http: Request) -> Response:
         """`GET /v1/models`: who plans, the workers, and the newest workflows."""
@@ -115,7 +126,7 @@ class Api:
             if card is None or not caller.may_have(card):
                 raise unknown_model(name)
             return worker_shape(card)
-        saved = await self.orchestra.saved(model.id)
+        saved = await self.orchestra.saved(model.id, token=caller.token)
         if saved is None or not _may_have(caller, saved.workflow.workers()):
             raise unknown_model(name)
         return workflow_shape(saved)
@@ -180,6 +191,7 @@ def api(
         routes=[
             Route("/chat/completions", endpoints.chat, methods=["POST"]),
             Route("/responses", endpoints.responses, methods=["POST"]),
+            Route("/responses/{id}", endpoints.response, methods=["GET", "DELETE"]),
             Route("/models", endpoints.models, methods=["GET"]),
             Route("/models/{id:path}", endpoints.model, methods=["GET"]),
             Route("/openapi.json", _document, methods=["GET"]),
@@ -208,15 +220,12 @@ async def _body(http: Request) -> bytes:
     return await http.body()
 
 
-async def _whole(
-    http: Request, delivery: Delivery, shaped: Callable[[], Shape], headers: Mapping[str, str]
-) -> Response:
-    """The answer once it is there; the run is stopped where nobody waits for it any more."""
+async def _heard(http: Request, delivery: Delivery) -> None:
+    """Wait for the whole answer; the run is stopped where nobody waits for it any more."""
     try:
         await until_gone(http.receive, delivery.whole())
     finally:
         delivery.leave()
-    return Json(shaped(), headers=dict(headers))
 
 
 def _headers(caller: Caller, delivery: Delivery) -> dict[str, str]:

@@ -16,7 +16,7 @@ from conductor.workers.protocol import WorkerCard
 
 @dataclass(frozen=True)
 class Caller:
-    """Who asks. `name` is the token's, None where none is needed.
+    """Who asks. `name` and `token` are the token's name and id, None where none is needed.
 
     `workers` are the pool's workers that they may have, None for all; `budget` is the most that one request
     of theirs may spend, None where nothing is limited. A request may ask for less, never for more. `headers`
@@ -24,6 +24,7 @@ class Caller:
     """
 
     name: str | None = None
+    token: str | None = None
     workers: tuple[str, ...] | None = None
     budget: Budget | None = None
     headers: Mapping[str, str] = field(default_factory=dict)

@@ -6,6 +6,7 @@ Knows the protocols of the orchestra and the gate; nothing of how an answer is w
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import time
 from collections.abc import AsyncGenerator, Coroutine, Sequence
@@ -14,6 +15,7 @@ from typing import Any
 from conductor.api.answer import Answer
 from conductor.api.caller import Caller, Gate
 from conductor.api.orchestra import Orchestra, Performance, Task
+from conductor.errors import ConductorError
 from conductor.events import Event
 
 _log = logging.getLogger(__name__)
@@ -46,7 +48,7 @@ class Afterwards:
 
 
 class Delivery:
-    """`answer` is what came so far; `seconds` how long it has taken."""
+    """`answer` is what came so far; `seconds` how long it has taken; `kept`: its session stays afterwards."""
 
     def __init__(
         self,
@@ -56,9 +58,11 @@ class Delivery:
         gate: Gate,
         caller: Caller,
         afterwards: Afterwards,
+        kept: bool,
     ) -> None:
         self.session = performance.session
         self.answer = answer
+        self.kept = kept
         self.begun_at = time.time()
         self._performance = performance
         self._gate = gate
@@ -85,7 +89,7 @@ class Delivery:
         # A workflow that is given is run once.
         rounds = task.settings.rounds if task.workflow is None else 1
         answer = Answer(rounds=rounds, stops=stops, live=live)
-        return cls(performance, answer, gate=gate, caller=caller, afterwards=afterwards)
+        return cls(performance, answer, gate=gate, caller=caller, afterwards=afterwards, kept=task.keep)
 
     @property
     def seconds(self) -> float:
@@ -108,6 +112,18 @@ class Delivery:
         """Hear all of it."""
         async for _ in self.progress():
             pass
+
+    async def keep(self, response: dict[str, Any]) -> None:
+        """Keep the response as it is about to be told, where its session is kept at all.
+
+        Where it cannot be kept the log tells so: it was made, and is told all the same.
+        """
+        if not self.kept:
+            return
+        try:
+            await self._performance.keep_response(json.dumps(response))
+        except ConductorError:
+            _log.exception("the response of the session %s was not kept", self.session)
 
     def leave(self) -> None:
         """Nobody listens any more: what still goes on is stopped. Called in any case, and once at least."""

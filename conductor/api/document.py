@@ -40,6 +40,11 @@ _ENTRY: Shape = {
         "owned_by": _TEXT,
     },
 }
+_DELETED: Shape = {
+    "type": "object",
+    "required": ["id", "object", "deleted"],
+    "properties": {"id": _TEXT, "object": {"const": "response"}, "deleted": {"const": True}},
+}
 
 
 @cache
@@ -61,6 +66,10 @@ def document() -> Shape:
         "paths": {
             "/chat/completions": {"post": _asking("createChatCompletion", "ChatRequest", "chat.completion")},
             "/responses": {"post": _asking("createResponse", "ResponsesRequest", "response")},
+            "/responses/{id}": {
+                "get": _getting("getResponse", _answer("response"), parameters=[_RESPONSE_ID]),
+                "delete": _getting("deleteResponse", _DELETED, parameters=[_RESPONSE_ID]),
+            },
             "/models": {"get": _getting("listModels", _models(), parameters=[])},
             "/models/{id}": {"get": _getting("retrieveModel", _ENTRY, parameters=[_ID])},
         },
@@ -79,6 +88,8 @@ _ID: Shape = {
     "schema": {"type": "string", "pattern": r"^[^\r\n]+$"},
 }
 
+_RESPONSE_ID: Shape = {**_ID, "schema": {"type": "string", "pattern": r"^[^/\r\n]+$"}}
+
 
 def _models() -> Shape:
     return {
@@ -89,12 +100,7 @@ def _models() -> Shape:
 
 
 def _asking(name: str, schema: str, kind: str) -> Shape:
-    answer = {
-        "type": "object",
-        "required": ["id", "object", "model", "usage", "conductor"],
-        "properties": {"id": _TEXT, "object": {"const": kind}, "model": _TEXT, "conductor": _OBJECT},
-    }
-    content = {"application/json": {"schema": answer}, "text/event-stream": {"schema": _TEXT}}
+    content = {"application/json": {"schema": _answer(kind)}, "text/event-stream": {"schema": _TEXT}}
     return {
         "operationId": name,
         "requestBody": {
@@ -108,13 +114,21 @@ def _asking(name: str, schema: str, kind: str) -> Shape:
     }
 
 
+def _answer(kind: str) -> Shape:
+    return {
+        "type": "object",
+        "required": ["id", "object", "model", "usage", "conductor"],
+        "properties": {"id": _TEXT, "object": {"const": kind}, "model": _TEXT, "conductor": _OBJECT},
+    }
+
+
 def _getting(name: str, answer: Shape, *, parameters: list[Shape]) -> Shape:
     return {
         "operationId": name,
         "parameters": parameters,
         "responses": {
             "200": {"description": "What there is.", "content": {"application/json": {"schema": answer}}},
-            **_errors("401", "403", "404", "429", "503"),
+            **_errors("400", "401", "403", "404", "429", "503"),
         },
     }
 

@@ -12,7 +12,6 @@ import math
 import secrets
 import time
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 from typing import Protocol
 
 from conductor.api.caller import Caller
@@ -53,13 +52,6 @@ class Tokens(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class TokenCaller(Caller):
-    """A caller with a token, of which `token` is the id."""
-
-    token: str = ""
-
-
 class TokenGate:
     """See `Gate`. `tokens` may open the store on the first call; `hosts` are names that the server goes by,
     beside localhost and addresses.
@@ -96,9 +88,10 @@ class TokenGate:
 
     async def spent(self, caller: Caller, usage: Usage) -> None:
         """See `Gate.spent`."""
-        if isinstance(caller, TokenCaller):
-            self._limits.spend(caller.token, usage.total or 0)
-            await asyncio.to_thread(lambda: self._tokens().note_token_spent(caller.token, usage))
+        token = caller.token
+        if token is not None:
+            self._limits.spend(token, usage.total or 0)
+            await asyncio.to_thread(lambda: self._tokens().note_token_spent(token, usage))
 
     async def _admitted(self, token: Token) -> Caller:
         limits = token.limits
@@ -108,8 +101,8 @@ class TokenGate:
         if pace.wait:
             raise _too_fast(token, pace)
         budget = await asyncio.to_thread(self._left, token, pace)
-        return TokenCaller(
-            name=token.name, workers=limits.workers, budget=budget, headers=pace.headers, token=token.id
+        return Caller(
+            name=token.name, token=token.id, workers=limits.workers, budget=budget, headers=pace.headers
         )
 
     def _known(self, bearer: str | None) -> Token | None:

@@ -1,6 +1,8 @@
 """What the API asks of whoever plans and runs: a protocol, and the values that go with it.
 
-Knows workflows and events; knows neither HTTP nor where sessions are kept.
+Knows workflows and events; knows neither HTTP nor where sessions are kept. `token` is the id of the caller's
+token throughout, None for callers who need none: theirs is everything. What a request with another token
+began is answered as if it were not there.
 """
 
 from __future__ import annotations
@@ -43,7 +45,8 @@ class Task:
     """What a request comes to. `workflow` is run as it is; None: the Conductor plans one.
 
     `finish` makes of what is planned what is run, in each round; it raises `ApiError` where that cannot be.
-    `tags` are put on the session, which is removed for good after the answer unless `keep`.
+    `tags` are put on the session, which is removed for good after the answer unless `keep`. From now on it is
+    there for requests with its `token` only; None: for all.
     """
 
     query: str
@@ -53,6 +56,7 @@ class Task:
     finish: Callable[[Workflow], Workflow] | None = None
     tags: tuple[str, ...] = ()
     keep: bool = True
+    token: str | None = None
 
 
 class Performance(Protocol):
@@ -79,6 +83,10 @@ class Performance(Protocol):
         """Have it stopped, with all calls that it makes; it is over within a second."""
         ...
 
+    async def keep_response(self, body: str) -> None:
+        """Keep what was answered, to be asked for again. Raises `StorageError`."""
+        ...
+
     async def put_away(self) -> None:
         """Called once it is over: forget what was kept in memory, and remove the session where nothing of it
         is to be kept.
@@ -97,7 +105,7 @@ class Orchestra(Protocol):
         """What must be said of the pool's answers; None where models answer."""
         ...
 
-    async def saved(self, id: str) -> Saved | None:
+    async def saved(self, id: str, *, token: str | None) -> Saved | None:
         """The workflow of that session or revision, None where there is none."""
         ...
 
@@ -105,8 +113,16 @@ class Orchestra(Protocol):
         """The newest workflows that people have, one a session."""
         ...
 
-    async def answered(self, session: str) -> Answered | None:
+    async def answered(self, session: str, *, token: str | None) -> Answered | None:
         """What was asked and answered in a session, None where there is no such session or answer."""
+        ...
+
+    async def response(self, session: str, *, token: str | None) -> str | None:
+        """The body that was kept as the session's response, None where there is none."""
+        ...
+
+    async def delete(self, session: str, *, token: str | None) -> bool:
+        """Delete the session of a response that was kept; whether there was one. The app can restore it."""
         ...
 
     async def begin(self, task: Task) -> Performance:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
-from dataclasses import replace
 from itertools import count
 from typing import Any
 
@@ -13,7 +12,6 @@ from conductor.api.account import response_usage
 from conductor.api.chat import Account, Shape, tags_of
 from conductor.api.delivery import Delivery
 from conductor.api.errors import ApiError
-from conductor.api.orchestra import Answered, Orchestra
 from conductor.api.outcome import no_answer
 from conductor.api.parameters import read
 from conductor.api.progress import line_of
@@ -24,11 +22,11 @@ from conductor.api.schemas_responses import (
     ResponsesRequest,
 )
 from conductor.api.steering import Wish
+from conductor.api.stored import response_id
 from conductor.conversation import Conversation, Turn
 from conductor.events import EVENT
 
 QUERY_IN = "input"
-_ID = "resp_"
 
 
 def responses_request(content: bytes) -> ResponsesRequest:
@@ -65,34 +63,9 @@ def wish_of(request: ResponsesRequest) -> Wish:
     )
 
 
-async def continued(request: ResponsesRequest, wish: Wish, orchestra: Orchestra) -> Wish:
-    """The wish as it goes on from an earlier response, whose instructions are not taken over."""
-    if request.previous_response_id is None:
-        return wish
-    found = await _answered(request.previous_response_id, orchestra)
-    if found is None:
-        message = (
-            f"There is no response {request.previous_response_id[:200]!r}; it was not stored, or was deleted "
-            "since. Give the messages themselves."
-        )
-        raise ApiError(message, param="previous_response_id", code="previous_response_not_found")
-    turns = (
-        *found.conversation.turns,
-        Turn(role="user", text=found.query),
-        Turn(role="assistant", text=found.answer),
-        *wish.conversation.turns,
-    )
-    conversation = Conversation(instructions=wish.conversation.instructions, turns=turns)
-    return replace(wish, conversation=conversation)
-
-
 def without_effect(request: ResponsesRequest) -> list[str]:
     """The parameters of the request that mean nothing here."""
     return [name for name in WITHOUT_EFFECT if getattr(request, name) is not None]
-
-
-async def _answered(id: str, orchestra: Orchestra) -> Answered | None:
-    return await orchestra.answered(id.removeprefix(_ID)) if id.startswith(_ID) else None
 
 
 def _input(request: ResponsesRequest) -> tuple[tuple[Turn, ...], str]:
@@ -112,13 +85,15 @@ def _turn(item: InputMessage) -> Turn:
 # -- answers ---------------------------------------------------------------------------------------
 
 
-def response(request: ResponsesRequest, delivery: Delivery, account: Account) -> Shape:
-    """The whole answer of a delivery that is over. Raises `ApiError` where there is none."""
+async def response(request: ResponsesRequest, delivery: Delivery, account: Account) -> Shape:
+    """The whole answer of a delivery that is over, kept as it is. Raises `ApiError` where there is none."""
     error = no_answer(delivery.answer, delivery.trouble, query_in=QUERY_IN)
     if error is not None:
         raise error
     delivery.answer.end()
-    return _ended(request, delivery, account)
+    ended = _ended(request, delivery, account)
+    await delivery.keep(ended)
+    return ended
 
 
 async def events(
@@ -151,6 +126,7 @@ async def events(
         failed = _shape(request, delivery, status="failed")
         failed["error"] = {"code": error.code or "server_error", "message": str(error)}
         failed["conductor"] = account(delivery)
+        await delivery.keep(failed)
         yield told("response.failed", response=failed)
         return
     rest = delivery.answer.end()
@@ -162,6 +138,8 @@ async def events(
     for piece in _closing(delivery, told):
         yield piece
     ended = _ended(request, delivery, account)
+    # Before its end is told, so that who asks for it next finds it.
+    await delivery.keep(ended)
     yield told(f"response.{ended['status']}", response=ended)
 
 
@@ -224,7 +202,7 @@ def _shape(request: ResponsesRequest, delivery: Delivery, *, status: str) -> Sha
     """The response as far as it is known from the beginning."""
     effort = None if request.reasoning is None else request.reasoning.effort
     return {
-        "id": f"{_ID}{delivery.session}",
+        "id": response_id(delivery.session),
         "object": "response",
         "created_at": int(delivery.begun_at),
         "status": status,

@@ -67,7 +67,7 @@ async def task_of(wish: Wish, caller: Caller, orchestra: Orchestra) -> Task:
     cards = await orchestra.cards()
     workers = _allowed(wish.steering, caller, cards)
     sampling = Sampling(temperature=wish.temperature, max_tokens=wish.max_tokens)
-    workflow = await _workflow(wish, model, orchestra)
+    workflow = await _workflow(wish, model, caller, orchestra)
     conversation = wish.conversation
     if workflow is not None:
         if isinstance(model, OneWorker):
@@ -84,6 +84,7 @@ async def task_of(wish: Wish, caller: Caller, orchestra: Orchestra) -> Task:
         finish=partial(with_sampling, sampling=sampling, cards=cards, limit_in=wish.limit_in),
         tags=wish.tags,
         keep=wish.keep,
+        token=caller.token,
     )
 
 
@@ -142,7 +143,7 @@ def _forbidden(what: str, *, param: str) -> ApiError:
 # -- what ------------------------------------------------------------------------------------------
 
 
-async def _workflow(wish: Wish, model: Model, orchestra: Orchestra) -> Workflow | None:
+async def _workflow(wish: Wish, model: Model, caller: Caller, orchestra: Orchestra) -> Workflow | None:
     """The workflow that is run as it is, None where the Conductor is to plan one."""
     carried = wish.steering.workflow
     match model:
@@ -157,7 +158,7 @@ async def _workflow(wish: Wish, model: Model, orchestra: Orchestra) -> Workflow 
         case OneWorker():
             return Workflow.of([Step(instruction=STRAIGHT, worker=model.name)])
         case SavedWorkflow():
-            saved = await orchestra.saved(model.id)
+            saved = await orchestra.saved(model.id, token=caller.token)
             if saved is None:
                 raise unknown_model(wish.model)
             return saved.workflow

@@ -1,0 +1,55 @@
+"""Events on their way to whoever asked for them, from the background loop's thread into another loop.
+
+Knows events and when nothing more follows; knows no session.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import Future
+
+from conductor.events import Event, PlanningStarted, RunStarted
+
+
+class Heard:
+    """Events on their way from the background loop's thread into `loop`, until what goes on has ended.
+
+    `stop` stops what goes on; any thread may call it.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.stop: Callable[[], None] = lambda: None
+        self.stopping = False
+        self._loop = loop
+        self._events: asyncio.Queue[Event | None] = asyncio.Queue()
+        self._ended = False
+
+    def hear(self, event: Event) -> None:
+        """Called in the background loop's thread."""
+        self._put(event)
+        if self.stopping and isinstance(event, PlanningStarted | RunStarted):
+            # It began while it was being stopped, and so was not there to be stopped. In a thread: the store
+            # is asked, and this loop must not wait.
+            self._loop.call_soon_threadsafe(lambda: self._loop.run_in_executor(None, self.stop))
+
+    def ends_with(self, going: Future[None]) -> None:
+        """Nothing more comes behind the end of `going`."""
+        going.add_done_callback(lambda _: self._put(None))
+
+    def __aiter__(self) -> AsyncIterator[Event]:
+        return self
+
+    async def __anext__(self) -> Event:
+        if self._ended:
+            raise StopAsyncIteration
+        event = await self._events.get()
+        if event is None:
+            self._ended = True
+            raise StopAsyncIteration
+        return event
+
+    def _put(self, event: Event | None) -> None:
+        # A server that has stopped hears nothing more.
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._events.put_nowait, event)

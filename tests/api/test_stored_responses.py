@@ -1,0 +1,284 @@
+"""Responses that were stored, as OpenAI's own client gets and deletes them, each by its own token."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import openai
+import pytest
+from api_server import ServedApi, serving_api
+from conductor_cases import BROKEN, plan_text
+from openai import OpenAI
+from stage import Stage
+
+from conductor.errors import StorageError
+from conductor.workers.pool import Pool
+from conductor.workers.simulated import SimulatedWorker
+from conductor.workflow import Step, Workflow
+
+ONE = plan_text((0, "answer", "[]"))
+UNKNOWN = "resp_0123456789abcdef"
+
+
+def said(text: str) -> SimulatedWorker:
+    return SimulatedWorker(name="alpha", answer=text)
+
+
+# -- told again ------------------------------------------------------------------------------------
+
+
+def test_a_stored_response_is_told_again_as_it_was_answered(stage: Stage, client: OpenAI) -> None:
+    stage.plays(said("So \x00 it is: 数."), plans=(ONE,))
+    answered = client.responses.with_raw_response.create(
+        model="conductor",
+        input="Why?",
+        instructions="Be brief.",
+        metadata={"team": "red"},
+        reasoning={"effort": "medium"},
+        user="ann",
+    )
+    again = client.responses.with_raw_response.retrieve(answered.parse().id)
+    assert again.http_response.content == answered.http_response.content
+    assert again.parse().output_text == "So \x00 it is: 数."
+    assert again.headers["content-type"] == "application/json"
+
+
+def test_a_streamed_response_is_there_when_its_end_is_told(stage: Stage, client: OpenAI) -> None:
+    stage.plays(said("So."), plans=(ONE,))
+    *_, last = client.responses.create(model="conductor", input="Why?", stream=True)
+    assert last.type == "response.completed"
+    assert client.responses.retrieve(last.response.id).to_dict() == last.response.to_dict()
+
+
+def test_a_streamed_response_that_failed_is_told_as_failed(stage: Stage, client: OpenAI) -> None:
+    stage.plays(said("So."), plans=(BROKEN,))
+    *_, last = client.responses.create(model="conductor", input="Why?", stream=True)
+    assert last.type == "response.failed"
+    again = client.responses.retrieve(last.response.id)
+    assert (again.status, again.error) == ("failed", last.response.error)
+
+
+def test_what_is_no_stored_response_is_not_found(stage: Stage, client: OpenAI) -> None:
+    stage.plays(said("So."), plans=(ONE,))
+    unstored = client.responses.create(model="conductor", input="Why?", store=False)
+    chatted: Any = client.chat.completions.create(
+        model="conductor", messages=[{"role": "user", "content": "Why?"}]
+    )
+    persons = stage.workbench.ask("Whose?").id
+    for id in (unstored.id, UNKNOWN, "0123", f"resp_{chatted.conductor['session']}", f"resp_{persons}"):
+        for ask in (client.responses.retrieve, client.responses.delete):
+            with pytest.raises(openai.NotFoundError, match=f"There is no response '{id}'") as refused:
+                ask(id)
+            assert refused.value.body == {
+                "message": refused.value.body["message"],  # type: ignore[index]
+                "type": "invalid_request_error",
+                "param": "response_id",
+                "code": "response_not_found",
+            }
+    assert stage.workbench.store.session(persons).deleted_at is None
+
+
+def test_a_response_under_way_is_not_there_yet(stage: Stage, client: OpenAI) -> None:
+    stage.plays(said("So."), plans=(ONE,))
+    with client.responses.create(model="conductor", input="Why?", stream=True) as stream:
+        id = next(event.response.id for event in stream if event.type == "response.created")
+        with pytest.raises(openai.NotFoundError):
+            client.responses.delete(id)
+        assert [event.type for event in stream][-1] == "response.completed"
+    assert client.responses.retrieve(id).status == "completed"
+
+
+@pytest.mark.parametrize(
+    ("asked", "param"),
+    [({"stream": True}, "stream"), ({"include": ["reasoning.encrypted_content"]}, "include[]")],
+)
+def test_a_stored_response_cannot_be_had_otherwise(
+    stage: Stage, client: OpenAI, asked: dict[str, Any], param: str
+) -> None:
+    stage.plays(said("So."), plans=(ONE,))
+    response = client.responses.create(model="conductor", input="Why?")
+    with pytest.raises(openai.BadRequestError) as refused:
+        client.responses.retrieve(response.id, **asked)
+    assert (refused.value.param, refused.value.code) == (param, "unsupported_parameter")
+    assert client.responses.retrieve(response.id, stream=False).output_text == "So."
+
+
+def test_a_response_that_cannot_be_kept_is_answered_all_the_same(
+    stage: Stage, client: OpenAI, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def full(*_: object) -> None:
+        raise StorageError("The disk is full.")
+
+    stage.plays(said("So."), plans=(ONE,))
+    monkeypatch.setattr(stage.workbench.store, "keep_response", full)
+    response = client.responses.create(model="conductor", input="Why?")
+    assert response.output_text == "So."
+    assert "was not kept" in caplog.text
+    with pytest.raises(openai.NotFoundError):
+        client.responses.retrieve(response.id)
+
+
+# -- deleted ---------------------------------------------------------------------------------------
+
+
+def test_a_deleted_response_is_gone_but_for_a_person_who_restores_it(stage: Stage, client: OpenAI) -> None:
+    stage.plays(said("So."), plans=(ONE,))
+    response: Any = client.responses.create(model="conductor", input="Why?")
+    told = httpx.delete(f"{stage.base_url}/responses/{response.id}")
+    assert told.json() == {"id": response.id, "object": "response", "deleted": True}
+    with pytest.raises(openai.NotFoundError):
+        client.responses.retrieve(response.id)
+    with pytest.raises(openai.NotFoundError):
+        client.responses.delete(response.id)
+    with pytest.raises(openai.BadRequestError, match="There is no response"):
+        client.responses.create(model="conductor", input="When?", previous_response_id=response.id)
+    stage.workbench.store.restore_session(response.conductor["session"])
+    assert client.responses.retrieve(response.id).output_text == "So."
+
+
+def test_a_response_goes_for_good_with_its_session(stage: Stage, client: OpenAI) -> None:
+    stage.plays(said("So."), plans=(ONE,))
+    response: Any = client.responses.create(model="conductor", input="Why?")
+    store, session = stage.workbench.store, response.conductor["session"]
+    client.responses.delete(response.id)
+    assert store.remove_session(session)
+    assert store.response(session) is None
+
+
+# -- whose it is -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def served(empty_store: Path, tmp_path: Path) -> Iterator[ServedApi]:
+    shutil.copyfile(empty_store, tmp_path / "conductor.db")
+    with serving_api(tmp_path / "conductor.db", Pool(workers=(said("So."),))) as served:
+        yield served
+
+
+def as_token(served: ServedApi, key: str) -> OpenAI:
+    return OpenAI(base_url=served.base_url, api_key=key, max_retries=0)
+
+
+def begun(asking: OpenAI) -> str:
+    """The id of a new response."""
+    return asking.responses.create(model="worker:alpha", input="Who was Ada?").id
+
+
+def attempts(asking: OpenAI, id: str) -> dict[str, Callable[[], object]]:
+    """All that can be asked of a response, deletion last."""
+    session = id.removeprefix("resp_")
+    return {
+        "go on": lambda: asking.responses.create(
+            model="worker:alpha", input="When?", previous_response_id=id
+        ),
+        "get": lambda: asking.responses.retrieve(id),
+        "workflow": lambda: asking.models.retrieve(f"workflow:{session}"),
+        "run": lambda: asking.responses.create(model=f"workflow:{session}", input="When?"),
+        "delete": lambda: asking.responses.delete(id),
+    }
+
+
+def refusal(attempt: Callable[[], object]) -> tuple[int, object]:
+    """The status and the whole error."""
+    with pytest.raises(openai.APIStatusError) as refused:
+        attempt()
+    return refused.value.status_code, refused.value.body
+
+
+def test_another_tokens_response_is_answered_as_one_that_never_was(served: ServedApi) -> None:
+    store = served.bench.store
+    (_, own), (_, other) = store.create_token("own"), store.create_token("other")
+    with as_token(served, own) as mine, as_token(served, other) as theirs:
+        id = begun(mine)
+        missing = attempts(theirs, UNKNOWN)
+        for name, attempt in attempts(theirs, id).items():
+            status, said_of_it = refusal(attempt)
+            assert (status, str(said_of_it).replace(id[5:], UNKNOWN[5:])) == (
+                refusal(missing[name])[0],
+                str(refusal(missing[name])[1]),
+            ), name
+        for attempt in attempts(mine, id).values():
+            attempt()
+
+
+def test_another_tokens_workflow_is_not_there_by_its_revision_either(served: ServedApi) -> None:
+    store = served.bench.store
+    (_, own), (_, other) = store.create_token("own"), store.create_token("other")
+    with as_token(served, own) as mine, as_token(served, other) as theirs:
+        head = store.head(begun(mine).removeprefix("resp_"))
+        assert head is not None
+        assert mine.models.retrieve(f"workflow:{head.id}").id == f"workflow:{head.id}"
+        with pytest.raises(openai.NotFoundError):
+            theirs.models.retrieve(f"workflow:{head.id}")
+
+
+def test_what_was_begun_without_a_token_is_there_for_every_token(served: ServedApi) -> None:
+    with as_token(served, "none") as nobody:
+        ids = [begun(nobody), begun(nobody)]
+    tokens = [served.bench.store.create_token(name)[1] for name in ("a", "b")]
+    for id, token in zip(ids, tokens, strict=True):
+        with as_token(served, token) as asking:
+            for attempt in attempts(asking, id).values():
+                attempt()
+
+
+def test_without_tokens_everything_is_there_again(served: ServedApi) -> None:
+    token, text = served.bench.store.create_token("own")
+    with as_token(served, text) as mine:
+        id = begun(mine)
+    served.bench.store.revoke_token(token.id)
+    with as_token(served, "none") as nobody:
+        for attempt in attempts(nobody, id).values():
+            attempt()
+
+
+def test_a_token_of_the_same_name_is_another_one(served: ServedApi) -> None:
+    token, text = served.bench.store.create_token("own")
+    with as_token(served, text) as mine:
+        id = begun(mine)
+    served.bench.store.revoke_token(token.id)
+    _, text = served.bench.store.create_token("own")
+    with as_token(served, text) as mine, pytest.raises(openai.NotFoundError):
+        mine.responses.retrieve(id)
+
+
+def test_a_persons_workflow_is_there_for_every_token(served: ServedApi) -> None:
+    store = served.bench.store
+    session = served.bench.ask("Whose?").id
+    store.add_revision(
+        session, Workflow.of([Step(instruction="Say.", worker="alpha")]), origin="human", note="By hand"
+    )
+    _, text = store.create_token("own")
+    with as_token(served, text) as asking:
+        assert asking.responses.create(model=f"workflow:{session}", input="When?").output_text == "So."
+
+
+# -- not to be kept --------------------------------------------------------------------------------
+
+
+def test_a_request_that_is_not_to_be_kept_is_never_listed(stage: Stage, client: OpenAI) -> None:
+    stage.plays(said("So."), plans=(ONE,))
+    with client.responses.create(model="conductor", input="Why?", store=False, stream=True) as stream:
+        id = next(event.response.id for event in stream if event.type == "response.created")
+        listed = [one.id for one in stage.workbench.store.sessions(limit=1000)]
+        assert id.removeprefix("resp_") not in listed
+        assert [event.type for event in stream][-1] == "response.completed"
+
+
+def test_of_a_request_that_could_not_begin_nothing_is_left(
+    stage: Stage, client: OpenAI, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(**_: object) -> None:
+        raise StorageError("The disk is full.")
+
+    stage.plays(said("So."), plans=(ONE,))
+    before = stage.workbench.store.sessions_named("")
+    monkeypatch.setattr(stage.workbench.store, "start_run", full)
+    with pytest.raises(openai.APIStatusError) as refused:
+        client.responses.create(model="worker:alpha", input="Why?", store=False)
+    assert (refused.value.status_code, refused.value.code) == (503, "store_unusable")
+    assert stage.workbench.store.sessions_named("") == before
