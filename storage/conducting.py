@@ -13,6 +13,7 @@ from dataclasses import replace
 from conductor.background import Background, LivePlan, LiveRun
 from conductor.engine.extent import EDITED, Extent
 from conductor.engine.meter import Meter
+from conductor.engine.run import WorkflowRun
 from conductor.messages import SeenResponse
 from conductor.modes import Settings
 from conductor.orchestrate import new_id, plan_request, responses_of
@@ -87,6 +88,13 @@ class Conducting(Ongoing):
         )
         live = self._prepared(call, meter, extent=extent, preloaded=preloaded)
         self._go_on(session, self._rounds(live, call, meter))
+        return live
+
+    def begin_started(self, call: Call, run: WorkflowRun, meter: Meter) -> LiveRun:
+        """Follow a run that the store has as started, and go on as `begin_run` does; returns at once."""
+        self._claim(call.session)
+        live = self._background.register(run, call.listen)
+        self._go_on(call.session, self._rounds(live, call, meter))
         return live
 
     async def _rounds(self, live: LiveRun, call: Call, meter: Meter) -> None:

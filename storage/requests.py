@@ -6,51 +6,82 @@ one of a version that kept nothing of it: it is nobody's own.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass
 
 from sqlalchemy import Connection, select
 
 from conductor.conversation import Conversation
 from conductor.modes import Settings
 from conductor.workflow import Workflow
-from storage import revisions, sessions, tags
-from storage.records import Session
-from storage.schema import API_REQUESTS
+from storage import processes, revisions, runs, sessions, tags
+from storage.owner import this_process
+from storage.schema import API_REQUESTS, TAGS
 
 
-def begin(
-    connection: Connection,
-    query: str,
-    *,
-    pool_label: str | None,
-    settings: Settings,
-    conversation: Conversation | None,
-    tagged: Sequence[str],
-    token: str | None,
-    workflow: Workflow | None,
-    keep: bool,
-    now: float,
-) -> Session:
+@dataclass(frozen=True)
+class NewRequest:
+    """A request as it is about to begin in a session of its own, whose id is `session`.
+
+    `token` is the id of the token that it came with. `workflow` was given with it, and this process is about
+    to run it under the id `run`; both are None where a Conductor is to plan. One that is not to be kept is
+    deleted from the beginning, so that it is removed for good in time even where its process dies.
+    """
+
+    session: str
+    query: str
+    pool_label: str | None
+    settings: Settings
+    conversation: Conversation | None = None
+    tags: tuple[str, ...] = ()
+    token: str | None = None
+    workflow: Workflow | None = None
+    run: str | None = None
+    keep: bool = True
+
+
+def begin(connection: Connection, request: NewRequest, *, now: float) -> None:
     """See `SessionStore.begin_request`."""
     session = sessions.create(
         connection,
-        query,
+        request.query,
+        id=request.session,
         title=None,
-        pool_label=pool_label,
+        pool_label=request.pool_label,
         origin="api",
-        conversation=conversation,
-        settings=settings,
+        conversation=request.conversation,
+        settings=request.settings,
         now=now,
     ).id
-    connection.execute(API_REQUESTS.insert(), {"session": session, "token": token})
-    tags.add_all(connection, [session], tagged)
-    if workflow is not None:
-        revisions.add_revision(
-            connection, session, workflow, origin="import", note="Given with the request", now=now
-        )
-    if not keep:
+    connection.execute(API_REQUESTS.insert(), {"session": session, "token": request.token})
+    tagged = {tags.tag_of(text) for text in request.tags}
+    if tagged:
+        connection.execute(TAGS.insert(), [{"session": session, "tag": tag} for tag in sorted(tagged)])
+    if request.workflow is not None:
+        _start(connection, request, request.workflow, now=now)
+    if not request.keep:
         sessions.set_deleted(connection, session, at=now)
-    return sessions.find(connection, session)
+
+
+def _start(connection: Connection, request: NewRequest, workflow: Workflow, *, now: float) -> None:
+    note = "Given with the request"
+    revision = revisions.add_revision(
+        connection, request.session, workflow, origin="import", note=note, now=now
+    )
+    if request.run is None:
+        return
+    runs.start(
+        connection,
+        run=request.run,
+        session=request.session,
+        revision=revision.id,
+        parent=None,
+        pool_label=request.pool_label,
+        round=1,
+        experiment=None,
+        trial=None,
+        now=now,
+    )
+    processes.beat(connection, this_process())
 
 
 def is_open_to(connection: Connection, session: str, *, token: str) -> bool:

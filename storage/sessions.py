@@ -46,6 +46,7 @@ def create(
     connection: Connection,
     query: str,
     *,
+    id: str | None = None,
     title: str | None,
     pool_label: str | None,
     origin: SessionOrigin | None,
@@ -54,8 +55,8 @@ def create(
     settings: Settings | None = None,
     now: float,
 ) -> Session:
-    """See `SessionStore.create_session`."""
-    session = new_id()
+    """See `SessionStore.create_session`. It gets an id of its own unless there is one for it."""
+    session = id or new_id()
     row = {
         "id": session,
         "title": _title(title, query=query),

@@ -2,49 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from sqlalchemy import Connection
 
-from conductor.conversation import Conversation
-from conductor.modes import Settings
-from conductor.workflow import Workflow
 from storage import requests
-from storage.records import Session
-from storage.store.transactions import Transactions
+from storage.requests import NewRequest
+from storage.store.processes import Processes
 
 
-class Requests(Transactions):
+class Requests(Processes):
     """Whose token began a session, and the response that it got."""
 
-    def begin_request(
-        self,
-        query: str,
-        *,
-        pool_label: str | None,
-        settings: Settings,
-        conversation: Conversation | None = None,
-        tags: Sequence[str] = (),
-        token: str | None = None,
-        workflow: Workflow | None = None,
-        keep: bool = True,
-    ) -> Session:
-        """A new session for a request, whole or not at all: with its tags, the id of the token that it came
-        with, and the workflow that it gave.
-
-        One that is not to be kept is deleted from the beginning, so that it is removed for good in time even
-        where its process dies.
+    def begin_request(self, request: NewRequest) -> None:
+        """Make a session of a request, whole or not at all: with its tags, and with the workflow that it gave
+        and the run of it that begins now; `append` that run's events next.
         """
-        return self._write(
-            requests.begin,
-            query,
-            pool_label=pool_label,
-            settings=settings,
-            conversation=conversation,
-            tagged=tags,
-            token=token,
-            workflow=workflow,
-            keep=keep,
-            now=self._clock(),
-        )
+        now = self._clock()
+
+        def begin(connection: Connection) -> None:
+            # As each run that begins does: the room that there is now ends those that met with none.
+            self._keep_lost(connection)
+            requests.begin(connection, request, now=now)
+
+        self._write(begin)
+        if request.run is not None:
+            self._started.add(request.run)
 
     def is_open_to(self, session: str, *, token: str) -> bool:
         """Whether a session may be shown to who asks with the token of that id: no other one began it."""

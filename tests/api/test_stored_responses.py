@@ -19,6 +19,7 @@ from conductor.errors import StorageError
 from conductor.workers.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
 from conductor.workflow import Step, Workflow
+from storage import runs
 
 ONE = plan_text((0, "answer", "[]"))
 UNKNOWN = "resp_0123456789abcdef"
@@ -272,13 +273,13 @@ def test_a_request_that_is_not_to_be_kept_is_never_listed(stage: Stage, client: 
 def test_of_a_request_that_could_not_begin_nothing_is_left(
     stage: Stage, client: OpenAI, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(**_: object) -> None:
+    def full(*_: object, **__: object) -> None:
         raise StorageError("The disk is full.")
 
     stage.plays(said("So."), plans=(ONE,))
     before = stage.workbench.store.sessions_named("")
-    monkeypatch.setattr(stage.workbench.store, "start_run", full)
+    monkeypatch.setattr(runs, "start", full)
     with pytest.raises(openai.APIStatusError) as refused:
-        client.responses.create(model="worker:alpha", input="Why?", store=False)
+        client.responses.create(model="worker:alpha", input="Why?")
     assert (refused.value.status_code, refused.value.code) == (503, "store_unusable")
     assert stage.workbench.store.sessions_named("") == before

@@ -15,6 +15,8 @@ from conductor.messages import NOTHING_USED, Usage
 from conductor.modes import Settings
 from conductor.output import HandEdit
 from storage import SessionStore
+from storage.requests import NewRequest
+from storage.sessions import new_id
 
 Act = tuple[str, int, str]
 """What is done, a number that says which of several, a text."""
@@ -30,7 +32,10 @@ def acts() -> st.SearchStrategy[list[Act]]:
 
 def lived(store: SessionStore, history: Sequence[Act], *, query: str = "Why?") -> str:
     """A session that a request began, and that all of this was done with."""
-    session = store.begin_request(query, pool_label=None, settings=Settings(), token="t").id
+    session = new_id()
+    store.begin_request(
+        NewRequest(session=session, query=query, pool_label=None, settings=Settings(), token="t")
+    )
     store.keep_response(session, "{}")
     for name, number, text in history:
         _ACTS[name](store, session, number, text)

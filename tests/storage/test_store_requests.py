@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
-from store_scenario import chain
+from store_scenario import chain, finished, keep, started
 
 from conductor.conversation import Conversation, Turn
 from conductor.errors import StorageError
 from conductor.modes import Settings
 from storage import Session, SessionStore
+from storage.requests import NewRequest
+from storage.sessions import new_id
 
 TALK = Conversation(turns=(Turn(role="user", text="Hello."), Turn(role="assistant", text="Hello!")))
 
 
-def begin(store: SessionStore, **more: object) -> Session:
-    return store.begin_request("Why?", pool_label="simulated", settings=Settings(rounds=2), **more)  # type: ignore[arg-type]
+def begin(store: SessionStore, **more: Any) -> Session:
+    request = NewRequest(
+        session=new_id(), query="Why?", pool_label="simulated", settings=Settings(rounds=2), **more
+    )
+    store.begin_request(request)
+    return store.session(request.session)
 
 
 def test_a_request_is_a_session_with_all_that_came_with_it(store: SessionStore) -> None:
     workflow = chain("draft", "polish")
     session = begin(store, conversation=TALK, tags=("b", "a", "b"), workflow=workflow)
-    assert store.session(session.id) == session
     assert (session.query, session.origin, session.settings) == ("Why?", "api", Settings(rounds=2))
     assert session.said_before == TALK
     assert store.tags(session.id) == ("a", "b")
@@ -34,6 +41,25 @@ def test_a_request_without_a_workflow_is_still_to_be_planned(store: SessionStore
     session = begin(store)
     assert (session.head, session.conversation, store.tags(session.id)) == (None, None, ())
     assert store.sessions()[0].state == "new"
+
+
+def test_a_request_begins_with_the_run_of_its_workflow(store: SessionStore) -> None:
+    session = begin(store, workflow=chain("do"), run="r")
+    (run,) = store.runs(session.id)
+    assert (run.id, run.revision, run.status, run.pool_label) == ("r", session.head, "running", "simulated")
+    assert store.sessions()[0].state == "running"
+    keep(store, started("r", chain("do")))
+    assert store.mark_interrupted() == ()
+    with pytest.raises(StorageError, match="running already"):
+        store.start_run(run="other", session=session.id, revision=run.revision)
+
+
+def test_a_request_that_begins_keeps_what_could_not_be_kept_before(store: SessionStore) -> None:
+    session = begin(store, workflow=chain("do"), run="r").id
+    keep(store, started("r", chain("do")))
+    store._lost.remember([finished("r", seq=1)])
+    begin(store)
+    assert [run.status for run in store.runs(session)] == ["finished"]
 
 
 def test_of_a_request_that_cannot_be_kept_nothing_is(store: SessionStore) -> None:

@@ -185,17 +185,20 @@ def conversed(bench: Workbench) -> None:
 def requested(bench: Workbench) -> None:
     """A request that came with a token, and the response that it got."""
     from conductor.modes import Settings  # noqa: PLC0415 - earlier versions have none
+    from storage.requests import NewRequest  # noqa: PLC0415 - the same
 
-    session = bench.store.begin_request(
-        "Which is the longest river?",
+    request = NewRequest(
+        session="00112233445566ff",
+        query="Which is the longest river?",
         pool_label=bench.pool.label,
         settings=Settings(),
         tags=("user=golden",),
         token=bench.store.tokens()[0].id,
         workflow=Workflow.of([Step(instruction="Answer.", worker="quick")]),
-    ).id
-    run(bench, session)
-    bench.store.keep_response(session, '{"id": "resp_golden", "object": "response"}')
+    )
+    bench.store.begin_request(request)
+    run(bench, request.session)
+    bench.store.keep_response(request.session, '{"id": "resp_golden", "object": "response"}')
 
 
 def run(bench: Workbench, session: str) -> str:

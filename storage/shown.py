@@ -1,0 +1,94 @@
+"""What sessions and workflows the API shows to whom: a token's requests see what no other token began.
+
+Knows the API's values and the store. `token` is the id of whoever asks, None for who needs none and sees
+everything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+from conductor.api.orchestra import Answered, Saved
+from conductor.errors import StorageError
+from storage.records import Session
+from storage.store import SessionStore
+
+LISTED = 50
+"""Saved workflows that the list of models has."""
+
+_PAGE = 200
+_PAGES = 10
+"""How many sessions are looked through for them: some have no workflow, or are requests themselves."""
+
+
+def shown(store: SessionStore, id: str, *, token: str | None) -> Session | None:
+    """The session of that id, None where it is deleted or not there for whoever asks."""
+    try:
+        session = store.session(id)
+    except StorageError:
+        return None
+    own = token is None or store.is_open_to(id, token=token)
+    return session if own and session.deleted_at is None else None
+
+
+def saved(store: SessionStore, id: str, *, token: str | None) -> Saved | None:
+    """See `Orchestra.saved`."""
+    session = shown(store, id, token=token)
+    if session is None:
+        return _revision(store, id, token=token)
+    head = store.head(id)
+    if head is None:
+        return None
+    return Saved(id, title=session.title, workflow=head.workflow, created_at=session.created_at)
+
+
+def _revision(store: SessionStore, id: str, *, token: str | None) -> Saved | None:
+    try:
+        revision = store.revision(id)
+    except StorageError:
+        return None
+    session = shown(store, revision.session, token=token)
+    if session is None:
+        return None
+    return Saved(id, title=session.title, workflow=revision.workflow, created_at=revision.created_at)
+
+
+def newest_saved(store: SessionStore) -> tuple[Saved, ...]:
+    """See `Orchestra.newest_saved`."""
+    found = (saved(store, id, token=None) for id in _of_people(store))
+    return tuple(islice((one for one in found if one is not None), LISTED))
+
+
+def _of_people(store: SessionStore) -> Iterator[str]:
+    """The sessions with a workflow that are no requests, last updated first."""
+    for page in range(_PAGES):
+        sessions = store.sessions(limit=_PAGE, offset=page * _PAGE)
+        yield from (one.id for one in sessions if one.steps is not None and one.origin != "api")
+        if len(sessions) < _PAGE:
+            break
+
+
+def answered(store: SessionStore, id: str, *, token: str | None) -> Answered | None:
+    """See `Orchestra.answered`."""
+    session = shown(store, id, token=token)
+    if session is None or session.origin != "api":
+        return None
+    runs = store.runs(id)
+    answer = next((run.answer for run in runs if run.status == "finished" and run.answer), None)
+    if answer is None:
+        return None
+    return Answered(session.query, conversation=session.said_before, answer=answer)
+
+
+def response(store: SessionStore, id: str, *, token: str | None) -> str | None:
+    """See `Orchestra.response`."""
+    return None if shown(store, id, token=token) is None else store.response(id)
+
+
+def delete(store: SessionStore, id: str, *, token: str | None) -> bool:
+    """See `Orchestra.delete`."""
+    if response(store, id, token=token) is None:
+        return False
+    store.delete_session(id)
+    return True
