@@ -65,10 +65,10 @@ class Api:
         """`POST /v1/chat/completions`."""
         caller = await self._admitted(http)
         request = chat.chat_request(await _body(http))
+        told = await self._account(http, chat.without_effect(request), kept=request.store is not False)
         delivery = await self._begun(
             chat.wish_of(request), caller, stops=chat.stops_of(request), live=bool(request.stream)
         )
-        told = await self._account(http, chat.without_effect(request), kept=request.store is not False)
         headers = _headers(caller, delivery)
         if request.stream:
             return EventStream(chat.chunks(request, delivery, told), headers=headers, ended=delivery.leave)
@@ -80,8 +80,8 @@ class Api:
         caller = await self._admitted(http)
         request = responses.responses_request(await _body(http))
         wish = await stored.continued(request, responses.wish_of(request), caller, self.orchestra)
-        delivery = await self._begun(wish, caller, stops=(), live=bool(request.stream))
         told = await self._account(http, responses.without_effect(request), kept=request.store is not False)
+        delivery = await self._begun(wish, caller, stops=(), live=bool(request.stream))
         headers = _headers(caller, delivery)
         if request.stream:
             pieces = responses.events(request, delivery, told)
@@ -153,8 +153,8 @@ class Api:
             raise trouble(error, query_in=wish.query_in) from error
 
     async def _account(self, http: Request, without_effect: list[str], *, kept: bool) -> Account:
-        """Who tells of a delivery that is over, with the pool as it was when it began; where the session is
-        not `kept`, no link leads there.
+        """Who tells of a delivery that is over, with the pool as it was before it began; where the session is
+        not `kept`, no link leads there. What may fail is done before anything goes on.
         """
         workers, label = tuple(await self.orchestra.cards()), await self.orchestra.label()
         app = self._app_of(http) if kept else None

@@ -14,7 +14,9 @@ from fake_openai_server import Served, serving
 from performers import Paced, Pensive
 from stage import Stage, model
 
+from conductor.errors import PoolError
 from conductor.fake_openai.app import FakeOpenAI
+from storage.serving import WorkbenchOrchestra
 
 ONE = plan_text((0, "answer", "[]"))
 AT_ONCE = 1.0
@@ -114,3 +116,20 @@ def test_no_moment_is_missed_between_planning_and_running(stage: Stage, moment: 
         assert not stage.workbench.conducting.busy(session)
     finally:
         never.set()
+
+
+@pytest.mark.parametrize("path", ["chat/completions", "responses"])
+def test_nothing_goes_on_where_the_pool_is_lost_while_a_request_comes_in(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    async def lost(_: object) -> None:
+        raise PoolError("The pool file cannot be read.")
+
+    stage.plays(Paced("slow", ("So.",), gates={0: Event()}))
+    before = stage.workbench.store.sessions_named("")
+    monkeypatch.setattr(WorkbenchOrchestra, "label", lost)
+    asked = {"model": "worker:slow", "messages": [{"role": "user", "content": "Why?"}], "input": "Why?"}
+    asked.pop("input" if path.startswith("chat") else "messages")
+    answer = httpx.post(f"{stage.base_url}/{path}", json=asked)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (503, "pool_unusable")
+    assert stage.workbench.store.sessions_named("") == before
