@@ -102,12 +102,12 @@ class Api:
     async def models(self, http: Request) -> Response:
         """`GET /v1/models`: who plans, the workers, and the newest workflows."""
         caller = await self._admitted(http)
-        cards = (await self.orchestra.cards()).values()
-        workers = [worker_shape(card) for card in cards if caller.may_have(card)]
+        cards = await self.orchestra.cards()
+        workers = [worker_shape(card) for card in cards.values() if caller.may_have(card)]
         saved = [
             workflow_shape(one)
             for one in await self.orchestra.newest_saved()
-            if _may_have(caller, one.workflow.workers())
+            if caller.may_run(one.workflow, cards)
         ]
         return Json(listing([*conductor_shapes(), *workers, *saved]), headers=dict(caller.headers))
 
@@ -121,13 +121,14 @@ class Api:
         model = model_of(name)
         if isinstance(model, Planned):
             return next(shape for shape in conductor_shapes() if shape["id"] == name)
+        cards = await self.orchestra.cards()
         if isinstance(model, OneWorker):
-            card = (await self.orchestra.cards()).get(model.name)
+            card = cards.get(model.name)
             if card is None or not caller.may_have(card):
                 raise unknown_model(name)
             return worker_shape(card)
         saved = await self.orchestra.saved(model.id, token=caller.token)
-        if saved is None or not _may_have(caller, saved.workflow.workers()):
+        if saved is None or not caller.may_run(saved.workflow, cards):
             raise unknown_model(name)
         return workflow_shape(saved)
 
@@ -230,10 +231,6 @@ async def _heard(http: Request, delivery: Delivery) -> None:
 
 def _headers(caller: Caller, delivery: Delivery) -> dict[str, str]:
     return {**caller.headers, "x-request-id": delivery.session}
-
-
-def _may_have(caller: Caller, workers: tuple[str, ...]) -> bool:
-    return caller.workers is None or set(workers) <= set(caller.workers)
 
 
 # -- errors ----------------------------------------------------------------------------------------

@@ -12,18 +12,18 @@ from typing import Protocol
 from conductor.budget import Budget
 from conductor.messages import Usage
 from conductor.workers.protocol import WorkerCard
+from conductor.workflow import Workflow
 
 
 @dataclass(frozen=True)
 class Caller:
-    """Who asks. `name` and `token` are the token's name and id, None where none is needed.
+    """Who asks. `token` is the id of their token, None where none is needed.
 
     `workers` are the pool's workers that they may have, None for all; `budget` is the most that one request
     of theirs may spend, None where nothing is limited. A request may ask for less, never for more. `headers`
     are to go out with the answer, such as how many requests are left.
     """
 
-    name: str | None = None
     token: str | None = None
     workers: tuple[str, ...] | None = None
     budget: Budget | None = None
@@ -34,6 +34,12 @@ class Caller:
         for those who may have them all.
         """
         return self.workers is None or (card.name in self.workers and not card.nested)
+
+    def may_run(self, workflow: Workflow, cards: Mapping[str, WorkerCard]) -> bool:
+        """Whether all workers of the workflow are theirs; `cards` are the pool's."""
+        return self.workers is None or all(
+            name in cards and self.may_have(cards[name]) for name in workflow.workers()
+        )
 
 
 class Gate(Protocol):
@@ -49,14 +55,3 @@ class Gate(Protocol):
     async def spent(self, caller: Caller, usage: Usage) -> None:
         """What a request of the caller's used in the end, also where it was stopped."""
         ...
-
-
-class OpenGate:
-    """Lets everybody in: for tests, and for a server that only its own machine reaches."""
-
-    async def admit(self, headers: Mapping[str, str], client: str | None) -> Caller:  # noqa: ARG002
-        """See `Gate.admit`."""
-        return Caller()
-
-    async def spent(self, caller: Caller, usage: Usage) -> None:
-        """Nothing is counted."""

@@ -101,9 +101,7 @@ class TokenGate:
         if pace.wait:
             raise _too_fast(token, pace)
         budget = await asyncio.to_thread(self._left, token, pace)
-        return Caller(
-            name=token.name, token=token.id, workers=limits.workers, budget=budget, headers=pace.headers
-        )
+        return Caller(token=token.id, workers=limits.workers, budget=budget, headers=pace.headers)
 
     def _known(self, bearer: str | None) -> Token | None:
         """The token that a bearer has. Raises `ApiError` for one that was revoked."""

@@ -12,7 +12,7 @@ from conductor_cases import ScriptedConductor
 from openai import AsyncOpenAI, OpenAI
 
 from conductor.api.app import api
-from conductor.api.caller import Caller, OpenGate
+from conductor.api.caller import Caller
 from conductor.api.server import ApiServer
 from conductor.errors import ConductorError
 from conductor.messages import Usage
@@ -30,7 +30,7 @@ UPSTREAM_KEY = "sk-upstream-secret-1234567890"
 APP = "http://localhost:8501"
 
 
-class CountingGate(OpenGate):
+class CountingGate:
     """Lets everybody in as `caller`, and remembers what was spent."""
 
     def __init__(self) -> None:

@@ -556,6 +556,21 @@ def test_models_are_who_plans_the_workers_and_what_people_saved(stage: Stage, cl
         client.chat.completions.create(model="worker:alpha", messages=WHY)
 
 
+def test_a_workflow_is_listed_for_those_alone_who_may_run_it(stage: Stage, client: OpenAI) -> None:
+    nested = said("group", "So.")
+    nested.card = nested.card.model_copy(update={"nested": True})
+    stage.plays(said("alpha", "So."), nested)
+    session = stage.workbench.ask("Whose?").id
+    workflow = Workflow.of([Step(instruction="answer", worker="group")])
+    stage.workbench.store.add_revision(session, workflow, origin="human")
+    stage.gate.caller = Caller(workers=("alpha", "group"))
+    with pytest.raises(openai.PermissionDeniedError):
+        client.chat.completions.create(model=f"workflow:{session}", messages=WHY)
+    assert f"workflow:{session}" not in [listed.id for listed in client.models.list()]
+    with pytest.raises(openai.NotFoundError):
+        client.models.retrieve(f"workflow:{session}")
+
+
 def test_prices_become_costs(stage: Stage, client: OpenAI, fake_openai: Served) -> None:
     stage.plays(model("alpha", fake_openai.base_url, price=Price(prompt=1e6, completion=2e6)))
     answer = client.chat.completions.create(model="worker:alpha", messages=WHY)

@@ -73,10 +73,10 @@ async def test_without_any_token_this_machine_alone_gets_in(gate: TokenGate) -> 
 
 
 async def test_with_a_token_everybody_needs_one(gate: TokenGate, store: SessionStore) -> None:
-    _, text = store.create_token("lab")
+    token, text = store.create_token("lab")
     for client in (HERE, ELSEWHERE):
         caller = await gate.admit(sent(text), client)
-        assert (caller.name, caller.workers, caller.budget) == ("lab", None, None)
+        assert (caller.token, caller.workers, caller.budget) == (token.id, None, None)
         missing = await refusal(gate, sent(), client)
         assert (missing.status, missing.code) == (401, None)
         assert missing.headers == {"www-authenticate": "Bearer"}
