@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from threading import Lock
 from typing import Self
 
 from conductor.background import Background
@@ -35,6 +36,7 @@ class Bench:
     conducting: Conducting
     experimenting: Experimenting = field(init=False)
     _folded: dict[str, RunState] = field(default_factory=dict, repr=False)
+    _folding: Lock = field(default_factory=Lock, repr=False)
 
     def __post_init__(self) -> None:
         experimenting = Experimenting(self.store, self.background, state=self.state)
@@ -119,10 +121,12 @@ class Bench:
         return live.unsaved
 
     def _remember(self, run: str, state: RunState) -> None:
-        self._folded.pop(run, None)
-        while len(self._folded) >= FOLDED_RUNS:
-            self._folded.pop(next(iter(self._folded)), None)
-        self._folded[run] = state
+        # Tabs and requests have a thread each.
+        with self._folding:
+            self._folded.pop(run, None)
+            while len(self._folded) >= FOLDED_RUNS:
+                del self._folded[next(iter(self._folded))]
+            self._folded[run] = state
 
     def required_head(self, session: str) -> Revision:
         """The session's current workflow. Raises `WorkflowError` before there is one."""
