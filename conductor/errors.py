@@ -10,6 +10,7 @@
         ServeError           a server of models could not be started, or ended by itself
         StorageError         the store cannot be read or written
             EditConflict     the workflow was changed by somebody else meanwhile
+            UnknownId        the store has nothing of that id
             NotKeptYet       an event met trouble with the store, and is tried again
 
 A message names the thing, says what is wrong and what to do; `step` is 0-based and None where
@@ -66,6 +67,10 @@ class ServeError(ConductorError):
 
 class StorageError(ConductorError):
     """The store cannot be opened, read or written."""
+
+
+class UnknownId(StorageError):
+    """The store was read, and has nothing of that id."""
 
 
 class NotKeptYet(StorageError):

@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Table, and_, case, func, select
 
-from conductor.errors import EditConflict, StorageError
+from conductor.errors import EditConflict, StorageError, UnknownId
 from conductor.messages import Usage
 from conductor.output import WorkerKind
 from conductor.plan import PlanReport
@@ -85,10 +85,10 @@ def add_plan(
 
 
 def find_plan(connection: Connection, plan: str) -> Plan:
-    """The plan of that id. Raises `StorageError` when there is none."""
+    """The plan of that id. Raises `UnknownId` when there is none."""
     row = connection.execute(_PLAN.where(PLANS.c.id == plan)).mappings().first()
     if row is None:
-        raise StorageError(f"There is no plan {plan!r} in this store; choose one of the session's plans.")
+        raise UnknownId(f"There is no plan {plan!r} in this store; choose one of the session's plans.")
     return sessions.record(Plan, row)
 
 
@@ -214,10 +214,10 @@ def check_belongs(session: str, **rows: Plan | Revision) -> None:
 
 
 def find_revision(connection: Connection, revision: str) -> Revision:
-    """The revision of that id. Raises `StorageError` when there is none."""
+    """The revision of that id. Raises `UnknownId` when there is none."""
     row = connection.execute(_REVISION.where(REVISIONS.c.id == revision)).mappings().first()
     if row is None:
-        raise StorageError(
+        raise UnknownId(
             f"There is no revision {revision!r} in this store; choose one of the session's revisions."
         )
     return sessions.record(Revision, row)

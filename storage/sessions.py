@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from sqlalchemy import Connection, RowMapping, select
 
 from conductor.conversation import Conversation
-from conductor.errors import StorageError
+from conductor.errors import StorageError, UnknownId
 from conductor.messages import Value
 from conductor.modes import Settings
 from storage.records import Session, SessionOrigin
@@ -75,7 +75,7 @@ def create(
 
 
 def find(connection: Connection, session: str) -> Session:
-    """The session of that id, deleted or not. Raises `StorageError` when there is none."""
+    """The session of that id, deleted or not. Raises `UnknownId` when there is none."""
     row = connection.execute(_SESSION.where(SESSIONS.c.id == session)).mappings().first()
     if row is None:
         raise _unknown(session)
@@ -85,7 +85,7 @@ def find(connection: Connection, session: str) -> Session:
 def change(connection: Connection, session: str, **columns: Any) -> None:
     """Set columns of a session; in PostgreSQL this also locks its row until the transaction ends.
 
-    Raises `StorageError` when there is no such session.
+    Raises `UnknownId` when there is no such session.
     """
     result = connection.execute(SESSIONS.update().where(SESSIONS.c.id == session).values(**columns))
     if result.rowcount == 0:
@@ -122,7 +122,5 @@ def _title(title: str | None, *, query: str) -> str:
     return line if len(line) <= MAX_TITLE else f"{line[: MAX_TITLE - 1]}…"
 
 
-def _unknown(session: str) -> StorageError:
-    return StorageError(
-        f"There is no session {session!r} in this store; choose one from the list of sessions."
-    )
+def _unknown(session: str) -> UnknownId:
+    return UnknownId(f"There is no session {session!r} in this store; choose one from the list of sessions.")

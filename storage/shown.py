@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from conductor.api.orchestra import Answered, Saved
-from conductor.errors import StorageError
+from conductor.errors import StorageError, UnknownId
 from storage.records import Session
 from storage.store import SessionStore
 
@@ -24,12 +24,13 @@ _PAGES = 10
 
 def shown(store: SessionStore, id: str, *, token: str | None) -> Session | None:
     """The session of that id, None where it is deleted or not there for whoever asks."""
+    if token is not None and not store.is_open_to(id, token=token):
+        return None
     try:
         session = store.session(id)
-    except StorageError:
+    except UnknownId:
         return None
-    own = token is None or store.is_open_to(id, token=token)
-    return session if own and session.deleted_at is None else None
+    return session if session.deleted_at is None else None
 
 
 def saved(store: SessionStore, id: str, *, token: str | None) -> Saved | None:
@@ -46,7 +47,7 @@ def saved(store: SessionStore, id: str, *, token: str | None) -> Saved | None:
 def _revision(store: SessionStore, id: str, *, token: str | None) -> Saved | None:
     try:
         revision = store.revision(id)
-    except StorageError:
+    except UnknownId:
         return None
     session = shown(store, revision.session, token=token)
     if session is None:
@@ -56,8 +57,16 @@ def _revision(store: SessionStore, id: str, *, token: str | None) -> Saved | Non
 
 def newest_saved(store: SessionStore) -> tuple[Saved, ...]:
     """See `Orchestra.newest_saved`."""
-    found = (saved(store, id, token=None) for id in _of_people(store))
+    found = (_readable(store, id) for id in _of_people(store))
     return tuple(islice((one for one in found if one is not None), LISTED))
+
+
+def _readable(store: SessionStore, id: str) -> Saved | None:
+    """None also for what is damaged, or of a later version: it keeps no other from being listed."""
+    try:
+        return saved(store, id, token=None)
+    except StorageError:
+        return None
 
 
 def _of_people(store: SessionStore) -> Iterator[str]:

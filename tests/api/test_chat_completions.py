@@ -21,13 +21,14 @@ from worker_cases import Raising, Silent
 from conductor.api import sse
 from conductor.api.caller import Caller
 from conductor.budget import Budget
-from conductor.errors import PoolError, WorkerError
+from conductor.errors import PoolError, StorageError, WorkerError
 from conductor.messages import Usage
 from conductor.plan_file import read_plan
 from conductor.workers.offline.experts import offline_expert
 from conductor.workers.protocol import Price
 from conductor.workers.simulated import SimulatedWorker
 from conductor.workflow import Step, Workflow
+from storage import Revision
 
 WHY: list[ChatCompletionMessageParam] = [{"role": "user", "content": "Why?"}]
 TWO = plan_text((0, "draft", "[]"), (1, "polish", "[0]"))
@@ -554,6 +555,26 @@ def test_models_are_who_plans_the_workers_and_what_people_saved(stage: Stage, cl
         client.models.retrieve("worker:alpha")
     with pytest.raises(openai.PermissionDeniedError):
         client.chat.completions.create(model="worker:alpha", messages=WHY)
+
+
+def test_a_workflow_that_cannot_be_read_keeps_no_other_from_being_listed(
+    stage: Stage, client: OpenAI, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def head(session: str) -> Revision | None:
+        if session == damaged:
+            raise StorageError("The store holds an entry that this version cannot read.")
+        return found(session)
+
+    stage.plays(said("alpha", "So."))
+    workflow = Workflow.of([Step(instruction="answer", worker="alpha")])
+    whole, damaged = (stage.workbench.ask(query).id for query in ("Whose?", "Which?"))
+    for session in (whole, damaged):
+        stage.workbench.store.add_revision(session, workflow, origin="human")
+    found = stage.workbench.store.head
+    monkeypatch.setattr(stage.workbench.store, "head", head)
+    listed = [model.id for model in client.models.list()]
+    assert f"workflow:{whole}" in listed
+    assert f"workflow:{damaged}" not in listed
 
 
 def test_a_workflow_is_listed_for_those_alone_who_may_run_it(stage: Stage, client: OpenAI) -> None:

@@ -123,6 +123,21 @@ def test_a_response_that_cannot_be_kept_is_answered_all_the_same(
         client.responses.retrieve(response.id)
 
 
+def test_where_the_store_cannot_be_read_nobody_is_told_that_nothing_is_there(
+    stage: Stage, client: OpenAI, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def locked(_: str) -> None:
+        raise StorageError("The store is locked.")
+
+    stage.plays(said("So."), plans=(ONE,))
+    id = client.responses.create(model="conductor", input="Why?").id
+    monkeypatch.setattr(stage.workbench.store, "session", locked)
+    for attempt in attempts(client, id).values():
+        with pytest.raises(openai.APIStatusError, match=r"The store is locked\.") as refused:
+            attempt()
+        assert (refused.value.status_code, refused.value.code) == (503, "store_unusable")
+
+
 # -- deleted ---------------------------------------------------------------------------------------
 
 
