@@ -7,7 +7,7 @@ requests can wait for it at once; events come from the background loop into the 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from typing import ParamSpec, TypeVar
 
@@ -19,7 +19,7 @@ from conductor.engine.run import WorkflowRun
 from conductor.events import Event
 from conductor.orchestrate import new_id, plan_request
 from conductor.planner.planner import check_query
-from conductor.workers.protocol import WorkerCard
+from conductor.workers.pool import Pool
 from conductor.workflow import Workflow
 from storage import shown
 from storage.call import Call
@@ -47,13 +47,9 @@ class WorkbenchOrchestra:
     def _store(self) -> SessionStore:
         return self._workbench().store
 
-    async def cards(self) -> Mapping[str, WorkerCard]:
-        """See `Orchestra.cards`."""
-        return await self.in_thread(lambda: self._workbench().pool.cards)
-
-    async def label(self) -> str | None:
-        """See `Orchestra.label`."""
-        return await self.in_thread(lambda: self._workbench().pool.label)
+    async def pool(self) -> Pool:
+        """See `Orchestra.pool`."""
+        return await self.in_thread(lambda: self._workbench().pool)
 
     async def saved(self, id: str, *, token: str | None) -> Saved | None:
         """See `Orchestra.saved`."""

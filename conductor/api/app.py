@@ -38,6 +38,7 @@ from conductor.api.outcome import BROKE, trouble
 from conductor.api.sse import EventStream, until_gone
 from conductor.api.steering import Wish, task_of
 from conductor.errors import ConductorError
+from conductor.workers.pool import Pool
 
 PATH = "/v1"
 """Where the app is mounted."""
@@ -65,10 +66,11 @@ class Api:
         """`POST /v1/chat/completions`."""
         caller = await self._admitted(http)
         request = chat.chat_request(await _body(http))
-        told = await self._account(http, chat.without_effect(request), kept=request.store is not False)
+        pool = await self.orchestra.pool()
         delivery = await self._begun(
-            chat.wish_of(request), caller, stops=chat.stops_of(request), live=bool(request.stream)
+            chat.wish_of(request), caller, pool, stops=chat.stops_of(request), live=bool(request.stream)
         )
+        told = self._account(http, pool, chat.without_effect(request))
         headers = _headers(caller, delivery)
         if request.stream:
             return EventStream(chat.chunks(request, delivery, told), headers=headers, ended=delivery.leave)
@@ -80,8 +82,9 @@ class Api:
         caller = await self._admitted(http)
         request = responses.responses_request(await _body(http))
         wish = await stored.continued(request, responses.wish_of(request), caller, self.orchestra)
-        told = await self._account(http, responses.without_effect(request), kept=request.store is not False)
-        delivery = await self._begun(wish, caller, stops=(), live=bool(request.stream))
+        pool = await self.orchestra.pool()
+        delivery = await self._begun(wish, caller, pool, stops=(), live=bool(request.stream))
+        told = self._account(http, pool, responses.without_effect(request))
         headers = _headers(caller, delivery)
         if request.stream:
             pieces = responses.events(request, delivery, told)
@@ -102,7 +105,7 @@ class Api:
     async def models(self, http: Request) -> Response:
         """`GET /v1/models`: who plans, the workers, and the newest workflows."""
         caller = await self._admitted(http)
-        cards = await self.orchestra.cards()
+        cards = (await self.orchestra.pool()).cards
         workers = [worker_shape(card) for card in cards.values() if caller.may_have(card)]
         saved = [
             workflow_shape(one)
@@ -121,7 +124,7 @@ class Api:
         model = model_of(name)
         if isinstance(model, Planned):
             return next(shape for shape in conductor_shapes() if shape["id"] == name)
-        cards = await self.orchestra.cards()
+        cards = (await self.orchestra.pool()).cards
         if isinstance(model, OneWorker):
             card = cards.get(model.name)
             if card is None or not caller.may_have(card):
@@ -138,9 +141,12 @@ class Api:
         client = None if http.client is None else http.client.host
         return await self.gate.admit(dict(http.headers), client)
 
-    async def _begun(self, wish: Wish, caller: Caller, *, stops: tuple[str, ...], live: bool) -> Delivery:
+    async def _begun(
+        self, wish: Wish, caller: Caller, pool: Pool, *, stops: tuple[str, ...], live: bool
+    ) -> Delivery:
+        """From here on it goes on: nothing may fail before somebody listens."""
         try:
-            task = await task_of(wish, caller, self.orchestra)
+            task = await task_of(wish, caller, pool, self.orchestra)
             return await Delivery.begin(
                 task,
                 stops=stops,
@@ -153,21 +159,20 @@ class Api:
         except ConductorError as error:
             raise trouble(error, query_in=wish.query_in) from error
 
-    async def _account(self, http: Request, without_effect: list[str], *, kept: bool) -> Account:
-        """Who tells of a delivery that is over, with the pool as it was before it began; where the session is
-        not `kept`, no link leads there. What may fail is done before anything goes on.
+    def _account(self, http: Request, pool: Pool, without_effect: list[str]) -> Account:
+        """Who tells of a delivery that is over, with the pool as it was before it began; where its session
+        is not kept, no link leads there.
         """
-        workers, label = tuple(await self.orchestra.cards()), await self.orchestra.label()
-        app = self._app_of(http) if kept else None
+        app = self._app_of(http)
 
         def told(delivery: Delivery) -> Shape:
             return account(
                 delivery.answer,
                 session=delivery.session,
                 seconds=delivery.seconds,
-                workers=workers,
-                label=label,
-                url=None if app is None else f"{app}/?session={delivery.session}",
+                workers=pool.names,
+                label=pool.label,
+                url=f"{app}/?session={delivery.session}" if app is not None and delivery.kept else None,
                 without_effect=without_effect,
             )
 

@@ -77,7 +77,8 @@ class TokenGate:
         bearer = _bearer(headers)
         if bearer is not None and hmac.compare_digest(bearer.encode(), OWN_KEY.encode()):
             return Caller()
-        token = await asyncio.to_thread(self._known, bearer)
+        read = read_token(bearer or "")
+        token = None if read is None else await asyncio.to_thread(self._known, *read)
         if token is not None:
             return await self._admitted(token)
         if await asyncio.to_thread(lambda: self._tokens().has_tokens()):
@@ -103,12 +104,8 @@ class TokenGate:
         budget = await asyncio.to_thread(self._left, token, pace)
         return Caller(token=token.id, workers=limits.workers, budget=budget, headers=pace.headers)
 
-    def _known(self, bearer: str | None) -> Token | None:
-        """The token that a bearer has. Raises `ApiError` for one that was revoked."""
-        read = read_token(bearer or "")
-        if read is None:
-            return None
-        id, secret = read
+    def _known(self, id: str, secret: str) -> Token | None:
+        """The token of that id and secret. Raises `ApiError` for one that was revoked."""
         token, digest = self._tokens().token_with_digest(id) or (None, _NO_SUCH_DIGEST)
         if not is_secret_of(digest, secret) or token is None:
             return None

@@ -7,14 +7,14 @@ began is answered as if it were not there.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from conductor.conversation import NOTHING_SAID, Conversation
 from conductor.events import Event
 from conductor.modes import Settings
-from conductor.workers.protocol import WorkerCard
+from conductor.workers.pool import Pool
 from conductor.workflow import Workflow
 
 
@@ -97,12 +97,8 @@ class Performance(Protocol):
 class Orchestra(Protocol):
     """Who plans and runs. All methods may raise `ConductorError`s that tell what is wrong."""
 
-    async def cards(self) -> Mapping[str, WorkerCard]:
-        """The workers of the pool as it is now, in its order."""
-        ...
-
-    async def label(self) -> str | None:
-        """What must be said of the pool's answers; None where models answer."""
+    async def pool(self) -> Pool:
+        """Who may answer, as of now."""
         ...
 
     async def saved(self, id: str, *, token: str | None) -> Saved | None:

@@ -21,6 +21,7 @@ from conductor.conversation import MAX_CONVERSATION, Conversation
 from conductor.messages import Sampling
 from conductor.modes import MODES, Mode, Settings
 from conductor.plan_file import read_plan
+from conductor.workers.pool import Pool
 from conductor.workers.protocol import WorkerCard
 from conductor.workflow import Step, Workflow
 
@@ -55,8 +56,8 @@ class Wish:
     query_in: str
 
 
-async def task_of(wish: Wish, caller: Caller, orchestra: Orchestra) -> Task:
-    """The task. Raises `ApiError` naming the parameter that cannot be honoured."""
+async def task_of(wish: Wish, caller: Caller, pool: Pool, orchestra: Orchestra) -> Task:
+    """The task for `pool`. Raises `ApiError` naming the parameter that cannot be honoured."""
     if wish.conversation.characters > MAX_CONVERSATION:
         message = (
             f"The conversation has {wish.conversation.characters:,} characters; the limit is "
@@ -64,7 +65,7 @@ async def task_of(wish: Wish, caller: Caller, orchestra: Orchestra) -> Task:
         )
         raise ApiError(message, param=wish.query_in, code="context_length_exceeded")
     model = model_of(wish.model)
-    cards = await orchestra.cards()
+    cards = pool.cards
     workers = _allowed(wish.steering, caller, cards)
     sampling = Sampling(temperature=wish.temperature, max_tokens=wish.max_tokens)
     workflow = await _workflow(wish, model, caller, orchestra)

@@ -127,7 +127,7 @@ def test_nothing_goes_on_where_the_pool_is_lost_while_a_request_comes_in(
 
     stage.plays(Paced("slow", ("So.",), gates={0: Event()}))
     before = stage.workbench.store.sessions_named("")
-    monkeypatch.setattr(WorkbenchOrchestra, "label", lost)
+    monkeypatch.setattr(WorkbenchOrchestra, "pool", lost)
     asked = {"model": "worker:slow", "messages": [{"role": "user", "content": "Why?"}], "input": "Why?"}
     asked.pop("input" if path.startswith("chat") else "messages")
     answer = httpx.post(f"{stage.base_url}/{path}", json=asked)
