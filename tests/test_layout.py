@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from itertools import combinations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from property_cases import cases
 
 from conductor.layout import MARGIN, Direction, Layout, Point, layouts
 from conductor.workflow import Step, Workflow
@@ -114,7 +115,7 @@ def assert_ports_met(workflow: Workflow, picture: Layout) -> None:
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
-@settings(max_examples=12, deadline=None)
+@cases(12)
 @given(access=accesses())
 def test_no_edge_of_any_plan_passes_behind_a_card_and_all_arrows_meet_their_ports(direction, access):
     workflow = plan(access)
@@ -161,7 +162,7 @@ def test_the_reader_of_a_fan_stands_below_its_middle():
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
-@settings(max_examples=12, deadline=None)
+@cases(12)
 @given(access=accesses())
 def test_every_plan_of_thirty_steps_can_be_read_in_a_narrow_window(direction, access):
     picture = layout(access, NARROW, direction)
@@ -209,7 +210,7 @@ def test_rows_and_cards_follow_the_width(access, width, kind, widest):
     assert (picture.kind, max(map(tops.count, tops))) == (kind, widest)
 
 
-@settings(max_examples=12, deadline=None)
+@cases(12)
 @given(access=accesses(), direction=st.sampled_from(DIRECTIONS))
 def test_pictures_come_in_order_of_what_they_need(access, direction):
     pictures = layouts(plan(access), direction=direction)

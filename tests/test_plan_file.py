@@ -6,8 +6,9 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from property_cases import cases
 from workflow_cases import workflow_of, workflows
 
 from conductor.errors import FormatError
@@ -26,7 +27,7 @@ def second(access: Any) -> str:
     return text_of(steps=[STEP, {**STEP, "access": access}])
 
 
-@settings(max_examples=50, deadline=None)
+@cases(50)
 @given(workflow=workflows(), query=st.none() | st.text(), temperature=st.none() | st.floats(0, 2))
 def test_an_export_reads_back_as_it_was(
     workflow: Workflow, query: str | None, temperature: float | None

@@ -8,7 +8,8 @@ from typing import Any
 
 import jsonschema
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
+from property_cases import cases
 from workflow_cases import workflow_of, workflows
 
 from conductor.messages import Sampling
@@ -35,7 +36,7 @@ def test_the_published_schema_is_the_programs_own() -> None:
     jsonschema.Draft202012Validator.check_schema(PUBLISHED)
 
 
-@settings(max_examples=30, deadline=None)
+@cases(30)
 @given(workflow=workflows())
 def test_every_export_fits_the_schema(workflow: Workflow) -> None:
     check(exported(workflow.with_sampling(0, Sampling(temperature=0.2, max_tokens=9))))

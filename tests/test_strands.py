@@ -5,8 +5,9 @@ from __future__ import annotations
 from itertools import combinations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from property_cases import cases
 
 from conductor.strands import Strands, generations_of, ordered, rows_of
 
@@ -52,7 +53,6 @@ def crossings(strands: Strands) -> int:
     return total
 
 
-@settings(deadline=None)
 @given(access=accesses(), widest=st.integers(1, 6))
 def test_rows_hold_every_step_once_in_order_and_readers_later(access, widest):
     rows = rows_of(generations_of(access), widest)
@@ -70,7 +70,7 @@ def test_a_broad_generation_becomes_even_rows_the_longer_ones_first(steps, wides
     assert [len(row) for row in rows_of([list(range(steps))], widest)] == lengths
 
 
-@settings(max_examples=200, deadline=None)
+@cases(200)
 @given(data=st.data(), access=accesses(), widest=st.integers(2, 6))
 def test_a_step_that_is_added_moves_no_card_past_another(data, access, widest):
     at = data.draw(st.integers(1, len(access)), label="at")
@@ -82,7 +82,6 @@ def test_a_step_that_is_added_moves_no_card_past_another(data, access, widest):
             assert (place < next_place) == (there[1] < beside_there[1])
 
 
-@settings(deadline=None)
 @given(access=accesses())
 def test_ordering_keeps_every_node_in_its_row_and_cards_in_the_order_of_their_steps(access):
     unordered = Strands.of(rows_of(generations_of(access), 5), access)

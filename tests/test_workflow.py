@@ -6,8 +6,9 @@ from collections.abc import Callable
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from property_cases import cases
 from pydantic import ValidationError
 from workflow_cases import Edit, edits, workflow_of, workflows
 
@@ -197,7 +198,7 @@ def by_name(workflow: Workflow) -> list[tuple[str, set[str]]]:
     ]
 
 
-@settings(max_examples=150, deadline=None)
+@cases(150)
 @given(workflow=workflows(), changes=edits(max_size=8))
 def test_after_any_edits_each_step_reads_what_it_read_before(workflow: Workflow, changes: list[Edit]) -> None:
     for edit in changes:
@@ -214,7 +215,7 @@ def test_after_any_edits_each_step_reads_what_it_read_before(workflow: Workflow,
         assert workflow == edited
 
 
-@settings(max_examples=100, deadline=None)
+@cases(100)
 @given(workflow=workflows(max_steps=9), data=st.data())
 def test_the_critical_path_is_a_way_that_no_other_outlasts(workflow: Workflow, data: st.DataObject) -> None:
     count = len(workflow)

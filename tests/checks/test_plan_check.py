@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 from fine_plans import FINE, Lines, workflow_of
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from property_cases import cases
 
 from conductor.checks import RULES, Finding, check
 from conductor.output import Output
@@ -361,7 +362,7 @@ def plans(draw: st.DrawFn) -> tuple[Workflow, Mapping[int, Output]]:
     return workflow, {at: output(draw(st.sampled_from((SAID, "No.", f"Yes: {SAID}"))), at) for at in ran}
 
 
-@settings(max_examples=150, deadline=None)
+@cases(150)
 @given(plans(), st.integers(1, 8), st.booleans())
 def test_every_fix_of_any_workflow_is_legal_and_mends_what_was_found(plan, limit, later):
     workflow, outputs = plan

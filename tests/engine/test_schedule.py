@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from itertools import count
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from property_cases import cases
 from worker_cases import outputs_of, played
 from workflow_cases import WORKERS, Edit, edits, workflow_of, workflows
 
@@ -87,7 +88,7 @@ def having(state: RunState, how: str) -> set[int]:
     return {i for i, step in enumerate(state.steps) if getattr(step, how)}
 
 
-@settings(max_examples=100, deadline=None)
+@cases(100)
 @given(workflow=workflows(max_steps=5), changes=edits(min_size=0, max_size=4), data=st.data())
 def test_where_every_answer_is_new_the_radius_is_what_runs(
     workflow: Workflow, changes: list[Edit], data: st.DataObject
@@ -105,7 +106,7 @@ def test_where_every_answer_is_new_the_radius_is_what_runs(
     assert again.state.status == "finished"
 
 
-@settings(max_examples=100, deadline=None)
+@cases(100)
 @given(
     workflow=workflows(max_steps=5),
     changes=edits(min_size=0, max_size=4),
@@ -179,7 +180,7 @@ def test_a_workflow_is_set_to_workers_that_the_pool_has(pool: Pool) -> None:
         set_to(workflow_of((), worker="delta"), pool)
 
 
-@settings(max_examples=60, deadline=None)
+@cases(60)
 @given(workflow=workflows(), data=st.data())
 def test_in_any_order_of_ends_a_step_is_ready_once_and_never_early(
     workflow: Workflow, data: st.DataObject

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from property_cases import cases
 from worker_cases import outputs_of, played
 from workflow_cases import WORKERS, workflow_of, workflows
 
@@ -142,7 +143,7 @@ def test_a_trial_that_was_broken_off_says_nothing_of_its_edge(status: RunStatus)
     assert (verdict.lost, verdict.pending, verdict.broken, verdict.matters) == (0, 0, 1, False)
 
 
-@settings(max_examples=50, deadline=None)
+@cases(50)
 @given(workflow=workflows(max_steps=5), data=st.data())
 def test_an_edge_trial_runs_nothing_that_does_not_depend_on_the_edge(
     workflow: Workflow, data: st.DataObject

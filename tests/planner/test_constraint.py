@@ -11,8 +11,9 @@ from typing import Any
 
 import jsonschema
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from property_cases import cases
 
 from conductor.fake_openai.matching import matching
 from conductor.plan import Dialect, PlanReport
@@ -26,7 +27,6 @@ from conductor.planner.constraint import (
 )
 from conductor.planner.parse import parse
 
-UNHURRIED = settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 DIALECTS: tuple[Dialect, ...] = ("any", "binary", "position", "worker")
 NAMES = [f"worker {number}" for number in range(12)]
 
@@ -78,7 +78,7 @@ def test_what_the_expression_matches_is_a_valid_plan(
         max_instruction=3,
     )
 
-    @UNHURRIED
+    @cases(5)
     @given(st.from_regex(short, fullmatch=True))
     def valid(text: str) -> None:
         report = read(text, workers=workers, max_steps=max_steps, dialect=dialect, round=round)
@@ -276,7 +276,7 @@ def test_what_the_schema_allows_is_a_plan_but_for_access_to_what_comes_later(
 ) -> None:
     schema = plan_schema_json(workers, max_steps=max_steps, dialect=dialect, round=round, room_to_think=think)
 
-    @UNHURRIED
+    @cases(5)
     @given(values(schema), st.booleans())
     def readable(plan: dict[str, Any], ascii_only: bool) -> None:
         jsonschema.validate(plan, schema)

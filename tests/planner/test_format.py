@@ -3,8 +3,9 @@
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from property_cases import cases
 
 from conductor.errors import WorkflowError
 from conductor.plan import Dialect, Form
@@ -30,7 +31,7 @@ def workflows(draw: st.DrawFn) -> Workflow:
     )
 
 
-@settings(max_examples=50)
+@cases(50)
 @given(workflow=workflows(), dialect=st.sampled_from(("any", "position")))
 def test_a_formatted_workflow_reads_back_as_itself(workflow: Workflow, dialect: Dialect) -> None:
     report = parse(format_plan(workflow, POOL), workers=POOL, dialect=dialect, max_steps=8)
@@ -39,7 +40,7 @@ def test_a_formatted_workflow_reads_back_as_itself(workflow: Workflow, dialect: 
     assert report.repairs == ()
 
 
-@settings(max_examples=150)
+@cases(150)
 @given(
     workflow=workflows(),
     dialect=st.sampled_from(("any", "position", "binary", "worker")),

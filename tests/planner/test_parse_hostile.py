@@ -3,8 +3,9 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from property_cases import cases
 from reading_work import growth, patience
 
 from conductor.plan import Dialect
@@ -42,7 +43,7 @@ TEXTS = st.lists(st.sampled_from(PIECES) | st.text(max_size=5), max_size=40).map
 DIALECTS: st.SearchStrategy[Dialect] = st.sampled_from(("any", "binary", "position", "worker"))
 
 
-@settings(max_examples=200)
+@cases(200)
 @given(text=TEXTS, dialect=DIALECTS, round=st.integers(1, 2))
 def test_no_text_crashes_the_parser(text: str, dialect: Dialect, round: int) -> None:
     report = parse(text, workers=("a", "b"), dialect=dialect, round=round)

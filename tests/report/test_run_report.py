@@ -6,10 +6,11 @@ from html.parser import HTMLParser
 from typing import get_args
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from nested_run import HOSTILE
 from nested_run import events as nested_events
+from property_cases import cases
 from timed_run import timed_events, timed_workflow
 from workflow_cases import workflows
 
@@ -144,7 +145,7 @@ def test_every_text_is_shown_letter_for_letter(text: str) -> None:
     assert request == f"Query {text}"
 
 
-@settings(max_examples=40)
+@cases(40)
 @given(text=st.text(st.characters(exclude_characters="\r\0", codec="utf-8"), min_size=1, max_size=60))
 def test_any_text_changes_no_element_of_the_page(text: str) -> None:
     if not text.strip():
@@ -233,7 +234,7 @@ def test_what_happened_on_the_way_and_inside_is_told() -> None:
     )
 
 
-@settings(max_examples=20)
+@cases(20)
 @given(workflow=workflows(max_steps=12))
 def test_every_step_and_access_of_any_workflow_is_drawn(workflow: Workflow) -> None:
     page = Read(reported([started("do").model_copy(update={"workflow": workflow})]))

@@ -10,7 +10,8 @@ from typing import Any
 
 import jsonschema
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
+from property_cases import cases
 from session_history import Act, acts, lived
 from sqlalchemy import Table
 from store_scenario import begin, chain, delta, finished, keep, started, step_finished, ticking
@@ -78,7 +79,7 @@ def _named(value: Any, names: Mapping[str, str]) -> Any:
     return names.get(value, value) if isinstance(value, str) else value
 
 
-@settings(max_examples=25, deadline=None)
+@cases(25)
 @given(history=acts())
 def test_a_file_comes_out_of_another_store_as_it_went_in(
     history: list[Act], tmp_path_factory: pytest.TempPathFactory, empty_store: Path

@@ -11,8 +11,9 @@ from shutil import copyfile
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from property_cases import cases
 from session_history import Act, acts, lived
 from sqlalchemy import Table, Text, insert, select, type_coerce
 from store_scenario import REQUEST, begin, chain, finished, keep, output, started, step_finished, ticking
@@ -163,7 +164,7 @@ def refer(store: SessionStore, session: str, fingerprints: Mapping[str, set[str]
     keep(store, finished("told", seq=len(names) + 1))
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@cases(20)
 @given(
     history=acts(),
     fingerprints=st.dictionaries(FINGERPRINTS, st.sets(ROLES), max_size=5),

@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 import sqlalchemy
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
+from property_cases import cases
 from store_scenario import begin, chain, finished, keep, started, step_finished
 
 from conductor.errors import StorageError
@@ -99,7 +100,7 @@ def test_a_search_looks_into_every_text_of_a_session(
 
 
 @given(search=st.text(max_size=30))
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@cases(60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_no_search_is_an_error(said: SessionStore, search: str) -> None:
     found(said, search)
     found(said, f'sky "{search}" AND')
@@ -270,7 +271,7 @@ _DEEDS = st.lists(
 
 
 @given(deeds=_DEEDS, whole=st.booleans())
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@cases(12, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_whatever_is_done_the_index_is_what_a_rebuild_would_make(
     store: SessionStore, url: str, deeds: Sequence[tuple[str, str, str]], whole: bool
 ) -> None:

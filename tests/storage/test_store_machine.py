@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     Bundle,
@@ -18,6 +18,7 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
+from property_cases import cases
 from store_scenario import begin, chain, delta, finished, keep, step_finished, ticking
 
 from conductor.errors import StorageError
@@ -264,10 +265,7 @@ def test_the_store_says_what_a_model_in_memory_says(kind: str, request: pytest.F
 
     run_state_machine_as_test(
         lambda: StoreMachine(place),
-        settings=settings(
-            max_examples=8 if kind == "sqlite" else 4,
-            stateful_step_count=15,
-            deadline=None,
-            suppress_health_check=list(HealthCheck),
+        settings=cases(
+            8 if kind == "sqlite" else 4, stateful_step_count=15, suppress_health_check=list(HealthCheck)
         ),
     )

@@ -5,8 +5,9 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from property_cases import cases
 
 from conductor.errors import FormatError, QueryError
 from conductor.workers.offline.expression import expression_of
@@ -113,7 +114,7 @@ def expressions() -> st.SearchStrategy[str]:
 
 
 @given(expressions())
-@settings(max_examples=80, deadline=None)
+@cases(80)
 def test_integer_arithmetic_equals_pythons(text: str) -> None:
     expected = eval(text)
     node = parse_formula(text)
@@ -123,7 +124,7 @@ def test_integer_arithmetic_equals_pythons(text: str) -> None:
 
 
 @given(st.text(alphabet="0123456789xyzabin+-*/^!%(),|=<> .sincoeq_'\"[]", max_size=60))
-@settings(max_examples=200, deadline=None)
+@cases(200)
 def test_the_parser_reads_or_refuses_and_nothing_else(text: str) -> None:
     with suppress(FormatError):
         content = parse_statement(text)
@@ -132,7 +133,7 @@ def test_the_parser_reads_or_refuses_and_nothing_else(text: str) -> None:
 
 
 @given(st.text(max_size=200))
-@settings(max_examples=100, deadline=None)
+@cases(100)
 def test_formulas_in_any_prose_lie_in_order_inside_it(text: str) -> None:
     plain = plain_formulas(text)
     at = 0

@@ -1,0 +1,22 @@
+"""How many made-up cases a property is tried with: a fifth of them in the unit suite, all in `make test`.
+
+Knows no property; which profile is loaded says the command (`--hypothesis-profile`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import settings
+
+PROFILES = {"whole": 100, "unit": 20}
+"""Cases for a property that does not name a number itself."""
+
+FEWEST = 4
+"""Fewer are hardly more than the plain ones that Hypothesis begins with."""
+
+
+def cases(number: int, **more: Any) -> settings:
+    """That many, or the share of them that the loaded profile leaves; with `more` settings of Hypothesis'."""
+    share = number * settings().max_examples // PROFILES["whole"]
+    return settings(max_examples=max(FEWEST, share), **more)
