@@ -5,22 +5,28 @@ Connections other than loopback are refused by pytest-socket (see pyproject.toml
 
 from __future__ import annotations
 
+import gc
 import logging
 import signal
 from collections.abc import Iterator
 from pathlib import Path
 
+import haste
 import pytest
 from hypothesis import HealthCheck, settings
+from property_cases import PROFILES
 
 from conductor.collector import settle
 from conductor.workers.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
-from storage import SessionStore, database
+from storage import SessionStore
 
 # Whether drawing an example takes long is the machine's business.
-settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("untimed")
+for name, number in PROFILES.items():
+    settings.register_profile(
+        name, max_examples=number, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    )
+settings.load_profile("whole")
 
 
 def pytest_configure() -> None:
@@ -39,8 +45,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.thorough)
 
 
+def pytest_collection() -> None:
+    """Nothing that is imported becomes garbage, so nobody looks for it until all is."""
+    gc.disable()
+
+
 def pytest_collection_finish() -> None:
     """What was imported is looked at once, not with every test."""
+    gc.enable()
     settle()  # as in the app
     for name, logger in logging.root.manager.loggerDict.items():
         if name.startswith("streamlit") and isinstance(logger, logging.Logger):
@@ -48,13 +60,11 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def unplugged() -> Iterator[None]:
-    """No store waits for the disk: that guards against a loss of power, which no test can bring about."""
-    kept = database._WRITER_PRAGMAS
-    hasty = tuple("synchronous=OFF" if pragma == "synchronous=NORMAL" else pragma for pragma in kept)
-    assert hasty != kept
+def hasty() -> Iterator[None]:
+    """Nobody waits for what no test can notice."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(database, "_WRITER_PRAGMAS", hasty)
+        for shortcut in (haste.unplugged, haste.spelled_once, haste.certified_once, haste.stopped_at_once):
+            shortcut(patch)
         yield
 
 
