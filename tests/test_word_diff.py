@@ -103,6 +103,7 @@ def test_in_a_very_long_text_single_changed_words_are_found() -> None:
     assert [piece.text.split() for piece in diff.pieces if piece.kind == "added"] == [["changed"]] * 200
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("old", "new", "grain"),
     [

@@ -81,6 +81,7 @@ def test_json_holds_every_finding(
     assert "sk-another" not in said.out
 
 
+@pytest.mark.slow
 def test_without_a_pool_file_the_built_in_experts_are_tried(line: Line) -> None:
     said = line("doctor", "--json")
     shape = json.loads(said.out)

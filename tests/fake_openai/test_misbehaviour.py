@@ -163,6 +163,7 @@ def test_usage_may_be_missing_where_it_was_asked_for(asking: Asking) -> None:
     assert "usage" not in asking.post(fault="no-usage").json()
 
 
+@pytest.mark.slow
 def test_a_huge_answer_has_its_size(asking: Asking) -> None:
     stream = asking.stream(fault="huge", max_tokens=5)
     assert (len(stream.joined()), stream.finish_reason, stream.done) == (10_000_000, "stop", True)

@@ -52,6 +52,7 @@ async def test_a_cancelled_request_is_seen_leaving_within_a_second(
     assert entry.disconnected
 
 
+@pytest.mark.slow
 def test_leaving_in_the_middle_of_a_huge_answer_is_seen(asking: Asking, fake_openai: Served) -> None:
     body = asking.body(stream=True, fault="huge=100")
     with asking.client.stream("POST", "chat/completions", json=body) as response:

@@ -99,6 +99,7 @@ def test_every_entry_of_an_older_store_is_read(bench: Workbench, old: Path) -> N
     assert len(list(store.corrections(every=True))) == len(found["corrections"]) > 0
 
 
+@pytest.mark.slow
 def test_an_older_store_is_edited_and_run_again(bench: Workbench, old: Path) -> None:
     session = sessions(bench.store, old)[CORRECTED].id
     head = bench.required_head(session)

@@ -12,6 +12,8 @@ from fake_vllm import OLDER_SERVER, SERVER, fake_vllm
 from conductor.errors import ServeError
 from conductor.vllm.installed import installed
 
+pytestmark = pytest.mark.slow  # each asks an interpreter, which is started for it
+
 
 @pytest.mark.parametrize(
     ("made", "cpu"),

@@ -43,6 +43,7 @@ def alive(process: int) -> bool:
     return True
 
 
+@pytest.mark.slow
 async def test_questions_share_one_child_and_come_as_deltas_then_a_completion() -> None:
     await warm_up()
     first = pid()

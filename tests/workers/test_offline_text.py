@@ -184,6 +184,7 @@ def read(long: str) -> None:
         fact_check(task)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("repeated", HOSTILE)
 def test_work_grows_with_the_length_of_a_hostile_text(repeated: str, few_ranked: None) -> None:
     found = growth(read, lambda length: hostile(repeated, length), package=PACKAGE, length=1_000)
