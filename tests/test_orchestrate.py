@@ -178,7 +178,10 @@ class SlowConductor(ScriptedConductor):
 
 
 @pytest.mark.parametrize("obedient", [True, False])
-async def test_a_limit_of_time_stops_a_planning_call_and_keeps_what_was_written(obedient: bool) -> None:
+async def test_a_limit_of_time_stops_a_planning_call_and_keeps_what_was_written(
+    obedient: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("conductor.orchestrate.GRACE_SECONDS", 0.05)
     conductor = SlowConductor([], obedient=obedient)
     events = await asyncio.wait_for(events_of(conductor, budget=Budget(seconds=0.05)), 60)
     assert conductor.stopped

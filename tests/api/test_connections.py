@@ -25,7 +25,7 @@ async def app(scope, receive, send) -> None:
 @pytest.fixture
 def seconds() -> float:
     """How long headers may take."""
-    return 0.2
+    return 0.1
 
 
 @pytest.fixture

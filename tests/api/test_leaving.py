@@ -25,8 +25,8 @@ AT_ONCE = 1.0
 
 @pytest.fixture(scope="module")
 def slow_upstream() -> Iterator[Served]:
-    """A simulated endpoint that says two words a second."""
-    with serving(FakeOpenAI(tokens_per_second=2)) as served:
+    """A simulated endpoint that says ten words a second."""
+    with serving(FakeOpenAI(tokens_per_second=10)) as served:
         yield served
 
 
