@@ -22,7 +22,7 @@ PUBLISHED = json.loads(
 
 
 def check(document: Any) -> None:
-    jsonschema.validate(document, PUBLISHED, cls=jsonschema.Draft202012Validator)
+    jsonschema.Draft202012Validator(PUBLISHED).validate(document)
 
 
 def exported(workflow: Workflow) -> dict[str, Any]:

@@ -103,6 +103,7 @@ def test_unknown_usage_is_null(stage: Stage, client: OpenAI) -> None:
     assert told(answer)["known"]["prompt_tokens"] == 100
 
 
+@pytest.mark.slow
 def test_what_calls_no_model_counts_no_tokens(stage: Stage, client: OpenAI) -> None:
     stage.plays(offline_expert("mathematics"), said("beta", "It is 391."), plans=(TWO,))
     ask: list[ChatCompletionMessageParam] = [{"role": "user", "content": "What is 17*23?"}]
@@ -443,7 +444,10 @@ def test_what_failed_is_not_asked_again_by_a_client(stage: Stage) -> None:
     assert len(conductor.requests) == 2
 
 
-def test_what_may_work_in_a_moment_is_asked_again_by_a_client(stage: Stage) -> None:
+def test_what_may_work_in_a_moment_is_asked_again_by_a_client(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("openai._base_client.INITIAL_RETRY_DELAY", 0.01)
     stage.plays(said("alpha", "So."), plans=(ONE,))
     stage.faults = [PoolError("The pool file is being written.")]
     with stage.client(max_retries=1) as client:

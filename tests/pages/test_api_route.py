@@ -12,13 +12,14 @@ from starlette.testclient import TestClient
 from pages.components import services
 from pages.components.api_route import API
 
-ASKED = {"model": "worker:mathematics", "messages": [{"role": "user", "content": "What is 17*23?"}]}
+ASKED = {"model": "worker:alpha", "messages": [{"role": "user", "content": "What is 17*23?"}]}
 
 
 @pytest.fixture
 def client(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[TestClient]:
     """A client on this machine."""
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "pool.toml").write_text('[[worker]]\nkind = "simulated"\nname = "alpha"\n', encoding="utf-8")
     with TestClient(Starlette(routes=[API]), base_url="http://localhost", client=("127.0.0.1", 1)) as client:
         yield client
     services.close()

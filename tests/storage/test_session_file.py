@@ -242,10 +242,11 @@ def test_a_workflow_file_is_told_as_one(store: SessionStore) -> None:
 def test_a_file_is_as_its_published_schema_says(store: SessionStore) -> None:
     assert session_schema() == PUBLISHED
     jsonschema.Draft202012Validator.check_schema(PUBLISHED)
+    validator = jsonschema.Draft202012Validator(PUBLISHED)
     document = json.loads(write_session(store, lived(store, FULL)))
-    jsonschema.validate(document, PUBLISHED, cls=jsonschema.Draft202012Validator)
+    validator.validate(document)
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate({**document, "extra": 1}, PUBLISHED, cls=jsonschema.Draft202012Validator)
+        validator.validate({**document, "extra": 1})
 
 
 def test_every_column_of_a_session_is_in_its_file_or_left_out_for_a_reason() -> None:

@@ -15,7 +15,7 @@ from conductor.errors import EditConflict, StorageError
 from conductor.messages import Usage
 from conductor.plan import Candidate, PlanReport
 from conductor.workflow import Workflow
-from storage import Revision, SessionStore
+from storage import Revision, SessionStore, corrections
 from storage.database import Database
 from storage.migrations import MIGRATIONS, bring_up_to_date
 
@@ -178,9 +178,12 @@ def test_thumbs_are_kept_changed_and_taken_back(store: SessionStore) -> None:
         store.rate("nobody", "up")
 
 
-def test_more_corrections_than_are_read_together_come_in_order(store: SessionStore) -> None:
+def test_more_corrections_than_are_read_together_come_in_order(
+    store: SessionStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(corrections, "_BATCH", 10)
     first = planned(store, "find")
-    made = [edit(store, first.session, f"look {at}").id for at in range(230)]
+    made = [edit(store, first.session, f"look {at}").id for at in range(23)]
     assert [correction.revision for correction in store.corrections(every=True)] == made
 
 
