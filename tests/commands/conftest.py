@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -11,9 +12,11 @@ from conductor.commands.line import main
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The current folder; the default store is made in it."""
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, empty_store: Path) -> Path:
+    """The current folder; the default store is in it, and empty."""
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "data").mkdir()
+    shutil.copyfile(empty_store, tmp_path / "data" / "conductor.db")
     return tmp_path
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -55,6 +56,13 @@ def test_a_person_reads_the_answer_and_that_no_model_was_called(line: Line) -> N
     assert "Paris" in said.out
     assert "[1/1] facts is done" in said.err
     assert said.err.rstrip().endswith("(offline, no model is called)")
+
+
+def test_where_there_is_no_store_one_is_made(line: Line, simulated: str, folder: Path) -> None:
+    shutil.rmtree(folder / "data")
+    assert line("run", written(PAIR, folder), "--pool", simulated).code == 0
+    with SessionStore.open("sqlite:///data/conductor.db") as store:
+        assert store.count_sessions() == 1
 
 
 def test_a_program_reads_one_json_object(line: Line) -> None:

@@ -64,10 +64,14 @@ def file(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def url(kind: str, request: pytest.FixtureRequest) -> str:
-    """The URL of a store that is still to be made, unless the test has one open."""
+def url(kind: str, request: pytest.FixtureRequest, empty_store: Path) -> str:
+    """The URL of a store that is still to be made, unless the test has one open or stands on one."""
     if kind == "postgresql":
         return str(request.getfixturevalue("emptied" if "store" in request.fixturenames else "database"))
+    if request.module.__name__ in STANDING_ON_THE_STORE:
+        file: Path = request.getfixturevalue("file")
+        file.parent.mkdir()
+        shutil.copyfile(empty_store, file)
     return f"sqlite:///{request.getfixturevalue('file')}"
 
 
