@@ -65,8 +65,9 @@ SCHEMAS: list[Any] = [
 def test_a_value_is_valid(schema: Any) -> None:
     if isinstance(schema, dict) and "allOf" in schema:
         schema = {**schema, "allOf": [{**part, "additionalProperties": True} for part in schema["allOf"]]}
+    validator = jsonschema.Draft202012Validator(schema)
     for seed in range(20):
-        jsonschema.validate(allowed(schema, seeded(str(seed))), schema)
+        validator.validate(allowed(schema, seeded(str(seed))))
 
 
 WISHES: list[tuple[Any, Any, Any]] = [

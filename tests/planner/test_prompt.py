@@ -101,7 +101,7 @@ def test_every_example_is_what_the_constraint_asks_for(pool: int, max_steps: int
         text = written(example, dialect=dialect, form="lists", room_to_think=True)
         assert _expression(pool, max_steps, dialect).fullmatch(text)
         plan = written(example, dialect=dialect, form="json", room_to_think=True)
-        jsonschema.validate(json.loads(plan), schema)
+        jsonschema.Draft202012Validator(schema).validate(json.loads(plan))
 
 
 @pytest.mark.parametrize("style", STYLES)
