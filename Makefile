@@ -9,7 +9,7 @@ VLLM := .venv-vllm
 VLLM_INSTALLED := $(VLLM)/.installed
 VLLM_PINS := tests/integration/vllm/requirements.txt
 
-.PHONY: setup run test test-thorough test-vllm check lint types bench faults lock
+.PHONY: setup run unit test test-thorough test-vllm check lint types bench faults lock
 
 setup: $(INSTALLED)
 
@@ -22,6 +22,11 @@ $(INSTALLED): requirements.lock
 
 run: setup
 	$(BIN)/python -m streamlit run app.py
+
+# What draws no page, starts no process and reads no very long text, with a fifth of the made-up cases.
+unit: setup
+	$(BIN)/python -m pytest -n auto --dist loadfile -m "not (browser or page or slow or thorough)" \
+		--hypothesis-profile=unit --ignore=tests/browser --ignore=tests/integration
 
 test: setup
 	$(BIN)/python -m pytest -n auto --dist loadfile -m "not thorough"
