@@ -185,6 +185,7 @@ def test_what_is_found(lines, expected):
 def test_every_fault_has_a_fix_and_each_fix_mends_it(lines):
     workflow = workflow_of(lines)
     before = check(workflow, max_steps=LIMIT, workers=["a", "b", "c", "d"])
+    assert before
     for finding in before:
         assert finding.fixes
         assert_mended(finding, before, max_steps=LIMIT, workers=["a", "b", "c", "d"])

@@ -381,6 +381,7 @@ def test_a_higher_limit_allows_more_steps_up_to_a_workflows_own() -> None:
 def test_a_repairs_span_lies_in_the_plan_or_the_fence_around_it(text: str) -> None:
     before = "<think>hm</think> Some words.\n"
     report = parse(before + text, workers=POOL)
+    assert report.repairs
     for repair in report.repairs:
         start, end = repair.span
         assert len(before) <= start <= end <= len(before) + len(text)

@@ -121,8 +121,11 @@ def test_what_refers_to_a_row_is_found_by_an_index(url: str, file: Path) -> None
         tables = [
             name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
         ]
+        refer = set()
         for table in tables:
             indexes = [row[1] for row in connection.execute(f'PRAGMA index_list("{table}")')]
             first = {connection.execute(f'PRAGMA index_info("{index}")').fetchone()[2] for index in indexes}
             referring = {row[3] for row in connection.execute(f'PRAGMA foreign_key_list("{table}")')}
             assert referring <= first, table
+            refer |= referring
+        assert {"session", "run"} <= refer

@@ -206,5 +206,6 @@ async def test_while_an_expert_reads_others_go_on(expert: ExpertName) -> None:
     )
     request = Request(messages=(Message(role="user", parts=parts),))
     other = asyncio.create_task(asyncio.sleep(0))
-    async for _ in offline_expert(expert).stream(request):
-        assert other.done()
+    done = [other.done() async for _ in offline_expert(expert).stream(request)]
+    assert done
+    assert all(done)
