@@ -23,6 +23,7 @@ from pages.components.replay_bar import replay_bar
 from pages.components.rounds import earlier_rounds
 from pages.components.services import workbench
 from pages.components.session_view import SessionView
+from pages.components.settings import settings_heirs
 from pages.components.shortcuts import shortcuts
 from pages.components.sidebar import sidebar
 from pages.components.state import TabState, plain
@@ -80,7 +81,7 @@ def page() -> None:
             changes(tab, marks)
             load_library()
             shortcuts()
-            keep_focus(_HEIRS)
+            keep_focus({**_HEIRS, **settings_heirs(bench.pool.names)})
         view = _view(bench, tab)
         tab.show_query(view.session.query if view is not None else "")
         sidebar(bench, tab)

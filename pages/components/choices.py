@@ -60,14 +60,13 @@ def with_use(settings: Settings, names: Sequence[str], worker: str, *, use: bool
     return _with_workers(settings, names, sorted(wider, key=names.index) if in_pool_order else wider)
 
 
-def moved(settings: Settings, names: Sequence[str], worker: str, *, by: int) -> Settings:
-    """The settings with a used worker earlier (`by` -1) or later (1) among those used."""
+def moved(settings: Settings, names: Sequence[str], worker: str, *, to: int) -> Settings:
+    """The settings with a used worker at the place `to` (from 0) among those used, or as near as there is."""
     order = list(used(settings, names))
     if worker not in order:
         return settings
-    at = order.index(worker)
-    to = min(max(at + by, 0), len(order) - 1)
-    order.insert(to, order.pop(at))
+    order.remove(worker)
+    order.insert(max(to, 0), worker)
     return _with_workers(settings, names, order)
 
 

@@ -5,7 +5,8 @@ They belong to the open session, else to the next one. Knows the workbench and t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from hashlib import sha256
 from typing import Any
 
 import streamlit as st
@@ -15,6 +16,7 @@ from conductor.errors import ConductorError
 from conductor.modes import MAX_ROUNDS, MODES, Mode, Settings
 from conductor.workflow import MAX_STEPS
 from pages.components import choices
+from pages.components.focus import Heirs
 from pages.components.mirror import committing, mirrored
 from pages.components.state import TabState, plain
 from storage.workbench import Workbench
@@ -42,6 +44,19 @@ def settings_of(bench: Workbench, tab: TabState) -> Settings:
             # The page names the trouble with the session; the query box stays usable.
             return tab.settings
     return tab.settings
+
+
+def settings_heirs(names: Sequence[str]) -> Heirs:
+    """Whose focus goes to whom in the settings: a worker's arrow keeps it as the row moves, and at the end
+    hands it to the other one.
+    """
+    ways = [(move_key(name, "up"), move_key(name, "down")) for name in names]
+    return {key: (other,) for way in ways for key, other in (way, way[::-1])}
+
+
+def move_key(worker: str, way: str) -> str:
+    """The key of the button that moves a worker "up" or "down"; it goes where the worker goes."""
+    return f"worker-move-{way}-{sha256(worker.encode()).hexdigest()[:12]}"
 
 
 def open_settings() -> None:
@@ -171,11 +186,11 @@ class _Panel:
                 end = used[:1] if by < 0 else used[-1:]
                 st.button(
                     f"{word}: {plain(name, limit=40)}",
-                    key=f"worker-move-{word.lower()}-{at}",
+                    key=move_key(name, word.lower()),
                     icon=f":material/{icon}:",
                     type="tertiary",
                     disabled=not use or (name,) == end,
-                    on_click=self._moving(name, by),
+                    on_click=self._moving(name, used.index(name) + by if use else 0),
                 )
 
     def _using(self, key: str, name: str) -> Callable[[], None]:
@@ -184,8 +199,9 @@ class _Panel:
 
         return committing(self.tab, key, chosen)
 
-    def _moving(self, name: str, by: int) -> Callable[[], None]:
-        return lambda: self.keep(lambda settings: choices.moved(settings, self.names, name, by=by))
+    def _moving(self, name: str, to: int) -> Callable[[], None]:
+        # To a place, not by one: the browser may send one press twice.
+        return lambda: self.keep(lambda settings: choices.moved(settings, self.names, name, to=to))
 
     # -- budget ----------------------------------------------------------------------------------
 

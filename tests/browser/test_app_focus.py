@@ -127,3 +127,14 @@ def test_who_takes_the_focus_away_keeps_it_away(desk):
     expect(in_box(desk, "undo")).to_be_disabled()
     desk.settled()
     assert desk.page.evaluate("document.activeElement === document.body")
+
+
+def test_a_worker_that_is_moved_takes_the_focus_along_and_at_the_end_hands_it_to_the_other_arrow(desk):
+    desk.button("Settings").click()
+    up, down = desk.button("Up: critic-7b"), desk.button("Down: critic-7b")
+    for row in (1, 0):
+        press(up)
+        expect(desk.keyed(f"settings-row-{row}")).to_contain_text("critic-7b")
+        desk.settled()  # until then its row of before is there, too
+        expect(up if row else down).to_be_focused()
+        desk.page.wait_for_timeout(600)

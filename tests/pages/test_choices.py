@@ -56,16 +56,20 @@ def test_a_worker_is_used_or_not(before, worker, use, after):
 
 
 @pytest.mark.parametrize(
-    ("before", "worker", "by", "after"),
+    ("before", "worker", "to", "after"),
     [
-        ((), "b", -1, ("b", "a", "c", "d")),
+        ((), "b", 0, ("b", "a", "c", "d")),
+        ((), "a", 2, ("b", "c", "a", "d")),
         (("b", "a", "c", "d"), "b", 1, None),
-        (("a", "c"), "c", 1, ("a", "c")),
-        (("a", "c"), "b", -1, ("a", "c")),
+        (("a", "c"), "c", 2, ("a", "c")),
+        (("a", "c"), "a", -1, ("a", "c")),
+        (("a", "c"), "b", 0, ("a", "c")),
     ],
 )
-def test_a_worker_is_moved_among_those_used(before, worker, by, after):
-    assert moved(workers(*before), NAMES, worker, by=by).workers == after
+def test_a_worker_is_moved_among_those_used_once_however_often_the_press_comes(before, worker, to, after):
+    once = moved(workers(*before), NAMES, worker, to=to)
+    assert once.workers == after
+    assert moved(once, NAMES, worker, to=to) == once
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from conductor.workflow import Step, Workflow
 from pages.components import services
 from pages.components.editing import Editor
 from pages.components.session_view import SessionView
+from pages.components.settings import move_key
 from pages.components.state import plain
 from storage import SessionStore
 from storage.workbench import Workbench
@@ -264,7 +265,7 @@ def test_settings_are_kept_for_the_next_query_and_go_with_it(app, told):
 def test_settings_of_an_open_session_are_its_own(app, told):
     session = told.bench.ask("Which one?").id
     page = opened(app(session=session))
-    page.button(key="worker-move-down-0").click().run()
+    page.button(key=move_key("alpha", "down")).click().run()
     page.number_input(key=f"rounds-{session}").set_value(2).run()
     assert told.bench.settings(session) == Settings(workers=("beta", "alpha", "slow"), rounds=2)
     page.button(key="new").click().run()
