@@ -18,6 +18,7 @@ from conductor.api.connections import allow_many_connections
 from conductor.collector import settle
 from pages.components.api_route import API
 from pages.components.changes_route import CHANGES
+from pages.components.whole_callbacks import carry_out_whole
 
 ROOT = Path(__file__).resolve().parent
 ICON = str(ROOT / "static" / "icon.svg")
@@ -52,6 +53,7 @@ async def lifespan(_: st.App) -> AsyncIterator[None]:
     from pages.components import graph, services  # noqa: F401, PLC0415 - registers its components once
 
     settle()
+    carry_out_whole()
     allow_many_connections()
     try:
         yield None

@@ -138,14 +138,17 @@ def test_an_exported_workflow_runs_in_the_command_line_and_comes_back_as_a_sessi
     expect(desk.query).to_have_value("What is 17 * 23?")
 
 
-def test_an_export_holds_what_was_typed_just_before_it_however_slow_the_store(visit, paced_app, complaints):
+@pytest.mark.parametrize("held", [0, 100], ids=["touched", "pressed"])
+def test_an_export_holds_what_was_typed_just_before_it_however_slow_the_store(
+    visit, paced_app, complaints, held
+):
     session = paced_app.plant(*THREE)
     desk = WorkbenchPage(visit(paced_app, f"/?session={session}"))
     desk.select(1)
     desk.settled()
     desk.field("Instruction").fill("Typed just before.")
     with desk.page.expect_download() as download, paced_app.store_locked():
-        desk.button("Export JSON").click()
+        desk.button("Export JSON").click(delay=held)
         desk.page.wait_for_timeout(700)
     exported = json.loads(download.value.path().read_text(encoding="utf-8"))
     assert exported["steps"][1]["instruction"] == "Typed just before."
@@ -154,6 +157,7 @@ def test_an_export_holds_what_was_typed_just_before_it_however_slow_the_store(vi
     with desk.page.expect_download() as again:
         desk.button("Export JSON").click()
     assert json.loads(again.value.path().read_text(encoding="utf-8")) == exported
+    expect(desk.page.get_by_text("Changed by somebody else")).to_have_count(0)
     forgive_one_message_for_two_widgets(complaints)
 
 

@@ -1,0 +1,55 @@
+"""Callbacks are carried out whole, whatever else the browser sends meanwhile."""
+
+from __future__ import annotations
+
+import pytest
+from streamlit.runtime.state.safe_session_state import SafeSessionState
+
+from pages.components.whole_callbacks import carry_out_whole
+
+
+class Left(BaseException):
+    """Streamlit leaves the script."""
+
+
+class Session:
+    """A session's state with one callback, which looks at it."""
+
+    def __init__(self):
+        self.values = {"instruction": "Typed."}
+        self.kept = None
+
+    def __getitem__(self, key):
+        return self.values[key]
+
+    def on_script_will_rerun(self, _states, **_options):
+        self.kept = self.safe["instruction"]
+
+
+@pytest.fixture
+def pressed(monkeypatch):
+    """A session that has got another message by now."""
+
+    def leave():
+        raise Left
+
+    monkeypatch.setattr(SafeSessionState, "on_script_will_rerun", SafeSessionState.on_script_will_rerun)
+    session = Session()
+    session.safe = SafeSessionState(session, leave)
+    return session
+
+
+def test_a_press_that_comes_meanwhile_waits_for_the_end_of_a_callback(pressed):
+    with pytest.raises(Left):
+        pressed.safe.on_script_will_rerun(None)
+    assert pressed.kept is None
+    carry_out_whole()
+    pressed.safe.on_script_will_rerun(None)
+    assert pressed.kept == "Typed."
+
+
+def test_what_is_drawn_after_the_callbacks_is_left_for_a_press(pressed):
+    carry_out_whole()
+    pressed.safe.on_script_will_rerun(None)
+    with pytest.raises(Left):
+        pressed.safe["instruction"]
