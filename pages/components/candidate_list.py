@@ -12,7 +12,7 @@ import streamlit as st
 
 from conductor.amounts import counted
 from conductor.drawing import draw
-from conductor.errors import ConductorError
+from conductor.errors import ConductorError, EditConflict
 from conductor.layout import layouts
 from pages.components.compare_link import compare_page_link
 from pages.components.completion import marked
@@ -99,7 +99,9 @@ def _use(bench: Workbench, tab: TabState, view: SessionView, choice: PlanChoice,
     def clicked() -> None:
         assert choice.candidate is not None, "only a workflow can be used"
         try:
-            bench.use_candidate(choice.plan.id, choice.candidate, head=view.head)
+            tab.note_own(bench.use_candidate(choice.plan.id, choice.candidate, head=view.head).id)
+        except EditConflict:
+            _met(bench, tab, view.session.id, choice)
         except ConductorError as error:
             tab.notify("error", str(error), place="candidates")
         else:
@@ -115,6 +117,21 @@ def _use(bench: Workbench, tab: TabState, view: SessionView, choice: PlanChoice,
         help="Make this plan the workflow; Undo brings back what is shown now",
         disabled=view.locked or in_use,
         on_click=clicked,
+    )
+
+
+def _met(bench: Workbench, tab: TabState, session: str, choice: PlanChoice) -> None:
+    """Another workflow than the one shown would have been replaced; one that is the same is no loss."""
+    there = bench.head(session)
+    if there is None or there.workflow == choice.workflow:
+        return
+    by = f" by {there.author}" if there.author else ""
+    note = f": {there.note}" if there.note else ""
+    said = f"Not used yet, as the workflow was changed meanwhile (revision {there.number}{by}{note})."
+    tab.notify(
+        "info",
+        f"{said} It is shown now; press Use again to put {choice.name} in its place.",
+        place="candidates",
     )
 
 

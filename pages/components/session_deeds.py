@@ -32,14 +32,25 @@ class SessionDeeds:
         """Open a dialog."""
         self.listed.ask(what, session)
 
-    def rename(self, session: str, title: str) -> None:
-        """Give a session another title; an empty one is refused."""
+    def rename(self, session: str, title: str, *, drawn: str) -> None:
+        """Give a session another title than the one `drawn`; an empty one is refused, and so is any where
+        somebody else gave it a title meanwhile.
+        """
         if not title.strip():
             self.tab.notify(
                 "error", "A title needs at least one character; the old one is kept.", place=PLACE
             )
             return
-        self._try(lambda: self.bench.store.rename_session(session, title))
+
+        def rename_it() -> None:
+            there, wanted = self.bench.store.session(session).title, " ".join(title.split())
+            if there in (drawn, wanted):
+                self.bench.store.rename_session(session, wanted)
+            else:
+                said = f"Not renamed to “{wanted}”: it was given the title “{there}” meanwhile."
+                self.tab.notify("info", f"{said} Rename it again if yours is to count.", place=PLACE)
+
+        self._try(rename_it)
 
     def set_tags(self, session: str, tags: Sequence[str]) -> None:
         """Have a session tagged with these and no others."""

@@ -29,13 +29,13 @@ def session_dialog(listed: SessionList, deeds: SessionDeeds) -> None:
 
 def _rename(listed: SessionList, deeds: SessionDeeds, session: str) -> None:
     key = f"title-{session}-{listed.times_asked}"
+    title = deeds.bench.store.session(session).title
 
     def save() -> None:
         listed.close()
-        deeds.rename(session, st.session_state[key])
+        deeds.rename(session, st.session_state[key], drawn=title)
 
     with st.form(f"form-{key}", border=False):
-        title = deeds.bench.store.session(session).title
         st.text_input("Title", value=title, key=key, max_chars=MAX_TITLE)
         if st.form_submit_button("Save", type="primary", on_click=save):
             st.rerun()

@@ -103,6 +103,26 @@ def test_every_plan_of_a_text_is_listed_and_another_one_can_be_used(app, bench):
     assert bench.head(session) == before
 
 
+def test_a_plan_takes_the_place_of_what_was_changed_meanwhile_only_when_that_was_shown(app, bench):
+    page, session = opened(bench, app, f"First:\n{ONE}\nBetter:\n{TWO}")
+    theirs = bench.head(session).workflow.with_instruction(1, "Answer in one word.")
+    bench.edit(session, theirs, note="Step 2: instruction", author="Grace")
+    buttons(page, "Use")[0].click().run()
+    assert bench.head(session).workflow == theirs
+    said = "changed meanwhile (revision 2 by Grace: Step 2: instruction). It is shown now; press Use again"
+    assert any(plain(said) in text for text in texts(page.info))
+    buttons(page, "Use")[0].click().run()
+    assert bench.head(session).note == "Used plan 1 of the text"
+
+
+def test_a_plan_that_is_the_workflow_by_now_is_not_used_once_more(app, bench):
+    page, session = opened(bench, app, f"First:\n{ONE}\nBetter:\n{TWO}")
+    bench.use_candidate(bench.store.plans(session)[0].id, 0)
+    buttons(page, "Use")[0].click().run()
+    assert (len(page.info), len(page.error)) == (0, 0)
+    assert len(bench.store.revisions(session)) == 2
+
+
 def test_a_plan_can_be_looked_at_and_closed(app, bench):
     page, _ = opened(bench, app, f"First:\n{ONE}\nOr:\n{BAD}")
     buttons(page, "Look")[1].click().run()

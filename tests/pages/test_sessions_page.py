@@ -142,6 +142,15 @@ def test_a_session_is_renamed_and_its_title_shown_letter_for_letter(app, bench, 
     assert "Save" not in [button.label for button in page.button]
 
 
+def test_a_title_that_somebody_else_gave_meanwhile_is_not_overwritten_in_silence(app, bench, session):
+    page = ask(app("sessions"), "rename", session)
+    page.text_input(key=f"title-{session}-0").set_value("Mine")
+    bench.store.rename_session(session, "Theirs")
+    press(page, "Save")
+    assert bench.store.session(session).title == "Theirs"
+    assert plain("Not renamed to “Mine”: it was given the title “Theirs” meanwhile.") in page.info[0].value
+
+
 def test_an_empty_title_is_refused_and_the_old_one_kept(app, bench, session):
     page = ask(app("sessions"), "rename", session)
     page.text_input(key=f"title-{session}-0").set_value("  ")
