@@ -39,12 +39,17 @@ def committing(tab: TabState, key: str, commit: Callable[..., None]) -> Callable
 
     def changed() -> None:
         value = st.session_state[key]
-        old, at = st.session_state.get(_told(key), (None, float("-inf")))
-        if value != old or time.monotonic() - at > ECHO_SECONDS:
+        if not echoed(key, value):
             commit(value)
         tab.ask_redraw()
 
     return changed
+
+
+def echoed(key: str, value: object) -> bool:
+    """Whether the field `key` was told a moment ago to show something else than `value`."""
+    old, at = st.session_state.get(_told(key), (None, float("-inf")))
+    return bool(value == old and time.monotonic() - at <= ECHO_SECONDS)
 
 
 def _told(key: str) -> str:

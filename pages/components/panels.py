@@ -13,6 +13,7 @@ import streamlit as st
 from pages.components import check_view, run_view
 from pages.components.access_view import access_view
 from pages.components.history_view import history_view
+from pages.components.mirror import echoed, mirrored
 from pages.components.session_view import SessionView
 from pages.components.state import TabState
 from pages.components.timeline_view import timeline_view
@@ -65,21 +66,22 @@ def panels(bench: Workbench, tab: TabState, view: SessionView) -> None:
     offered = [name for name, panel in PANELS.items() if panel.offered(view)]
     if not offered:
         return
-    name = _chosen(view, offered) if len(offered) > 1 else offered[0]
+    name = _chosen(tab, view, offered) if len(offered) > 1 else offered[0]
     tab.note_panel(selects=PANELS[name].selects)
     PANELS[name].draw(bench, tab, view)
 
 
-def _chosen(view: SessionView, offered: list[str]) -> str:
+def _chosen(tab: TabState, view: SessionView, offered: list[str]) -> str:
     def named(name: str) -> str:
         panel = PANELS[name]
         remark = panel.remark(view)
         return f"{panel.icon} {name}{f' {remark}' if remark else ''}"
 
-    chosen = st.session_state.get("panel")
+    chosen = st.session_state.setdefault("panel", offered[0])
     # What nobody chose gives way to what is offered first by now, such as the answer of a run.
-    if chosen not in offered or chosen == st.session_state.get("panel_first"):
-        st.session_state["panel"] = offered[0]
+    unchosen = chosen == st.session_state.get("panel_first") or echoed("panel", chosen)
+    if unchosen or chosen not in offered:
+        mirrored(tab, "panel", offered[0])
     st.session_state["panel_first"] = offered[0]
     return st.segmented_control(
         "View", offered, required=True, key="panel", format_func=named, label_visibility="collapsed"

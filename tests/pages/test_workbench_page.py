@@ -13,7 +13,7 @@ from conductor.plan_file import read_plan
 from conductor.planner.parse import parse
 from conductor.planner.planner import MAX_QUERY
 from conductor.workflow import Step, Workflow
-from pages.components import services
+from pages.components import mirror, services
 from pages.components.state import plain
 from storage import SessionStore
 
@@ -84,6 +84,21 @@ def test_plan_and_run_ends_with_an_answer_and_offers_a_rerun(app, url):
     assert any(text.startswith("3 steps ran") for text in texts(page.caption))
     with SessionStore.open(url) as store:
         assert store.latest_run(session).answer.endswith("Answer: different capital")
+
+
+def test_an_answer_is_shown_though_the_browser_says_once_more_what_was_shown_before(app, monkeypatch):
+    monkeypatch.setattr(mirror, "ECHO_SECONDS", 60.0)
+    page = app()
+    page.text_area(key="query").set_value("What is 17 * 23?")
+    page.button(key="plan").click().run()
+    view = page.segmented_control(key="panel")
+    assert view.value == "Access"
+    page.button(key="run").click().run()
+    wait_for_run(page.query_params["session"])
+    page.run()
+    assert page.segmented_control(key="panel").value == "Answer"
+    page.segmented_control(key="panel").set_value("Access").run()
+    assert page.segmented_control(key="panel").value == "Answer"
 
 
 def test_new_leaves_the_session_and_empties_the_query(app, bench, session):
