@@ -1,6 +1,15 @@
 // Keyboard shortcuts that press buttons of the page. Text fields keep their own keys: only the field that
 // a shortcut names (`within`) lets it through.
 
+const PATIENCE = 3000;                                      // milliseconds
+
+// The page is drawn piece by piece: what was typed in its first moments may be there before its button.
+function pressDrawn(selector, until) {
+  const button = document.querySelector(`${selector} button`);
+  if (button && !button.disabled) button.click();
+  else if (!button && performance.now() < until) requestAnimationFrame(() => pressDrawn(selector, until));
+}
+
 export default function (component) {
   const { data } = component;
   const pressed = (event) => {
@@ -10,10 +19,10 @@ export default function (component) {
     );
     const field = event.composedPath().find((node) => node.matches?.("input, textarea, select, [contenteditable]"));
     if (!found || (field && !(found.within && field.closest(found.within)))) return;
-    const button = document.querySelector(`${found.button} button:not(:disabled)`);
-    if (!button) return;
+    const button = document.querySelector(`${found.button} button`);
+    if (button ? button.disabled : !field) return;
     event.preventDefault();
-    button.click();
+    pressDrawn(found.button, performance.now() + PATIENCE);
   };
   document.addEventListener("keydown", pressed);
   component.parentElement.dataset.listens = "";

@@ -184,3 +184,15 @@ def test_a_text_and_the_card_that_is_pressed_after_it_are_both_taken(visit, pace
     desk.settled()
     with paced_app.store() as store:
         assert store.head(session).workflow.steps[1].instruction == "Typed just before."
+
+
+def test_what_is_asked_by_keyboard_before_its_button_is_drawn_is_planned(visit, offline_app):
+    desk = WorkbenchPage(visit(offline_app))
+    expect(desk.button("Plan workflow")).to_be_visible()
+    desk.page.evaluate("""() => {
+      const { classList } = document.querySelector(".st-key-plan");
+      classList.remove("st-key-plan");
+      setTimeout(() => classList.add("st-key-plan"), 500);
+    }""")
+    desk.ask("What is 2 + 2?")
+    expect(desk.graph.cards).to_have_count(2)
