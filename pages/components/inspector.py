@@ -239,7 +239,6 @@ def _earlier_output(view: SessionView, step: int) -> None:
         passage(
             earlier.text,
             key=f"earlier-{view.session.id}-{step}",
-            label="Earlier output",
-            notes=["of the run before your edits"],
+            label="Output before your edits",
             height=280,
         )

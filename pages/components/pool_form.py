@@ -212,8 +212,9 @@ def _others(form: Form) -> tuple[str, ...]:
 def _save(form: Form, kind: TableKind) -> None:
     said = {field.key: st.session_state.get(form.key(field.key)) for group in fields(kind) for field in group}
     entry, faults = entry_of(kind, said, old=form.old)
-    check = conductor_faults if kind == "conductor" else worker_faults
-    faults = {fault.key: fault.message for fault in check(entry)} | faults
+    # Its kind is chosen here, so that an address that is missing is told as that.
+    found = conductor_faults(entry) if kind == "conductor" else worker_faults({"kind": kind} | entry)
+    faults = {fault.key: fault.message for fault in found} | faults
     if not faults:
         faults = _saved(form, entry)
     st.session_state[_FAULTS] = faults if set(faults) <= set(said) else {_GENERAL: _joined(faults, said)}

@@ -104,7 +104,7 @@ def output_actions(editor: Editor, view: SessionView, step: int, state: StepStat
     pen = OutputPen(editor.session, step)
     pin = editor.workflow.steps[step].pin
     output = state.output if state is not None else None
-    with st.container(horizontal=True, gap="small", key="output-actions"):
+    with st.container(horizontal=True, gap="xsmall", key="output-actions"):
         if pin is not None:
             _button(
                 editor,

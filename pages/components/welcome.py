@@ -36,5 +36,6 @@ def welcome(bench: Workbench, tab: TabState) -> None:
                 )
                 st.caption(shape)
         if bench.pool.label:
-            st.caption(f":material/cloud_off: This pool is {bench.pool.label}.")
-            st.page_link("pages/pool.py", label="Add a model", icon=":material/groups:")
+            with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+                st.caption(f":material/cloud_off: This pool is {bench.pool.label}.", width="content")
+                st.page_link("pages/pool.py", label="Add a model", icon=":material/groups:")

@@ -299,6 +299,13 @@ def fill(page, **values):
     return page
 
 
+@pytest.mark.usefixtures("file")
+def test_what_is_missing_is_said_at_its_field(app):
+    page = press(press(app("pool"), "pool-add"), "pool-save")
+    assert said(page).count("Field required.") == 3
+    assert "Not saved. Please look at: Name, Model, Base URL." in said(page)
+
+
 def test_a_worker_is_added_and_the_app_uses_it_at_once(app, file):
     page = press(app("pool"), "pool-add")
     fill(page, name="gamma", model="m-2", base_url="http://127.0.0.1:9/v1", context=4096, extra="top_k = 40")
