@@ -13,17 +13,14 @@ from typing import Literal, cast
 import streamlit as st
 
 from conductor.layout import Direction
-from conductor.modes import Settings
 from conductor.replay import Replay
 from pages.components.download import Download
-from pages.components.edits_aside import ASIDE, EditAside
+from pages.components.edit_memory import EditMemory
+from pages.components.query_memory import QueryMemory
 
 NoticeKind = Literal["error", "info"]
 
-
 _SAME_PRESS_SECONDS = 0.6
-
-_ASIDE = "aside"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,16 +32,7 @@ class Notice:
     place: str
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
-    """The tab's last edit: from the revision it was drawn with to the one it made."""
-
-    drawn: str
-    made: str
-    renumbered: bool
-
-
-class TabState:
+class TabState(QueryMemory, EditMemory):
     """One tab's state. `selected` is a step's position; `selection_revision` grows when Python moves it."""
 
     @property
@@ -84,21 +72,6 @@ class TabState:
         if session is None:
             st.session_state["typed"] = st.session_state.pop("draft", "")
 
-    # -- the query box -------------------------------------------------------------------------------
-
-    def show_query(self, query: str) -> None:
-        """Fill the box, unless somebody has typed there since the session was opened.
-
-        A widget forgets its text while another page is shown; what was typed is remembered beside it.
-        """
-        box = st.session_state.setdefault("query", st.session_state.get("typed", query))
-        st.session_state["typed"] = box
-        st.session_state["asked"] = query
-
-    def note_asked(self) -> None:
-        """What is typed has been asked: it is a session's query now, no draft."""
-        st.session_state["asked"] = st.session_state.get("query", "")
-
     def pressed_again(self, press: str) -> bool:
         """Whether this is the same press as one a moment ago.
 
@@ -110,27 +83,7 @@ class TabState:
         st.session_state[key] = now
         return now - last < _SAME_PRESS_SECONDS
 
-    def keep_draft(self) -> None:
-        """Keep what was typed and never asked, before another query takes its place."""
-        typed = st.session_state.get("query", st.session_state.get("typed", ""))
-        if typed.strip() and typed != st.session_state.get("asked", ""):
-            st.session_state["draft"] = typed
-
-    @property
-    def draft(self) -> str | None:
-        """A query that was typed and left for a session; it comes back with a new one."""
-        return cast("str | None", st.session_state.get("draft"))
-
-    @property
-    def settings(self) -> Settings:
-        """What is chosen for the next session."""
-        return cast("Settings", st.session_state.get("next-settings", Settings()))
-
-    @settings.setter
-    def settings(self, settings: Settings) -> None:
-        st.session_state["next-settings"] = settings
-
-    # -- the graph and its edits ---------------------------------------------------------------------
+    # -- the graph, and the file given out ----------------------------------------------------------
 
     @property
     def selected(self) -> int | None:
@@ -165,77 +118,6 @@ class TabState:
     def turn(self, direction: Direction) -> None:
         """Draw the graph in another direction."""
         st.session_state["direction"] = direction
-
-    @property
-    def last_edit(self) -> Edit | None:
-        return cast("Edit | None", st.session_state.get("last_edit"))
-
-    def note_edit(self, *, drawn: str, made: str, renumbered: bool) -> None:
-        """Remember an edit, for another widget of the same drawing that edits, too."""
-        st.session_state["last_edit"] = Edit(drawn=drawn, made=made, renumbered=renumbered)
-
-    def note_own(self, head: str) -> None:
-        """Remember that this tab made that revision the head."""
-        st.session_state["own_head"] = head
-
-    def made(self, head: str) -> bool:
-        """Whether that revision is the head that this tab made last."""
-        return bool(st.session_state.get("own_head") == head)
-
-    def note_drawn(self, session: str, head: str) -> str | None:
-        """Remember which revision of a session is drawn; the one that was drawn before where somebody else
-        has changed it since, None where nobody did.
-        """
-        before = self._drawn(session) or head
-        st.session_state["drawn_head"] = (session, head)
-        return before if before != head and not self.made(head) else None
-
-    def knows(self, session: str, head: str) -> bool:
-        """Whether this tab has drawn that revision of a session last, or made it itself since."""
-        return self._drawn(session) in (None, head) or self.made(head)
-
-    def _drawn(self, session: str) -> str | None:
-        shown, head = cast("tuple[str, str]", st.session_state.get("drawn_head", ("", "")))
-        return head if shown == session else None
-
-    # -- edits that met somebody else's ----------------------------------------------------------------
-
-    def edits_aside(self, session: str) -> tuple[EditAside, ...]:
-        """This tab's edits of the session that wait for a decision, oldest first.
-
-        Their key is in the URL, for a reload; a page switch loses it there, so it is remembered too.
-        """
-        key = st.query_params.get(_ASIDE) or st.session_state.get(_ASIDE)
-        found = ASIDE.of(key, session)
-        if found:
-            st.session_state[_ASIDE] = key
-            if st.query_params.get(_ASIDE) != key:
-                st.query_params[_ASIDE] = key
-        else:
-            st.query_params.pop(_ASIDE, None)
-        return found
-
-    def lay_aside(self, edit: EditAside) -> None:
-        """Keep an edit that was not applied."""
-        st.session_state[_ASIDE] = ASIDE.lay(st.session_state.get(_ASIDE), edit)
-
-    def settle(self, edit: EditAside) -> None:
-        """Forget an edit that was decided about."""
-        ASIDE.settle(st.session_state.get(_ASIDE), edit)
-
-    def note_text(self, key: str, text: str, *, kept: bool) -> None:
-        """Remember a text that was refused, which its field `key` goes on showing."""
-        st.session_state["refused"] = None if kept else (key, text)
-
-    def was_refused(self, key: str, text: object) -> bool:
-        """Whether the field `key` shows what was refused there."""
-        return bool(st.session_state.get("refused") == (key, text))
-
-    @property
-    def text_refused(self) -> bool:
-        """Whether a field on the page shows a text that is not in the workflow."""
-        key, text = st.session_state.get("refused") or (None, None)
-        return key is not None and st.session_state.get(key) == text
 
     @property
     def download(self) -> Download | None:
