@@ -6,11 +6,15 @@ callback likewise: the click that follows a text would end the keeping of it hal
 
 from __future__ import annotations
 
+from threading import RLock
 from typing import Any
 
 from streamlit.runtime.state.safe_session_state import SafeSessionState
 
 _calls_callbacks = SafeSessionState.on_script_will_rerun
+
+_TURNS = tuple(RLock() for _ in range(64))
+"""One for each session; two may share one, and then wait for each other's callbacks."""
 
 
 def carry_out_whole() -> None:
@@ -19,13 +23,15 @@ def carry_out_whole() -> None:
 
 
 def _uninterrupted(state: SafeSessionState, *args: Any, **options: Any) -> None:
-    # Set past `__setattr__`, which would put them into the session's state.
-    interrupted = state._yield_callback
-    object.__setattr__(state, "_yield_callback", _go_on)
-    try:
-        _calls_callbacks(state, *args, **options)
-    finally:
-        object.__setattr__(state, "_yield_callback", interrupted)
+    # The next message may be carried out by another thread, with a state that is only wrapped anew.
+    with _TURNS[id(state._state) // 16 % len(_TURNS)]:
+        # Set past `__setattr__`, which would put them into the session's state.
+        interrupted = state._yield_callback
+        object.__setattr__(state, "_yield_callback", _go_on)
+        try:
+            _calls_callbacks(state, *args, **options)
+        finally:
+            object.__setattr__(state, "_yield_callback", interrupted)
 
 
 def _go_on() -> None:

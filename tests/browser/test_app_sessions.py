@@ -23,9 +23,11 @@ def act(page, title, name):
 
 
 def test_a_session_is_renamed_deleted_brought_back_and_reopened(visit, offline_app):
-    session = offline_app.plant(Step(instruction="Solve it.", worker="mathematics"), query="What is 2 + 2?")
+    session = offline_app.plant(
+        Step(instruction="Solve it.", worker="mathematics"), query="Whose question is it?"
+    )
     page = visit(offline_app, "/sessions")
-    act(page, "What is 2 + 2?", "Rename")
+    act(page, "Whose question is it?", "Rename")
     title = page.get_by_label("Title")
     title.fill(HOSTILE)
     title.press("Enter")
@@ -40,7 +42,7 @@ def test_a_session_is_renamed_deleted_brought_back_and_reopened(visit, offline_a
     desk = WorkbenchPage(page)
     expect(desk.graph.cards).to_have_count(1)
     assert desk.session == session
-    expect(desk.query).to_have_value("What is 2 + 2?")
+    expect(desk.query).to_have_value("Whose question is it?")
 
 
 def test_a_session_is_found_while_its_words_are_typed_then_linked_tagged_forked_and_exported(own_app, visit):

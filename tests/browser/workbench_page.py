@@ -178,7 +178,8 @@ class WorkbenchPage:
         return self.keyed("inspector")
 
     def field(self, label: str) -> Locator:
-        return self.inspector.get_by_label(label, exact=True)
+        """A field as it is drawn now; one from before may stand beside it for a moment."""
+        return self.inspector.locator('[data-stale="false"]').get_by_label(label, exact=True)
 
     def select(self, step: int) -> Locator:
         """Click a card; the inspector that shows it."""

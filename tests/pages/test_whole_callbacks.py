@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+import time
+
 import pytest
 from streamlit.runtime.state.safe_session_state import SafeSessionState
 
@@ -18,11 +21,15 @@ class Session:
     def __init__(self):
         self.values = {"instruction": "Typed."}
         self.kept = None
+        self.callback = self.look
 
     def __getitem__(self, key):
         return self.values[key]
 
     def on_script_will_rerun(self, _states, **_options):
+        self.callback()
+
+    def look(self):
         self.kept = self.safe["instruction"]
 
 
@@ -46,6 +53,27 @@ def test_a_press_that_comes_meanwhile_waits_for_the_end_of_a_callback(pressed):
     carry_out_whole()
     pressed.safe.on_script_will_rerun(None)
     assert pressed.kept == "Typed."
+
+
+def test_the_next_callbacks_wait_for_the_end_of_the_last_ones_in_whatever_thread(pressed):
+    carry_out_whole()
+    order, begun = [], threading.Event()
+
+    def text():
+        begun.set()
+        time.sleep(0.05)
+        order.append("text")
+
+    pressed.values = {"instruction": "Typed."}
+    pressed.callback = text
+    states = [SafeSessionState(pressed, lambda: None) for _ in range(2)]
+    first = threading.Thread(target=states[0].on_script_will_rerun, args=(None,))
+    first.start()
+    begun.wait()
+    pressed.callback = lambda: order.append("press")
+    states[1].on_script_will_rerun(None)
+    first.join()
+    assert order == ["text", "press"]
 
 
 def test_what_is_drawn_after_the_callbacks_is_left_for_a_press(pressed):
