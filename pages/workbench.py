@@ -27,7 +27,6 @@ from pages.components.settings import settings_heirs
 from pages.components.shortcuts import shortcuts
 from pages.components.sidebar import sidebar
 from pages.components.state import TabState, plain
-from pages.components.text_first import text_first
 from pages.components.toolbar import toolbar
 from pages.components.welcome import welcome
 from storage.workbench import Workbench
@@ -82,7 +81,6 @@ def page() -> None:
             changes(tab, marks)
             load_library()
             shortcuts()
-            text_first()
             keep_focus({**_HEIRS, **settings_heirs(bench.pool.names)})
         view = _view(bench, tab)
         tab.show_query(view.session.query if view is not None else "")

@@ -139,7 +139,9 @@ def test_an_exported_workflow_runs_in_the_command_line_and_comes_back_as_a_sessi
 
 
 @pytest.mark.parametrize("held", [0, 100], ids=["touched", "pressed"])
-def test_an_export_holds_what_was_typed_just_before_it_however_slow_the_store(visit, paced_app, held):
+def test_an_export_holds_what_was_typed_just_before_it_however_slow_the_store(
+    visit, paced_app, complaints, held
+):
     session = paced_app.plant(*THREE)
     desk = WorkbenchPage(visit(paced_app, f"/?session={session}"))
     desk.select(1)
@@ -156,9 +158,10 @@ def test_an_export_holds_what_was_typed_just_before_it_however_slow_the_store(vi
         desk.button("Export JSON").click()
     assert json.loads(again.value.path().read_text(encoding="utf-8")) == exported
     expect(desk.page.get_by_text("Changed by somebody else")).to_have_count(0)
+    forgive_one_message_for_two_widgets(complaints)
 
 
-def test_a_text_that_was_refused_is_not_left_out_of_an_export_in_silence(visit, paced_app):
+def test_a_text_that_was_refused_is_not_left_out_of_an_export_in_silence(visit, paced_app, complaints):
     desk = WorkbenchPage(visit(paced_app, f"/?session={paced_app.plant(*THREE)}"))
     desk.select(1)
     downloads: list[str] = []
@@ -172,9 +175,10 @@ def test_a_text_that_was_refused_is_not_left_out_of_an_export_in_silence(visit, 
     with desk.page.expect_download() as download:
         desk.button("Export JSON").click()
     assert "Mended." in download.value.path().read_text(encoding="utf-8")
+    forgive_one_message_for_two_widgets(complaints)
 
 
-def test_a_text_and_the_card_that_is_pressed_after_it_are_both_taken(visit, paced_app):
+def test_a_text_and_the_card_that_is_pressed_after_it_are_both_taken(visit, paced_app, complaints):
     session = paced_app.plant(*THREE)
     desk = WorkbenchPage(visit(paced_app, f"/?session={session}"))
     desk.select(1)
@@ -184,6 +188,7 @@ def test_a_text_and_the_card_that_is_pressed_after_it_are_both_taken(visit, pace
     desk.settled()
     with paced_app.store() as store:
         assert store.head(session).workflow.steps[1].instruction == "Typed just before."
+    forgive_one_message_for_two_widgets(complaints)
 
 
 def test_what_is_asked_by_keyboard_before_its_button_is_drawn_is_planned(visit, offline_app):
@@ -196,3 +201,8 @@ def test_what_is_asked_by_keyboard_before_its_button_is_drawn_is_planned(visit, 
     }""")
     desk.ask("What is 2 + 2?")
     expect(desk.graph.cards).to_have_count(2)
+
+
+def forgive_one_message_for_two_widgets(complaints: list[str]) -> None:
+    """Streamlit remarks that a text and a button of different fragments came along together."""
+    complaints[:] = [said for said in complaints if "Multiple different fragmentIds" not in said]
