@@ -297,4 +297,5 @@ def test_of_a_request_that_could_not_begin_nothing_is_left(
     with pytest.raises(openai.APIStatusError) as refused:
         client.responses.create(model="worker:alpha", input="Why?")
     assert (refused.value.status_code, refused.value.code) == (503, "store_unusable")
-    assert stage.workbench.store.sessions_named("") == before
+    # One that earlier tests did not have stored may just have been put away.
+    assert set(stage.workbench.store.sessions_named("")) <= set(before)
