@@ -170,7 +170,7 @@ def _judged(run: Judged | None) -> Row | None:
 def _not_written(steps: Sequence[Step]) -> Iterator[str]:
     """What of the edited workflow has no place in a plan."""
     for at, step in enumerate(steps, start=1):
-        if step.sampling != Sampling():
+        if not step.sampling.unset:
             yield f"the sampling parameters of step {at}"
         if step.pin is not None:
             yield f"the pinned output of step {at}"

@@ -12,7 +12,6 @@ from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from typing import ParamSpec, TypeVar
 
 from conductor.api.orchestra import Answered, Performance, Saved, Task
-from conductor.conversation import NOTHING_SAID
 from conductor.engine.assignment import Assignment
 from conductor.engine.meter import Meter
 from conductor.engine.run import WorkflowRun
@@ -96,7 +95,7 @@ class WorkbenchOrchestra:
                 query=call.request.query,
                 pool_label=call.ensemble.pool.label,
                 settings=task.settings,
-                conversation=None if task.conversation == NOTHING_SAID else task.conversation,
+                conversation=None if task.conversation.nothing else task.conversation,
                 tags=task.tags,
                 token=task.token,
                 workflow=task.workflow,

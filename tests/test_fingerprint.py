@@ -8,6 +8,7 @@ import pytest
 
 from conductor.fingerprint import fingerprint
 from conductor.messages import Sampling
+from conductor.workers.protocol import WorkerCard
 from conductor.workflow import Step
 
 STEP = Step(instruction="do", worker="alpha", access=(0,))
@@ -66,3 +67,11 @@ def test_an_address_is_the_same_in_every_process() -> None:
 
 def test_text_that_is_no_valid_unicode_has_an_address_too() -> None:
     assert len(address(query="\ud800")) == 64
+
+
+def test_a_changed_copy_of_a_card_has_an_identity_of_its_own() -> None:
+    card = WorkerCard(name="alpha", kind="model", strengths="code", model="m")
+    told = card.identity
+    assert card.model_copy(update={"strengths": "proofs"}).identity == told
+    for changed in ({"name": "beta"}, {"model": "n"}, {"kind": "offline"}, {"parameters": "p"}):
+        assert card.model_copy(update=changed).identity != told

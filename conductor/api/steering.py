@@ -75,7 +75,7 @@ async def task_of(wish: Wish, caller: Caller, pool: Pool, orchestra: Orchestra) 
             conversation = conversation.model_copy(update={"verbatim": True})
         _check_runs(wish, model, workflow, cards=cards, allowed=workers)
         workflow = with_sampling(workflow, sampling, cards=cards, limit_in=wish.limit_in)
-    elif sampling != Sampling() and not any(cards[name].takes_sampling for name in workers or cards):
+    elif not sampling.unset and not any(cards[name].takes_sampling for name in workers or cards):
         raise _takes_none("no worker that may answer", sampling, limit_in=wish.limit_in)
     return Task(
         query=wish.query,

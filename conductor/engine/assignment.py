@@ -47,12 +47,12 @@ class Assignment:
     ) -> Assignment:
         """Raises `WorkflowError` when a step names a worker that the pool does not have."""
         workflow.check_workers(pool.names)
-        cards = [pool.cards[step.worker] for step in workflow.steps]
+        names = [step.worker for step in workflow.steps]
         return cls(
             workflow=workflow,
             query=query,
-            identities=tuple(card.identity for card in cards),
-            styles=tuple(card.prompt_style for card in cards),
+            identities=tuple(pool.identities[name] for name in names),
+            styles=tuple(pool.cards[name].prompt_style for name in names),
             previous=previous,
             conversation=conversation,
         )

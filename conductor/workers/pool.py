@@ -57,6 +57,11 @@ class Pool:
         return {worker.card.name: worker.card for worker in self.workers}
 
     @cached_property
+    def identities(self) -> Mapping[str, str]:
+        """The cards' identities by name."""
+        return {name: card.identity for name, card in self.cards.items()}
+
+    @cached_property
     def _by_name(self) -> Mapping[str, Worker]:
         return {worker.card.name: worker for worker in self.workers}
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
-from functools import cached_property
 from typing import Literal, Protocol
 
 from conductor.events import Event
@@ -61,7 +60,8 @@ class WorkerCard(Value):
     parameters: str = ""
     nested: bool = False
 
-    @cached_property
+    # Not kept: a copy of a card would have it as well, whatever differs in the copy.
+    @property
     def identity(self) -> str:
         """Text that differs where two workers may answer the same request differently."""
         deciding = (self.kind, self.model, self.name, self.sampling.model_dump_json())
