@@ -20,8 +20,17 @@ function find(selectors) {
 }
 
 function focused({ target }) {
-  if (target.matches(":focus-visible")) hold(target);
+  // A dialog that closes hands the focus back to its opener by itself; who shall have it may be about to come.
+  if (waiting()) held.opener = target;
+  else if (target.matches(":focus-visible")) hold(target);
   else held = null;
+}
+
+const waiting = () => held?.lostAt && performance.now() - held.lostAt < PATIENCE;
+
+// Whoever presses anywhere says where the focus is to be.
+function pointed() {
+  held = null;
 }
 
 // What is chosen in a menu counts for the button that opened it.
@@ -48,21 +57,24 @@ function left({ target, relatedTarget }) {
 function changed() {
   if (!held || usable(held.element)) return;
   // A button that has just been disabled keeps the focus until the next picture.
-  if (!nobody() && document.activeElement !== held.element) return;
+  const active = document.activeElement;
+  if (!nobody() && active !== held.element && active !== held.opener) return;
   if (!held.lostAt) {
     held.lostAt = performance.now();
     setTimeout(changed, PATIENCE + 20);
   }
   // The page is drawn piece by piece: the best heir may only be about to come.
-  const heir = find(performance.now() - held.lostAt < PATIENCE ? held.to.slice(0, 2) : held.to);
+  const heir = waiting() ? find(held.to.slice(0, 2)) : active === held.opener ? null : find(held.to);
   if (!heir) return;
+  held = null;
   heir.focus({ preventScroll: true, focusVisible: true });
   fresh = { element: heir, until: performance.now() + ARMED_AFTER };
 }
 
 // A key held down, or pressed twice, was meant for the button that is gone.
 function pressed(event) {
-  hold(event.target);
+  if (event.key === "Escape" && event.target.closest('[role="dialog"]')) held = null;
+  else hold(event.target);
   if (event.target !== fresh?.element || !["Enter", " "].includes(event.key)) return;
   if (!event.repeat && performance.now() > fresh.until) return;
   event.preventDefault();
@@ -78,6 +90,7 @@ export default function (component) {
   document.addEventListener("focusin", focused, { signal });
   document.addEventListener("focusout", left, { signal });
   document.addEventListener("keydown", pressed, { capture: true, signal });
+  document.addEventListener("pointerdown", pointed, { capture: true, signal });
   const observer = new MutationObserver(changed);
   observer.observe(document.body, { subtree: true, childList: true, attributeFilter: ["disabled"] });
   return () => {
