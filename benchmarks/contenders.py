@@ -69,8 +69,18 @@ def workflow_run(workflow: Workflow, pool: Pool, *, run: str) -> WorkflowRun:
 
 def engine(load: Load, _store: SessionStore) -> Runs:
     """The engine on simulated workers; its events are read and dropped."""
-    # A pool for each run: the simulated worker remembers its requests as long as it lives.
-    return [_drop(load.workflow, simulated_pool(load.latency)) for _ in range(load.runs)]
+    return [_drop(load.workflow, _own_pool(load)) for _ in range(load.runs)]
+
+
+def _own_pool(load: Load) -> Pool:
+    """A pool for one run, because the simulated worker remembers its requests as long as it lives.
+
+    As the app's pool, which serves every run, it has worked out beforehand who is in it.
+    """
+    pool = simulated_pool(load.latency)
+    for step in load.workflow.steps:
+        pool.identities[pool[step.worker].card.name]
+    return pool
 
 
 async def _drop(workflow: Workflow, pool: Pool) -> None:
@@ -84,7 +94,7 @@ def durable_engine(load: Load, store: SessionStore) -> Runs:
     The runs are started in the store beforehand; see `start_runs`.
     """
     started = start_runs(load, store)
-    return [_keep(load.workflow, simulated_pool(load.latency), run=run, store=store) for run in started]
+    return [_keep(load.workflow, _own_pool(load), run=run, store=store) for run in started]
 
 
 async def _keep(workflow: Workflow, pool: Pool, *, run: str, store: SessionStore) -> None:
