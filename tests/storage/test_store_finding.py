@@ -328,8 +328,8 @@ def test_sessions_of_an_older_store_are_found_too(url: str, file: Path) -> None:
             )
             connection.execute(
                 "INSERT INTO runs (id, session, number, revision, status, started_at, answer, owner) "
-                "VALUES (?1, ?1, 1, ?1, 'finished', 1, 'so', 'me')",
-                (name,),
+                "VALUES (:name, :name, 1, :name, 'finished', 1, 'so', 'me')",
+                {"name": name},
             )
             connection.executemany(
                 "INSERT INTO events VALUES (?, ?, ?)",
