@@ -14,6 +14,7 @@ from conductor.errors import StorageError
 from conductor.workers.protocol import WorkerCard
 from pages.components.compare_choice import chosen_sides, session_picker, side_pickers
 from pages.components.compare_two import compare_two
+from pages.components.first_value import drawn_to_the_end
 from pages.components.graph import load_library
 from pages.components.guard import errors_shown
 from pages.components.pool_notice import pool_notice
@@ -131,3 +132,4 @@ def _three(bench: Workbench, session: str) -> None:
 
 
 page()
+drawn_to_the_end()

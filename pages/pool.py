@@ -13,6 +13,7 @@ from conductor.workers.pool import DEFAULT_PATH, OFFLINE_LABEL, Pool, configured
 from conductor.workers.pool_document import Place, PoolDocument
 from conductor.workers.secret import SECRETS_FILE
 from conductor.workers.subject import Subject, subjects
+from pages.components.first_value import drawn_to_the_end
 from pages.components.focus import keep_focus
 from pages.components.guard import errors_shown
 from pages.components.pool_form import open_form, pool_form
@@ -216,3 +217,4 @@ def _keys(found: Sequence[Subject]) -> None:
 
 
 page()
+drawn_to_the_end()

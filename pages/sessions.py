@@ -11,6 +11,7 @@ import streamlit as st
 from conductor.amounts import counted
 from conductor.errors import ConductorError
 from pages.components.download import Download, download
+from pages.components.first_value import drawn_to_the_end
 from pages.components.focus import Heirs, keep_focus
 from pages.components.guard import errors_shown
 from pages.components.pool_notice import pool_notice
@@ -161,3 +162,4 @@ def _give_out(bench: Workbench, listed: SessionList) -> None:
 
 
 page()
+drawn_to_the_end()

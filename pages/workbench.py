@@ -10,6 +10,7 @@ from pages.components.candidates import candidates
 from pages.components.changes import changes
 from pages.components.conflict_view import conflicts, tell_news
 from pages.components.conversation_view import conversation_view
+from pages.components.first_value import drawn_to_the_end
 from pages.components.focus import keep_focus
 from pages.components.graph import load_library
 from pages.components.guard import errors_shown
@@ -239,3 +240,4 @@ def _session(bench: Workbench, tab: TabState, view: SessionView) -> None:
 
 
 page()
+drawn_to_the_end()

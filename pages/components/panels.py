@@ -12,6 +12,7 @@ import streamlit as st
 
 from pages.components import check_view, run_view
 from pages.components.access_view import access_view
+from pages.components.first_value import show_first
 from pages.components.history_view import history_view
 from pages.components.mirror import echoed, mirrored
 from pages.components.session_view import SessionView
@@ -77,7 +78,7 @@ def _chosen(tab: TabState, view: SessionView, offered: list[str]) -> str:
         remark = panel.remark(view)
         return f"{panel.icon} {name}{f' {remark}' if remark else ''}"
 
-    chosen = st.session_state.setdefault("panel", offered[0])
+    chosen = show_first("panel", offered[0])
     # What nobody chose gives way to what is offered first by now, such as the answer of a run.
     unchosen = chosen == st.session_state.get("panel_first") or echoed("panel", chosen)
     if unchosen or chosen not in offered:

@@ -15,6 +15,7 @@ from conductor.errors import PoolError
 from conductor.workers.entry_faults import conductor_faults, worker_faults
 from conductor.workers.offline import EXPERTS
 from conductor.workers.pool_document import Entry, Place, PoolDocument
+from pages.components.first_value import show_first
 from pages.components.pool_fields import (
     SERVICES,
     Field,
@@ -180,7 +181,7 @@ def _grid(form: Form, shown: Sequence[Field], faults: dict[str, str]) -> None:
 def _field(form: Form, field: Field, faults: dict[str, str]) -> None:
     key = form.key(field.key)
     # A default would come back where somebody empties the field.
-    st.session_state.setdefault(key, typed(field, form.old))
+    show_first(key, typed(field, form.old))
     said: dict[str, Any] = {"key": key, "help": field.help or None}
     hint = {"placeholder": field.hint or None}
     match field.kind:

@@ -10,6 +10,7 @@ from typing import cast
 import streamlit as st
 
 from conductor.modes import Settings
+from pages.components.first_value import show_first
 
 
 class QueryMemory:
@@ -20,7 +21,7 @@ class QueryMemory:
 
         A widget forgets its text while another page is shown; what was typed is remembered beside it.
         """
-        box = st.session_state.setdefault("query", st.session_state.get("typed", query))
+        box = show_first("query", st.session_state.get("typed", query))
         st.session_state["typed"] = box
         st.session_state["asked"] = query
 

@@ -16,6 +16,7 @@ from conductor.errors import ConductorError
 from conductor.modes import MAX_ROUNDS, MODES, Mode, Settings
 from conductor.workflow import MAX_STEPS
 from pages.components import choices
+from pages.components.first_value import established
 from pages.components.focus import Heirs
 from pages.components.mirror import committing, mirrored
 from pages.components.state import TabState, plain
@@ -239,7 +240,7 @@ class _Panel:
 
 def _shows(tab: TabState, key: str, value: Any) -> None:
     """Widgets mirror, never own: what is kept counts."""
-    if key in st.session_state:
+    if established(key):
         mirrored(tab, key, value)
     else:
         st.session_state[key] = value

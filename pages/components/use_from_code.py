@@ -16,6 +16,7 @@ from conductor.api.attempt import Attempt
 from conductor.api.gate import OWN_KEY
 from pages.components.api_address import api_url, own_api_url
 from pages.components.code_snippets import snippets
+from pages.components.first_value import show_first
 from pages.components.passage import passage
 from pages.components.session_view import SessionView
 from pages.components.state import TabState, plain
@@ -77,7 +78,7 @@ def _query(bench: Workbench, tab: TabState, view: SessionView, model: str) -> st
     """
     key = _query_key(view.session.id)
     # Streamlit forgets a field while another view is shown.
-    st.session_state.setdefault(key, st.session_state.get(f"{key}-kept", view.session.query))
+    show_first(key, st.session_state.get(f"{key}-kept", view.session.query))
     query = st.text_area("Question", key=key, height=80)
     st.session_state[f"{key}-kept"] = query
     under_way = _under_way(view.session.id)

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-import pages.components.focus as focus
+from pages.components import focus
 
 pytestmark = pytest.mark.browser
 
 PAGE = """
-<div id="top"></div>
+<div id="top_"></div>
 <div class="st-key-add"><button>Add</button></div>
 <div id="row"><button>Change</button></div>
 <div role="dialog"><div class="st-key-save"><button>Save</button></div></div>
@@ -24,7 +24,7 @@ STEPS = {
     "close": "document.querySelector('[role=dialog]').remove()",
     "hand back": "document.querySelector('#row button').focus()",
     "redraw": "row.innerHTML = row.innerHTML",
-    "notice": "document.querySelector('#top').innerHTML = '<div class=st-key-undo><button>Undo</button></div>'",
+    "notice": "top_.innerHTML = '<div class=st-key-undo><button>Undo</button></div>'",
     "wait": "",
 }
 

@@ -1,0 +1,41 @@
+"""What a field shows when it comes, until the browser is sure to have it.
+
+Streamlit throws away what one run of the page drew and the browser was not sent yet, as soon as the next run
+begins. A field that was told its value in a run which was broken off like that comes with an empty default in
+the next one, and the browser brings that along as if somebody had chosen it. Knows session state, no field.
+"""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import streamlit as st
+
+_PAGES_DRAWN = "pages-drawn"
+
+
+def drawn_to_the_end() -> None:
+    """Called at the end of a whole page: what it told its fields has been sent."""
+    st.session_state[_PAGES_DRAWN] = _pages_drawn() + 1
+
+
+def established(key: str) -> bool:
+    """Whether a page was drawn to its end since the field `key` came; to be asked before it is drawn."""
+    came = f"came-{key}"
+    if key not in st.session_state or came not in st.session_state:
+        st.session_state[came] = _pages_drawn()
+    return cast("int", st.session_state[came]) < _pages_drawn()
+
+
+def show_first(key: str, value: Any) -> Any:
+    """Have a new field show `value`, and afterwards what it has; what it shows now."""
+    told = established(key)
+    shown = st.session_state.setdefault(key, value)
+    # An empty field needs no telling, which would take away what somebody is typing there.
+    if shown and not told:
+        st.session_state[key] = shown
+    return shown
+
+
+def _pages_drawn() -> int:
+    return cast("int", st.session_state.get(_PAGES_DRAWN, 0))

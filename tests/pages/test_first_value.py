@@ -1,0 +1,71 @@
+"""Fields come with their values even where the run that first drew them was broken off."""
+
+from __future__ import annotations
+
+import pytest
+import streamlit as st
+
+from pages.components import first_value
+from pages.components.first_value import drawn_to_the_end, show_first
+
+POOL = """\
+[[worker]]
+name = "alpha"
+base_url = "http://127.0.0.1:9/v1"
+model = "m-1"
+context = 8192
+"""
+
+
+@pytest.fixture
+def redrawn(monkeypatch):
+    """Draws a page as if its last run had been broken off by this one, as by a click that comes too soon."""
+
+    def drawn(run):
+        with monkeypatch.context() as patch:
+            patch.setattr(first_value, "drawn_to_the_end", lambda: None)
+            page = run()
+        return page.run()
+
+    return drawn
+
+
+def test_a_value_is_told_until_a_page_was_drawn_to_its_end(tab):
+    del tab
+    assert show_first("f", "new") == "new"
+    st.session_state["f"] = "typed"
+    assert show_first("f", "new") == "typed"
+    drawn_to_the_end()
+    assert show_first("f", "new") == "typed"
+    del st.session_state["f"]
+    assert show_first("f", "newer") == "newer", "a field that was gone is new again"
+
+
+def test_the_settings_come_with_their_values(app, redrawn):
+    page = app("workbench")
+    page.session_state["settings"] = True
+    redrawn(page.run)
+    told = {box.key: (box.proto.set_value, box.value) for box in page.checkbox if box.key.startswith("use-")}
+    assert told
+    assert set(told.values()) == {(True, True)}
+    page.run()
+    assert not any(box.proto.set_value for box in page.checkbox), "nothing more is told than has changed"
+
+
+def test_the_form_of_a_worker_comes_with_what_the_file_says(app, redrawn, tmp_path, monkeypatch):
+    file = tmp_path / "pool.toml"
+    file.write_text(POOL, encoding="utf-8")
+    monkeypatch.setenv("CONDUCTOR_POOL", str(file))
+    page = app("pool")
+    redrawn(page.button(key="pool-icon-change-0").click().run)
+    fields = {field.label: field for field in (*page.text_input, *page.number_input)}
+    told = {label: (field.proto.set_value, field.value) for label, field in fields.items() if field.value}
+    assert {made for made, _ in told.values()} == {True}
+    assert told["Name"] == (True, "alpha")
+    assert told["Model"] == (True, "m-1")
+
+
+def test_the_query_box_comes_with_the_query_of_its_session(app, redrawn, session):
+    page = redrawn(lambda: app("workbench", session))
+    query = page.text_area(key="query")
+    assert (query.value, query.proto.set_value) == ("Which one?", True)
