@@ -7,7 +7,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -201,5 +201,5 @@ def test_what_met_a_lock_in_the_middle_of_a_run_is_kept_with_what_follows(
         desk.bench.conducting.wait(desk.session)
         assert desk.unsaved is None
         expect_all_to_be_kept(desk)
-        with sqlite3.connect(file) as connection:
+        with closing(sqlite3.connect(file)) as connection:
             assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
