@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlalchemy import Connection, inspect, select
+from sqlalchemy import Connection, Inspector, inspect, select
 
 from conductor.errors import StorageError
 from storage.database import Database
@@ -65,9 +65,10 @@ def bring_up_to_date(database: Database, *, now: float, migrations: Sequence[Mig
 
 def _version(connection: Connection, database: Database, *, known: int) -> int:
     """How many migrations this database has had: 0 for an empty one."""
-    if not inspect(connection).get_table_names():
+    inspector = inspect(connection)
+    if not inspector.get_table_names():
         return 0
-    stored = _stored_version(connection)
+    stored = _stored_version(connection, inspector)
     if stored is None or not stored.isdecimal():
         raise StorageError(
             f"The database {database.place} belongs to another program; it was not changed. "
@@ -82,9 +83,8 @@ def _version(connection: Connection, database: Database, *, known: int) -> int:
     return int(stored)
 
 
-def _stored_version(connection: Connection) -> str | None:
+def _stored_version(connection: Connection, inspector: Inspector) -> str | None:
     """What the database says; None where it has no table like our `meta`."""
-    inspector = inspect(connection)
     if META.name not in inspector.get_table_names():
         return None
     if {column["name"] for column in inspector.get_columns(META.name)} != set(META.c.keys()):
