@@ -1,4 +1,4 @@
-"""How many made-up cases a property is tried with: a fifth of them in the unit suite, all in `make test`.
+"""How many made-up cases a property is tried with: a tenth of them in the unit suite, all in `make test`.
 
 Knows no property; which profile is loaded says the command (`--hypothesis-profile`).
 """
@@ -9,7 +9,7 @@ from typing import Any
 
 from hypothesis import settings
 
-PROFILES = {"whole": 100, "unit": 20}
+PROFILES = {"whole": 100, "unit": 10}
 """Cases for a property that does not name a number itself."""
 
 FEWEST = 4
