@@ -16,6 +16,8 @@ from benchmarks.report import Report, as_text
 from benchmarks.shapes import SHAPES, critical_seconds
 from storage import SessionStore
 
+pytestmark = pytest.mark.slow  # it measures a program that measures, at length
+
 TINY = Effort(
     latencies=((0.0, 1), (0.002, 1)),
     rounds=1,
@@ -89,7 +91,6 @@ def test_the_collector_is_settled_before_each_sample(
     assert settled == ["settled", "ran", "ran"] * 2 * rounds
 
 
-@pytest.mark.slow
 def test_crowds_are_measured_in_processes_of_their_own_and_reported() -> None:
     effort = replace(TINY, latencies=((0.0, 1),), crowds=(2,), crowd_rounds=1, crowd_contenders=("engine",))
     report = measure(effort)

@@ -9,6 +9,8 @@ import pytest
 from benchmarks.finding import CHOICES, QUESTIONS, bare, fill, lines, measure
 from storage import SessionFilter, SessionStore
 
+pytestmark = pytest.mark.slow  # it measures a program that measures, at length
+
 
 @pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -136,6 +136,7 @@ def test_plans_of_known_shapes_are_clear_too(direction, access):
         assert_clear(picture)
 
 
+@pytest.mark.slow
 def test_a_hundred_steps_that_all_read_all_earlier_ones_get_one_lane_a_step():
     picture = layout(dense(100))
     assert len(picture.routes) == 4950
@@ -161,6 +162,7 @@ def test_the_reader_of_a_fan_stands_below_its_middle():
     assert picture.cards[3].x == picture.cards[1].x
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("direction", DIRECTIONS)
 @cases(12)
 @given(access=accesses())

@@ -217,6 +217,7 @@ async def test_a_plan_that_crosses_the_budget_by_itself_is_kept() -> None:
     assert meter.crossing is not None
 
 
+@pytest.mark.slow
 async def test_a_limit_of_time_stops_the_planning_inside_of_a_step() -> None:
     meter = Meter(Budget(seconds=0.2))
     inside = ConductorWorker(conductor=SlowConductor([]), pool=_pool(), settings=Settings(), meter=meter)

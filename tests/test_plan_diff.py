@@ -242,6 +242,7 @@ def _all_other_words(random: Random, step: Step) -> Step:
     return step.model_copy(update={"instruction": " ".join(words)})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "changed",
     [

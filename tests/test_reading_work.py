@@ -69,6 +69,7 @@ def test_what_was_counted_is_left_as_it_was() -> None:
     assert (READER.WORD, READER.STOPS["b"], sys.getprofile()) == before
 
 
+@pytest.mark.slow
 def test_patience_with_a_pattern_that_never_ends_has_an_end() -> None:
     with pytest.raises(pytest.fail.Exception, match="still reading"), patience(seconds=0.05):
         re.match("(a+)+b", "a" * 60)

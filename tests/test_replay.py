@@ -54,6 +54,7 @@ def test_states_kept_in_between_change_nothing(count, share):
     assert recording.at(seconds) == fold(event for event in events if event.at <= seconds)
 
 
+@pytest.mark.slow
 def test_a_moment_of_a_long_run_costs_the_fold_of_few_events(monkeypatch):
     recording = Recording.of(long_run(10_000))
     folded: list[int] = []

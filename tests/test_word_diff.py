@@ -89,6 +89,7 @@ def _prose(random: Random, words: int, vocabulary: int = 2_000) -> list[str]:
     return [f"w{int(vocabulary ** random.random())}" for _ in range(words)]
 
 
+@pytest.mark.slow
 def test_in_a_very_long_text_single_changed_words_are_found() -> None:
     random = Random(1)
     words = _prose(random, 20_000)

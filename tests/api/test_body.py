@@ -114,6 +114,7 @@ async def test_who_is_refused_by_the_app_is_answered_while_the_body_still_comes(
     assert answer.headers["connection"] == "close"
 
 
+@pytest.mark.slow
 async def test_a_body_that_does_not_come_is_waited_for_no_longer_than_allowed(hasty: str) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", httpx.URL(hasty).port)
     writer.write(b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\nabc")

@@ -607,6 +607,7 @@ def test_prices_become_costs(stage: Stage, client: OpenAI, fake_openai: Served) 
 # -- asynchronous ----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 async def test_many_are_answered_at_once(stage: Stage) -> None:
     stage.plays(said("alpha", "draft"), said("beta", "So."), plans=(TWO,))
     async with stage.async_client() as client:

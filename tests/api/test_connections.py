@@ -35,6 +35,7 @@ def port(monkeypatch: pytest.MonkeyPatch, seconds: float) -> Iterator[int]:
         yield port
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("requests", "begun"),
     [(0, b""), (0, b"GET / HTTP/1.1\r\nHost: local"), (1, b"GET / HTTP/1.1\r\nHost:")],
@@ -52,6 +53,7 @@ async def test_headers_that_do_not_come_are_waited_for_no_longer_than_allowed(
     writer.close()
 
 
+@pytest.mark.slow
 async def test_a_body_may_take_longer_than_headers_and_a_connection_is_used_again(
     port: int, seconds: float
 ) -> None:

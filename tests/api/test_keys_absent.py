@@ -22,6 +22,7 @@ OWN = "conductor_0123456789_SECRET-of-the-client"
 ONE = plan_text((0, "answer", "[]"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("served", ["simulated", "fault:leaky-401", "fault:error-event"])
 def test_no_key_comes_out(
     empty_store: Path,

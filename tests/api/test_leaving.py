@@ -66,6 +66,7 @@ def give_up_waiting(stage: Stage, name: str, upstream: Served) -> str:
     return stage.workbench.store.sessions(limit=1)[0].id
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("leave", [leave_stream, leave_response, give_up_waiting])
 @pytest.mark.parametrize("name", ["conductor", "worker:alpha"])
 def test_the_run_and_its_upstream_calls_are_stopped(

@@ -344,6 +344,7 @@ async def test_a_known_output_is_reused_without_a_call() -> None:
     assert [type(event) for event in events] == [RunStarted, *[StepReused] * 4, RunFinished]
 
 
+@pytest.mark.slow
 async def test_a_hundred_known_steps_are_reused_at_once() -> None:
     workflow = workflow_of(*(range(i) for i in range(100)))
     pool = pool_of(tokens=1)

@@ -202,6 +202,7 @@ def test_a_stream_request_may_be_answered_by_one_object(asking: Asking) -> None:
 # -- a spoiled stream --------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_slow_first_token_comes_after_headers_and_a_comment(asking: Asking) -> None:
     body = asking.body(stream=True, fault="slow-first-token=0.1")
     with asking.client.stream("POST", "chat/completions", json=body) as response:
@@ -210,12 +211,14 @@ def test_a_slow_first_token_comes_after_headers_and_a_comment(asking: Asking) ->
     assert heard("".join(pieces)).joined() == asking.said() == asking.said(fault="slow-first-token=0.1")
 
 
+@pytest.mark.slow
 def test_a_slow_first_token_outlasts_the_reader(asking: Asking, fake_openai: Served) -> None:
     with pytest.raises(httpx.ReadTimeout):
         asking.client.post("chat/completions", json=asking.body(fault="slow-first-token"), timeout=0.1)
     assert (fake_openai.settled().outcome, fake_openai.settled().status) == ("disconnected", None)
 
 
+@pytest.mark.slow
 def test_a_stall_shows_the_first_half_and_then_nothing(asking: Asking, fake_openai: Served) -> None:
     asking.client.timeout = httpx.Timeout(10, read=0.4)
     arrived = broken_stream(asking, httpx.ReadTimeout, fault="stall")
@@ -225,6 +228,7 @@ def test_a_stall_shows_the_first_half_and_then_nothing(asking: Asking, fake_open
     assert asking.stream(fault="stall=0.05").joined() == asking.said()
 
 
+@pytest.mark.slow
 def test_a_stall_after_the_only_token_still_shows_it(asking: Asking) -> None:
     whole = asking.said(max_tokens=1)
     asking.client.timeout = httpx.Timeout(10, read=0.4)

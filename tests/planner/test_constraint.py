@@ -70,7 +70,7 @@ def is_perfect(report: PlanReport, dialect: Dialect) -> bool:
         (1, 1, False, 1),
         pytest.param(3, 5, True, 1, marks=pytest.mark.slow),
         (7, 2, False, 2),
-        (12, 2, True, 3),
+        pytest.param(12, 2, True, 3, marks=pytest.mark.slow),
     ],
 )
 def test_what_the_expression_matches_is_a_valid_plan(

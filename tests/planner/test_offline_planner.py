@@ -172,6 +172,7 @@ async def test_any_query_is_planned(query: str) -> None:
         await planned(query)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("repeated", ["word ", "x=", "how do ", "compare ", ", ", "9", " ", "\n"])
 def test_of_a_long_query_the_rules_read_no_more_than_of_a_short_one(repeated: str) -> None:
     def ruled(length: int) -> int:

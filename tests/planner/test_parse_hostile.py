@@ -65,6 +65,7 @@ def test_code_in_a_plan_is_never_run(place: str, tmp_path: Path) -> None:
     assert not sentinel.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("start", "repeated"),
     [
@@ -92,6 +93,7 @@ def test_work_grows_with_the_length_of_a_hostile_text(start: str, repeated: str)
     assert found == pytest.approx(2, abs=0.2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("repeated", ["[", "{", '"', "'", "`", "<think>", "access_list = [[", '{"steps":[{"'])
 def test_a_long_text_of_one_mark_is_read_to_its_end(repeated: str) -> None:
     with patience():

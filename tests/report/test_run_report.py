@@ -173,6 +173,7 @@ def test_nothing_runs_and_nothing_is_asked_for() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_long_texts_are_whole() -> None:
     text = "„long“ <b> " * 9_000
     assert read(text).texts[-1] == text

@@ -80,6 +80,7 @@ def test_nothing_that_an_older_version_wrote_is_lost_or_changed(old: Path, url: 
     assert after["meta"] == [{"key": "schema_version", "value": str(len(MIGRATIONS))}]
 
 
+@pytest.mark.slow
 def test_every_entry_of_an_older_store_is_read(bench: Workbench, old: Path) -> None:
     store, found = bench.store, rows(old)
     assert store.count_sessions() == len([row for row in found["sessions"] if row["deleted_at"] is None])

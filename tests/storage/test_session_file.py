@@ -160,6 +160,7 @@ def test_several_sessions_go_in_one_file_and_come_out_together(
     assert import_sessions(elsewhere, write_sessions(store, [])) == ()
 
 
+@pytest.mark.slow
 def test_what_is_too_much_for_one_file_is_not_written(
     store: SessionStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -173,6 +174,7 @@ def test_what_is_too_much_for_one_file_is_not_written(
         write_sessions(store, sessions[:2])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bulk", [False, True])
 def test_a_file_is_written_exactly_as_long_as_it_can_be_imported(
     store: SessionStore, elsewhere: SessionStore, monkeypatch: pytest.MonkeyPatch, *, bulk: bool
@@ -284,6 +286,7 @@ def test_the_process_that_ran_is_in_no_file(store: SessionStore) -> None:
     assert owner.split("/")[0] not in write_session(store, session)
 
 
+@pytest.mark.slow
 def test_outputs_of_100_000_characters_pass(store: SessionStore, elsewhere: SessionStore) -> None:
     session, long = lived(store, []), "„long“ " * 15_000
     run = begin(store, session, "run").id

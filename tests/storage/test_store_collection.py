@@ -242,6 +242,7 @@ def test_nothing_is_cleaned_up_while_anything_runs(store: SessionStore, url: str
     assert store.session(deleted).deleted_at is not None
 
 
+@pytest.mark.slow
 def test_a_file_gives_its_room_back(store: SessionStore, file: Path) -> None:
     session = store.create_session("why?").id
     begin(store, session, "n1")

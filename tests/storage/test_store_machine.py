@@ -251,6 +251,7 @@ def _told_of(event: Event, run: str) -> Event:
     return event.model_copy(update={"run": run})
 
 
+@pytest.mark.slow
 def test_the_store_says_what_a_model_in_memory_says(kind: str, request: pytest.FixtureRequest) -> None:
     @contextmanager
     def place() -> Iterator[str]:
