@@ -20,7 +20,7 @@ from storage import SessionStore
 def hasty() -> Iterator[None]:
     """Nobody waits for what no test can notice."""
     with pytest.MonkeyPatch.context() as patch:
-        for shortcut in (haste.unplugged, haste.spelled_once, haste.certified_once, haste.stopped_at_once):
+        for shortcut in haste.SHORTCUTS:
             shortcut(patch)
         yield
 

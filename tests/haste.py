@@ -1,12 +1,13 @@
 """What the tests leave out to be quick, each with why none of them can notice.
 
-Knows what the program stands on: SQLite, SQLAlchemy, OpenSSL and uvicorn. Other processes than pytest's know
-nothing of it.
+Knows what the program stands on: SQLite, SQLAlchemy, OpenSSL, argparse and uvicorn. Other processes than
+pytest's know nothing of it.
 """
 
 from __future__ import annotations
 
 import asyncio
+import gettext
 import ssl
 from functools import cache
 from types import SimpleNamespace
@@ -53,6 +54,14 @@ def certified_once(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(ssl, "create_default_context", cache(ssl.create_default_context))
 
 
+def untranslated(patch: pytest.MonkeyPatch) -> None:
+    """The command line's own words are looked for in the reader's language once; no folder has them.
+
+    By itself argparse looks through the file system for each of its words, with every command.
+    """
+    patch.setattr(gettext, "find", cache(gettext.find))
+
+
 def stopped_at_once(patch: pytest.MonkeyPatch) -> None:
     """A server looks a hundred times a second, instead of ten, whether it is to stop."""
 
@@ -60,3 +69,6 @@ def stopped_at_once(patch: pytest.MonkeyPatch) -> None:
         await asyncio.sleep(seconds / 10)
 
     patch.setattr(uvicorn.server, "asyncio", SimpleNamespace(**{**vars(asyncio), "sleep": shortly}))
+
+
+SHORTCUTS = (unplugged, spelled_once, certified_once, untranslated, stopped_at_once)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
 
@@ -146,13 +147,14 @@ def test_stopping_keeps_the_plans_that_have_ended(opened: Callable[..., Workbenc
     live = bench.begin_alternatives(session, 3)
     while live.ended < 2:
         assert bench.conducting.busy(session)
+        time.sleep(0.005)
     with pytest.raises(WorkflowError, match="already"):
         bench.begin_alternatives(session, 2)
     bench.stop(session)
     for plan in live.plans:
         assert plan.done.wait(5)
     while bench.conducting.busy(session):
-        pass
+        time.sleep(0.005)
     assert bench.conducting.live_alternatives(session) is None
     assert [plan.failure for plan in bench.store.alternatives(session)] == [
         None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
@@ -181,6 +182,7 @@ def test_planning_can_be_stopped_and_says_so(benches: list[Workbench], url: str)
     live = bench.begin_plan(session.id)
     while not live.state.planning_text:
         assert bench.conducting.busy(session.id)
+        time.sleep(0.005)
     with pytest.raises(WorkflowError, match="is planning"):
         bench.begin_plan(session.id)
     bench.stop(session.id)
