@@ -23,8 +23,9 @@ $(INSTALLED): requirements.lock
 run: setup
 	$(BIN)/python -m streamlit run app.py
 
-# What draws no page, starts no process and reads no very long text, with a tenth of the made-up cases. Bytecode is
-# kept even where the environment, as in many containers, says otherwise: each worker would compile all tests anew.
+# What draws no page, starts no process, waits for no clock and reads nothing very long, with a tenth of the made-up
+# cases. Bytecode is kept even where the environment, as in many containers, says otherwise: each worker would compile
+# all tests anew.
 unit: setup
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist loadfile -m "not (browser or page or slow or thorough)" \
 		--hypothesis-profile=unit --ignore=tests/browser --ignore=tests/integration
