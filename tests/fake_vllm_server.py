@@ -38,7 +38,11 @@ def main() -> None:
     options, _ = parser.parse_known_args()
     if "RECORD" in os.environ:
         known = {"arguments": sys.argv[1:], "environment": dict(os.environ), "pid": os.getpid()}
-        Path(os.environ["RECORD"]).write_text(json.dumps(known), encoding="utf-8")
+        # Whoever waits for the record reads it the moment it is there, so it comes whole.
+        record = Path(os.environ["RECORD"])
+        begun = record.with_name(f"{record.name}.begun")
+        begun.write_text(json.dumps(known), encoding="utf-8")
+        begun.replace(record)
     if "stubborn" in options.fake:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     if "leak" in options.fake:
