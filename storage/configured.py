@@ -13,11 +13,12 @@ from conductor.errors import PoolError
 from conductor.workers.pool import configured_path, configured_pool
 from conductor.workers.pool_file import tokenizer_files
 from conductor.workers.secret import SECRETS_FILE
+from conductor.workers.whole_file import read_whole
 from storage.ensemble import Ensemble
 from storage.opening import ensemble_of
 
 _Version = tuple[int, int] | None
-_Stamp = tuple[Path | None, bytes | None, tuple[_Version, ...]]
+_Stamp = tuple[Path | None, str | None, tuple[_Version, ...]]
 """What decides the ensemble: which file, what it says, and which versions there are of the secrets and of
 the files that it names."""
 
@@ -71,15 +72,15 @@ def _stamp() -> _Stamp:
     content = None if path is None else _content(path)
     named: tuple[Path, ...] = ()
     if path is not None and content is not None:
-        named = tokenizer_files(content.decode("utf-8", "replace"), path.parent)
+        named = tokenizer_files(content, path.parent)
     return path, content, tuple(map(_version, (SECRETS_FILE, *named)))
 
 
-def _content(path: Path) -> bytes | None:
+def _content(path: Path) -> str | None:
     try:
-        return path.read_bytes()
-    except OSError:
-        return None  # read_pool says why
+        return read_whole(path)
+    except PoolError as error:
+        return str(error)  # another one is another version
 
 
 def _version(path: Path) -> _Version:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
-from pathlib import Path
 from typing import Any, get_args
 
+from conductor.bounded_file import STDIN, read_bounded
 from conductor.commands.plan import described, print_problems
 from conductor.commands.settings import names, positive
 from conductor.commands.shapes import report_shape
@@ -17,11 +16,14 @@ from conductor.plan import Dialect
 from conductor.planner.conductor import MAX_PLANNED_STEPS
 from conductor.planner.parse import parse
 
+MAX_BYTES = 5_000_000
+"""More than the longest reply that is taken from an endpoint usually has."""
+
 
 def add_to(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
     """Register the command."""
     parser = commands.add_parser("parse", parents=parents, help="read a Conductor's completion")
-    parser.add_argument("file", nargs="?", default="-", metavar="FILE", help="a file, or - for stdin")
+    parser.add_argument("file", nargs="?", default=STDIN, metavar="FILE", help="a file, or - for stdin")
     parser.add_argument("--workers", required=True, type=names, metavar="A,B,C", help="the numbered pool")
     parser.add_argument("--dialect", choices=get_args(Dialect), default="any")
     parser.add_argument("--max-steps", type=positive, default=MAX_PLANNED_STEPS, metavar="N")
@@ -51,10 +53,7 @@ def _parse(options: argparse.Namespace) -> int:
 
 
 def _text(name: str) -> str:
-    try:
-        content = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
-    except OSError as error:
-        raise FormatError(f"{name} cannot be read: {error.strerror}.") from error
+    content = read_bounded(name, most=MAX_BYTES, kind="a completion")
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -11,6 +11,7 @@ from concurrent.futures import CancelledError
 from pathlib import Path
 from typing import Any
 
+from conductor.bounded_file import read_bounded
 from conductor.commands.opening import opened
 from conductor.commands.plan import print_problems, report_of
 from conductor.commands.progress import Progress, print_event
@@ -18,8 +19,8 @@ from conductor.commands.settings import add_settings, settings_of
 from conductor.commands.shapes import run_shape
 from conductor.commands.terminal import print_shown
 from conductor.engine.extent import ANEW, EDITED, Extent, ExtentKind
-from conductor.errors import FormatError
 from conductor.events import Event
+from conductor.plan_file import MAX_BYTES
 from conductor.run_state import RunState, RunStatus
 from storage import RunRecord, Session
 from storage.workbench import Workbench
@@ -127,19 +128,13 @@ def _planned(options: argparse.Namespace, workbench: Workbench) -> Session | Non
         return workbench.store.session(options.session)
     settings = settings_of(options, pool=workbench.pool)
     if options.workflow is not None:
-        session = workbench.import_plan(_content(options.workflow), query=options.query)
+        content = read_bounded(options.workflow, most=MAX_BYTES, kind="a workflow file")
+        session = workbench.import_plan(content, query=options.query)
         return workbench.store.set_settings(session.id, settings)
     session = workbench.ask(options.query, settings=settings, origin="terminal")
     report = report_of(workbench.plan(session.id, listen=_listener(options)))
     print_problems(report)
     return session if report.ok else None
-
-
-def _content(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise FormatError(f"{path} cannot be read: {error.strerror}.") from error
 
 
 def _wait(workbench: Workbench, session: Session) -> None:

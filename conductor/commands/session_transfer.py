@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from conductor.amounts import counted, size
+from conductor.bounded_file import STDIN, read_bounded
 from conductor.commands.session_choice import session_of, stored
 from conductor.commands.settings import positive
 from conductor.commands.table import moment, one_line
@@ -32,7 +33,7 @@ def add_to(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
     export.add_argument("sessions", nargs="*", metavar="ID")
     export.add_argument("--all", action="store_true", help="all sessions that are not deleted")
     export.add_argument(
-        "--output", "-o", default="-", metavar="FILE", help="write here; - is stdout, the default"
+        "--output", "-o", default=STDIN, metavar="FILE", help="write here; - is stdout, the default"
     )
     export.set_defaults(command=_export, usage=export.error)
     bring = commands.add_parser("import", parents=parents, help="import a file of sessions or of a workflow")
@@ -53,7 +54,7 @@ def add_to(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
 def _export(options: argparse.Namespace) -> int:
     if bool(options.sessions) == options.all:
         options.usage("name sessions, or add --all to export every one")
-    if options.json and options.output == "-":
+    if options.json and options.output == STDIN:
         options.usage("--json sums up what was written to --output; name a file")
     with stored(options) as store:
         chosen = _chosen(options, store)
@@ -63,7 +64,7 @@ def _export(options: argparse.Namespace) -> int:
     taken = len(text.encode())
     if options.json:
         print(json.dumps({"sessions": chosen, "file": options.output, "bytes": taken}))
-    elif options.output != "-":
+    elif options.output != STDIN:
         written = f"{counted(len(chosen), 'session')} written to {options.output}"
         print(f"conductor: {written}, {size(taken)}.", file=sys.stderr)
     return 0
@@ -77,7 +78,7 @@ def _chosen(options: argparse.Namespace, store: SessionStore) -> list[str]:
 
 def _write(place: str, text: str) -> None:
     """Raises `FormatError` where the file cannot be written."""
-    if place == "-":
+    if place == STDIN:
         sys.stdout.write(text)
         return
     try:
@@ -93,7 +94,7 @@ def _import(options: argparse.Namespace) -> int:
     """What the file holds is told first; nothing is kept where it is wrong."""
     from conductor.commands.opening import opened  # noqa: PLC0415 - reads the pool, which nothing else here does
 
-    content = _content(options.file)
+    content = read_bounded(options.file, most=MAX_BYTES, kind="a session file")
     with opened(options) as bench:
         preview = look_into(content, workers=bench.pool.names, is_taken=bench.store.is_title_taken)
         if not options.json:
@@ -108,17 +109,6 @@ def _import(options: argparse.Namespace) -> int:
     for session in () if options.json else made:
         print(f"imported {session.id[:8]}  {one_line(session.title)}")
     return 0
-
-
-def _content(place: str) -> bytes:
-    """No more of it than tells that it is too long. Raises `FormatError`."""
-    try:
-        if place == "-":
-            return sys.stdin.buffer.read(MAX_BYTES + 1)
-        with Path(place).open("rb") as file:
-            return file.read(MAX_BYTES + 1)
-    except OSError as error:
-        raise FormatError(f"{place} cannot be read: {error.strerror}.") from error
 
 
 def _foretold(preview: ImportPreview) -> Iterator[str]:

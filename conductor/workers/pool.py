@@ -16,6 +16,7 @@ from conductor.workers.entries import ConductorEntry
 from conductor.workers.offline import offline_workers
 from conductor.workers.pool_file import Keys, read_tables
 from conductor.workers.protocol import Worker, WorkerCard
+from conductor.workers.whole_file import read_whole
 
 OFFLINE_LABEL = "offline, no model is called"
 SIMULATED_LABEL = "simulated, no model is called"
@@ -110,12 +111,12 @@ def configured_pool(path: Path | None = None, *, keys: Keys = "required") -> Poo
 
 def read_pool(path: Path, *, keys: Keys = "required") -> Pool:
     """The pool a TOML file describes. Raises `PoolError` naming the file and the line."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise PoolError(f"The pool file {path} cannot be read: {error.strerror}.") from error
-    except UnicodeDecodeError as error:
-        raise PoolError(f"The pool file {path} cannot be read: it is not text in UTF-8.") from error
+    text = read_whole(path)
+    if text is None:
+        raise PoolError(
+            f"The pool file {path} cannot be read: No such file or directory. Name another one, or none at "
+            "all for the built-in experts."
+        )
     return parse_pool(text, source=str(path), keys=keys, folder=path.parent)
 
 

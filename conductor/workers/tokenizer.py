@@ -74,6 +74,9 @@ def read_tokenizer(path: Path) -> Tokenizer:
         ) from error
     if path.is_dir():
         raise PoolError(f"{path} is a folder; name the tokenizer.json in it.")
+    if not path.is_file():
+        # A device or a pipe may never end.
+        raise PoolError(f"{path} is no file; name the model's tokenizer.json.")
     return _read(path, state.st_mtime_ns, state.st_size)
 
 

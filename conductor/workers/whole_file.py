@@ -11,21 +11,27 @@ from pathlib import Path
 from stat import S_IMODE
 from uuid import uuid4
 
-from conductor.errors import PoolError
+from conductor.bounded_file import read_bounded
+from conductor.errors import FormatError, PoolError
+
+MAX_BYTES = 1_000_000
+"""A thousand workers with a long description each have no more."""
 
 _replacing = threading.Lock()
 
 
 def read_whole(path: Path) -> str | None:
     """The text with its line ends as they are, None where there is no file. Raises `PoolError`."""
+    called = f"The pool file {path}"
     try:
-        return path.read_bytes().decode("utf-8")
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise PoolError(f"The pool file {path} cannot be read: {error.strerror}.") from error
+        content = read_bounded(path, most=MAX_BYTES, kind="a pool file", called=called)
+        return content.decode("utf-8")
+    except FormatError as error:
+        if isinstance(error.__cause__, FileNotFoundError):
+            return None
+        raise PoolError(str(error)) from error
     except UnicodeDecodeError as error:
-        raise PoolError(f"The pool file {path} cannot be read: it is not text in UTF-8.") from error
+        raise PoolError(f"{called} cannot be read: it is not text in UTF-8.") from error
 
 
 def write_whole(path: Path, text: str, *, before: str | None) -> None:

@@ -94,6 +94,10 @@ def test_a_completion_may_come_from_stdin(
     [
         ("none.txt", "none.txt cannot be read: No such file or directory."),
         (".", ". cannot be read: Is a directory."),
+        (
+            "/dev/zero",
+            "/dev/zero has more than 5,000,000 bytes, the most for a completion; choose another file.",
+        ),
         ("bytes.txt", "bytes.txt is not text in UTF-8."),
     ],
 )
