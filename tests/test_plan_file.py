@@ -17,6 +17,7 @@ from conductor.plan_file import MAX_BYTES, read_plan, write_plan
 from conductor.workflow import MAX_STEPS, Step, Workflow
 
 STEP = {"instruction": "do", "worker": "w"}
+LONG = "x" * 5000
 
 
 def text_of(**fields: Any) -> str:
@@ -76,6 +77,12 @@ def test_only_steps_are_required() -> None:
         ("[]", "holds no JSON object"),
         ("{}", '"format" must be "conductor-workflow"'),
         (text_of(format="other"), '"format" must be'),
+        (
+            text_of()[:-1] + ', "steps": []}',
+            "names 'steps' twice in one object, so it says two things at once",
+        ),
+        (text_of().replace('"worker"', '"instruction": "or", "worker"'), "names 'instruction' twice"),
+        (text_of()[:-1] + f', "{LONG}": 1, "{LONG}": 2}}', "names 'xxx"),
         (text_of(version=2), "has version 2; this program reads version 1"),
         (text_of(version=None), "has version null"),
         (text_of(version=True), "has version true"),

@@ -13,6 +13,7 @@ from math import isfinite
 from typing import Any, NoReturn
 
 from conductor.errors import FormatError
+from conductor.json_object import named_twice, unique
 
 MAX_DEPTH = 64
 """Lists and objects inside one another in one value."""
@@ -52,7 +53,7 @@ class Cursor:
         while True:
             name = self._name()
             if name in names:
-                raise _twice(name)
+                raise named_twice(name)
             names.add(name)
             self._take(b":")
             yield name
@@ -165,19 +166,6 @@ class Cursor:
         return FormatError(f"The file is not JSON as it should be: {what} in line {line:,}.")
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for name, value in pairs:
-        if name in found:
-            raise _twice(name)
-        found[name] = value
-    return found
-
-
-def _twice(name: str) -> FormatError:
-    return FormatError(f"The file names {name[:60]!r} twice in one object, so it says two things at once.")
-
-
 def _no_number(name: str) -> NoReturn:
     raise FormatError(f"The file has {name} in the place of a number.")
 
@@ -189,4 +177,4 @@ def _finite(digits: str) -> float:
     return number
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_number, parse_float=_finite)
+_DECODER = json.JSONDecoder(object_pairs_hook=unique, parse_constant=_no_number, parse_float=_finite)
