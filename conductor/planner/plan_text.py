@@ -17,6 +17,7 @@ from conductor.planner.labels import LIST_NAMES, MARK, ListName, label_repairs, 
 from conductor.planner.literal_reader import LiteralReader
 from conductor.planner.literals import Literal, Table, inner, repairs_of
 from conductor.planner.plan_objects import Column, object_plan
+from conductor.planner.plan_quotes import with_quotes
 from conductor.planner.repairs import repair
 
 _FENCE = re.compile(r"`{3,}+(?:\w++(?=\s))?")
@@ -132,10 +133,11 @@ class _Search:
                 pending.extend(reversed(inner(top)))
                 continue
             repairs = (*self._fence_repairs(top.span[0]), *plan.repairs, *repairs_of(top))
+            span, quoted = self._whole(top.span)
             yield Draft(
-                self._with_fences(top.span),
+                span,
                 plan.columns,
-                repairs,
+                (*repairs, *quoted),
                 by_step=plan.by_step,
                 reasoning=plan.reasoning,
             )
@@ -144,8 +146,8 @@ class _Search:
     def _group(self) -> None:
         """Make plans of the labelled lists found since the last plan."""
         for three in _triples(self._lists):
-            span = self._with_fences((min(x.span[0] for x in three), max(x.span[1] for x in three)))
-            repairs = dict.fromkeys(chain.from_iterable(part.repairs for part in three))
+            span, quoted = self._whole((min(x.span[0] for x in three), max(x.span[1] for x in three)))
+            repairs = dict.fromkeys(chain(*(part.repairs for part in three), quoted))
             self._drafts.append(Draft(span, {part.name: part.column for part in three}, tuple(repairs)))
         self._lists = []
 
@@ -165,6 +167,14 @@ class _Search:
             self._quoted += end - first
             begun, ended = self._last_quoted
             self._last_quoted = (begun if begun < ended == first else first, end)
+
+    def _whole(self, span: Span) -> tuple[Span, tuple[Repair, ...]]:
+        """The span of a plan with what wraps it, and the repair that names quotes around it."""
+        quoted = with_quotes(self._body, span)
+        if quoted is None:
+            return self._with_fences(span), ()
+        loose = repair("quoted-plan", "the quotes around the plan were ignored", quoted)
+        return self._with_fences(quoted), (loose,)
 
     def _with_fences(self, span: Span) -> Span:
         """The span with the fence or backtick that wraps it, so that neither is read as reasoning."""

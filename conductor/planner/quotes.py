@@ -18,7 +18,10 @@ QUOTES = DOUBLE + SINGLE
 
 _CLOSERS = {'"': '"', **dict.fromkeys(DOUBLE[1:], '"“”'), "'": "'", **dict.fromkeys(SINGLE[1:], "'‘’")}
 _STOPS = {closers: re.compile(rf"\\.|[{closers}]", re.DOTALL) for closers in set(_CLOSERS.values())}
-_TRIPLES = {quote * 3: re.compile(rf"\\.|{quote * 3}", re.DOTALL) for quote in "\"'"}
+_TRIPLES = {
+    opener * 3: re.compile(rf"\\.|{opener * 3 if opener in closers[:1] else f'[{closers}]{{3}}'}", re.DOTALL)
+    for opener, closers in _CLOSERS.items()
+}
 _QUOTE = re.compile(rf"\s*+[{QUOTES}]")
 
 _PAIR = r"\\u(?P<high>[dD][89abAB][0-9a-fA-F]{2})\\u(?P<low>[dD][c-fC-F][0-9a-fA-F]{2})"
@@ -71,7 +74,7 @@ class QuoteReader:
     def _triple(self, start: int, triple: str) -> Quoted | int:
         """The text in triple quotes, or the place up to which none closes."""
         for stop in _TRIPLES[triple].finditer(self._text, start + 3):
-            if stop[0] == triple:
+            if len(stop[0]) == 3:
                 span = (start, stop.end())
                 loose = repair("triple-quotes", f"a text in {triple} was read as one instruction", span)
                 return Quoted(decoded(self._text[start + 3 : stop.start()]), stop.end(), (loose,))

@@ -74,6 +74,8 @@ def test_all_without_brackets_is_the_binary_dialects_own_way() -> None:
     assert kinds(access_entries("[]", '"all"'), "any") == ["bare-access"]
 
 
+STEP_A = '{"instruction": "a", "agent": 0, "access": []}'
+STEP_B = '{"instruction": "b", "agent": 1, "access": [0]}'
 REPAIRED = [
     ("code-fence", f"```python\n{lists()}\n```"),
     ("code-fence", "model_id =\n```\n[0, 1]\n```\n" + lists().partition("\n")[2]),
@@ -96,6 +98,23 @@ REPAIRED = [
     ),
     ("typographic-quotes", lists(subtasks="[“a”, “b”]")),
     ("typographic-quotes", lists(subtasks="[‘a’, ‘b’]")),
+    ("typographic-quotes", "{“steps”: [{“subtask”: “a”, “agent”: 0, “access”: []}, " + STEP_B + "]}"),
+    ("triple-quotes", lists(subtasks="[“““a”””, ‘‘‘b’’’]")),
+    ("triple-quotes", lists(subtasks="[”””a”””, „„„b“““]")),
+    *(
+        ("quoted-plan", f"{opening}{plan}{closing}")
+        for plan in (lists(), lists().replace('"', "”"), '{"steps": [' + STEP_A + ", " + STEP_B + "]}")
+        for opening, closing in [
+            ("“", "”"),
+            ("‘", "’"),
+            ("“\n", "\n”"),
+            ("„", "“."),
+            ('Here it is: "', '"'),
+            ('"""', '"""'),
+            ("'''\n", "\n'''\n"),
+            ("```\n“", "”\n```"),
+        ]
+    ),
     ("number-as-string", lists(models='["0", "1"]')),
     ("number-as-string", lists(access='[[], ["0"]]')),
     ("bare-access", lists(access="[[], 0]")),
@@ -161,6 +180,30 @@ def test_what_is_written_loosely_is_understood_and_named(kind: str, text: str) -
 
 
 @pytest.mark.parametrize(
+    ("opening", "closing"),
+    [
+        ("Read ", "”"),
+        ("“", ""),
+        ("I call it “done”\n", "\nThat is “it”."),
+        ("“", "’"),
+        ("“\nSo:\n", "\n”"),
+        ('so "', '"quote"'),
+    ],
+)
+def test_quotes_that_do_not_wrap_the_plan_are_of_the_reasoning(opening: str, closing: str) -> None:
+    report = parse(f"{opening}{lists()}{closing}", workers=POOL)
+    assert report.ok
+    assert report.repairs == ()
+
+
+def test_quotes_around_a_plan_are_shown_where_they_stand_and_are_no_reasoning() -> None:
+    report = parse(f"So: “\n{lists()}\n” is it.", workers=POOL)
+    [named] = report.repairs
+    assert (named.kind, named.span) == ("quoted-plan", (4, len(report.text) - len(" is it.")))
+    assert report.reasoning == "So:\n\nis it."
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "model_id = [0, 1] subtasks = ['a', 'b'] access_list = [[], [0]]",
@@ -197,6 +240,7 @@ def test_order_and_line_breaks_are_free(text: str) -> None:
         ('"""three "quoted"\nlines"""', 'three "quoted"\nlines', ["triple-quotes"]),
         ("“Don’t say “no”, say yes”", "Don’t say “no”, say yes", ["typographic-quotes"]),
         ("‘Don’t’", "Don’t", ["typographic-quotes", "apostrophe"]),
+        ("“““three “quoted”\nlines”””", "three “quoted”\nlines", ["triple-quotes"]),
         ('"it’s “fine”"', "it’s “fine”", []),
         ('"text # no comment"', "text # no comment", []),
         ("\"__import__('os')\"", "__import__('os')", []),

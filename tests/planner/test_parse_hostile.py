@@ -16,6 +16,7 @@ PIECES = [
     *(
         '"""',
         "'''",
+        "“““",
         "```",
         "<think>",
         "</think>",
@@ -76,6 +77,8 @@ def test_code_in_a_plan_is_never_run(place: str, tmp_path: Path) -> None:
         ("", '\nsubtasks = ["a '),
         ("", '\nsubtasks = ["a\\"'),
         ("", "subtasks = [“a "),
+        ("", "subtasks = [“““a "),
+        ("", "“model_id = [0] subtasks = [“a”] access_list = [[]]”\n"),
         ("", "subtasks = ['a', #"),
         ("subtasks = ['", "' "),
         ("", '{"steps": [{a #'),
