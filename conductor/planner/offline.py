@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from conductor.messages import Completion, Delta
 from conductor.plan import Dialect
-from conductor.planner.comparison import compared
+from conductor.planner.comparison import comparison_in
 from conductor.planner.conductor import PlanRequest
 from conductor.planner.format import format_plan
 from conductor.workers.offline.countries import named_countries
@@ -145,11 +145,12 @@ def _summary(query: str) -> Ruling | None:
 
 
 def _comparison(query: str) -> Ruling | None:
-    items = compared(query)
-    if len(items) < 2:
+    found = comparison_in(query)
+    if found is None:
         return None
-    asked = ", ".join(items[:-1]) + f" and {items[-1]}"
-    drafts = [Draft("facts", f"{item}: state the facts that the comparison needs.") for item in items]
+    items, by = found.things, f" {found.criteria}" if found.criteria else ""
+    asked = ", ".join(items[:-1]) + f" and {items[-1]}{by}"
+    drafts = [Draft("facts", f"{item}: state the facts that the comparison{by} needs.") for item in items]
     everything = tuple(range(len(items)))
     drafts.append(Draft("text", f"Compare {asked}: merge the answers into one, point by point.", everything))
     return Ruling(

@@ -6,7 +6,7 @@ import pytest
 from reading_work import patience, work
 
 from conductor.events import PlanRejected, WorkflowPlanned
-from conductor.planner.comparison import compared
+from conductor.planner.comparison import Comparison, comparison_in
 from conductor.planner.conductor import PlanRequest
 from conductor.planner.offline import OfflineConductor, rule_for
 from conductor.planner.planner import MAX_QUERY, plan
@@ -59,6 +59,8 @@ def workflow_in(event: WorkflowPlanned) -> Workflow:
         ("Which is larger, Brazil or Peru?", COMPARE_2),
         ("Compare Bosnia and Herzegovina with Croatia", COMPARE_2),
         ("Compare France, Germany and Italy", COMPARE_3),
+        ("Compare France, Germany and Italy by area, age and language", COMPARE_3),
+        ("Compare France and Germany by population and area", COMPARE_2),
         ("Compare the capitals and currencies of Norway, Sweden and Finland", COMPARE_3),
         ("Compare the currencies of Japan, China, India and Brazil.", COMPARE_4),
         ("2 + 2", SUM),
@@ -105,18 +107,81 @@ async def test_a_query_gets_its_rule_and_shape(query: str, expected: tuple[str, 
     [
         ("Compare the capitals of France and Germany.", ["France", "Germany"]),
         ("Compare and contrast photosynthesis with respiration.", ["photosynthesis", "respiration"]),
-        ("Compare France, Germany, and Italy by area", ["France", "Germany", "Italy"]),
         ("Compare the Isle of Man and Jersey", ["Isle of Man", "Jersey"]),
         ("compare Trinidad and Tobago to Barbados", ["Trinidad and Tobago", "Barbados"]),
         ("Should I learn Python vs Rust?", ["Python", "Rust"]),
         ("Tell me: France versus Germany. Be brief.", ["France", "Germany"]),
         ("Which is larger, Brazil or Peru?", ["Brazil", "Peru"]),
-        ("What is the difference between x^2 and x^3?", []),
-        ("What is the capital of France?", []),
+        ("How does France differ from Germany?", ["France", "Germany"]),
+        ("Compare books by Tolstoy and Dostoevsky", ["Tolstoy", "Dostoevsky"]),
+        ("Compare Stand By Me and Rain Man", ["Stand By Me", "Rain Man"]),
+        ("Compare cats in Rome and dogs in Paris", ["cats in Rome", "dogs in Paris"]),
+        ("Compare Endgame and Waiting for Godot", ["Endgame", "Waiting for Godot"]),
+        ("Compare wages in France and Germany", ["wages in France", "Germany"]),
+        ("Compare cats and dogs side by side", ["cats", "dogs"]),
+        ("Compare population and area", ["population", "area"]),
+        ("I walked by the sea. Compare France and Germany.", ["France", "Germany"]),
     ],
 )
 def test_what_a_query_compares_is_found(query: str, things: list[str]) -> None:
-    assert compared(query) == things
+    assert comparison_in(query) == Comparison(tuple(things))
+
+
+@pytest.mark.parametrize(
+    "query", ["What is the difference between x^2 and x^3?", "What is the capital of France?", "Compare this"]
+)
+def test_a_query_that_compares_no_two_things_compares_nothing(query: str) -> None:
+    assert comparison_in(query) is None
+
+
+@pytest.mark.parametrize(
+    ("query", "criteria"),
+    [
+        ("Compare France and Germany by population and area.", "by population and area"),
+        ("Compare France and Germany by population, area, and capital", "by population, area, and capital"),
+        ("Compare France with Germany by size and by age", "by size and by age"),
+        ("Compare the capitals of France and Germany by size or age", "by size or age"),
+        ("Compare books by France and Germany by length and price", "by length and price"),
+        ("COMPARE France AND Germany BY AREA AND AGE", "BY AREA AND AGE"),
+        ("Compare France and Germany side by side, by area and age", "by area and age"),
+        ("Compare France and Germany in terms of population and area", "in terms of population and area"),
+        ("Compare France to Germany with respect to area and age", "with respect to area and age"),
+        ("compare and contrast France and Germany regarding cost and care", "regarding cost and care"),
+        ("Compare France and Germany according to area and age", "according to area and age"),
+        ("Compare France and Germany based on area and age", "based on area and age"),
+        ("Compare France and Germany as to area and age", "as to area and age"),
+        ("Compare France and Germany in speed and reliability", "in speed and reliability"),
+        ("Compare France and Germany on price and taste.", "on price and taste"),
+        ("Compare France and Germany (population and area)", "(population and area)"),
+        (
+            "How do France and Germany compare in terms of population and area?",
+            "in terms of population and area",
+        ),
+        ("How does France compare to Germany with regard to area and age?", "with regard to area and age"),
+        ("How does France differ from Germany by area and age?", "by area and age"),
+        ("Differences between France and Germany in area and age", "in area and age"),
+        ("What is the difference in speed and cost between France and Germany?", "in speed and cost"),
+        ("France vs Germany by population and area", "by population and area"),
+        ("France versus Germany, regarding area and age", "regarding area and age"),
+        ("Which is larger by area and population, France or Germany?", "by area and population"),
+        ("Which is larger, France or Germany, by area and population?", "by area and population"),
+        ("By population and area, compare France and Germany.", "by population and area"),
+        ("With respect to area and age, how do France and Germany compare?", "with respect to area and age"),
+        ("Compare by population and area: France and Germany", "by population and area"),
+        ("Compare, by population and area, France and Germany", "by population and area"),
+    ],
+)
+def test_by_what_things_are_compared_is_no_further_thing(query: str, criteria: str) -> None:
+    assert comparison_in(query) == Comparison(("France", "Germany"), criteria)
+
+
+async def test_by_what_things_are_compared_is_said_to_every_step() -> None:
+    workflow = workflow_in(await planned("Compare France and Germany by currency and area."))
+    assert [step.instruction for step in workflow.steps] == [
+        "France: state the facts that the comparison by currency and area needs.",
+        "Germany: state the facts that the comparison by currency and area needs.",
+        "Compare France and Germany by currency and area: merge the answers into one, point by point.",
+    ]
 
 
 async def test_each_thing_compared_is_a_step_of_its_own_and_the_last_reads_all() -> None:
@@ -160,6 +225,9 @@ async def test_in_a_pool_without_experts_the_workers_take_turns(pool: Pool) -> N
         "x=" * 25_000,
         "how do " * 7_000,
         "compare " + "of " * 16_000,
+        "compare " + "a and b by " * 4_500,
+        "compare " + "by " * 16_000,
+        "by " * 16_000 + ", compare",
         "1" + " " * 49_000 + "2",
         ", " * 25_000,
         'prove "]]]" \\ \' """ <think> model_id = [9]',
@@ -173,7 +241,7 @@ async def test_any_query_is_planned(query: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("repeated", ["word ", "x=", "how do ", "compare ", ", ", "9", " ", "\n"])
+@pytest.mark.parametrize("repeated", ["word ", "x=", "how do ", "compare ", "by ", ", ", "9", " ", "\n"])
 def test_of_a_long_query_the_rules_read_no_more_than_of_a_short_one(repeated: str) -> None:
     def ruled(length: int) -> int:
         query = (repeated * length)[:length]
