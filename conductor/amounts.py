@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+LISTED = 6
+"""Names that are said one by one; of the others only how many there are."""
+
 
 def tokens(total: int | None) -> str:
     """A number of tokens."""
@@ -20,6 +25,13 @@ def dollars(cost: float | None) -> str:
 def counted(number: int, noun: str) -> str:
     """A number with its noun."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def named(names: Sequence[str]) -> str:
+    """The first few names in one line, each cut where it is long, and how many more there are."""
+    more = len(names) - LISTED
+    said = ", ".join(" ".join(name.split())[:60] for name in names[:LISTED])
+    return f"{said} and {more:,} more" if more > 0 else said
 
 
 def size(bytes: int) -> str:

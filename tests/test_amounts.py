@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from conductor.amounts import counted, dollars, duration, percent, size, tokens
+from conductor.amounts import counted, dollars, duration, named, percent, size, tokens
 
 
 @pytest.mark.parametrize(
@@ -25,6 +25,19 @@ def test_costs_are_dollars_and_unknown_is_no_zero(cost: float | None, said: str)
 def test_numbers_have_their_noun() -> None:
     assert (tokens(None), tokens(1), tokens(1240)) == ("- tokens", "1 token", "1,240 tokens")
     assert counted(2, "step") == "2 steps"
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (["a"], "a"),
+        (list("abcdef"), "a, b, c, d, e, f"),
+        (list("abcdefgh"), "a, b, c, d, e, f and 2 more"),
+        (["a\n b", "x" * 100], f"a b, {'x' * 60}"),
+    ],
+)
+def test_of_many_names_the_first_are_said(names: list[str], said: str) -> None:
+    assert named(names) == said
 
 
 @pytest.mark.parametrize(

@@ -119,7 +119,8 @@ def _foretold(preview: ImportPreview) -> Iterator[str]:
         yield from _held(session)
     if preview.unknown_workers:
         names = ", ".join(one_line(name, 40) for name in preview.unknown_workers)
-        yield f"  not in this pool: {names}; give their steps to others before you run them"
+        kept = "give their steps to others before you run them"
+        yield f"  not in this pool: {names}; {kept if preview.plan is None else 'it cannot be imported'}"
 
 
 def _held(session: SessionPreview) -> Iterator[str]:

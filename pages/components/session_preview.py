@@ -6,12 +6,9 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from conductor.amounts import counted, size
+from conductor.amounts import LISTED, counted, named, size
 from pages.components.state import plain
 from storage.session_file import ImportPreview, PlanPreview, SessionPreview
-
-_LISTED = 6
-"""Sessions and workers that are named one by one; of the others it gives the number."""
 
 
 def told(preview: ImportPreview) -> bool:
@@ -28,7 +25,7 @@ def told(preview: ImportPreview) -> bool:
     if preview.plan is not None:
         return _refused(preview.plan)
     if preview.unknown_workers:
-        who = _named(preview.unknown_workers)
+        who = named(preview.unknown_workers)
         said = f"This pool does not have {who}. All can be read; give their steps to others to run them."
         st.warning(plain(said), icon=":material/person_off:")
     return False
@@ -36,20 +33,17 @@ def told(preview: ImportPreview) -> bool:
 
 def _refused(plan: PlanPreview) -> bool:
     if plan.unknown_workers:
-        who = _named(plan.unknown_workers)
-        said = f"It cannot be imported: the pool does not have {who}. Add what is missing on the Pool page."
+        who = named(plan.unknown_workers)
+        said = (
+            f"It cannot be imported: this pool does not have {who}. Add what is missing on the Pool page, or "
+            "name workers of this pool in the file."
+        )
     elif plan.query is None:
         said = "It cannot be imported here: it names no query. Import it on the workbench, beside a query."
     else:
         return False
     st.error(plain(said), icon=":material/error:")
     return True
-
-
-def _named(workers: Sequence[str]) -> str:
-    more = len(workers) - _LISTED
-    named = ", ".join(name[:60] for name in workers[:_LISTED])
-    return f"{named} and {more:,} more" if more > 0 else named
 
 
 def _one(session: SessionPreview) -> None:
@@ -67,11 +61,11 @@ def _one(session: SessionPreview) -> None:
 
 def _several(sessions: Sequence[SessionPreview]) -> None:
     st.markdown(f"**{counted(len(sessions), 'session')}**")
-    for session in sessions[:_LISTED]:
+    for session in sessions[:LISTED]:
         # A title may turn the direction of writing; it does so for itself.
         st.caption(plain(f"\u2068{session.called}\u2069 · {' · '.join(_holds(session)[:2])}", limit=200))
-    if len(sessions) > _LISTED:
-        st.caption(f"and {len(sessions) - _LISTED:,} more")
+    if len(sessions) > LISTED:
+        st.caption(f"and {len(sessions) - LISTED:,} more")
     renamed = sum(session.called != session.title for session in sessions)
     if renamed:
         st.caption(f"{counted(renamed, 'title')} exist already and get a number behind them.")

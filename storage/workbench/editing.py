@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from conductor.errors import FormatError
+from conductor.amounts import named
+from conductor.errors import FormatError, WorkflowError
 from conductor.plan_file import read_plan, write_plan
 from conductor.planner.planner import check_query
 from conductor.workflow import Workflow
@@ -81,11 +82,24 @@ class Editing(Bench):
         """
         document = read_plan(text)
         workflow = document.workflow
-        workflow.check_workers(self.pool.names)
+        self._check_known(workflow)
         asked = query or document.query or fallback
         if not asked:
-            raise FormatError("The file names no query; write one in the query box (or beside --workflow).")
+            raise FormatError(
+                "The file names no query; write one in the query box, or `run QUERY --workflow FILE`."
+            )
         return self.store.import_workflow(check_query(asked), workflow, pool_label=self.pool.label)
+
+    def _check_known(self, workflow: Workflow) -> None:
+        """Raise `WorkflowError` that names all workers that the pool does not have, not the first alone."""
+        unknown = [name for name in workflow.workers() if name not in self.pool.names]
+        if unknown:
+            raise WorkflowError(
+                f"The file's workflow needs {named(unknown)}, which this pool does not have. Add what is "
+                "missing to the pool, or write names of this pool's into the file: "
+                f"{named(self.pool.names)}.",
+                step=next(at for at, step in enumerate(workflow.steps) if step.worker == unknown[0]),
+            )
 
     def export(self, session: str) -> str:
         """The current workflow as a file's text. Raises `WorkflowError` before there is one."""

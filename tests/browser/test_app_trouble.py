@@ -60,7 +60,7 @@ def test_files_that_are_no_workflow_are_refused_each_with_its_reason(visit, offl
         (
             "stranger",
             document({"worker": "nobody"}),
-            "names the worker 'nobody', which the pool does not have",
+            "The file's workflow needs nobody, which this pool does not have.",
         ),
         ("crowd", document(*[{}] * 10_000), "The file has 10,000 steps; a workflow may have at most 100."),
         ("<b>bold</b>", document(), "The file has no steps"),

@@ -156,7 +156,7 @@ def test_wrong_arguments_exit_with_2(line: Line, arguments: list[str], reason: s
         (["run", "--workflow", "/dev/zero"], "more than 5,000,000 bytes, the most for a workflow file"),
         (["run", "--workflow", "text.txt"], "The file is not JSON"),
         (["run", "--workflow", "unasked.json"], "The file names no query"),
-        (["run", "--workflow", "strange.json"], "names the worker 'alpha', which the pool does not have"),
+        (["run", "--workflow", "strange.json"], "needs alpha, beta, which this pool does not have"),
         (["run", "q", "--pool", "nope.toml"], r"nope\.toml cannot be read: No such file or directory\."),
         (["run", "q", "--pool", "/dev/zero"], "more than 1,000,000 bytes, the most for a pool file"),
         (["run", "q", "--pool", "key.toml"], r"key\.toml, line 4: worker 1, sped: unknown key"),

@@ -307,6 +307,25 @@ def test_a_workflow_file_is_imported_as_a_session(
     assert store.sessions()[0].title == "why?"
 
 
+@pytest.mark.parametrize("more", [(), ("--dry-run",), ("--json",)])
+def test_a_workflow_of_other_workers_is_held_back_with_their_names(
+    line: Line, store: SessionStore, folder: Path, more: tuple[str, ...]
+) -> None:
+    said = line("sessions", "import", str(planned(folder)), *more)
+    assert store.count_sessions() == 0
+    if "--json" not in more:
+        told = "a workflow of 2 steps: why?\n  not in this pool: alpha; it cannot be imported\n"
+        assert said.out == told
+    if "--dry-run" in more:
+        assert (said.code, said.err) == (0, "")
+        return
+    assert said.code == 1
+    assert said.err == (
+        "conductor: The file's workflow needs alpha, which this pool does not have. Add what is missing to "
+        "the pool, or write names of this pool's into the file: mathematics, facts, text, checker.\n"
+    )
+
+
 @pytest.mark.parametrize(("content", "reason"), [(b"{}", "neither a session nor a workflow"), (b"\xff", "")])
 def test_a_file_that_is_none_of_ours_changes_nothing(
     line: Line, store: SessionStore, content: bytes, reason: str
