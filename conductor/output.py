@@ -9,6 +9,9 @@ from conductor.messages import FinishReason, Usage, Value
 WorkerKind = Literal["model", "offline", "simulated"]
 """Who answers: a language model, a built-in expert that computes, or the shipped fake."""
 
+CUT_OFF = "cut off at the token limit"
+"""What is said of an answer that ended where its worker had no tokens left."""
+
 
 class HandEdit(Value):
     """That a person wrote an output's text: when (Unix seconds), and who, as far as that was said."""
@@ -42,6 +45,11 @@ class Output(Value):
     def empty(self) -> bool:
         """Whether the worker answered nothing; an empty output is shown but never passed on."""
         return not self.text.strip()
+
+    @property
+    def cut_off(self) -> bool:
+        """Whether it ends where the worker had no tokens left."""
+        return self.finish_reason == "length"
 
     def by_hand(self, text: str, *, edit: HandEdit) -> Output:
         """The output as a person rewrote it; it keeps the fingerprint of what it takes the place of.

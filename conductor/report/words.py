@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from conductor.amounts import counted, dollars, duration, tokens
-from conductor.output import Output
+from conductor.output import CUT_OFF, Output
 from conductor.run_state import RunState, RunStatus
 from conductor.step_state import StepState, StepStatus
 from conductor.workflow import Step
@@ -70,8 +70,8 @@ def output_notes(step: Step, state: StepState) -> list[str]:
     notes += [] if state.worker_kind in (None, "model") else [f"{state.worker_kind}: no model was called"]
     stood_in = state.answered_by(step.worker)
     notes += [f"answered by {stood_in} in place of {step.worker}"] if stood_in != step.worker else []
-    if state.output is not None and state.output.finish_reason == "length":
-        notes.append("cut off at the token limit")
+    if state.output is not None and state.output.cut_off:
+        notes.append(CUT_OFF)
     return notes
 
 

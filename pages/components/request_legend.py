@@ -125,7 +125,7 @@ def origin_notes(state: StepState) -> tuple[str, ...]:
         *(["reused"] if state.reused else []),
         *([] if kind in (None, "model") else [str(kind)]),
         *([] if state.stand_in is None else [f"from {state.stand_in}"]),
-        *(["cut off"] if output is not None and output.finish_reason == "length" else []),
+        *(["cut off"] if output is not None and output.cut_off else []),
     )
 
 

@@ -5,12 +5,9 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from conductor.output import Output
+from conductor.output import CUT_OFF, Output
 from conductor.run_state import RunState
 from conductor.step_state import StepState
-
-CUT_OFF = "cut off at the token limit"
-"""Said of an answer whose worker would have written more."""
 
 
 def said_by(worker: str, state: StepState) -> list[str]:
@@ -41,7 +38,7 @@ def stand_in(worker: str, state: StepState) -> str | None:
 def cut_off(state: StepState) -> list[str]:
     """The note for an answer that ended where its worker had no tokens left."""
     output = state.output
-    return [CUT_OFF] if output is not None and output.finish_reason == "length" else []
+    return [CUT_OFF] if output is not None and output.cut_off else []
 
 
 def answer_stand_in(state: RunState) -> list[str]:

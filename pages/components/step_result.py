@@ -96,8 +96,8 @@ def step_output(state: StepState, *, worker: str, key: str, notes: Sequence[str]
     if stood_in is not None:
         why = f": {state.stand_in_reason}" if state.stand_in_reason else ""
         st.caption(f":material/swap_horiz: {plain(f'{stood_in[0].upper()}{stood_in[1:]}{why}')}")
-    if cut_off(state):
-        st.caption(":material/content_cut: The answer is cut off at the token limit.")
+    for said in cut_off(state):
+        st.caption(f":material/content_cut: The answer is {said}.")
     if state.text:
         passage(
             state.text,
