@@ -25,7 +25,8 @@ def read_whole(path: Path) -> str | None:
     called = f"The pool file {path}"
     try:
         content = read_bounded(path, most=MAX_BYTES, kind="a pool file", called=called)
-        return content.decode("utf-8")
+        # Editors of some systems begin a file with a mark that TOML does not know.
+        return content.decode("utf-8-sig")
     except FormatError as error:
         if isinstance(error.__cause__, FileNotFoundError):
             return None

@@ -107,6 +107,12 @@ def test_a_file_that_cannot_be_read_is_named(content: bytes | None, tmp_path: Pa
         read_pool(file)
 
 
+def test_a_byte_order_mark_before_a_file_is_no_part_of_it(tmp_path: Path) -> None:
+    file = tmp_path / "pool.toml"
+    file.write_text(GOOD, encoding="utf-8-sig")
+    assert read_pool(file).names == ("quick", "sums")
+
+
 def test_two_workers_of_one_name_are_no_pool() -> None:
     with pytest.raises(PoolError, match="Two workers of the pool are named 'alpha'"):
         Pool(workers=(SimulatedWorker(name="alpha"), SimulatedWorker(name="alpha")))
