@@ -185,8 +185,8 @@ def _parsed(url: str) -> URL:
     if driver not in _DRIVERS:
         # Neither the URL nor the cause is quoted: a part of either may be the password.
         raise StorageError(
-            "CONDUCTOR_DATABASE_URL names no database that this program can use; write sqlite:///<file> or "
-            "postgresql://<user>@<host>/<name>."
+            "The store's URL (--database, or CONDUCTOR_DATABASE_URL) names no database that this program can "
+            "use; write sqlite:///<file> or postgresql://<user>@<host>/<name>."
         )
     return parsed
 

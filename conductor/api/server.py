@@ -71,7 +71,7 @@ def _listener(host: str, port: int) -> socket.socket:
     except OSError as error:
         listener.close()
         raise ServeError(
-            f"The API cannot listen at {host}, port {port}: {error.strerror}. Choose another port."
+            f"The API cannot listen at {host}, port {port}: {error.strerror}. Choose another port or host."
         ) from error
     listener.listen(BACKLOG)
     return listener

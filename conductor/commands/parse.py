@@ -57,4 +57,5 @@ def _text(name: str) -> str:
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise FormatError(f"{name} is not text in UTF-8.") from error
+        called = "stdin" if name == STDIN else name
+        raise FormatError(f"{called} is not text in UTF-8; save it as such.") from error

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import Any, get_args
 
 from conductor.commands.session_choice import stored
-from conductor.commands.settings import positive
+from conductor.commands.settings import positive, whole
 from conductor.commands.shapes import Shape
 from conductor.commands.table import UNKNOWN, amount, moment, one_line, table
 from conductor.workflow import Topology
@@ -174,8 +174,12 @@ def _last_moment(text: str) -> float:
     at, whole = _day(text)
     if not whole:
         return at.timestamp()
-    # By the calendar, not in seconds: a day may have 23 hours.
-    tomorrow = (at.replace(tzinfo=None) + timedelta(days=1)).astimezone()
+    try:
+        # By the calendar, not in seconds: a day may have 23 hours.
+        tomorrow = (at.replace(tzinfo=None) + timedelta(days=1)).astimezone()
+    except (ValueError, OverflowError, OSError):
+        # The last day that there is.
+        return at.timestamp()
     return tomorrow.timestamp() - 1e-6
 
 
@@ -183,7 +187,7 @@ def _range(text: str) -> tuple[int | None, int | None]:
     least, dots, most = text.partition("..")
     if not dots:
         most = least
-    ends = tuple(int(end) if end.isascii() and end.isdecimal() else None for end in (least, most))
+    ends = tuple(map(whole, (least, most)))
     wrong = any(said and end is None for said, end in zip((least, most), ends, strict=True))
     if wrong or ends == (None, None):
         raise argparse.ArgumentTypeError(f"{text!r} is no range; write 100..5000, 100.. or ..5000")

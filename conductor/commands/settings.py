@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any, get_args
 from conductor.errors import PoolError
 from conductor.modes import MAX_ROUNDS, MODES, Mode, Settings
 
+LARGEST = 2**63 - 1
+"""The largest whole number that a store can be asked about."""
+
 if TYPE_CHECKING:
     # Commands that need no pool do not wait for all that a pool may be made of.
     from conductor.workers.pool import Pool
@@ -18,7 +21,7 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("how the answer is sought")
     group.add_argument("--mode", choices=get_args(Mode), default="standard", help="default: standard")
     group.add_argument("--max-steps", type=positive, metavar="N", help="steps of a plan")
-    group.add_argument("--rounds", type=positive, metavar="N", help=f"rounds, {MAX_ROUNDS} at most")
+    group.add_argument("--rounds", type=_rounds, metavar="N", help=f"rounds, {MAX_ROUNDS} at most")
     group.add_argument("--attempts", type=positive, metavar="N", help="how often a plan is asked for")
     group.add_argument("--workers", type=names, metavar="A,B", help="use these workers, in this order")
     group.add_argument("--exclude", type=names, default=[], metavar="A,B", help="do without these workers")
@@ -60,22 +63,39 @@ def names(text: str) -> list[str]:
     found = [name.strip() for name in text.split(",")]
     if not all(found):
         raise argparse.ArgumentTypeError("give worker names separated by commas, none of them empty")
+    for name in found:
+        if found.count(name) > 1:
+            raise argparse.ArgumentTypeError(f"{name!r} stands in it twice; name each worker once")
     return found
 
 
 def positive(text: str) -> int:
     """An argument that is a whole number from 1 on."""
-    number = int(text) if text.isdecimal() else 0
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 on")
+    number = whole(text)
+    if number is None or number < 1:
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a whole number from 1 on")
+    return number
+
+
+def whole(text: str) -> int | None:
+    """The whole number from 0 on that a text writes, None where it writes none or far too large a one."""
+    short = text.isdecimal() and len(text) <= len(str(LARGEST))
+    return min(int(text), LARGEST) if short else None
+
+
+def _rounds(text: str) -> int:
+    number = positive(text)
+    if number > MAX_ROUNDS:
+        raise argparse.ArgumentTypeError(f"{number} are too many; a query has {MAX_ROUNDS} at most")
     return number
 
 
 def port_number(text: str) -> int:
     """An argument that is a port; 0 stands for any free one."""
-    if not text.isdecimal() or int(text) > 65535:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a port from 0 to 65535")
-    return int(text)
+    number = whole(text)
+    if number is None or number > 65535:
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a port from 0 to 65535")
+    return number
 
 
 def above_zero(text: str) -> float:

@@ -98,13 +98,19 @@ def test_a_completion_may_come_from_stdin(
             "/dev/zero",
             "/dev/zero has more than 5,000,000 bytes, the most for a completion; choose another file.",
         ),
-        ("bytes.txt", "bytes.txt is not text in UTF-8."),
+        ("bytes.txt", "bytes.txt is not text in UTF-8; save it as such."),
     ],
 )
 def test_a_file_that_cannot_be_read_is_named(line: Line, folder: Path, name: str, reason: str) -> None:
     (folder / "bytes.txt").write_bytes(b"\xff\xfe")
     said = line("parse", name, "--workers", "a")
     assert (said.code, said.out, said.err) == (1, "", f"conductor: {reason}\n")
+
+
+def test_stdin_in_another_encoding_is_named(line: Line, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(GOOD.encode("utf-16"))))
+    said = line("parse", "--workers", "a,b")
+    assert (said.code, said.err) == (1, "conductor: stdin is not text in UTF-8; save it as such.\n")
 
 
 @pytest.mark.parametrize("workers", ["", "a,,b", ","])

@@ -85,6 +85,7 @@ def test_a_part_of_a_list_says_how_the_rest_is_shown(line: Line, store: SessionS
         (["--tag", "wet", "--tag", "dry"], []),
         (["--since", "2001-01-01"], ["Hills", "Rivers"]),
         (["--until", "2001-01-01"], []),
+        (["--until", "9999-12-31"], ["Hills", "Rivers"]),
         (["--tokens", "..5"], []),
         (["--deleted"], ["Lakes"]),
     ],
