@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 import traceback
 from collections.abc import Mapping, Sequence
@@ -45,6 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = sys.argv[1:] if arguments is None else arguments
     options = _parser(given[:1]).parse_args(given)
     try:
+        _heed_interrupts()
         code: int = options.command(options)
         # Here rather than when Python ends, so that a reader who has gone is noticed.
         sys.stdout.flush()
@@ -72,6 +74,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _write_no_more()
         return 1
     return code
+
+
+def _heed_interrupts() -> None:
+    """From here on an interrupt ends the work in order; see `conductor.__main__`."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _write_no_more() -> None:

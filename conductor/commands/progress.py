@@ -31,19 +31,30 @@ from conductor.events import (
 )
 
 
-def print_event(event: Event) -> None:
-    """Print it as a line of JSON."""
-    # Through json.dumps, which can also write half a surrogate pair, as models do.
-    say(json.dumps(EVENT.dump_python(event, mode="json")), sys.stdout)
+def say(line: str, stream: TextIO) -> OSError | None:
+    """Print a line while the run goes on, to which it does not matter whether that is possible.
 
-
-def say(line: str, stream: TextIO) -> None:
-    """Print a line while the run goes on; whether anybody still reads does not matter to the run."""
+    Why it was not, and nothing after it will be; None where it was, or where nobody reads any more.
+    """
     try:
         print(shown(line, stream), file=stream, flush=True)
-    except BrokenPipeError:
+    except OSError as error:
         with Path(os.devnull).open("w") as nowhere:
             os.dup2(nowhere.fileno(), stream.fileno())
+        return None if isinstance(error, BrokenPipeError) else error
+    return None
+
+
+class EventLines:
+    """Every event as a line of JSON on stdout. `fault` says why some of them are missing."""
+
+    def __init__(self) -> None:
+        self.fault: OSError | None = None
+
+    def __call__(self, event: Event) -> None:
+        # Through json.dumps, which can also write half a surrogate pair, as models do.
+        missed = say(json.dumps(EVENT.dump_python(event, mode="json")), sys.stdout)
+        self.fault = self.fault or missed
 
 
 class Progress:

@@ -14,8 +14,8 @@ from typing import Any
 from conductor.bounded_file import read_bounded
 from conductor.commands.opening import opened
 from conductor.commands.plan import print_problems, report_of
-from conductor.commands.progress import Progress, print_event
-from conductor.commands.settings import add_settings, settings_of
+from conductor.commands.progress import EventLines, Progress
+from conductor.commands.settings import add_settings, positive, settings_of
 from conductor.commands.shapes import run_shape
 from conductor.commands.terminal import print_shown
 from conductor.engine.extent import ANEW, EDITED, Extent, ExtentKind
@@ -33,6 +33,8 @@ _ENDS: dict[RunStatus, str] = {
     "interrupted": "the run was interrupted",
     "over_budget": "the run was stopped at its budget",
 }
+
+_Listener = Callable[[Event], None]
 
 _EXIT_CODES: dict[RunStatus, int] = {"finished": 0, "cancelled": 130}
 
@@ -57,7 +59,7 @@ def _add_extent(parser: argparse.ArgumentParser) -> None:
         ("to", "run what this step needs, and no more"),
         ("only", "run this step alone, on the outputs that are there"),
     ):
-        extent.add_argument(f"--{kind}", dest=f"{kind}_step", type=int, metavar="STEP", help=told)
+        extent.add_argument(f"--{kind}", dest=f"{kind}_step", type=positive, metavar="STEP", help=told)
     extent.add_argument("--anew", action="store_true", help="run every step, reusing nothing")
 
 
@@ -83,13 +85,14 @@ def _run(options: argparse.Namespace) -> int:
     _check_source(options)
     if options.json and options.events:
         options.usage("choose one of --json and --events")
+    listen = _listener(options)
     with opened(options) as workbench:
-        session = _planned(options, workbench)
+        session = _planned(options, workbench, listen)
         if session is None:
             return 1
         extent = _extent(options)
         _tell_resumption(options, workbench, session, extent)
-        first = workbench.start(session.id, extent, listen=_listener(options)).run
+        first = workbench.start(session.id, extent, listen=listen).run
         _wait(workbench, session)
         records = _since(first, workbench.store.runs(session.id))
         runs = [workbench.state(run) for run in records]
@@ -100,6 +103,8 @@ def _run(options: argparse.Namespace) -> int:
         _report(options, workbench, session=session, state=state, last=runs[-1])
         if not options.json and not options.events and not state.whole:
             _print_part(state, extent)
+    if isinstance(listen, EventLines) and listen.fault is not None:
+        raise listen.fault
     return _EXIT_CODES.get(state.status, 1)
 
 
@@ -122,7 +127,7 @@ def _since(run: str, newest_first: Sequence[RunRecord]) -> list[RunRecord]:
     return found
 
 
-def _planned(options: argparse.Namespace, workbench: Workbench) -> Session | None:
+def _planned(options: argparse.Namespace, workbench: Workbench, listen: _Listener | None) -> Session | None:
     """A session with a workflow, None after saying why there is none."""
     if options.session is not None:
         return workbench.store.session(options.session)
@@ -132,7 +137,7 @@ def _planned(options: argparse.Namespace, workbench: Workbench) -> Session | Non
         session = workbench.import_plan(content, query=options.query)
         return workbench.store.set_settings(session.id, settings)
     session = workbench.ask(options.query, settings=settings, origin="terminal")
-    report = report_of(workbench.plan(session.id, listen=_listener(options)))
+    report = report_of(workbench.plan(session.id, listen=listen))
     print_problems(report)
     return session if report.ok else None
 
@@ -155,9 +160,9 @@ def _wait(workbench: Workbench, session: Session) -> None:
         signal.signal(signal.SIGINT, previous)
 
 
-def _listener(options: argparse.Namespace) -> Callable[[Event], None] | None:
+def _listener(options: argparse.Namespace) -> _Listener | None:
     if options.events:
-        return print_event
+        return EventLines()
     return None if options.json and not sys.stderr.isatty() else Progress()
 
 

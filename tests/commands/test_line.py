@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +10,21 @@ from pathlib import Path
 import pytest
 from command_line import Line
 
+from storage import SessionStore
+
+ROOT = Path(__file__).parents[2]
+INTERRUPTED_WHILE_LOADING = """
+import runpy, signal, sys
+
+class Interrupt:
+    def find_spec(self, name, *_):
+        if name == "conductor.commands.plan":
+            signal.raise_signal(signal.SIGINT)
+
+sys.argv = ["conductor", "plan", "why?"]
+sys.meta_path.insert(0, Interrupt())
+runpy.run_module("conductor", run_name="__main__")
+"""
 COMMANDS = ("plan", "run", "parse", "export", "sessions", "serve", "doctor", "vllm", "fake-openai")
 
 
@@ -34,12 +50,83 @@ def test_what_is_no_command_is_refused(line: Line, arguments: list[str], reason:
     assert reason in said.err
 
 
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["plan", "x", "--rounds", "4"], "argument --rounds: 4 are too many; a query has 3 at most"),
+        (["run", "x", "--rounds", "0"], "argument --rounds: '0' is not a whole number from 1 on"),
+        (["run", "x", "--max-steps", "9" * 30], f"'{'9' * 30}' is not a whole number from 1 on"),
+        (["run", "x", "--max-steps", "9" * 5_000], f"'{'9' * 40}' is not a whole number from 1 on"),
+        (["run", "x", "--from", "0"], "argument --from: '0' is not a whole number from 1 on"),
+        (["plan", "x", "--workers", "text,facts,text"], "argument --workers: 'text' stands in it twice"),
+        (["parse", "--workers", "a,a"], "argument --workers: 'a' stands in it twice"),
+        (["sessions", "list", "--limit", "9" * 30], "is not a whole number from 1 on"),
+        (["sessions", "list", "--offset", "9" * 30], "is not a whole number from 1 on"),
+        (["sessions", "list", "--tokens", "9" * 30 + ".."], "is no range; write 100..5000"),
+        (["serve", "--port", "9" * 5_000], "is not a port from 0 to 65535"),
+    ],
+)
+def test_wrong_arguments_are_told_and_exit_with_2(line: Line, arguments: list[str], reason: str) -> None:
+    said = line(*arguments)
+    assert (said.code, said.out) == (2, "")
+    assert reason in said.err
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--limit", str(2**63)], ["--offset", str(2**63)], ["--tokens", f"..{2**63}"]]
+)
+def test_the_greatest_numbers_can_be_asked_for(line: Line, arguments: list[str]) -> None:
+    assert line("sessions", "list", *arguments).code == 0
+
+
+@pytest.mark.slow
+def test_an_interrupt_before_the_command_begins_ends_it_without_a_word(folder: Path) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED_WHILE_LOADING],
+        cwd=folder, env={"PYTHONPATH": str(ROOT)}, capture_output=True, check=False,
+    )  # fmt: skip
+    assert (ended.returncode, ended.stdout, ended.stderr) == (-signal.SIGINT, b"", b"")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", ["run 'What is 2 + 2?'", "sessions list --json"])
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_a_stream_that_is_closed_is_no_fault(folder: Path, command: str, closed: str) -> None:
+    ended = subprocess.run(
+        f"{sys.executable} -m conductor {command} {closed}",
+        shell=True, cwd=folder, env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"}, capture_output=True,
+        check=False,
+    )  # fmt: skip
+    assert ended.returncode == 0
+    assert bool(ended.stdout) == (">&-" not in closed.split())
+    assert b"Traceback" not in ended.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+@pytest.mark.parametrize("arguments", ["'What is 2 + 2?'", "'What is 2 + 2?' --events"])
+def test_what_cannot_be_said_of_a_run_does_not_end_it(folder: Path, arguments: str) -> None:
+    told = ">" if "--events" in arguments else "2>"
+    ended = subprocess.run(
+        f"{sys.executable} -m conductor run {arguments} {told} /dev/full",
+        shell=True, cwd=folder, env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"}, capture_output=True,
+        check=False,
+    )  # fmt: skip
+    if told == "2>":
+        assert (ended.returncode, b"Answer: 4" in ended.stdout) == (0, True)
+    else:
+        assert ended.returncode == 1
+        assert ended.stderr.startswith(b"conductor: the output cannot be written: No space left on device.")
+        assert ended.stderr.count(b"\n") == 1
+    with SessionStore.open("sqlite:///data/conductor.db") as store:
+        assert [session.state for session in store.sessions()] == ["finished"]
+
+
 @pytest.mark.slow
 def test_a_reader_who_goes_away_is_no_fault(folder: Path) -> None:
-    root = Path(__file__).parents[2]
     shown = subprocess.run(
         f"{sys.executable} -m conductor sessions list --json | true",
-        shell=True, cwd=folder, env={"PYTHONPATH": str(root), "PATH": "/usr/bin:/bin"}, capture_output=True,
+        shell=True, cwd=folder, env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"}, capture_output=True,
         check=True,
     )  # fmt: skip
     assert b"Traceback" not in shown.stderr
@@ -49,10 +136,9 @@ def test_a_reader_who_goes_away_is_no_fault(folder: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
 def test_an_output_that_finds_no_room_is_told_in_a_sentence(folder: Path) -> None:
-    root = Path(__file__).parents[2]
     shown = subprocess.run(
         f"{sys.executable} -m conductor run 'What is 2 + 2?' --json > /dev/full",
-        shell=True, cwd=folder, env={"PYTHONPATH": str(root), "PATH": "/usr/bin:/bin"}, capture_output=True,
+        shell=True, cwd=folder, env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"}, capture_output=True,
         check=False,
     )  # fmt: skip
     assert shown.returncode == 1
