@@ -8,7 +8,7 @@ import math
 import os
 from typing import Any
 
-from conductor.commands.settings import port_number
+from conductor.commands.settings import host_name, port_number
 from conductor.fake_openai.app import MODELS, FakeOpenAI
 from conductor.fake_openai.faults import FAULTS
 from conductor.fake_openai.server import FakeServer
@@ -27,7 +27,7 @@ def add_to(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--port", type=port_number, default=8010, help="0 takes any free one")
-    parser.add_argument("--host", default="127.0.0.1")
+    parser.add_argument("--host", type=host_name, default="127.0.0.1")
     parser.add_argument(
         "--model", action="append", default=[], metavar="NAME", help="answer to these names only; repeatable"
     )

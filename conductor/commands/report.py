@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 import time
 from pathlib import Path
 from typing import Any
 
 from conductor.commands.session_choice import session_of, stored
+from conductor.commands.terminal import write_file
 from conductor.errors import FormatError
 from storage.reporting import newest_run, report_of
 
@@ -34,8 +34,7 @@ def _report(options: argparse.Namespace) -> int:
         run = options.run or newest_run(store, session_of(store, options.session))
         text = report_of(store, run, now=time.time())
     if options.output is None:
-        sys.stdout.write(text)
-        sys.stdout.flush()
+        write_file(text)
         return 0
     try:
         options.output.write_text(text, encoding="utf-8")

@@ -12,7 +12,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from conductor.commands.settings import port_number
+from conductor.commands.settings import host_name, port_number
 
 _APP = Path(__file__).resolve().parents[2] / "app.py"
 _APP_PORT = 8501
@@ -23,7 +23,7 @@ def add_to(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
     """Register the command."""
     parser = commands.add_parser("serve", parents=parents, help="start the app, or the API alone")
     parser.add_argument("--port", type=port_number, help=f"{_APP_PORT}, or {_API_PORT} for the API alone")
-    parser.add_argument("--host", help="the address to listen at; the API alone: 127.0.0.1")
+    parser.add_argument("--host", type=host_name, help="the address to listen at; the API alone: 127.0.0.1")
     parser.add_argument("--api-only", action="store_true", help="serve the API under /v1 without the app")
     parser.add_argument("--app-url", metavar="URL", help="where the app is, which links to runs lead to")
     parser.set_defaults(command=_serve)

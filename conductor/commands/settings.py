@@ -98,6 +98,13 @@ def port_number(text: str) -> int:
     return number
 
 
+def host_name(text: str) -> str:
+    """An argument that is an address to listen at; an empty one would be all of this machine's."""
+    if not text.strip():
+        raise argparse.ArgumentTypeError("name an address, like 127.0.0.1; it is empty")
+    return text
+
+
 def above_zero(text: str) -> float:
     """An argument that is a number above 0."""
     try:

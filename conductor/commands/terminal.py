@@ -21,6 +21,17 @@ def print_shown(text: str) -> None:
     print(shown(text, sys.stdout))
 
 
+def write_file(text: str) -> None:
+    """Write a file's whole text, which says itself that it is UTF-8, whatever the terminal has."""
+    if sys.stdout.isatty():
+        sys.stdout.write(text)
+    else:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(text.encode())
+    # Here rather than when Python ends, so that a reader who has gone is noticed.
+    sys.stdout.flush()
+
+
 def print_remark(text: str) -> None:
     """Print a sentence about it on stderr; what it quotes may be a model's."""
     print(shown(f"conductor: {text}", sys.stderr), file=sys.stderr)

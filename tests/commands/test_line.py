@@ -64,6 +64,8 @@ def test_what_is_no_command_is_refused(line: Line, arguments: list[str], reason:
         (["sessions", "list", "--offset", "9" * 30], "is not a whole number from 1 on"),
         (["sessions", "list", "--tokens", "9" * 30 + ".."], "is no range; write 100..5000"),
         (["serve", "--port", "9" * 5_000], "is not a port from 0 to 65535"),
+        (["serve", "--api-only", "--host", ""], "argument --host: name an address, like 127.0.0.1"),
+        (["fake-openai", "--host", " "], "argument --host: name an address, like 127.0.0.1"),
     ],
 )
 def test_wrong_arguments_are_told_and_exit_with_2(line: Line, arguments: list[str], reason: str) -> None:

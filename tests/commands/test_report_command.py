@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 
+import pytest
 from command_line import Line
 
+from conductor.commands.line import main
 from conductor.plan_file import write_plan
 from conductor.workflow import Step, Workflow
 
@@ -34,6 +37,20 @@ def test_a_run_is_reported_by_its_id_and_by_its_session(line: Line, folder: Path
     printed = line("report", about["run"])
     assert printed.code == 0
     assert printed.out.startswith("<!doctype html>")
+
+
+def test_a_report_is_utf_8_in_whatever_encoding_the_terminal_is(
+    line: Line, folder: Path, simulated: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = ran(line, folder, simulated)
+    out = io.TextIOWrapper(io.BytesIO(), encoding="ascii", errors="backslashreplace")
+    with monkeypatch.context() as patch:
+        patch.setattr("sys.stdout", out)
+        assert main(["report", told["run"]]) == 0
+    html = out.buffer.getvalue().decode("utf-8")  # type: ignore[attr-defined]
+    assert "from alpha" in html
+    assert "\\x" not in html
+    assert "·" in html
 
 
 def test_what_cannot_be_reported_is_said(line: Line, folder: Path, simulated: str) -> None:
