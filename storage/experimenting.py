@@ -11,6 +11,7 @@ import logging
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from threading import Lock
 
 from conductor.background import Background, LiveRun
 from conductor.engine.assignment import Assignment
@@ -76,11 +77,13 @@ class Experimenting:
         self._background = background
         self._state = state
         self._live: dict[str, LiveExperiment] = {}
+        self._beginning = Lock()
 
     def begin(self, experiment: Experiment, *, on: Base, ensemble: Ensemble, meter: Meter) -> LiveExperiment:
         """Run the trials of `experiment` on the run `on`; returns at once.
 
-        Raises `WorkflowError` where the experiment does not fit the run's workflow or the pool.
+        Raises `WorkflowError` where the experiment does not fit the run's workflow or the pool, or another
+        one of the session goes on.
         """
         base = on.state
         if base.workflow is None or base.status != "finished" or not base.whole:
@@ -91,9 +94,13 @@ class Experimenting:
         pool = ensemble.pool_for(meter)
         for trial in trials:
             trial.workflow.check_workers(pool.names)
-        record = self._store.add_experiment(on.record.session, experiment, base=base.run)
-        live = LiveExperiment(record)
-        self._live[record.id] = live
+        session = on.record.session
+        # Of two who begin at once, the later sees the earlier's.
+        with self._beginning:
+            if self.running(session):
+                raise WorkflowError("An experiment goes on in this session; wait for it, or stop it first.")
+            record = self._store.add_experiment(session, experiment, base=base.run)
+            live = self._live[record.id] = LiveExperiment(record)
         live.work = self._background.spawn(self._run(live, trials, on=on, pool=pool, meter=meter))
         return live
 
@@ -103,7 +110,8 @@ class Experimenting:
 
     def running(self, session: str) -> bool:
         """Whether an experiment of the session is under way in this process."""
-        return any(live.record.session == session and not live.done for live in self._live.values())
+        # A copy: other threads begin others meanwhile.
+        return any(live.record.session == session and not live.done for live in tuple(self._live.values()))
 
     def stop(self, experiment: str) -> None:
         """Start no further trial and stop those that run; what is done is kept."""

@@ -23,8 +23,6 @@ class Trying(Bench):
             raise WorkflowError(
                 "An experiment is compared with a finished run of the workflow as it is now; run it first."
             )
-        if self.experimenting.running(session):
-            raise WorkflowError("An experiment goes on in this session; wait for it, or stop it first.")
         return self.experimenting.begin(
             experiment,
             on=base,

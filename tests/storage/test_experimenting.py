@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 
 import pytest
 from conductor_cases import ScriptedConductor, plan_text
@@ -152,3 +154,43 @@ def test_a_worker_that_the_pool_does_not_have_is_no_contestant(bench: Workbench,
     with pytest.raises(WorkflowError, match="'zeta'"):
         bench.experiment(session, Swap(step=0, workers=("zeta",)))
     assert bench.store.experiments(session) == ()
+
+
+def test_whoever_asks_what_goes_on_is_not_disturbed_by_another_that_begins(
+    bench: Workbench, session: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    live = bench.experiment(session, Swap(step=1, workers=("a",)))
+    ended(live)
+    others = iter(range(2))
+
+    def ends_while_another_begins(_: LiveExperiment) -> bool:
+        bench.experimenting._live[f"another {next(others)}"] = live
+        return True
+
+    monkeypatch.setattr(LiveExperiment, "done", property(ends_while_another_begins))
+    assert not bench.experimenting.running(session)
+
+
+def test_of_two_experiments_that_begin_at_once_one_goes_on(
+    bench: Workbench, session: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    both = Barrier(2)
+    base = bench.base(session)
+
+    def together(*_: object) -> object:
+        both.wait(10)
+        return base
+
+    monkeypatch.setattr(type(bench), "base", together)
+
+    def begin(_: int) -> LiveExperiment | None:
+        try:
+            return bench.experiment(session, Swap(step=1, workers=("endless",)))
+        except WorkflowError:
+            return None
+
+    with ThreadPoolExecutor(2) as threads:
+        begun = [live for live in threads.map(begin, range(2)) if live is not None]
+    assert len(begun) == 1 == len(bench.store.experiments(session))
+    bench.experimenting.stop(begun[0].record.id)
+    ended(begun[0])
