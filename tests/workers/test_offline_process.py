@@ -14,7 +14,7 @@ from conductor.errors import WorkerError
 from conductor.messages import Completion, Delta, Message, Part, Request
 from conductor.workers.offline import EXPERTS, OfflineExpert, close, offline_workers, warm_up
 from conductor.workers.offline.kernel import limit_memory
-from conductor.workers.offline.process import kernel
+from conductor.workers.offline.process import _KERNELS, kernel
 from conductor.workers.offline.task import Task
 
 HARD = f"Factor {2**523 - 3**250}"
@@ -153,3 +153,27 @@ def test_a_platform_that_refuses_a_memory_limit_does_without(
     monkeypatch.setattr(resource, "setrlimit", refuse)
     limit_memory()
     assert len(asked) == 1
+
+
+def test_a_loop_that_gets_a_process_does_not_mind_another_that_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    other = asyncio.new_event_loop()
+    other.close()
+    later = [asyncio.new_event_loop() for _ in range(2)]
+    added = iter(later)
+
+    def closed_while_another_comes() -> bool:
+        _KERNELS[next(added)] = mine
+        return True
+
+    async def asked() -> object:
+        return kernel()
+
+    with asyncio.Runner() as runner:
+        mine = _KERNELS[other] = runner.run(asked())  # type: ignore[assignment]
+        del _KERNELS[runner.get_loop()]
+        monkeypatch.setattr(other, "is_closed", closed_while_another_comes)
+        assert runner.run(asked()) is not mine
+        assert other not in _KERNELS
+    for loop in later:
+        _KERNELS.pop(loop, None)
+        loop.close()

@@ -144,8 +144,9 @@ def kernel() -> Kernel:
     """The kernel of the running event loop."""
     loop = asyncio.get_running_loop()
     if loop not in _KERNELS:
-        for closed in [each for each in _KERNELS if each.is_closed()]:
-            del _KERNELS[closed]
+        # A copy: other loops, in threads of their own, add theirs meanwhile.
+        for closed in [each for each in tuple(_KERNELS) if each.is_closed()]:
+            _KERNELS.pop(closed, None)
         _KERNELS[loop] = Kernel()
     return _KERNELS[loop]
 
