@@ -6,12 +6,13 @@ everything.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import islice
+from collections.abc import Iterator, Sequence
+from itertools import islice, takewhile
 
 from conductor.api.orchestra import Answered, Saved
 from conductor.errors import StorageError, UnknownId
-from storage.records import Session
+from conductor.modes import Settings
+from storage.records import RunRecord, Session
 from storage.store import SessionStore
 
 LISTED = 50
@@ -83,11 +84,20 @@ def answered(store: SessionStore, id: str, *, token: str | None) -> Answered | N
     session = shown(store, id, token=token)
     if session is None or session.origin != "api":
         return None
-    runs = store.runs(id)
-    answer = next((run.answer for run in runs if run.status == "finished" and run.answer), None)
-    if answer is None:
-        return None
-    return Answered(session.query, conversation=session.said_before, answer=answer)
+    own = reversed(_own_runs(store, session))
+    return Answered(
+        session.query,
+        conversation=session.said_before,
+        response=store.response(id),
+        answer=next((run.answer for run in own if run.status == "finished" and run.answer), None),
+    )
+
+
+def _own_runs(store: SessionStore, session: Session) -> Sequence[RunRecord]:
+    """The rounds that followed one another from the request on; what people ran afterwards is left out."""
+    rounds = (session.settings or Settings()).rounds
+    runs = reversed(store.runs(session.id))
+    return [run for number, run in takewhile(lambda it: it[0] == it[1].round, enumerate(runs, 1))][:rounds]
 
 
 def response(store: SessionStore, id: str, *, token: str | None) -> str | None:

@@ -33,11 +33,14 @@ class Saved:
 
 @dataclass(frozen=True)
 class Answered:
-    """A question that was answered in a session, with what was said before it."""
+    """A request's question, with what was said before it. `response` is the body that it got, None where none
+    was kept; `answer` is what its own runs answered, None where they gave no answer.
+    """
 
     query: str
     conversation: Conversation
-    answer: str
+    response: str | None
+    answer: str | None
 
 
 @dataclass(frozen=True)
@@ -110,7 +113,9 @@ class Orchestra(Protocol):
         ...
 
     async def answered(self, session: str, *, token: str | None) -> Answered | None:
-        """What was asked and answered in a session, None where there is no such session or answer."""
+        """What the request that began a session asked, and what it was answered; None where there is no such
+        session. What people did there since is not told.
+        """
         ...
 
     async def response(self, session: str, *, token: str | None) -> str | None:

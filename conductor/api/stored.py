@@ -6,19 +6,20 @@ that it exists.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
 from conductor.api.caller import Caller
 from conductor.api.errors import ApiError
-from conductor.api.orchestra import Orchestra
+from conductor.api.orchestra import Answered, Orchestra
 from conductor.api.schemas_responses import ResponsesRequest
 from conductor.api.steering import Wish
 from conductor.conversation import Conversation, Turn
 
 _PREFIX = "resp_"
-_NOT_THERE = "it was not stored, was deleted since, or is another token's"
+_NOT_THERE = "was not stored, was deleted since, or is another token's"
 
 
 def response_id(session: str) -> str:
@@ -33,17 +34,32 @@ async def continued(request: ResponsesRequest, wish: Wish, caller: Caller, orche
         return wish
     session = _session_of(id)
     found = None if session is None else await orchestra.answered(session, token=caller.token)
-    if found is None:
-        message = f"There is no response {id[:200]!r}: {_NOT_THERE}. Give the messages themselves."
+    answer = None if found is None else _answer_of(found)
+    if found is None or answer is None:
+        message = (
+            f"There is no response {id[:200]!r} to go on from: it gave no answer, {_NOT_THERE}. "
+            "Give the messages themselves."
+        )
         raise ApiError(message, param="previous_response_id", code="previous_response_not_found")
     turns = (
         *found.conversation.turns,
         Turn(role="user", text=found.query),
-        Turn(role="assistant", text=found.answer),
+        Turn(role="assistant", text=answer),
         *wish.conversation.turns,
     )
     conversation = Conversation(instructions=wish.conversation.instructions, turns=turns)
     return replace(wish, conversation=conversation)
+
+
+def _answer_of(found: Answered) -> str | None:
+    """What the client was told, else what there was to tell; None where that is nothing.
+
+    In the app the session may have another answer by now.
+    """
+    if found.response is None:
+        return found.answer
+    items = json.loads(found.response)["output"]
+    return "".join(part["text"] for item in items for part in item["content"]) or None
 
 
 async def told_again(id: str, caller: Caller, orchestra: Orchestra) -> str:
@@ -77,5 +93,5 @@ def _session_of(id: str) -> str | None:
 
 
 def _not_found(id: str) -> ApiError:
-    message = f"There is no response {id[:200]!r}: {_NOT_THERE}."
+    message = f"There is no response {id[:200]!r}: it {_NOT_THERE}."
     return ApiError(message, status=404, param="response_id", code="response_not_found")

@@ -138,6 +138,84 @@ def test_where_the_store_cannot_be_read_nobody_is_told_that_nothing_is_there(
         assert (refused.value.status_code, refused.value.code) == (503, "store_unusable")
 
 
+# -- gone on from ----------------------------------------------------------------------------------
+
+
+def rerun(stage: Stage, session: str, text: str) -> None:
+    """A person edits the workflow of a session, whose answer is `text` from then on."""
+    bench = stage.workbench
+    head = bench.head(session)
+    assert head is not None
+    stage.plays(said(text))
+    bench.edit(session, head.workflow.with_instruction(0, f"Say {text}"), note="Other words", head=head)
+    assert bench.start(session).done.wait(10)
+    bench.conducting.wait(session)
+
+
+@pytest.mark.parametrize("body_kept", [True, False])
+def test_what_a_response_answered_is_gone_on_from_whatever_its_session_answers_now(
+    stage: Stage, client: OpenAI, monkeypatch: pytest.MonkeyPatch, *, body_kept: bool
+) -> None:
+    stage.plays(said("As it was."), plans=(ONE,))
+    if not body_kept:
+        monkeypatch.setattr(stage.workbench.store, "keep_response", lambda *_: None)
+    first: Any = client.responses.create(model="conductor", input="Why?")
+    stage.settle()
+    rerun(stage, first.conductor["session"], "As it is now.")
+    stage.plays(said("So."), plans=(ONE,))
+    ids = [first.id]
+    for _ in range(2):
+        going_on: Any = client.responses.create(model="conductor", input="And?", previous_response_id=ids[-1])
+        ids.append(going_on.id)
+    # From an older one the conversation goes on another way.
+    forked: Any = client.responses.create(model="conductor", input="Or?", previous_response_id=first.id)
+    told = [
+        [turn.text for turn in stage.workbench.store.session(id.removeprefix("resp_")).said_before.turns]
+        for id in (*ids, forked.id)
+    ]
+    assert told == [
+        [],
+        ["Why?", "As it was."],
+        ["Why?", "As it was.", "And?", "So."],
+        ["Why?", "As it was."],
+    ]
+
+
+@pytest.mark.parametrize("body_kept", [True, False])
+def test_of_several_rounds_the_requests_own_last_answer_counts(
+    stage: Stage, client: OpenAI, monkeypatch: pytest.MonkeyPatch, *, body_kept: bool
+) -> None:
+    stage.plays(said("So."), plans=(ONE, ONE, ONE))
+    if not body_kept:
+        monkeypatch.setattr(stage.workbench.store, "keep_response", lambda *_: None)
+    steered = {"conductor": {"rounds": 2}}
+    first: Any = client.responses.create(model="conductor", input="Why?", extra_body=steered)
+    session = first.conductor["session"]
+    stage.settle()
+    stage.plays(said("Otherwise."), plans=(ONE,))
+    stage.workbench.begin_round(session)
+    stage.workbench.conducting.wait(session)
+    assert [run.round for run in stage.workbench.store.runs(session)] == [3, 2, 1]
+    again: Any = client.responses.create(model="conductor", input="And?", previous_response_id=first.id)
+    turns = stage.workbench.store.session(again.conductor["session"]).said_before.turns
+    assert [turn.text for turn in turns] == ["Why?", "So."]
+
+
+def test_a_response_that_failed_is_not_gone_on_from_though_a_person_found_an_answer(
+    stage: Stage, client: OpenAI
+) -> None:
+    stage.plays(said("So."), plans=(BROKEN,))
+    *_, last = client.responses.create(model="conductor", input="Why?", stream=True)
+    assert last.type == "response.failed"
+    session = last.response.id.removeprefix("resp_")
+    stage.plays(said("Found."), plans=(ONE,))
+    stage.workbench.begin_plan(session, then_run=True)
+    stage.workbench.conducting.wait(session)
+    with pytest.raises(openai.BadRequestError, match="it gave no answer") as refused:
+        client.responses.create(model="conductor", input="And?", previous_response_id=last.response.id)
+    assert refused.value.code == "previous_response_not_found"
+
+
 # -- deleted ---------------------------------------------------------------------------------------
 
 
