@@ -100,25 +100,29 @@ class Planning:
     def _keep(
         self, call: Call, begun: PlanningStarted | None, end: PlanningEnd, *, place: Place | None
     ) -> None:
-        card = call.ensemble.conductor.card
+        card, round = call.ensemble.conductor.card, call.request.round
         answered = None if isinstance(end, PlanningFailed) else end
-        kept = self._store.add_plan(
-            call.session,
-            planner=card.name,
-            planner_kind=card.kind,
-            report=answered.report if answered else None,
-            failure=end.message if isinstance(end, PlanningFailed) else None,
-            usage=answered.usage if answered else Usage(),
-            seconds=answered.seconds if answered else None,
-            round=call.request.round,
-            attempt=place.number if place else begun.attempt if begun else 1,
-            looks_back=call.looks_back,
-            alternative=place.batch if place else None,
-        )
-        if place is None and isinstance(end, WorkflowPlanned) and end.report.workflow is not None:
-            note = "Planned" if kept.round == 1 else f"Planned for round {kept.round}"
-            workflow = end.report.workflow if call.finish is None else call.finish(end.report.workflow)
-            self._store.add_revision(call.session, workflow, origin="conductor", note=note, plan=kept.id)
+        workflow = None
+        try:
+            if place is None and isinstance(end, WorkflowPlanned) and end.report.workflow is not None:
+                workflow = end.report.workflow if call.finish is None else call.finish(end.report.workflow)
+        finally:
+            # The plan is kept, too, where it could not be finished.
+            self._store.add_plan(
+                call.session,
+                planner=card.name,
+                planner_kind=card.kind,
+                report=answered.report if answered else None,
+                failure=end.message if isinstance(end, PlanningFailed) else None,
+                usage=answered.usage if answered else Usage(),
+                seconds=answered.seconds if answered else None,
+                round=round,
+                attempt=place.number if place else begun.attempt if begun else 1,
+                looks_back=call.looks_back,
+                alternative=place.batch if place else None,
+                workflow=workflow,
+                note="Planned" if round == 1 else f"Planned for round {round}",
+            )
 
 
 async def _no_room() -> AsyncGenerator[Event]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from sqlalchemy import Connection
+
 from conductor.messages import Usage
 from conductor.output import WorkerKind
 from conductor.plan import PlanReport
+from conductor.workflow import Workflow
 from storage import revisions
 from storage.records import Plan
 from storage.store.transactions import Transactions
@@ -27,27 +30,42 @@ class Plans(Transactions):
         attempt: int = 1,
         looks_back: str | None = None,
         alternative: str | None = None,
+        workflow: Workflow | None = None,
+        note: str = "",
     ) -> Plan:
         """Keep what a Conductor answered, valid or not; `failure` says why there is no report.
 
         From round 2 on it `looks_back` on the run before, as do the revisions made of it. An `alternative`
         (an id that those asked for together share) is to be chosen from: the session's state stays.
+
+        The `workflow` that is made of it becomes the session's head, with that `note`: both are kept, or
+        neither.
         """
-        return self._write(
-            revisions.add_plan,
-            session,
-            planner=planner,
-            planner_kind=planner_kind,
-            report=report,
-            failure=failure,
-            usage=usage,
-            seconds=seconds,
-            round=round,
-            attempt=attempt,
-            looks_back=looks_back,
-            alternative=alternative,
-            now=self._clock(),
-        )
+        now = self._clock()
+
+        def keep(connection: Connection) -> Plan:
+            plan = revisions.add_plan(
+                connection,
+                session,
+                planner=planner,
+                planner_kind=planner_kind,
+                report=report,
+                failure=failure,
+                usage=usage,
+                seconds=seconds,
+                round=round,
+                attempt=attempt,
+                looks_back=looks_back,
+                alternative=alternative,
+                now=now,
+            )
+            if workflow is not None:
+                revisions.add_revision(
+                    connection, session, workflow, origin="conductor", note=note, plan=plan.id, now=now
+                )
+            return plan
+
+        return self._write(keep)
 
     def plan(self, plan: str) -> Plan:
         """The plan of that id."""

@@ -259,3 +259,19 @@ def test_a_fault_of_the_program_is_logged_and_told_plainly(
         bench.conducting.wait(session.id)
     assert "its log says how" in (bench.conducting.trouble(session.id) or "")
     assert "no such luck" in caplog.text
+
+
+def test_a_plan_is_never_there_without_its_workflow(
+    benches: list[Workbench], url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = opened(benches, url, ONE)
+    session = bench.ask("why?")
+
+    def full(*_: object, **__: object) -> None:
+        raise StorageError("The store is full.")
+
+    monkeypatch.setattr("storage.revisions.add_revision", full)
+    bench.begin_plan(session.id)
+    with pytest.raises(StorageError):
+        bench.conducting.wait(session.id)
+    assert (bench.store.latest_plan(session.id), bench.store.sessions()[0].state) == (None, "new")

@@ -47,6 +47,35 @@ def test_a_revision_becomes_the_head_under_the_one_before(store: SessionStore) -
     assert store.session(session).head == second.id
 
 
+def test_a_plan_and_what_is_made_of_it_are_kept_together_or_not_at_all(
+    store: SessionStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def keep() -> str:
+        return store.add_plan(
+            session,
+            planner="c",
+            planner_kind="model",
+            report=VALID,
+            usage=Usage(),
+            workflow=chain("a"),
+            note="Planned",
+        ).id
+
+    def full(*_: object, **__: object) -> None:
+        raise StorageError("The disk is full.")
+
+    session = store.create_session("q").id
+    with monkeypatch.context() as patched:
+        patched.setattr("storage.revisions.add_revision", full)
+        with pytest.raises(StorageError, match="is full"):
+            keep()
+    assert (store.latest_plan(session), store.sessions()[0].state) == (None, "new")
+    plan, head = keep(), store.head(session)
+    assert head is not None
+    assert (head.plan, head.origin, head.note, head.workflow) == (plan, "conductor", "Planned", chain("a"))
+    assert store.sessions()[0].state == "planned"
+
+
 def test_undo_and_redo_walk_and_an_edit_after_undo_opens_a_branch(store: SessionStore) -> None:
     session = store.create_session("q").id
     assert store.neighbours(session) == (None, None)
