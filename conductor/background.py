@@ -89,6 +89,7 @@ class LiveRun:
         self.unsaved: str | None = None
         self.kept_later = False
         self.done = threading.Event()
+        self._ended = False
         self._run = run
         self._listen = listen
         self._snapshots = _Snapshots(RunState(run=run.run))
@@ -111,6 +112,7 @@ class LiveRun:
             if not kept or write is not kept[-1]:
                 kept.append(write)
             if isinstance(event, RunFinished):
+                self._ended = True
                 failures = await _failures(kept)
                 self.unsaved = str(failures[0]) if failures else None
                 self.kept_later = all(isinstance(error, NotKeptYet) for error in failures)
@@ -122,9 +124,10 @@ class LiveRun:
         """Stop the run; called in the loop's thread."""
         self._run.cancel()
 
-    def broke(self, journal: Journal) -> None:
-        """A fault of this program ended the following of the run: it is over, and kept as interrupted."""
-        self.unsaved = "The program broke while it followed the run; its log says how."
+    def interrupt(self, journal: Journal) -> None:
+        """Nobody follows the run any more: unless it has told its end, it is over, and kept as interrupted."""
+        if self._ended:
+            return
         end = RunFinished(
             run=self.run,
             seq=self.state.seq + 1,
@@ -209,9 +212,13 @@ class Background:
         """Run a registered run to its end, in the loop; whatever happens, then it reads as ended."""
         try:
             await live.follow(self._journal)
+        except asyncio.CancelledError:
+            live.interrupt(self._journal)
+            raise
         except Exception:  # noqa: BLE001 - whatever it was, the run must not read as running for ever
             _log.exception("following run %s broke", live.run)
-            live.broke(self._journal)
+            live.unsaved = "The program broke while it followed the run; its log says how."
+            live.interrupt(self._journal)
         finally:
             live.done.set()
             if live.unsaved is None:

@@ -184,3 +184,30 @@ def test_a_run_whose_listener_breaks_does_not_read_as_running() -> None:
         assert fold(journal.events).status == "interrupted"
         assert (live.state.status, loop.live(live.run)) == ("interrupted", live)
         assert "broke" in (live.unsaved or "")
+
+
+def test_a_run_that_nobody_follows_any_more_is_over() -> None:
+    journal = Keeping()
+    with background(journal) as loop:
+        live = loop.register(run_of(CHAIN, pool_of(latency=1000)))
+        following = loop.spawn(loop.follow(live))
+        while not live.state.steps:
+            pass
+        following.cancel()
+        assert live.done.wait(PATIENCE)
+    assert (live.state.status, live.unsaved, loop.live("r")) == ("interrupted", None, None)
+    assert live.state == fold(journal.events)
+
+
+def test_an_end_that_was_told_is_the_only_one() -> None:
+    def broken(event: Event) -> None:
+        if isinstance(event, RunFinished):
+            raise ZeroDivisionError
+
+    journal = Keeping()
+    with background(journal) as loop:
+        live = loop.start(run_of(CHAIN, pool_of()), broken)
+        assert live.done.wait(PATIENCE)
+    assert live.state == fold(journal.events)
+    assert live.state.status == "finished"
+    assert "broke" in (live.unsaved or "")
