@@ -136,19 +136,33 @@ class Experimenting:
             async with room:
                 if live.stopped or meter.crossing is not None:
                     return
-                run = await asyncio.to_thread(self._prepared, live, at, trial, on=on, pool=pool, meter=meter)
-                live.runs.append(run)
-                if live.stopped:
-                    run.cancel()
-                await self._background.follow(run)
+                try:
+                    run = await asyncio.to_thread(
+                        self._prepared, live, at, trial, on=on, pool=pool, meter=meter
+                    )
+                    await self._followed(live, run)
+                except Exception:
+                    # The others are stopped as by a person, so that each of them is told to its end.
+                    self.stop(live.record.id)
+                    raise
 
+        ends = await asyncio.gather(
+            *(go(at, trial) for at, trial in enumerate(trials)), return_exceptions=True
+        )
+        broke = next((end for end in ends if isinstance(end, BaseException)), None)
+        if broke is not None:
+            _log.error("experiment %s broke", live.record.id, exc_info=broke)
+            raise broke
+
+    async def _followed(self, live: LiveExperiment, run: LiveRun) -> None:
+        live.runs.append(run)
         try:
-            async with asyncio.TaskGroup() as group:
-                for at, trial in enumerate(trials):
-                    group.create_task(go(at, trial))
-        except ExceptionGroup as broken:
-            _log.exception("experiment %s broke", live.record.id)
-            raise broken.exceptions[0] from broken
+            if live.stopped:
+                run.cancel()
+            await self._background.follow(run)
+        finally:
+            # The store has it from here on; what was experimented is known for as long as the process lives.
+            live.runs.remove(run)
 
     def _prepared(
         self, live: LiveExperiment, at: int, trial: Trial, *, on: Base, pool: Pool, meter: Meter

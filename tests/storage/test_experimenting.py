@@ -7,13 +7,14 @@ import time
 from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
+from typing import Any
 
 import pytest
 from conductor_cases import ScriptedConductor, plan_text
 from workflow_cases import workflow_of
 
 from conductor.engine.trials import EdgeTest, Swap, edge_verdicts, trials_of
-from conductor.errors import WorkflowError
+from conductor.errors import StorageError, WorkflowError
 from conductor.messages import Completion, Delta, Request
 from conductor.workers.pool import Pool
 from conductor.workers.protocol import WorkerCard
@@ -194,3 +195,27 @@ def test_of_two_experiments_that_begin_at_once_one_goes_on(
     assert len(begun) == 1 == len(bench.store.experiments(session))
     bench.experimenting.stop(begun[0].record.id)
     ended(begun[0])
+
+
+def test_a_trial_that_cannot_begin_stops_the_others_and_leaves_none_without_an_end(
+    bench: Workbench, session: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    start_run = bench.store.start_run
+
+    def full_by_then(*, trial: int, experiment: str, **given: Any) -> object:
+        if trial == 2:
+            while sum(state.steps != () for state in bench.experimenting.states(experiment).values()) < 2:
+                pass
+            raise StorageError("The store is full.")
+        return start_run(trial=trial, experiment=experiment, **given)
+
+    monkeypatch.setattr(bench.store, "start_run", full_by_then)
+    live = bench.experiment(session, Swap(step=1, workers=("endless",), repeats=3))
+    with pytest.raises(StorageError):
+        ended(live)
+    assert live.trouble == "The store is full."
+    assert "The store is full." in caplog.text
+    states = bench.experimenting.states(live.record.id)
+    assert [states[at].status for at in range(2)] == ["cancelled"] * 2
+    assert [run.status for run in bench.store.trials(live.record.id)] == ["cancelled"] * 2
+    assert not live.runs
