@@ -46,9 +46,9 @@ class Conducting(Ongoing):
 
     def begin_plan(self, call: Call, *, then_run: bool) -> LivePlan:
         """Ask the Conductor, and run what it plans when `then_run`; returns at once."""
-        self._claim(call.session)
-        live = self._plans[call.session] = LivePlan()
-        self._go_on(call.session, self._plan(call, live, then_run=then_run))
+        with self._claim(call.session):
+            live = self._plans[call.session] = LivePlan()
+            self._go_on(call.session, self._plan(call, live, then_run=then_run))
         return live
 
     async def _plan(self, call: Call, live: LivePlan, *, then_run: bool) -> None:
@@ -62,9 +62,9 @@ class Conducting(Ongoing):
 
         They share one budget, and each is asked for once. None of them becomes the session's workflow.
         """
-        self._claim(call.session)
-        live = self._alternatives[call.session] = LiveAlternatives.of(count, batch=new_id())
-        self._go_on(call.session, self._planning.asked_at_once(call, live))
+        with self._claim(call.session):
+            live = self._alternatives[call.session] = LiveAlternatives.of(count, batch=new_id())
+            self._go_on(call.session, self._planning.asked_at_once(call, live))
         return live
 
     def begin_run(
@@ -79,22 +79,22 @@ class Conducting(Ongoing):
         """Run the current workflow as far as `extent`, and further rounds as the settings say after a whole
         run; returns at once.
         """
-        self._claim(session)
-        meter = Meter(settings.budget)
-        asked = self._store.session(session)
-        request = PlanRequest(query=asked.query, conversation=asked.said_before, workers=())
-        call = Call(
-            session=session, ensemble=self.ensemble, request=request, settings=settings, listen=listen
-        )
-        live = self._prepared(call, meter, extent=extent, preloaded=preloaded)
-        self._go_on(session, self._rounds(live, call, meter))
+        with self._claim(session):
+            meter = Meter(settings.budget)
+            asked = self._store.session(session)
+            request = PlanRequest(query=asked.query, conversation=asked.said_before, workers=())
+            call = Call(
+                session=session, ensemble=self.ensemble, request=request, settings=settings, listen=listen
+            )
+            live = self._prepared(call, meter, extent=extent, preloaded=preloaded)
+            self._go_on(session, self._rounds(live, call, meter))
         return live
 
     def begin_started(self, call: Call, run: WorkflowRun, meter: Meter) -> LiveRun:
         """Follow a run that the store has as started, and go on as `begin_run` does; returns at once."""
-        self._claim(call.session)
-        live = self._background.register(run, call.listen)
-        self._go_on(call.session, self._rounds(live, call, meter))
+        with self._claim(call.session):
+            live = self._background.register(run, call.listen)
+            self._go_on(call.session, self._rounds(live, call, meter))
         return live
 
     async def _rounds(self, live: LiveRun, call: Call, meter: Meter) -> None:

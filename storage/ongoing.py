@@ -5,10 +5,13 @@ Knows that something goes on and how it broke off, not what it does; what begins
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterator
 from concurrent import futures
 from concurrent.futures import Future
+from contextlib import contextmanager
+from threading import Lock
 from typing import Any
 
 from conductor.background import Background, LivePlan
@@ -29,6 +32,10 @@ class Ongoing:
         self._plans: dict[str, LivePlan] = {}
         self._alternatives: dict[str, LiveAlternatives] = {}
         self._busy: dict[str, Future[None]] = {}
+        # Of those in `_busy` that have not ended; the loop's own.
+        self._tasks: dict[str, asyncio.Task[None] | None] = {}
+        self._claimed: set[str] = set()
+        self._claiming = Lock()
 
     def live_plan(self, session: str) -> LivePlan | None:
         """The planning under way, None when there is none."""
@@ -69,12 +76,34 @@ class Ongoing:
                 kept.pop(session, None)
 
     def stop(self, session: str) -> None:
-        """Stop planning; a run is stopped by its own id. Nothing happens where nobody plans."""
-        if self.live_plan(session) is not None or self.live_alternatives(session) is not None:
-            self._busy[session].cancel()
+        """Stop planning, and return at once; a run is stopped by its own id. Nothing happens where nobody
+        plans.
+        """
+        self._background.spawn(self._stop_planning(session))
 
-    def _claim(self, session: str) -> None:
-        """Raise `WorkflowError` where something goes on already."""
+    async def _stop_planning(self, session: str) -> None:
+        # In the loop, where what plans now does not go on to a run meanwhile.
+        task = self._tasks.get(session)
+        planning = self.live_plan(session) is not None or self.live_alternatives(session) is not None
+        if task is not None and planning:
+            task.cancel()
+
+    @contextmanager
+    def _claim(self, session: str) -> Iterator[None]:
+        """Begin something in the block. Raises `WorkflowError` where something goes on already."""
+        with self._claiming:
+            if session in self._claimed:
+                raise WorkflowError(
+                    "Something begins in this session already; wait for it, or stop it first."
+                )
+            self._claimed.add(session)
+        try:
+            self._check_idle(session)
+            yield
+        finally:
+            self._claimed.discard(session)
+
+    def _check_idle(self, session: str) -> None:
         if self.live_plan(session) is not None:
             raise WorkflowError("The Conductor is planning in this session; wait for it, or stop it first.")
         going = self._busy.get(session)
@@ -84,15 +113,17 @@ class Ongoing:
         self._alternatives.pop(session, None)
 
     def _go_on(self, session: str, work: Coroutine[Any, Any, None]) -> None:
-        self._busy[session] = self._background.spawn(_logged(work))
+        self._busy[session] = self._background.spawn(self._carried_out(session, work))
 
-
-async def _logged(work: Coroutine[Any, Any, None]) -> None:
-    """A fault of this program is told in its log; what a user can mend is told by `trouble`."""
-    try:
-        await work
-    except ConductorError:
-        raise
-    except Exception:
-        _log.exception("what went on in a session broke")
-        raise
+    async def _carried_out(self, session: str, work: Coroutine[Any, Any, None]) -> None:
+        """A fault of this program is told in its log; what a user can mend is told by `trouble`."""
+        self._tasks[session] = asyncio.current_task()
+        try:
+            await work
+        except ConductorError:
+            raise
+        except Exception:
+            _log.exception("what went on in a session broke")
+            raise
+        finally:
+            del self._tasks[session]

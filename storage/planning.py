@@ -49,21 +49,26 @@ class Planning:
         """Follow planning to its end, and keep each attempt; a plan with a `place` is an alternative."""
         begun: PlanningStarted | None = None
         end: PlanningEnd | None = None
+        told = False
         try:
             async with aclosing(attempts) as events:
                 async for event in events:
-                    begun = event if isinstance(event, PlanningStarted) else begun
+                    if isinstance(event, PlanningStarted):
+                        begun, end, told = event, None, False
                     if isinstance(event, PlanningEnd):
                         end = event
                         # Kept before anybody hears of it, so that who looks next finds it.
-                        await asyncio.to_thread(self._keep, call, begun, end, place=place)
-                    live.hear(event)
-                    if call.listen is not None:
-                        call.listen(event)
+                        await self._kept(call, begun, end, place=place)
+                        told = True
+                    _tell(event, call, live)
         except asyncio.CancelledError:
-            stopped = _failed(f"{STOPPED}.", run=begun.run if begun else new_id(), seq=live.state.seq + 1)
-            self._keep(call, begun, stopped, place=place)
-            live.hear(stopped)
+            if end is None:
+                stopped = _failed(f"{STOPPED}.", run=begun.run if begun else new_id(), seq=live.state.seq + 1)
+                await self._kept(call, begun, stopped, place=place)
+                live.hear(stopped)
+            elif not told:
+                # It came before the stop, and is kept; nothing follows it.
+                _tell(end, call, live)
             raise
         finally:
             live.done.set()
@@ -97,6 +102,17 @@ class Planning:
         if broke is not None:
             raise broke
 
+    async def _kept(
+        self, call: Call, begun: PlanningStarted | None, end: PlanningEnd, *, place: Place | None
+    ) -> None:
+        """Keep it to the end, also where planning is stopped meanwhile: the thread goes on in any case."""
+        keeping = asyncio.ensure_future(asyncio.to_thread(self._keep, call, begun, end, place=place))
+        try:
+            await asyncio.shield(keeping)
+        except asyncio.CancelledError:
+            await keeping
+            raise
+
     def _keep(
         self, call: Call, begun: PlanningStarted | None, end: PlanningEnd, *, place: Place | None
     ) -> None:
@@ -123,6 +139,12 @@ class Planning:
                 workflow=workflow,
                 note="Planned" if round == 1 else f"Planned for round {round}",
             )
+
+
+def _tell(event: Event, call: Call, live: LivePlan) -> None:
+    live.hear(event)
+    if call.listen is not None:
+        call.listen(event)
 
 
 async def _no_room() -> AsyncGenerator[Event]:

@@ -5,6 +5,10 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Iterator
+from concurrent.futures import CancelledError, ThreadPoolExecutor
+from contextlib import suppress
+from threading import Barrier, BrokenBarrierError, Event
+from typing import Any
 
 import pytest
 from conductor_cases import BROKEN, KEEP, ScriptedConductor, plan_text
@@ -275,3 +279,104 @@ def test_a_plan_is_never_there_without_its_workflow(
     with pytest.raises(StorageError):
         bench.conducting.wait(session.id)
     assert (bench.store.latest_plan(session.id), bench.store.sessions()[0].state) == (None, "new")
+
+
+def held_up(monkeypatch: pytest.MonkeyPatch, bench: Workbench) -> tuple[Event, Event]:
+    """Plans are kept only when the second is set; the first tells that one is being kept."""
+    begun, may_end = Event(), Event()
+    add_plan = bench.store.add_plan
+
+    def held(*given: Any, **named: Any) -> object:
+        begun.set()
+        assert may_end.wait(10)
+        return add_plan(*given, **named)
+
+    monkeypatch.setattr(bench.store, "add_plan", held)
+    return begun, may_end
+
+
+def test_a_plan_that_is_being_kept_when_planning_is_stopped_is_the_end_of_it(
+    benches: list[Workbench], url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = opened(benches, url, ONE)
+    session = bench.ask("why?")
+    begun, may_end = held_up(monkeypatch, bench)
+    live = bench.begin_plan(session.id, then_run=True)
+    assert begun.wait(10)
+    bench.stop(session.id)
+    assert bench.conducting.busy(session.id), "until all of it is kept"
+    may_end.set()
+    with pytest.raises(CancelledError):
+        bench.conducting.wait(session.id)
+    [plan] = bench.store.plans(session.id)
+    assert plan.failure is None
+    assert live.state.planning_failure is None
+    assert live.state.report == plan.report
+    assert bench.store.sessions()[0].state == "planned"
+    assert bench.store.runs(session.id) == ()
+
+
+def test_stopping_holds_up_no_other_session(
+    benches: list[Workbench], url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = opened(benches, url)
+    session = bench.ask("why?")
+    live = bench.begin_plan(session.id)
+    while not live.state.planning_text:
+        pass
+    begun, may_end = held_up(monkeypatch, bench)
+    bench.stop(session.id)
+    assert begun.wait(10)
+    bench.background.spawn(asyncio.sleep(0)).result(10)
+    may_end.set()
+    assert live.done.wait(10)
+    assert live.state.planning_failure == "Planning was stopped."
+
+
+def test_a_stop_that_comes_before_the_first_word_is_heard(benches: list[Workbench], url: str) -> None:
+    bench = opened(benches, url)
+    session = bench.ask("why?")
+    blocked = Event()
+
+    async def block() -> None:
+        blocked.wait(10)
+
+    bench.background.spawn(block())
+    live = bench.begin_plan(session.id)
+    bench.stop(session.id)
+    blocked.set()
+    assert live.done.wait(10)
+    with pytest.raises(CancelledError):
+        bench.conducting.wait(session.id)
+    assert bench.conducting.live_plan(session.id) is None
+    assert [plan.failure for plan in bench.store.plans(session.id)] == ["Planning was stopped."]
+
+
+def test_of_two_who_ask_at_once_one_is_told_that_something_begins(
+    benches: list[Workbench], url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = opened(benches, url)
+    session = bench.ask("why?").id
+    both = Barrier(2)
+
+    class LookedAtTogether(dict[str, Any]):
+        def get(self, of: str, default: Any = None) -> Any:
+            found = super().get(of, default)
+            with suppress(BrokenBarrierError):
+                both.wait(0.5)
+            return found
+
+    def begin(_: int) -> bool:
+        try:
+            bench.begin_plan(session)
+        except WorkflowError:
+            return False
+        return True
+
+    monkeypatch.setattr(bench.conducting, "_busy", LookedAtTogether())
+    with ThreadPoolExecutor(2) as threads:
+        assert sorted(threads.map(begin, range(2))) == [False, True]
+    both.abort()
+    bench.stop(session)
+    with pytest.raises(CancelledError):
+        bench.conducting.wait(session)
