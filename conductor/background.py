@@ -125,7 +125,7 @@ class LiveRun:
         self._run.cancel()
 
     def interrupt(self, journal: Journal) -> None:
-        """Nobody follows the run any more: unless it has told its end, it is over, and kept as interrupted."""
+        """Nobody follows the run any more: it is over, and kept as interrupted unless it has told its end."""
         if self._ended:
             return
         end = RunFinished(

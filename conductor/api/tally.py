@@ -30,22 +30,27 @@ class Tally:
     """
 
     def __init__(self) -> None:
-        self.usage: Usage = NOTHING_USED
         self.known: Usage = NOTHING_USED
         self.calls = 0
-        self._planner: WorkerKind | None = None
+        self._ended: Usage = NOTHING_USED
+        self._planners: dict[str, WorkerKind] = {}
         self._workers: dict[tuple[str, int], WorkerKind] = {}
         self._nested: set[tuple[str, int]] = set()
+
+    @property
+    def usage(self) -> Usage:
+        """See above. What a planning has used that was broken off, nobody was told."""
+        return self._ended if all(kind == "offline" for kind in self._planners.values()) else Usage()
 
     def hear(self, event: Event) -> None:
         """Count what ended with the event."""
         match event:
             case PlanningStarted():
-                self._planner = event.planner_kind
+                self._planners[event.run] = event.planner_kind
             case WorkflowPlanned() | AnswerKept() | PlanRejected():
-                self._planning_ended(event.usage)
+                self._planning_ended(event.run, event.usage)
             case PlanningFailed():
-                self._planning_ended(Usage())
+                self._planning_ended(event.run, Usage())
             case StepStarted() | StepFellBack():
                 self._workers[event.run, event.step] = event.worker_kind
             case StepInner():
@@ -56,10 +61,10 @@ class Tally:
             case StepFailed() | StepCancelled():
                 self._step_ended(event, event.usage)
 
-    def _planning_ended(self, usage: Usage) -> None:
-        if self._planner is not None:
-            self._add(usage, self._planner)
-        self._planner = None
+    def _planning_ended(self, planning: str, usage: Usage) -> None:
+        planner = self._planners.pop(planning, None)
+        if planner is not None:
+            self._add(usage, planner)
 
     def _step_ended(self, event: StepFinished | StepFailed | StepCancelled, usage: Usage) -> None:
         # What was called inside of a step was counted there.
@@ -70,7 +75,7 @@ class Tally:
         if kind == "offline":
             return
         self.calls += 1
-        self.usage += usage
+        self._ended += usage
         self.known += Usage(
             prompt_tokens=usage.prompt_tokens or 0,
             completion_tokens=usage.completion_tokens or 0,

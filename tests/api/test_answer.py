@@ -13,6 +13,7 @@ from conductor.events import (
     Event,
     PlanningFailed,
     PlanningStarted,
+    PlanRejected,
     RunFinished,
     RunOutcome,
     RunStarted,
@@ -24,6 +25,7 @@ from conductor.events import (
 )
 from conductor.messages import Request, Usage
 from conductor.output import Output, WorkerKind
+from conductor.plan import PlanReport
 
 UNTOLD = Usage()
 
@@ -172,4 +174,18 @@ def test_what_is_called_inside_of_a_step_is_counted_once() -> None:
         started("i", 0), finished("i", 0, "x", SOME), started("i", 1), finished("i", 1, "y", SOME),
     )]  # fmt: skip
     tally = tallied(started("r", 0), *inner, finished("r", 0, "y", SOME + SOME))
+    assert (tally.usage, tally.calls) == (SOME + SOME, 2)
+
+
+def test_plannings_at_the_same_time_inside_of_steps_are_all_counted() -> None:
+    begun = [
+        PlanningStarted(run=id, seq=0, at=0, query="q", planner="c", planner_kind="model") for id in "pq"
+    ]
+    report = PlanReport(text="no plan")
+    ended = [PlanRejected(run=id, seq=1, at=0, report=report, usage=SOME, seconds=1) for id in "pq"]
+    inner = [
+        StepInner(run="r", seq=0, at=0, step=at % 2, event=event) for at, event in enumerate((*begun, *ended))
+    ]
+    assert tallied(*inner[:3]).usage == Usage()
+    tally = tallied(*inner)
     assert (tally.usage, tally.calls) == (SOME + SOME, 2)

@@ -98,6 +98,7 @@ def test_planning_is_stopped(stage: Stage) -> None:
     stage.settle()
     assert stage.workbench.store.latest_run(session) is None
     assert stage.workbench.conducting.going(session) is None, "nothing of it is kept in memory"
+    assert stage.gate.used[-1].total is None, "what the stopped call used is not known, and is not left out"
 
 
 @pytest.mark.parametrize("moment", range(6))
