@@ -109,17 +109,30 @@ class Experimenting:
         return self._live.get(experiment)
 
     def running(self, session: str) -> bool:
-        """Whether an experiment of the session is under way in this process."""
-        # A copy: other threads begin others meanwhile.
-        return any(live.record.session == session and not live.done for live in tuple(self._live.values()))
+        """Whether an experiment of the session is under way."""
+        return any(self.under_way(record.id) for record in self._store.experiments(session))
 
-    def stop(self, experiment: str) -> None:
-        """Start no further trial and stop those that run; what is done is kept."""
+    def under_way(self, experiment: str) -> bool:
+        """Whether it goes on in this process, or trials of it do in another one."""
         live = self._live.get(experiment)
         if live is not None:
-            live.stopped = True
-            for run in list(live.runs):
-                self._background.cancel(run.run)
+            return not live.done
+        return any(run.status == "running" for run in self._store.trials(experiment))
+
+    def stop(self, experiment: str) -> None:
+        """Start no further trial and stop those that run; what is done is kept. Where another process makes
+        it, that one is asked to.
+        """
+        live = self._live.get(experiment)
+        if live is None:
+            self._store.ask_to_stop_experiment(experiment)
+        else:
+            self._stop(live)
+
+    def _stop(self, live: LiveExperiment) -> None:
+        live.stopped = True
+        for run in list(live.runs):
+            self._background.cancel(run.run)
 
     def states(self, experiment: str) -> dict[int, RunState]:
         """The trials so far by their place, live or from the store."""
@@ -137,13 +150,16 @@ class Experimenting:
                 if live.stopped or meter.crossing is not None:
                     return
                 try:
+                    if await asyncio.to_thread(self._store.is_asked_to_stop, live.record.id):
+                        self._stop(live)
+                        return
                     run = await asyncio.to_thread(
                         self._prepared, live, at, trial, on=on, pool=pool, meter=meter
                     )
                     await self._followed(live, run)
                 except Exception:
                     # The others are stopped as by a person, so that each of them is told to its end.
-                    self.stop(live.record.id)
+                    self._stop(live)
                     raise
 
         ends = await asyncio.gather(

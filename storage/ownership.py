@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, exists, select
 
 from storage import processes, runs
 from storage.schema import RUNNING, RUNS
@@ -43,3 +43,15 @@ def ask_to_stop(connection: Connection, run: str, *, now: float) -> None:
     """Ask the run's owner to stop it; nothing happens to a run that is over."""
     if runs.find(connection, run).status == "running":
         connection.execute(RUNS.update().where(RUNS.c.id == run).values(stop_asked_at=now))
+
+
+def ask_to_stop_experiment(connection: Connection, experiment: str, *, now: float) -> None:
+    """Ask the experiment's owner to stop its trials and to begin no other; what is over stays as it is."""
+    # Those that are over as well: they tell an owner that has none under way at this moment.
+    connection.execute(RUNS.update().where(RUNS.c.experiment == experiment).values(stop_asked_at=now))
+
+
+def is_asked_to_stop(connection: Connection, experiment: str) -> bool:
+    """See `SessionStore.is_asked_to_stop`."""
+    asked = exists().where(RUNS.c.experiment == experiment, RUNS.c.stop_asked_at.is_not(None))
+    return bool(connection.scalar(select(asked)))

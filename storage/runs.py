@@ -68,9 +68,17 @@ def start(
             "experiment": experiment,
             "trial": trial,
             "tokens": 0,
+            "stop_asked_at": None if experiment is None else _stop_asked_at(connection, experiment),
         },
     )
     return find(connection, run)
+
+
+def _stop_asked_at(connection: Connection, experiment: str) -> float | None:
+    """Whoever asked an experiment to stop while a trial of it was about to begin meant that one, too."""
+    asked = select(func.max(RUNS.c.stop_asked_at)).where(RUNS.c.experiment == experiment)
+    at: float | None = connection.scalar(asked)
+    return at
 
 
 def find(connection: Connection, run: str) -> RunRecord:

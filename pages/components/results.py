@@ -35,7 +35,7 @@ class Results:
             base=base,
             trials=trials_of(record.experiment, base.workflow) if base.workflow is not None else (),
             states=bench.experimenting.states(record.id),
-            live=live is not None and not live.done,
+            live=bench.experimenting.under_way(record.id),
             trouble=live.trouble if live is not None else None,
         )
 

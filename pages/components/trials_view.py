@@ -38,8 +38,7 @@ def trials_view(bench: Workbench, tab: TabState, view: SessionView) -> None:
     _new(bench, tab, view, view.head.workflow)
     records = bench.store.experiments(view.session.id)
     for at, record in enumerate(records):
-        live = bench.experimenting.live(record.id)
-        if live is not None and not live.done:
+        if bench.experimenting.under_way(record.id):
             _live(bench, tab, view, record)
         elif at == 0:
             with st.container(border=True, key=f"experiment-{record.id}", gap="small"):
@@ -165,8 +164,7 @@ def _live(bench: Workbench, tab: TabState, view: SessionView, record: Experiment
     @st.fragment(key=f"experiment-live-{record.id}", run_every=POLL_SECONDS)
     def live() -> None:
         with errors_shown("trials"):
-            under_way = bench.experimenting.live(record.id)
-            if under_way is None or under_way.done:
+            if not bench.experimenting.under_way(record.id):
                 st.rerun()
             with st.container(border=True, key=f"experiment-{record.id}", gap="small"):
                 _results(bench, tab, view, record)

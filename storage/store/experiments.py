@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from conductor.engine.trials import EdgeTest, Swap
-from storage import experiments
+from storage import experiments, ownership
 from storage.records import ExperimentRecord, RunRecord
 from storage.store.transactions import Transactions
 
@@ -26,3 +26,13 @@ class Experiments(Transactions):
     def trials(self, experiment: str) -> tuple[RunRecord, ...]:
         """The runs that an experiment has so far, by trial."""
         return self._remember(experiments.trials_of, experiment)
+
+    def ask_to_stop_experiment(self, experiment: str) -> None:
+        """Ask the process that makes it to stop its trials, which it does within a second, and to begin no
+        other one; nothing happens to an experiment without a trial.
+        """
+        self._write(ownership.ask_to_stop_experiment, experiment, now=self._clock())
+
+    def is_asked_to_stop(self, experiment: str) -> bool:
+        """Whether another process asked that no further trial of it begins."""
+        return self._read(ownership.is_asked_to_stop, experiment)

@@ -20,7 +20,7 @@ from conductor.workers.pool import Pool
 from conductor.workers.protocol import WorkerCard
 from conductor.workers.simulated import SimulatedWorker
 from storage import SessionStore
-from storage.experimenting import LiveExperiment
+from storage.experimenting import AT_ONCE, LiveExperiment
 from storage.workbench import Workbench
 
 PLAN = plan_text((0, "find it", "[]"), (1, "check it", "[0]"), (0, "say it", '"all"'))
@@ -219,3 +219,23 @@ def test_a_trial_that_cannot_begin_stops_the_others_and_leaves_none_without_an_e
     assert [states[at].status for at in range(2)] == ["cancelled"] * 2
     assert [run.status for run in bench.store.trials(live.record.id)] == ["cancelled"] * 2
     assert not live.runs
+
+
+def test_an_experiment_of_another_process_is_seen_and_stopped(
+    bench: Workbench, session: str, url: str
+) -> None:
+    live = bench.experiment(session, Swap(step=1, workers=("endless",), repeats=9))
+    while len(live.runs) < AT_ONCE:
+        pass
+    elsewhere = Workbench.over(SessionStore.open(url), pool=bench.pool, conductor=bench.conductor)
+    try:
+        assert elsewhere.experimenting.under_way(live.record.id)
+        with pytest.raises(WorkflowError, match="An experiment goes on"):
+            elsewhere.experiment(session, Swap(step=1, workers=("a",)))
+        elsewhere.experimenting.stop(live.record.id)
+        ended(live)
+        assert [run.status for run in elsewhere.store.trials(live.record.id)] == ["cancelled"] * AT_ONCE
+        assert not elsewhere.experimenting.under_way(live.record.id)
+        ended(elsewhere.experiment(session, Swap(step=1, workers=("a",))))
+    finally:
+        elsewhere.close()

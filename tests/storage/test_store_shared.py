@@ -12,6 +12,7 @@ import pytest
 from other_process import Other, running, workbench
 from store_scenario import begin, chain, delta, finished, keep, started, step_started
 
+from conductor.engine.trials import Swap
 from conductor.errors import EditConflict, StorageError
 from storage import RunRecord, SessionStore, interruption, ownership, processes
 from storage.database import Database
@@ -200,6 +201,33 @@ def test_a_run_is_asked_to_stop_until_it_is_over(store: SessionStore) -> None:
     stopped.clear()
     store._tick()
     assert not stopped
+
+
+def test_a_trial_that_begins_when_its_experiment_was_asked_to_stop_is_asked_as_well(
+    store: SessionStore,
+) -> None:
+    session = store.create_session("q").id
+    begin(store, session, "r")
+    keep(store, started("r", chain("do")), finished("r", seq=1))
+    head = store.head(session)
+    assert head is not None
+    made, other = (store.add_experiment(session, Swap(step=0, workers=("a",)), base="r").id for _ in range(2))
+
+    def begin_trial(run: str, experiment: str, trial: int) -> None:
+        store.start_run(run=run, session=session, revision=head.id, experiment=experiment, trial=trial)
+
+    stopped: set[str] = set()
+    store.hear_stops(stopped.add)
+    begin_trial("over", made, 0)
+    keep(store, started("over", chain("do")), finished("over", seq=1))
+    store._tick()
+    stopped.clear()
+    store.ask_to_stop_experiment(made)
+    begin_trial("late", made, 1)
+    begin_trial("of another", other, 0)
+    store._tick()
+    assert stopped == {"late"}
+    assert (store.is_asked_to_stop(made), store.is_asked_to_stop(other)) == (True, False)
 
 
 # -- who is gone -----------------------------------------------------------------------------------
