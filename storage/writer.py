@@ -6,6 +6,7 @@ is committed.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -14,9 +15,9 @@ from threading import Condition, Thread
 from typing import Any, Protocol, TypeVar
 
 from sqlalchemy import Connection
-from sqlalchemy.exc import OperationalError, SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
 
-from conductor.errors import NotKeptYet, StorageError
+from conductor.errors import ConductorError, NotKeptYet, StorageError
 from conductor.events import Event
 from storage.database import Database
 
@@ -24,6 +25,11 @@ T = TypeVar("T")
 
 LINGER_SECONDS = 0.005
 """How long events wait for company: a transaction costs as much as some twenty events in one."""
+
+_OF_THE_DATABASE = (SQLAlchemyError, ValueError, OverflowError)
+"""The last two are what a driver raises, unwrapped, for values that fit no column."""
+
+_log = logging.getLogger(__name__)
 
 Job = Callable[[Connection], T]
 KeepEvents = Callable[[Connection, Sequence[Event]], None]
@@ -64,9 +70,10 @@ class Unkept(Protocol):
 class Writer:
     """Group commit: all that queued up during one transaction makes the next.
 
-    A write that is refused fails its own future alone (events that came one after another have one between
-    them, and all but the refused are kept); trouble with the store itself (locked, full)
-    fails every write of that transaction, and the next transaction is tried as if nothing had been.
+    A write that is refused, or breaks by a fault of this program, fails its own future alone (events that came
+    one after another have one between them, and all but the refused are kept); trouble with the store itself
+    (locked, full) fails every write of that transaction, and the next transaction is tried as if nothing had
+    been.
     """
 
     def __init__(self, database: Database, *, keep_events: KeepEvents, unkept: Unkept) -> None:
@@ -136,10 +143,9 @@ class Writer:
         try:
             with self._database.writer.begin() as connection:
                 results = [self._perform(connection, write) for write in writes]
-        # The last two are what a driver raises, unwrapped, for values that fit no column.
-        except (SQLAlchemyError, StorageError, ValueError, OverflowError) as error:
+        except Exception as error:  # noqa: BLE001 - a fault in one write may not end the writing of all others
             self._unkept.rolled_back()
-            if isinstance(error, OperationalError):
+            if _is_trouble(error):
                 # Told before the futures fail, so that who hears of the failure finds it acted upon.
                 self._unkept.remember([event for write in writes for event in write.events])
                 self._fail(writes, error, yet=True)
@@ -173,8 +179,10 @@ class Writer:
 
     def _fail(self, writes: Sequence[_Write], error: Exception, *, yet: bool = False) -> None:
         """Fail their futures; `yet` where events are not kept yet, but may be later."""
+        own = self._database.explain(error) if isinstance(error, _OF_THE_DATABASE) else error
+        if not isinstance(own, ConductorError):
+            _log.error("a write to the store broke", exc_info=own)
         for write in writes:
-            own = error if isinstance(error, StorageError) else self._database.explain(error)
             write.done.set_exception(NotKeptYet(str(own)) if yet and write.events else own)
 
     def _abandon(self, writes: Sequence[_Write]) -> None:
@@ -185,6 +193,15 @@ class Writer:
         for write in (*writes, *waiting):
             if not write.done.done():
                 write.done.set_exception(closed(self._database))
+
+
+def _is_trouble(error: Exception) -> bool:
+    """Whether the store could not be used, whatever was to be written: it is locked or full, or away.
+
+    A server that cuts a connection need not say so by an `OperationalError`.
+    """
+    cut = isinstance(error, DBAPIError) and error.connection_invalidated
+    return cut or isinstance(error, OperationalError)
 
 
 def closed(database: Database) -> StorageError:

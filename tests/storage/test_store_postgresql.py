@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import socket
 import threading
+import time
+from typing import Any
 
 import psycopg
 import pytest
@@ -11,8 +13,8 @@ import sqlalchemy
 from postgres_server import PostgresServer
 from store_scenario import begin, chain, delta, keep, started
 
-from conductor.errors import StorageError
-from storage import SessionStore
+from conductor.errors import NotKeptYet, StorageError
+from storage import SessionStore, journal
 from storage import database as databases
 from storage.database import Database
 from storage.trouble import trouble
@@ -71,6 +73,26 @@ def test_who_stops_in_the_middle_of_a_write_does_not_keep_the_others_from_writin
             begun.commit()
         assert "did not wait for this program" in str(stopped.explain(late.value))
         stopped.close()
+
+
+def test_an_event_whose_connection_is_cut_in_the_middle_of_its_write_is_kept_with_the_next(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(databases, "_SESSION", ("idle_in_transaction_session_timeout = 100",))
+    write = journal.keep
+
+    def suspended(*given: Any, **named: Any) -> None:
+        time.sleep(0.5)
+        write(*given, **named)
+
+    with SessionStore.open(database) as store:
+        begin(store, store.create_session("q").id, "r")
+        with monkeypatch.context() as patched:
+            patched.setattr(journal, "keep", suspended)
+            with pytest.raises(NotKeptYet, match="did not wait"):
+                keep(store, started("r", chain("do")))
+        keep(store, delta("r", seq=1))
+        assert [event.seq for event in store.events("r")] == [0, 1]
 
 
 def test_who_waits_too_long_for_a_writer_is_told(database: str, monkeypatch: pytest.MonkeyPatch) -> None:

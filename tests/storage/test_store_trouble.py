@@ -248,6 +248,27 @@ def test_a_row_that_does_not_fit_is_named(url: str, file: Path, table: str, colu
             read[table](session)
 
 
+def test_a_fault_of_the_program_fails_what_it_was_in_and_nothing_else(
+    store: SessionStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise ZeroDivisionError
+
+    begin(store, store.create_session("q").id, "r")
+    with monkeypatch.context() as patched, ThreadPoolExecutor(4) as threads:
+        patched.setattr("storage.sessions.rename", broken)
+        others = [threads.submit(store.create_session, "kept") for _ in range(3)]
+        with pytest.raises(ZeroDivisionError):
+            store.rename_session("any", "title")
+        assert {other.result(10).query for other in others} == {"kept"}
+    with monkeypatch.context() as patched:
+        patched.setattr("storage.journal.keep", broken)
+        with pytest.raises(ZeroDivisionError):
+            keep(store, delta("r", seq=0))
+    keep(store, delta("r", seq=0))
+    assert store.count_sessions() == 4
+
+
 def test_a_closed_store_says_so(url: str) -> None:
     store = SessionStore.open(url)
     session = store.create_session("q").id
