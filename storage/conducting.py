@@ -100,7 +100,7 @@ class Conducting(Ongoing):
     async def _rounds(self, live: LiveRun, call: Call, meter: Meter) -> None:
         """Follow a run, then look back and go on as long as the settings and the Conductor want."""
         while True:
-            await self._background.follow(live)
+            await self._follow(call.session, live)
             state = live.state
             if state.status != "finished" or not state.whole or state.round >= call.settings.rounds:
                 return

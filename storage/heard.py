@@ -6,21 +6,16 @@ Knows events and when nothing more follows; knows no session.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from concurrent.futures import Future
 
-from conductor.events import Event, PlanningStarted, RunStarted
+from conductor.events import Event
 
 
 class Heard:
-    """Events on their way from the background loop's thread into `loop`, until what goes on has ended.
-
-    `stop` stops what goes on; any thread may call it.
-    """
+    """Events on their way from the background loop's thread into `loop`, until what goes on has ended."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self.stop: Callable[[], None] = lambda: None
-        self.stopping = False
         self._loop = loop
         self._events: asyncio.Queue[Event | None] = asyncio.Queue()
         self._ended = False
@@ -28,10 +23,6 @@ class Heard:
     def hear(self, event: Event) -> None:
         """Called in the background loop's thread."""
         self._put(event)
-        if self.stopping and isinstance(event, PlanningStarted | RunStarted):
-            # It began while it was being stopped, and so was not there to be stopped. In a thread: the store
-            # is asked, and this loop must not wait.
-            self._loop.call_soon_threadsafe(lambda: self._loop.run_in_executor(None, self.stop))
 
     def ends_with(self, going: Future[None]) -> None:
         """Nothing more comes behind the end of `going`."""

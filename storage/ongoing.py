@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from threading import Lock
 from typing import Any
 
-from conductor.background import Background, LivePlan
+from conductor.background import Background, LivePlan, LiveRun
 from conductor.errors import ConductorError, WorkflowError
 from storage.alternatives import LiveAlternatives
 
@@ -32,8 +32,10 @@ class Ongoing:
         self._plans: dict[str, LivePlan] = {}
         self._alternatives: dict[str, LiveAlternatives] = {}
         self._busy: dict[str, Future[None]] = {}
-        # Of those in `_busy` that have not ended; the loop's own.
+        # Of what is under way in `_busy`; the loop's own.
         self._tasks: dict[str, asyncio.Task[None] | None] = {}
+        self._runs: dict[str, LiveRun] = {}
+        self._stopped: set[str] = set()
         self._claimed: set[str] = set()
         self._claiming = Lock()
 
@@ -72,21 +74,33 @@ class Ongoing:
     def forget(self, session: str) -> None:
         """Let go of what was here, where it is over; `trouble` tells nothing of it then."""
         if not self.busy(session):
-            for kept in (self._busy, self._plans, self._alternatives):
-                kept.pop(session, None)
+            self._busy.pop(session, None)
 
     def stop(self, session: str) -> None:
-        """Stop planning, and return at once; a run is stopped by its own id. Nothing happens where nobody
-        plans.
-        """
-        self._background.spawn(self._stop_planning(session))
+        """Stop what goes on here, if anything does, and return at once; what is done is kept."""
+        self._background.spawn(self._stop(session))
 
-    async def _stop_planning(self, session: str) -> None:
-        # In the loop, where what plans now does not go on to a run meanwhile.
-        task = self._tasks.get(session)
-        planning = self.live_plan(session) is not None or self.live_alternatives(session) is not None
-        if task is not None and planning:
+    async def _stop(self, session: str) -> None:
+        # In the loop, where what goes on does not go on to something else meanwhile.
+        task, live = self._tasks.get(session), self._runs.get(session)
+        if task is None:
+            return
+        if self.live_plan(session) is not None or self.live_alternatives(session) is not None:
             task.cancel()
+        elif live is not None:
+            live.cancel()
+        else:
+            # A run is about to begin.
+            self._stopped.add(session)
+
+    async def _follow(self, session: str, live: LiveRun) -> None:
+        self._runs[session] = live
+        if session in self._stopped:
+            live.cancel()
+        try:
+            await self._background.follow(live)
+        finally:
+            del self._runs[session]
 
     @contextmanager
     def _claim(self, session: str) -> Iterator[None]:
@@ -110,7 +124,6 @@ class Ongoing:
         # What has just told its end may still be putting its things away.
         if going is not None and not futures.wait([going], timeout=ENDING_SECONDS).done:
             raise WorkflowError("This session is running already; stop that run first.")
-        self._alternatives.pop(session, None)
 
     def _go_on(self, session: str, work: Coroutine[Any, Any, None]) -> None:
         self._busy[session] = self._background.spawn(self._carried_out(session, work))
@@ -126,4 +139,7 @@ class Ongoing:
             _log.exception("what went on in a session broke")
             raise
         finally:
-            del self._tasks[session]
+            # Only how it broke off is known from here on.
+            for kept in (self._tasks, self._plans, self._alternatives):
+                kept.pop(session, None)
+            self._stopped.discard(session)

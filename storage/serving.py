@@ -103,7 +103,6 @@ class WorkbenchOrchestra:
                 keep=task.keep,
             )
         )
-        heard.stop = lambda: workbench.stop(call.session)
         if run is None:
             conducting.begin_plan(call, then_run=True)
         else:
@@ -115,6 +114,10 @@ class WorkbenchOrchestra:
     def keep_response(self, session: str, body: str) -> None:
         """See `Performance.keep_response`."""
         self._store.keep_response(session, body)
+
+    def stop(self, session: str) -> None:
+        """See `Performance.stop`."""
+        self._workbench().conducting.stop(session)
 
     def put_away(self, session: str, *, keep: bool) -> None:
         """See `Performance.put_away`."""
@@ -182,8 +185,7 @@ class SessionPerformance:
 
     async def stop(self) -> None:
         """See `Performance.stop`."""
-        self._heard.stopping = True
-        await self._orchestra.in_thread(self._heard.stop)
+        await self._orchestra.in_thread(self._orchestra.stop, self.session)
 
     async def keep_response(self, body: str) -> None:
         """See `Performance.keep_response`."""

@@ -70,10 +70,10 @@ class Unkept(Protocol):
 class Writer:
     """Group commit: all that queued up during one transaction makes the next.
 
-    A write that is refused, or breaks by a fault of this program, fails its own future alone (events that came
-    one after another have one between them, and all but the refused are kept); trouble with the store itself
-    (locked, full) fails every write of that transaction, and the next transaction is tried as if nothing had
-    been.
+    A write that is refused, or breaks by a fault of this program, fails its own future alone (events that
+    came one after another have one between them, and all but the refused are kept); trouble with the store
+    itself (locked, full) fails every write of that transaction, and the next transaction is tried as if
+    nothing had been.
     """
 
     def __init__(self, database: Database, *, keep_events: KeepEvents, unkept: Unkept) -> None:

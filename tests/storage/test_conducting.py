@@ -23,6 +23,7 @@ from conductor.planner.conductor import PlanRequest
 from conductor.workers.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
 from storage import Session, SessionStore
+from storage.ensemble import Ensemble
 from storage.workbench import Workbench
 
 ONE = plan_text((0, "solve it", "[]"))
@@ -281,17 +282,17 @@ def test_a_plan_is_never_there_without_its_workflow(
     assert (bench.store.latest_plan(session.id), bench.store.sessions()[0].state) == (None, "new")
 
 
-def held_up(monkeypatch: pytest.MonkeyPatch, bench: Workbench) -> tuple[Event, Event]:
-    """Plans are kept only when the second is set; the first tells that one is being kept."""
+def held_up(monkeypatch: pytest.MonkeyPatch, bench: Workbench, name: str) -> tuple[Event, Event]:
+    """What the store does by this name goes on only when the second is set; the first tells that it began."""
     begun, may_end = Event(), Event()
-    add_plan = bench.store.add_plan
+    does = getattr(bench.store, name)
 
     def held(*given: Any, **named: Any) -> object:
         begun.set()
         assert may_end.wait(10)
-        return add_plan(*given, **named)
+        return does(*given, **named)
 
-    monkeypatch.setattr(bench.store, "add_plan", held)
+    monkeypatch.setattr(bench.store, name, held)
     return begun, may_end
 
 
@@ -300,7 +301,7 @@ def test_a_plan_that_is_being_kept_when_planning_is_stopped_is_the_end_of_it(
 ) -> None:
     bench = opened(benches, url, ONE)
     session = bench.ask("why?")
-    begun, may_end = held_up(monkeypatch, bench)
+    begun, may_end = held_up(monkeypatch, bench, "add_plan")
     live = bench.begin_plan(session.id, then_run=True)
     assert begun.wait(10)
     bench.stop(session.id)
@@ -316,6 +317,43 @@ def test_a_plan_that_is_being_kept_when_planning_is_stopped_is_the_end_of_it(
     assert bench.store.runs(session.id) == ()
 
 
+def test_a_stop_between_a_plan_and_its_run_is_heard(
+    benches: list[Workbench], url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = opened(benches, url, ONE)
+    session = bench.ask("why?")
+    begun, may_end = held_up(monkeypatch, bench, "start_run")
+    bench.begin_plan(session.id, then_run=True)
+    assert begun.wait(10)
+    bench.stop(session.id)
+    may_end.set()
+    assert finished(bench, session) == [(1, "cancelled", None)]
+    monkeypatch.undo()
+    bench.start(session.id)
+    assert finished(bench, session)[1:] == [(1, "finished", "a says")]
+
+
+def test_a_run_of_this_process_is_stopped_without_the_store(
+    benches: list[Workbench], url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(_: str) -> None:
+        raise StorageError("The store cannot be reached.")
+
+    bench = opened(benches, url, ONE)
+    patient = SimulatedWorker(name="a", latency=60)
+    ensemble = Ensemble(workers=Pool(workers=(patient,)), conductor=bench.conductor)
+    monkeypatch.setattr(bench.conducting, "_ensembles", lambda: ensemble)
+    session = bench.ask("why?")
+    bench.plan(session.id)
+    live = bench.start(session.id)
+    with monkeypatch.context() as patched:
+        patched.setattr(bench.store, "latest_run", away)
+        with pytest.raises(StorageError):
+            bench.stop(session.id)
+        assert live.done.wait(10)
+    assert finished(bench, session) == [(1, "cancelled", None)]
+
+
 def test_stopping_holds_up_no_other_session(
     benches: list[Workbench], url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -324,7 +362,7 @@ def test_stopping_holds_up_no_other_session(
     live = bench.begin_plan(session.id)
     while not live.state.planning_text:
         pass
-    begun, may_end = held_up(monkeypatch, bench)
+    begun, may_end = held_up(monkeypatch, bench, "add_plan")
     bench.stop(session.id)
     assert begun.wait(10)
     bench.background.spawn(asyncio.sleep(0)).result(10)
