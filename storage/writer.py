@@ -15,7 +15,7 @@ from threading import Condition, Thread
 from typing import Any, Protocol, TypeVar
 
 from sqlalchemy import Connection
-from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError, TimeoutError
 
 from conductor.errors import ConductorError, NotKeptYet, StorageError
 from conductor.events import Event
@@ -198,10 +198,11 @@ class Writer:
 def _is_trouble(error: Exception) -> bool:
     """Whether the store could not be used, whatever was to be written: it is locked or full, or away.
 
-    A server that cuts a connection need not say so by an `OperationalError`.
+    A server that cuts a connection need not say so by an `OperationalError`; and while the store is written
+    anew there is no connection to be had.
     """
     cut = isinstance(error, DBAPIError) and error.connection_invalidated
-    return cut or isinstance(error, OperationalError)
+    return cut or isinstance(error, OperationalError | TimeoutError)
 
 
 def closed(database: Database) -> StorageError:

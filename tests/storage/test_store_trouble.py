@@ -14,7 +14,7 @@ import pytest
 import sqlalchemy
 from store_scenario import VALID, begin, delta, finished, keep
 
-from conductor.errors import StorageError
+from conductor.errors import NotKeptYet, StorageError
 from conductor.messages import Usage
 from storage import SessionStore
 from storage.database import Database
@@ -267,6 +267,18 @@ def test_a_fault_of_the_program_fails_what_it_was_in_and_nothing_else(
             keep(store, delta("r", seq=0))
     keep(store, delta("r", seq=0))
     assert store.count_sessions() == 4
+
+
+def test_what_happens_while_the_store_is_written_anew_for_long_is_kept_afterwards(
+    store: SessionStore,
+) -> None:
+    begin(store, store.create_session("q").id, "r")
+    writer = store._database.writer
+    writer.pool._timeout = 0.05  # type: ignore[attr-defined]
+    with closing(writer.raw_connection()), pytest.raises(NotKeptYet):
+        keep(store, delta("r", seq=0))
+    keep(store, delta("r", seq=1))
+    assert [event.seq for event in store.events("r")] == [0, 1]
 
 
 def test_a_closed_store_says_so(url: str) -> None:
