@@ -6,6 +6,7 @@ silent. Knows no table; the times are the database's own, in Unix seconds.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from threading import Event, Thread
 
@@ -22,6 +23,8 @@ GAP_SECONDS = 3.0
 
 EVEN_SECONDS = 2 * BEAT_SECONDS
 """For so long a heart ticks before it counts as even: time enough for all others to beat."""
+
+_log = logging.getLogger(__name__)
 
 
 class Heart:
@@ -62,3 +65,5 @@ class Heart:
             except StorageError:
                 # Whoever uses the store is told what is wrong; the gap is seen in the next tick's time.
                 continue
+            except Exception:  # noqa: BLE001 - a process whose heart stands still is taken for dead
+                _log.exception("a tick of the store's heart broke")

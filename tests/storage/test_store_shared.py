@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from threading import Event
 
 import pytest
 from other_process import Other, running, workbench
@@ -289,6 +290,27 @@ def test_only_an_even_heart_judges(ticks: list[float], now: float, even: bool) -
     for tick in ticks:
         heart.ticked(tick)
     assert heart.even(now) == even
+
+
+@pytest.mark.parametrize("fault", [ZeroDivisionError, StorageError])
+def test_a_heart_goes_on_whatever_a_tick_met_with(
+    monkeypatch: pytest.MonkeyPatch, fault: type[Exception]
+) -> None:
+    ticks: list[float] = []
+    again = Event()
+
+    def tick() -> float:
+        ticks.append(0.0)
+        if len(ticks) == 1:
+            raise fault
+        again.set()
+        return 0.0
+
+    monkeypatch.setattr("storage.heart.TICK_SECONDS", 0.01)
+    heart = Heart(tick)
+    heart.start()
+    assert again.wait(10)
+    heart.stop()
 
 
 def test_a_process_is_known_while_it_has_runs(store: SessionStore, url: str) -> None:
