@@ -136,7 +136,8 @@ class Delivery:
             await self._performance.stop()
             async for event in self._performance.events():
                 self.answer.tally.hear(event)
-            await self._count()
+            # Apart, so that it is put away also where it cannot be counted.
+            await self._afterwards.begin(self._count())
         await self._performance.put_away()
 
     async def _count(self) -> None:

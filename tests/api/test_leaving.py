@@ -14,7 +14,7 @@ from fake_openai_server import Served, serving
 from performers import Paced, Pensive
 from stage import Stage, model
 
-from conductor.errors import PoolError
+from conductor.errors import PoolError, StorageError
 from conductor.fake_openai.app import FakeOpenAI
 from storage.serving import WorkbenchOrchestra
 
@@ -99,6 +99,26 @@ def test_planning_is_stopped(stage: Stage) -> None:
     assert stage.workbench.store.latest_run(session) is None
     assert stage.workbench.conducting.going(session) is None, "nothing of it is kept in memory"
     assert stage.gate.used[-1].total is None, "what the stopped call used is not known, and is not left out"
+
+
+def test_what_was_left_is_put_away_also_where_it_cannot_be_counted(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def locked(*_: object) -> None:
+        raise StorageError("The store is locked.")
+
+    conductor = Pensive()
+    stage.plays(Paced("alpha", ["So."]), plans=conductor)
+    monkeypatch.setattr(stage.gate, "spent", locked)
+    messages = [{"role": "user", "content": "Why?"}]
+    asked = {"model": "conductor", "messages": messages, "stream": True, "store": False}
+    with httpx.stream("POST", f"{stage.base_url}/chat/completions", json=asked) as answer:
+        session = answer.headers["x-request-id"]
+        assert conductor.thinking.wait(5)
+    assert conductor.left.wait(5)
+    stage.settle(requests=0)
+    assert stage.workbench.store.sessions_named(session) == ()
+    assert "The store is locked." in caplog.text
 
 
 @pytest.mark.parametrize("moment", range(6))
