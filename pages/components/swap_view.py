@@ -25,8 +25,9 @@ def swap_results(results: Results, swap: Swap, *, editor: Editor | None) -> None
     columns = [_Column(own, [base], in_plan=True)]
     for worker in dict.fromkeys(swap.workers):
         places = [at for at, trial in enumerate(results.trials) if trial.worker == worker]
-        states = [results.states[at].steps[swap.step] for at in places if at in results.states]
-        columns.append(_Column(worker, states))
+        begun = [results.states[at] for at in places if at in results.states]
+        # One that has told nothing yet, or was interrupted before it could, has no steps.
+        columns.append(_Column(worker, [state.steps[swap.step] for state in begun if state.steps]))
     for start in range(0, len(columns), _IN_A_ROW):
         row = columns[start : start + _IN_A_ROW]
         for place, column in zip(st.columns(_IN_A_ROW), row, strict=False):

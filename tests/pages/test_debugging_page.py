@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import socket
+
 import pytest
 
 from conductor.engine.extent import Extent
@@ -224,6 +226,39 @@ def test_an_edge_test_begins_from_the_page(app, bench, ran):
     assert not page.exception
     (record,) = bench.store.experiments(ran)
     assert record.experiment == EdgeTest(edges=((0, 2),))
+
+
+def test_an_experiment_that_another_process_makes_can_be_stopped(app, bench, ran):
+    base = bench.store.latest_run(ran)
+    made = bench.store.add_experiment(ran, Swap(step=2, workers=("beta",)), base=base.id).id
+    bench.store.start_run(run="there", session=ran, revision=base.revision, experiment=made, trial=0)
+    page = app(session=ran)
+    page.session_state["panel"] = "Trials"
+    page.run()
+    assert not page.exception
+    assert "Waits for its turn." in captions(page)
+    page.button(key=f"experiment-stop-{made}").click().run()
+    assert not page.exception
+    assert bench.store.is_asked_to_stop(made)
+
+
+@pytest.mark.parametrize("of_experiment", [True, False])
+def test_a_run_that_was_interrupted_before_it_told_anything_is_shown(
+    app, bench, ran, monkeypatch, of_experiment
+):
+    base = bench.store.latest_run(ran)
+    made = bench.store.add_experiment(ran, Swap(step=2, workers=("beta",)), base=base.id).id
+    trial = {"experiment": made, "trial": 0} if of_experiment else {}
+    with monkeypatch.context() as patched:
+        patched.setattr("storage.runs.this_process", lambda: f"{socket.gethostname()}/{2**22 + 1}/1")
+        bench.store.start_run(run="r", session=ran, revision=base.revision, **trial)
+    assert bench.store.mark_interrupted() == ("r",)
+    page = app(session=ran)
+    page.session_state["panel"] = "Trials" if of_experiment else "Check"
+    page.session_state["selected"] = 2
+    page.run()
+    assert not page.exception
+    assert ("Was not run." in captions(page)) == of_experiment
 
 
 def test_before_a_run_there_is_nothing_to_try(app, bench, session):
