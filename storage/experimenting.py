@@ -97,7 +97,7 @@ class Experimenting:
         session = on.record.session
         # Of two who begin at once, the later sees the earlier's.
         with self._beginning:
-            if self.running(session):
+            if self.under_way(session):
                 raise WorkflowError("An experiment goes on in this session; wait for it, or stop it first.")
             record = self._store.add_experiment(session, experiment, base=base.run)
             live = self._live[record.id] = LiveExperiment(record)
@@ -108,16 +108,12 @@ class Experimenting:
         """What this process began of an experiment, also when it is over; None for others."""
         return self._live.get(experiment)
 
-    def running(self, session: str) -> bool:
-        """Whether an experiment of the session is under way."""
-        return any(self.under_way(record.id) for record in self._store.experiments(session))
-
-    def under_way(self, experiment: str) -> bool:
-        """Whether it goes on in this process, or trials of it do in another one."""
-        live = self._live.get(experiment)
-        if live is not None:
-            return not live.done
-        return any(run.status == "running" for run in self._store.trials(experiment))
+    def under_way(self, session: str) -> frozenset[str]:
+        """The session's experiments that go on in this process, or of which trials run in another one."""
+        # A copy: other threads begin others meanwhile.
+        begun = [live for live in tuple(self._live.values()) if live.record.session == session]
+        here = frozenset(live.record.id for live in begun if not live.done)
+        return here | self._store.running_experiments(session) - {live.record.id for live in begun}
 
     def stop(self, experiment: str) -> None:
         """Start no further trial and stop those that run; what is done is kept. Where another process makes

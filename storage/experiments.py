@@ -9,7 +9,7 @@ from conductor.errors import StorageError
 from storage import runs, sessions
 from storage.records import ExperimentRecord, RunRecord
 from storage.revisions import next_number
-from storage.schema import EXPERIMENTS, RUNS
+from storage.schema import EXPERIMENTS, RUNNING, RUNS
 
 _EXPERIMENT = select(*(EXPERIMENTS.c[name] for name in ExperimentRecord.model_fields))
 _TRIAL = select(*(RUNS.c[name] for name in RunRecord.model_fields))
@@ -57,3 +57,9 @@ def trials_of(connection: Connection, experiment: str) -> tuple[RunRecord, ...]:
     """The runs that an experiment has so far, by trial."""
     rows = connection.execute(_TRIAL.where(RUNS.c.experiment == experiment).order_by(RUNS.c.trial))
     return tuple(sessions.record(RunRecord, row) for row in rows.mappings())
+
+
+def running(connection: Connection, session: str) -> frozenset[str]:
+    """See `SessionStore.running_experiments`."""
+    trials = select(RUNS.c.experiment).where(RUNNING, RUNS.c.session == session)
+    return frozenset(connection.scalars(trials.where(RUNS.c.experiment.is_not(None))))

@@ -35,7 +35,7 @@ class Results:
             base=base,
             trials=trials_of(record.experiment, base.workflow) if base.workflow is not None else (),
             states=bench.experimenting.states(record.id),
-            live=bench.experimenting.under_way(record.id),
+            live=record.id in bench.experimenting.under_way(record.session),
             trouble=live.trouble if live is not None else None,
         )
 

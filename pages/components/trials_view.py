@@ -37,8 +37,9 @@ def trials_view(bench: Workbench, tab: TabState, view: SessionView) -> None:
     tab.show_notice("trials")
     _new(bench, tab, view, view.head.workflow)
     records = bench.store.experiments(view.session.id)
+    under_way = bench.experimenting.under_way(view.session.id)
     for at, record in enumerate(records):
-        if bench.experimenting.under_way(record.id):
+        if record.id in under_way:
             _live(bench, tab, view, record)
         elif at == 0:
             with st.container(border=True, key=f"experiment-{record.id}", gap="small"):
@@ -131,7 +132,7 @@ def _why_not(bench: Workbench, view: SessionView, asked: Experiment | None) -> s
         return view.problem
     if asked is None:
         return "Nothing is chosen."
-    if bench.experimenting.running(view.session.id):
+    if bench.experimenting.under_way(view.session.id):
         return "An experiment goes on; wait for it, or stop it."
     base = bench.base(view.session.id)
     if base is None or base.state.workflow is None:
@@ -164,7 +165,7 @@ def _live(bench: Workbench, tab: TabState, view: SessionView, record: Experiment
     @st.fragment(key=f"experiment-live-{record.id}", run_every=POLL_SECONDS)
     def live() -> None:
         with errors_shown("trials"):
-            if not bench.experimenting.under_way(record.id):
+            if record.id not in bench.experimenting.under_way(record.session):
                 st.rerun()
             with st.container(border=True, key=f"experiment-{record.id}", gap="small"):
                 _results(bench, tab, view, record)

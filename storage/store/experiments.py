@@ -27,6 +27,10 @@ class Experiments(Transactions):
         """The runs that an experiment has so far, by trial."""
         return self._remember(experiments.trials_of, experiment)
 
+    def running_experiments(self, session: str) -> frozenset[str]:
+        """The session's experiments of which a trial has no end yet, whichever process makes them."""
+        return self._remember(experiments.running, session)
+
     def ask_to_stop_experiment(self, experiment: str) -> None:
         """Ask the process that makes it to stop its trials, which it does within a second, and to begin no
         other one; nothing happens to an experiment without a trial.

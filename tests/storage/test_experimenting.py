@@ -169,7 +169,7 @@ def test_whoever_asks_what_goes_on_is_not_disturbed_by_another_that_begins(
         return True
 
     monkeypatch.setattr(LiveExperiment, "done", property(ends_while_another_begins))
-    assert not bench.experimenting.running(session)
+    assert bench.experimenting.under_way(session) == frozenset()
 
 
 def test_of_two_experiments_that_begin_at_once_one_goes_on(
@@ -229,13 +229,13 @@ def test_an_experiment_of_another_process_is_seen_and_stopped(
         pass
     elsewhere = Workbench.over(SessionStore.open(url), pool=bench.pool, conductor=bench.conductor)
     try:
-        assert elsewhere.experimenting.under_way(live.record.id)
+        assert elsewhere.experimenting.under_way(session) == {live.record.id}
         with pytest.raises(WorkflowError, match="An experiment goes on"):
             elsewhere.experiment(session, Swap(step=1, workers=("a",)))
         elsewhere.experimenting.stop(live.record.id)
         ended(live)
         assert [run.status for run in elsewhere.store.trials(live.record.id)] == ["cancelled"] * AT_ONCE
-        assert not elsewhere.experimenting.under_way(live.record.id)
+        assert elsewhere.experimenting.under_way(session) == frozenset()
         ended(elsewhere.experiment(session, Swap(step=1, workers=("a",))))
     finally:
         elsewhere.close()

@@ -150,7 +150,7 @@ def judged(bench: Workbench) -> None:
     last = run(bench, session)
     bench.store.rate(last, "up")
     bench.experiment(session, Swap(step=0, workers=("quick",)))
-    wait(lambda: not bench.experimenting.running(session))
+    wait(lambda: not bench.experimenting.under_way(session))
 
 
 def forked(bench: Workbench) -> None:
