@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from concurrent.futures import Future
+from contextlib import suppress
 
 from conductor.events import Event
 
@@ -41,6 +42,6 @@ class Heard:
         return event
 
     def _put(self, event: Event | None) -> None:
-        # A server that has stopped hears nothing more.
-        if not self._loop.is_closed():
+        # A server that has stopped hears nothing more, and may stop at any moment.
+        with suppress(RuntimeError):
             self._loop.call_soon_threadsafe(self._events.put_nowait, event)
