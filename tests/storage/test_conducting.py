@@ -401,7 +401,7 @@ def test_of_two_who_ask_at_once_one_is_told_that_something_begins(
         def get(self, of: str, default: Any = None) -> Any:
             found = super().get(of, default)
             with suppress(BrokenBarrierError):
-                both.wait(0.5)
+                both.wait(0.1)
             return found
 
     def begin(_: int) -> bool:

@@ -222,8 +222,9 @@ def test_a_trial_that_cannot_begin_stops_the_others_and_leaves_none_without_an_e
 
 
 def test_an_experiment_of_another_process_is_seen_and_stopped(
-    bench: Workbench, session: str, url: str
+    bench: Workbench, session: str, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("storage.heart.TICK_SECONDS", 0.02)
     live = bench.experiment(session, Swap(step=1, workers=("endless",), repeats=9))
     while len(live.runs) < AT_ONCE:
         pass
