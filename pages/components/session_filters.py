@@ -17,18 +17,21 @@ from storage import SessionFilter
 from storage.workbench import Workbench
 
 
+POPOVER = "find-filters"
+
+
 def session_filters(bench: Workbench, tab: TabState, listed: SessionList) -> None:
     """Draw them; what is chosen counts at once."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         _search(tab, listed)
         set_ones = len(list(_set_ones(listed.filter)))
-        with (
-            st.popover(
-                f"Filters ({set_ones})" if set_ones else "Filters", icon=":material/tune:", key="find-filters"
-            ),
-            st.container(key="find-fields", width=420),
-        ):
-            _fields(bench, tab, listed)
+        label = f"Filters ({set_ones})" if set_ones else "Filters"
+        box = st.popover(label, icon=":material/tune:", key=POPOVER, on_change="rerun")
+        # Fields of a closed popover cannot be told anything: the browser would bring what they said last
+        # along with its next message, and that would set again what was taken away.
+        if box.open:
+            with box, st.container(key="find-fields", width=420):
+                _fields(bench, tab, listed)
     _chips(listed)
 
 

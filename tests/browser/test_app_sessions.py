@@ -139,3 +139,22 @@ def test_the_list_stays_on_its_page_through_every_action_and_a_visit_elsewhere(o
         expect(rows).to_have_count(left)
         expect(page.get_by_role("button", name="Undo")).to_be_focused()
     expect(rows.first).to_have_text(re.compile("Question 22")), "the page before, as the last one is gone"
+
+
+def test_filters_that_were_taken_away_stay_away(own_app, visit):
+    for number, worker in enumerate(("mathematics", "text")):
+        own_app.plant(Step(instruction="Weigh it.", worker=worker), query=f"Question {number}")
+    page = visit(own_app, "/sessions")
+    rows = page.locator('[data-testid="stElementContainer"][class*="st-key-open-"]')
+    page.get_by_role("button", name="Filters").click()
+    page.get_by_label("Worker").click()
+    page.get_by_role("option", name="text").click()
+    expect(rows).to_have_count(1)
+    page.keyboard.press("Escape")
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Show all sessions").click()
+    expect(rows).to_have_count(2)
+    page.wait_for_timeout(500), "until an old value is no longer taken for an echo"
+    page.get_by_role("checkbox", name="Pick this page").check(force=True)
+    expect(page.get_by_text("2 picked of 2")).to_be_visible()
+    expect(rows).to_have_count(2)

@@ -26,6 +26,12 @@ def ask(page, what, session=""):
     return page.run()
 
 
+def filters(page):
+    """Open the filters, whose fields are there while they are open."""
+    page.session_state["find-filters"] = True
+    return page.run()
+
+
 def press(page, label):
     next(button for button in page.button if button.label == label).click().run()
 
@@ -87,6 +93,8 @@ def test_an_address_opens_the_list_as_it_was(app, bench, session):
     page.session_state["sessions-written"] = float("-inf")
     page.run()
     assert opened(page) == [session]
+    assert not page.multiselect, "the fields of closed filters would bring back what was taken away"
+    filters(page)
     assert page.multiselect(key="find-tags").value == ["kept"]
     assert page.multiselect(key="find-states").value == ["planned"]
     assert [button.label for button in page.button if button.key.startswith("unset-")] == [
@@ -103,16 +111,17 @@ def test_an_address_opens_the_list_as_it_was(app, bench, session):
 def test_filters_are_kept_through_a_visit_elsewhere(app, bench, session):
     bench.ask("Something else")
     page = app("sessions")
-    page.multiselect(key="find-topologies").set_value(["general"]).run()
-    page.multiselect(key="find-workers").set_value(["beta"]).run()
-    page.number_input(key="find-least_tokens").set_value(5).run()
+    filters(page).multiselect(key="find-topologies").set_value(["general"]).run()
+    filters(page).multiselect(key="find-workers").set_value(["beta"]).run()
+    filters(page).number_input(key="find-least_tokens").set_value(5).run()
     assert opened(page) == []
-    page.number_input(key="find-least_tokens").set_value(None).run()
+    filters(page).number_input(key="find-least_tokens").set_value(None).run()
     found = opened(page)
     page.switch_page("pages/workbench.py").run()
     page.switch_page("pages/sessions.py").run()
     assert not page.exception
     assert opened(page) == found
+    filters(page)
     assert page.multiselect(key="find-workers").value == ["beta"]
 
 
@@ -196,7 +205,7 @@ def test_picked_sessions_are_deleted_and_undo_brings_them_back(app, bench, sessi
 def test_deleted_sessions_are_listed_by_their_filter_and_restored(app, bench, session):
     bench.ask("Other")
     bench.store.delete_session(session)
-    page = app("sessions")
+    page = filters(app("sessions"))
     assert session not in opened(page)
     page.toggle(key="find-deleted").set_value(True).run()
     assert opened(page) == [session]
