@@ -63,13 +63,17 @@ def compared_graph(
 
 
 def marked(side: Side, diff: PlanDiff, which: Which, cards: Mapping[str, WorkerCard]) -> tuple[CardFace, ...]:
-    """What each card shows of its run, with its change; what changed comes before other badges."""
+    """What each card shows of its run, with its change.
+
+    The words of the change come last: its mark and the list of steps tell it, too, and nothing else tells
+    on a card that no model answered.
+    """
     shown = faces(side.workflow, run=side.state, radius=None, cards=cards, now=time.time())
     return tuple(
         replace(
             face,
             change=card_change(diff, step, which),
-            badges=(*card_words(diff, step, which), *face.badges),
+            badges=(*face.badges, *card_words(diff, step, which)),
             inside="",
         )
         for step, face in enumerate(shown)

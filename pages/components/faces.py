@@ -74,8 +74,8 @@ def _face(
         status=status,
         note=note,
         badges=(
-            *_pin_badges(step, note=note, changed=pin_changed),
             *([] if kind == "model" or (step.pin is not None and step.pin.hand) else [kind]),
+            *_pin_badges(step, note=note, changed=pin_changed),
             *(["sees the round before"] * step.sees_previous),
         ),
         remark="" if state is None else _remark(step, state, now),

@@ -24,6 +24,7 @@ def test_an_edit_is_compared_card_by_card_and_stays_so_after_a_reload(visit, off
     with offline_app.store() as store:
         head = store.head(session)
         edited = head.workflow.with_instruction(0, f"Read that: {HOSTILE}").with_access(2, [0, 1])
+        edited = edited.with_worker(0, "mathematics")
         drawn = Step(instruction="Sketch two trains.", worker="text")
         store.add_revision(session, edited.add_step(drawn, at=1), origin="human", note="More")
     desk = WorkbenchPage(visit(offline_app, f"/?session={session}"))
@@ -38,6 +39,8 @@ def test_an_edit_is_compared_card_by_card_and_stays_so_after_a_reload(visit, off
     assert [edge["change"] for edge in right.ask("edges.map(({ id, change }) => ({ id, change }))")].count(
         "added"
     ) == 1
+    for card in left.written() + right.written():
+        assert "offline" in card, "whole, also beside the words of a change"
 
     left.click(0)
     instruction = desk.region("Instruction")

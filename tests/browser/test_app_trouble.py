@@ -91,6 +91,7 @@ def test_markup_in_every_text_is_shown_letter_for_letter(visit, paced_app):
         page.get_by_role("heading", name='<img src="/query.png" onerror="alert(3)"> **not bold**').first
     ).to_be_visible()
     expect(desk.graph.cards.first).to_contain_text(f"worker {hostile}")
+    assert "simulated" in desk.graph.written()[0], "also beside a long name"
     expect(desk.keyed(f"recent-{session}")).to_contain_text('<img src="/query.png"')
     desk.keyed(f"recent-{session}").hover()
     expect(page.get_by_role("tooltip")).to_contain_text("**not bold** [click](javascript:alert(4)) $x$")

@@ -122,22 +122,32 @@ function drawNumbered(ctx, card, x, y, right) {
   return count < words.length ? words.slice(count).join(" ") + card.face.mark : "";
 }
 
+const PILL = 14, APART = 5;
+
+// The worker's name gives way to the badges, which say what must be known of an answer. One of which too little
+// would be left is left out: "si…" says nothing.
 function drawFoot(ctx, face, theme, size, left, right, y) {
   ctx.font = `500 ${size}px ${theme.font}`;
   const note = fitText(ctx, face.note, (right - left) * 0.42);
   const noteWidth = note ? ctx.measureText(note).width + 10 : 0;
   ctx.fillStyle = theme.muted;
   ctx.fillText(note, right - noteWidth + 10, y + 0.5);
+  const room = right - noteWidth - left - 2, wide = (text) => ctx.measureText(text).width + PILL;
+  let spare = room - Math.min(wide(face.worker), room * 0.4);
+  const badges = face.badges.flatMap((badge) => {
+    const shown = fitText(ctx, badge, spare - APART - PILL);
+    if (shown.length <= badge.length * 0.6) return [];
+    spare -= APART + wide(shown);
+    return [shown];
+  });
+  const taken = badges.reduce((sum, badge) => sum + APART + wide(badge), 0);
   let x = left;
-  for (const text of [face.worker, ...face.badges]) {
-    const shown = fitText(ctx, text, right - noteWidth - x - 16);
-    if (shown.length < 2) break;
-    x += drawPill(ctx, shown, x, y, theme, text === face.worker) + 5;
-  }
+  for (const [at, text] of [fitText(ctx, face.worker, room - taken - PILL), ...badges].entries())
+    x += drawPill(ctx, text, x, y, theme, at === 0) + APART;
 }
 
 function drawPill(ctx, text, x, y, theme, filled) {
-  const width = ctx.measureText(text).width + 14;
+  const width = ctx.measureText(text).width + PILL;
   ctx.beginPath();
   ctx.roundRect(x, y - 9, width, 18, 9);
   ctx.fillStyle = theme.pill;
@@ -240,8 +250,9 @@ function drawWorker(ctx, card, look, size, left, right, y, { sign }) {
   // Half of a line is the worker's; the words of the button are shorter where that leaves too little.
   const words = inside && openerWords(ctx, inside, size, room / 2);
   const own = inside ? openerWidth(ctx, words, size) + size * 0.6 : 0;
-  const width = room - own, named = [worker, ...badges].join(" · ");
-  const shown = ctx.measureText(named).width <= width ? named : fitText(ctx, worker, width);
+  const width = room - own, fits = (count) => ctx.measureText([worker, ...badges.slice(0, count)].join(" · ")).width <= width;
+  const count = badges.findIndex((_, at) => !fits(at + 1)), told = count < 0 ? badges : badges.slice(0, count);
+  const shown = told.length ? [worker, ...told].join(" · ") : fitText(ctx, worker, width);
   ctx.fillText(shown, start, y);
   if (shown) ctx.fillText(note, right - noted + size * 0.6, y);
   if (inside) drawOpener(ctx, card, look, size * 0.92, start + ctx.measureText(shown).width + size * 0.6, y, words);
