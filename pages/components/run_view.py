@@ -23,7 +23,7 @@ from pages.components.plan_panel import plan_facts
 from pages.components.session_view import SessionView
 from pages.components.settings import open_settings
 from pages.components.spent import spent
-from pages.components.stand_ins import answer_stand_in, stand_in
+from pages.components.stand_ins import answer_kind, answer_stand_in, stand_in
 from pages.components.state import TabState, plain
 from pages.components.statuses import STATE_ICONS
 from pages.components.step_result import silence
@@ -145,8 +145,9 @@ def outcome(bench: Workbench, tab: TabState, view: SessionView) -> None:
         )
     _what_happened(tab, view, state, state.workflow, when="" if view.as_run else "Before your edits: ")
     if state.answer is not None:
-        notes = [*([] if view.as_run else ["of the run before your edits"]), *answer_stand_in(state)]
-        passage(state.answer, key=f"answer-{state.run}", label="Answer", notes=[*notes, *_said_of_pool(view)])
+        notes = [] if view.as_run else ["of the run before your edits"]
+        notes += [*answer_stand_in(state), *(_said_of_pool(view) or answer_kind(state))]
+        passage(state.answer, key=f"answer-{state.run}", label="Answer", notes=notes)
         if state.warning:
             st.caption(plain(state.warning))
         thumbs(bench, view)
@@ -248,7 +249,8 @@ def _what_happened(
         case "finished":
             st.caption(when + " · ".join(_sums(state)))
         case "cancelled":
-            st.info(f"{when}Stopped. {kept} kept; a rerun goes on from there.", icon=":material/stop_circle:")
+            on = "; a rerun goes on from there" if not when else ""
+            st.info(f"{when}Stopped. {kept} kept{on}.", icon=":material/stop_circle:")
         case "interrupted":
             nothing_known = f"{kept} kept; a rerun goes on from there."
             st.warning(

@@ -15,8 +15,13 @@ def said_by(worker: str, state: StepState) -> list[str]:
     if state.output is not None and state.output.hand is not None:
         return [worker, *by_hand(state.output)]
     stood_in = stand_in(worker, state)
-    kind = [] if state.worker_kind in (None, "model") else [str(state.worker_kind)]
-    return [stood_in or worker, *kind, *cut_off(state)]
+    return [stood_in or worker, *_kind(state), *cut_off(state)]
+
+
+def _kind(state: StepState) -> list[str]:
+    """The kind of worker that wrote a text where that is no model; a person is of none."""
+    by_person = state.output is not None and state.output.hand is not None
+    return [] if by_person or state.worker_kind in (None, "model") else [str(state.worker_kind)]
 
 
 def by_hand(output: Output | None) -> list[str]:
@@ -50,3 +55,8 @@ def answer_stand_in(state: RunState) -> list[str]:
     kept = ["pinned"] if state.steps[at].kept == "pinned" else []
     hand = by_hand(state.steps[at].output)
     return [*kept, *hand, *([] if said is None else [said]), *cut_off(state.steps[at])]
+
+
+def answer_kind(state: RunState) -> list[str]:
+    """The kind of worker that gave a run's answer where that is no model, in a pool that has others, too."""
+    return [] if state.answer_step is None else _kind(state.steps[state.answer_step])

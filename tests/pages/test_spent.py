@@ -13,7 +13,7 @@ from conductor.run_state import RunState
 from conductor.step_state import StepState
 from conductor.workflow import Step, Workflow
 from pages.components.spent import spent
-from pages.components.stand_ins import answer_stand_in, said_by
+from pages.components.stand_ins import answer_kind, answer_stand_in, said_by
 
 ONE = Workflow.of([Step(instruction="Answer.", worker="a")])
 
@@ -77,3 +77,12 @@ def test_the_answer_of_a_stand_in_is_marked():
     state = RunState(run="r", workflow=ONE, steps=(step,), answer="said", answer_step=0)
     assert answer_stand_in(state) == ["answered by b in place of a"]
     assert answer_stand_in(RunState(run="r", workflow=ONE, steps=(StepState(),))) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"), [("simulated", ["simulated"]), ("offline", ["offline"]), ("model", [])]
+)
+def test_an_answer_that_no_model_gave_says_so_also_in_a_pool_of_models(kind, said):
+    step = StepState(status="finished", worker_kind=kind)
+    assert answer_kind(RunState(run="r", workflow=ONE, steps=(step,), answer="said", answer_step=0)) == said
+    assert answer_kind(RunState(run="r", workflow=ONE, steps=(step,))) == []
