@@ -92,7 +92,9 @@ def _head(bench: Workbench, mode: Mode, session: str | None) -> None:
         st.query_params.from_dict({} if pair is None else {"left": pair[0], "right": pair[1]})
 
     st.session_state["compare-mode"] = mode
-    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+    with st.container(
+        horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", key="page-head"
+    ):
         st.title("Compare", anchor=False, width="content")
         st.segmented_control(
             "What is compared",
@@ -101,6 +103,7 @@ def _head(bench: Workbench, mode: Mode, session: str | None) -> None:
             key="compare-mode",
             format_func=_MODES.__getitem__,
             label_visibility="collapsed",
+            disabled=session is None,
             on_change=changed,
         )
 

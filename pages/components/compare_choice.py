@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from conductor.errors import StorageError
 from pages.components.plan_words import Which
@@ -56,21 +57,34 @@ def _found(bench: Workbench, which: Which) -> Side | None:
 
 def side_pickers(bench: Workbench, left: Side | None, right: Side | None) -> None:
     """Two fields a side, and the button that exchanges the sides."""
-    columns = st.columns([1, 0.08, 1], gap="small", vertical_alignment="center")
+    columns = st.columns(2, gap="small")
     with columns[0]:
+        with _head("left"):
+            st.button(
+                "Exchange the sides",
+                key="compare-swap",
+                icon=":material/swap_horiz:",
+                type="tertiary",
+                help="Exchange the sides",
+                disabled=left is None or right is None,
+                on_click=_swap,
+            )
         _picker(bench, "left", left)
     with columns[1]:
-        st.button(
-            "Exchange the sides",
-            key="compare-swap",
-            icon=":material/swap_horiz:",
-            type="tertiary",
-            help="Exchange the sides",
-            disabled=left is None or right is None,
-            on_click=_swap,
-        )
-    with columns[2]:
+        _head("right")
         _picker(bench, "right", right)
+
+
+def _head(which: Which) -> DeltaGenerator:
+    """The line above a side's fields, for what stands at its end."""
+    box = st.container(
+        horizontal=True,
+        horizontal_alignment="distribute",
+        vertical_alignment="center",
+        key=f"compare-head-{which}",
+    )
+    box.markdown(f"**{which.capitalize()}**", width="content")
+    return box
 
 
 def _swap() -> None:
@@ -79,7 +93,6 @@ def _swap() -> None:
 
 
 def _picker(bench: Workbench, which: Which, side: Side | None) -> None:
-    st.markdown(f"**{which.capitalize()}**")
     session = session_picker(
         bench.store,
         key=f"compare-{which}-session",

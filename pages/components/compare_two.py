@@ -20,7 +20,7 @@ from pages.components.plan_words import Which, headline
 from pages.components.sheet import Cell, sheet
 from pages.components.sheet import Row as SheetRow
 from pages.components.sides import Side
-from pages.components.stand_ins import answer_stand_in
+from pages.components.stand_ins import answer_kind, answer_stand_in
 from pages.components.state import plain
 from pages.components.statuses import state_word
 
@@ -40,7 +40,9 @@ def compare_two(left: Side, right: Side, *, cards: Mapping[str, WorkerCard]) -> 
 
 def _summary(compared: Compared) -> str:
     """How the plans and the answers differ, in two sentences."""
-    said = [headline(compared.diff)]
+    planned = headline(compared.diff)
+    # Outputs may differ where the plans do not.
+    said = [planned if compared.diff.empty else f"Plan: {planned}"]
     left, right = compared.left.state, compared.right.state
     if left is not None and right is not None and left.answer is not None and right.answer is not None:
         same = left.answer == right.answer
@@ -76,9 +78,10 @@ def _answers(compared: Compared) -> None:
         return
     answered = [side for side in sides if side.state is not None and side.state.answer is not None]
     st.subheader("Answer", anchor=False)
-    for side in sides:
-        if side not in answered and side.state is not None:
-            st.caption(plain(f"{side.name} has no answer: {state_word(side.state.status)}."))
+    for side in (compared.left, compared.right):
+        if side not in answered:
+            why = "not run" if side.state is None else state_word(side.state.status)
+            st.caption(plain(f"{side.name} has no answer: {why}."))
     if len(answered) < 2:
         for side in answered:
             _answer(side, key="one")
@@ -118,7 +121,7 @@ def _answer(side: Side, *, key: str, notes: Sequence[str] = ()) -> None:
         side.state.answer or "",
         key=f"compare-answer-{key}",
         label=side.name,
-        notes=[*notes, *answer_stand_in(side.state)],
+        notes=[*notes, *answer_stand_in(side.state), *answer_kind(side.state)],
         height=420,
     )
 
@@ -184,4 +187,4 @@ def _steps(compared: Compared) -> None:
         compared_steps(compared, shown)
     if len(shown) < len(rows):
         left_out = len(rows) - len(shown)
-        st.caption(f"{counted(left_out, 'step')} the same {'is' if left_out == 1 else 'are'} not listed.")
+        st.caption(f"{counted(left_out, 'unchanged step')} {'is' if left_out == 1 else 'are'} not listed.")

@@ -132,7 +132,7 @@ def step_facts(state: StepState) -> list[str]:
     if hand := by_hand(state.output):
         return hand
     if (state.reused or state.kept) and state.output is not None:
-        facts.append(f"made in run {state.output.run[:8]}")
+        facts.append("made in an earlier run")
     if state.seconds is not None:
         facts.append(duration(state.seconds))
     if state.output is not None or (state.done and state.started_at is not None):

@@ -51,6 +51,7 @@ def test_an_empty_store_says_what_to_do(opened):
     page = opened()
     assert not page.exception
     assert any(text.startswith("No sessions yet.") for text in shown(page))
+    assert page.segmented_control(key="compare-mode").disabled
 
 
 def test_two_runs_are_compared_by_their_address(opened, two_runs):
@@ -65,7 +66,8 @@ def test_two_runs_are_compared_by_their_address(opened, two_runs):
         plain("2. Sketch the whole thing · added"),
         plain("3 → 4. Answer · output"),
     ]
-    assert plain("1 step changed, 1 step added; 2 steps the same.") in shown(page)[2]
+    assert plain("Plan: 1 step changed, 1 step added; 2 steps the same.") in shown(page)[2]
+    assert "1 unchanged step is not listed." in shown(page)
 
 
 @pytest.mark.parametrize(
@@ -132,6 +134,7 @@ def test_another_choice_is_another_address(opened, two_runs, bench):
     page.selectbox(key="compare-left").select(f"revision:{head.id}").run()
     assert page.query_params["left"] == f"revision:{head.id}"
     assert any(text.startswith("The plans are the same") for text in shown(page))
+    assert any(plain("has no answer: not run.") in text for text in shown(page))
 
 
 def test_the_sides_are_exchanged(opened, two_runs):
