@@ -160,7 +160,7 @@ def _comparison(row: RevisionRow, entries: Sequence[RevisionEntry], *, head: str
         index=0 if usual is None else list(others).index(usual),
         key=key,
         required=True,
-        width=230,
+        width=280,
         label_visibility="collapsed",
         format_func=lambda id: f"with revision {others[id].number} · {others[id].note or others[id].origin}",
     )

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from conductor.amounts import duration
 from pages.components.session_view import SessionView
+from pages.components.sides import clock
 from pages.components.state import TabState
 from pages.components.statuses import state_word
 from storage import RunRecord
@@ -53,19 +53,10 @@ def run_names(runs: Sequence[RunRecord]) -> dict[str, str]:
     """Runs by id as a list names them; `runs` are all of a session's, the newest first."""
     named = {}
     for at, run in enumerate(runs):
-        took = _seconds(run)
-        said = [f"Run {len(runs) - at} of {len(runs)}", state_word(run.status)]
-        said += [] if took is None else [duration(took)]
+        said = [f"Run {len(runs) - at} of {len(runs)}", state_word(run.status), clock(run.started_at)]
         said += [f"round {run.round}"] if run.round > 1 else []
         named[run.id] = " · ".join(said)
     return named
-
-
-def _seconds(run: RunRecord) -> float | None:
-    """None where the end was written by whoever found it later."""
-    if run.finished_at is None or run.status == "interrupted":
-        return None
-    return max(0.0, run.finished_at - run.started_at)
 
 
 class _Shown:

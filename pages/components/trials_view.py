@@ -78,9 +78,10 @@ def _new(bench: Workbench, tab: TabState, view: SessionView, workflow: Workflow)
 
 def _swap(bench: Workbench, tab: TabState, workflow: Workflow) -> Swap | None:
     selected = tab.selected if tab.selected is not None and tab.selected < len(workflow) else workflow.final
+    which = "" if selected == tab.selected else " Select another step in the graph to swap that one."
     st.caption(
-        "The selected step done by several workers on what it saw in the last run; nothing else is run. "
-        f"Step: {plain(step_name(workflow, selected))}"
+        f"Step {plain(step_name(workflow, selected))}: done by several workers on what it saw in the last "
+        f"run; nothing else is run.{which}"
     )
     own = workflow.steps[selected].worker
     others = [name for name in bench.pool.names if name != own]

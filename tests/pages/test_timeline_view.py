@@ -9,6 +9,7 @@ import pytest
 from conductor.replay import Replay
 from conductor.workflow import Step, Workflow
 from pages.components.run_choice import run_names
+from pages.components.sides import clock
 from pages.components.session_view import SessionView
 from storage import SessionStore
 
@@ -217,9 +218,10 @@ def test_any_run_that_is_over_can_be_chosen_and_replayed(app, bench, ran, three)
     assert page.selectbox(key=f"run-choice-{session}").value == second.id
 
 
-def test_a_run_that_was_found_interrupted_is_named_without_a_time(bench, ran):
+def test_a_run_is_named_by_when_it_began_as_what_it_took_stands_in_its_timeline(bench, ran):
     _, run = ran
     lost = run.model_copy(update={"id": "lost", "status": "interrupted", "round": 2})
     names = run_names([lost, run])
-    assert names["lost"] == "Run 2 of 2 · interrupted · round 2"
-    assert names[run.id].startswith("Run 1 of 2 · finished · ")
+    began = clock(run.started_at)
+    assert names["lost"] == f"Run 2 of 2 · interrupted · {began} · round 2"
+    assert names[run.id] == f"Run 1 of 2 · finished · {began}"
