@@ -48,7 +48,8 @@ def page() -> None:
         tab = TabState()
         tab.drawn()
         shared = services()
-        st.title("Pool", anchor=False)
+        with st.container(horizontal=True, vertical_alignment="center", key="page-head"):
+            st.title("Pool", anchor=False)
         path = configured_path()
         document = PoolDocument.opened(path or DEFAULT_PATH)
         saved_notice(tab)

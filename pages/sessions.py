@@ -44,7 +44,7 @@ def page() -> None:
         pool_notice()
         bench.store.mark_interrupted()
         st.html(_STYLES)
-        with st.container(horizontal=True, vertical_alignment="center"):
+        with st.container(horizontal=True, vertical_alignment="center", key="page-head"):
             st.title("Sessions", anchor=False)
             import_sessions(bench, tab)
         _deleted(listed, deeds)

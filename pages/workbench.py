@@ -23,6 +23,7 @@ from pages.components.pool_notice import pool_notice
 from pages.components.replay_bar import replay_bar
 from pages.components.rounds import earlier_rounds
 from pages.components.services import workbench
+from pages.components.session_head import session_head
 from pages.components.session_view import SessionView
 from pages.components.settings import settings_heirs
 from pages.components.shortcuts import shortcuts
@@ -118,7 +119,7 @@ def _loaded(bench: Workbench, tab: TabState, session: str) -> SessionView:
 
 
 def _unplanned(bench: Workbench, tab: TabState, view: SessionView) -> None:
-    st.subheader(plain(view.session.title, limit=90), anchor=False)
+    session_head(view.session)
     conversation_view(view.session)
     if view.busy:
         _planning(bench, view, stop=True)

@@ -10,6 +10,7 @@ import time
 import streamlit as st
 
 from pages.components.replaying import moment_words
+from pages.components.session_head import session_head
 from pages.components.session_view import SessionView
 from pages.components.state import TabState, plain
 
@@ -19,10 +20,7 @@ def replay_bar(tab: TabState, view: SessionView) -> None:
     replay = view.replay
     if replay is None:
         return
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.subheader(plain(view.session.title, limit=90), anchor=False, width="content")
-        if view.session.pool_label:
-            st.badge(view.session.pool_label, icon=":material/cloud_off:", color="gray")
+    session_head(view.session)
     st.caption("A run that is over, as it was at this moment. Leave the replay to edit or to run.")
     with st.container(
         horizontal=True,

@@ -16,7 +16,6 @@ from pages.components.statuses import state_word
 from storage import SessionFilter
 from storage.workbench import Workbench
 
-
 POPOVER = "find-filters"
 
 

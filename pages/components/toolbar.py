@@ -7,13 +7,16 @@ from uuid import uuid4
 
 import streamlit as st
 
+from conductor.amounts import counted
 from conductor.engine.extent import ANEW, EDITED
 from conductor.errors import ConductorError
 from conductor.layout import Direction
+from conductor.run_state import RunState
 from pages.components import editing
 from pages.components.compare_link import session_comparison
 from pages.components.download import Download, download
 from pages.components.session_files import export_session
+from pages.components.session_head import session_head
 from pages.components.session_view import SessionView, outlook_sentence
 from pages.components.state import TabState, plain
 from pages.components.statuses import state_word
@@ -27,10 +30,7 @@ def toolbar(bench: Workbench, tab: TabState, view: SessionView) -> None:
     """Draw it for a session that has a workflow."""
     if view.head is None:
         return
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.subheader(plain(view.session.title, limit=90), anchor=False, width="content")
-        if view.session.pool_label:
-            st.badge(view.session.pool_label, icon=":material/cloud_off:", color="gray")
+    session_head(view.session)
     st.caption(_summary(view))
     with st.container(
         horizontal=True,
@@ -70,10 +70,16 @@ def _summary(view: SessionView) -> str:
     elif view.planning is not None:
         parts.append("planning")
     elif view.as_run and view.state is not None:
-        parts.append(state_word(view.state.status))
+        parts += [state_word(view.state.status), *_shortfall(view.state)]
     elif view.outlook is not None:
         parts.append(outlook_sentence(view.outlook, len(view.head.workflow)))
     return plain(" · ".join(parts))
+
+
+def _shortfall(state: RunState) -> list[str]:
+    """What a finished run did without: an answer does not say that steps it did not need have failed."""
+    failed = sum(step.status == "failed" for step in state.steps)
+    return [f"{counted(failed, 'step')} failed"] if failed and state.status == "finished" else []
 
 
 def _history(bench: Workbench, tab: TabState, view: SessionView) -> None:

@@ -24,7 +24,7 @@ def welcome(bench: Workbench, tab: TabState) -> None:
             "Review it, change it, run it; a rerun calls only what your change touched."
         )
         for column, (icon, query, shape) in zip(st.columns(len(EXAMPLES)), EXAMPLES, strict=True):
-            with column.container(gap="small"):
+            with column.container(gap="xsmall"):
                 st.button(
                     plain(query),
                     key=f"example-{query}",

@@ -86,6 +86,29 @@ def test_no_page_needs_a_horizontal_scroll_bar_at_any_width(visit, paced_app):
     assert_fits(desk.page)
 
 
+def test_titles_stay_where_they_are_from_page_to_page_and_from_planning_to_plan(visit, paced_app):
+    session = paced_app.plant(Step(instruction="Find it.", worker="writer-8b"), query="Where is it?")
+    with paced_app.store() as store:
+        unplanned = store.create_session("Where else?").id
+    page = visit(paced_app, "/sessions")
+    places = set()
+    for name in ("Sessions", "Compare", "Pool"):
+        page.get_by_role("link", name=name, exact=True).first.click()
+        title = page.get_by_role("heading", name=name, exact=True)
+        expect(title).to_be_visible()
+        WorkbenchPage(page).settled()
+        places.add(title.bounding_box()["y"])
+    assert len(places) == 1
+    heads = set()
+    for opened, query in ((session, "Where is it?"), (unplanned, "Where else?")):
+        desk = WorkbenchPage(visit(paced_app, f"/?session={opened}"))
+        title = desk.page.get_by_role("heading", name=query)
+        expect(title).to_be_visible()
+        desk.settled()
+        heads.add(title.bounding_box()["y"])
+    assert len(heads) == 1
+
+
 @pytest.mark.parametrize(
     ("theme", "ground"),
     [
