@@ -12,6 +12,7 @@ export default function (component) {
   root.querySelector(".passage-notes").replaceChildren(
     ...data.notes.map((text) => element("span", "passage-note", text)));
   body.style.maxHeight = data.height ? `${data.height}px` : "";
+  body.style.height = data.steady ? body.style.maxHeight : "";
   body.setAttribute("aria-label", data.label);
   body.setAttribute("aria-live", data.live ? "polite" : "off");
   write(body, data.parts, data.live);

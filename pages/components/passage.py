@@ -81,11 +81,13 @@ def passage(
     copy: bool = True,
     live: bool = False,
     height: int | None = None,
+    steady: bool = False,
 ) -> None:
     """Show `text` under its `label` and `notes` (what must be said of it, such as "offline").
 
     A `legend` above it says how much of the text comes from where. Without `heading` the label is for
-    screen readers only. `height` (pixels) makes the text scroll inside.
+    screen readers only. `height` (pixels) makes the text scroll inside; `steady` gives it
+    that height from its first word on, so that what stands below stays where it is.
     """
     parts = [Stretch(text)] if isinstance(text, str) else text
     data = {
@@ -98,5 +100,6 @@ def passage(
         "copy": copy,
         "live": live,
         "height": height,
+        "steady": steady,
     }
     _passage(key=key, data=data)

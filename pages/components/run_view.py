@@ -111,20 +111,23 @@ def budget_meter(state: RunState) -> None:
 def streaming(view: SessionView) -> None:
     """What running steps are writing just now."""
     state = view.state
-    if state is None or state.workflow is None:
+    if state is None or state.workflow is None or not state.live:
         return
-    for at, step in enumerate(state.steps):
-        if step.status == "running":
-            worker = state.workflow.steps[at].worker
-            passage(
-                step.text or f"{silence(step).capitalize()}…",
-                key=f"stream-{state.run}-{at}",
-                label=step_name(state.workflow, at),
-                notes=[stand_in(worker, step) or worker, *_said_of_pool(view)],
-                copy=False,
-                live=True,
-                height=130,
-            )
+    # Keeps its room while one step hands over to the next.
+    with st.container(key="streams"):
+        for at, step in enumerate(state.steps):
+            if step.status == "running":
+                worker = state.workflow.steps[at].worker
+                passage(
+                    step.text or f"{silence(step).capitalize()}…",
+                    key=f"stream-{state.run}-{at}",
+                    label=step_name(state.workflow, at),
+                    notes=[stand_in(worker, step) or worker, *_said_of_pool(view)],
+                    copy=False,
+                    live=True,
+                    height=130,
+                    steady=True,
+                )
 
 
 def _said_of_pool(view: SessionView) -> list[str]:

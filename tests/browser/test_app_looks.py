@@ -109,6 +109,36 @@ def test_titles_stay_where_they_are_from_page_to_page_and_from_planning_to_plan(
     assert len(heads) == 1
 
 
+PLACES = """() => {
+  window.__places = new Set();
+  const look = () => {
+    const [live, views] = [".st-key-streams", ".st-key-panel"].map((name) => document.querySelector(name));
+    if (live && views) window.__places.add(Math.round(views.getBoundingClientRect().top));
+    requestAnimationFrame(look);
+  };
+  look();
+}"""
+"""Notes, frame by frame, where the views below the graph are while texts are written."""
+
+
+def test_what_stands_below_a_text_stays_where_it_is_as_the_text_grows_and_the_next_step_begins(
+    visit, paced_app
+):
+    session = paced_app.plant(
+        Step(instruction="Find it.", worker="planner-7b"),
+        Step(instruction="Look again.", worker="planner-7b", access=(0,)),
+    )
+    desk = WorkbenchPage(visit(paced_app, f"/?session={session}"))
+    desk.graph.drawn()
+    desk.run()
+    expect(desk.streams).to_have_count(1)
+    expect(desk.keyed("panel")).to_be_visible()
+    desk.graph.drawn()
+    desk.page.evaluate(PLACES)
+    desk.finished()
+    assert len(desk.page.evaluate("[...window.__places]")) == 1
+
+
 @pytest.mark.parametrize(
     ("theme", "ground"),
     [
@@ -131,6 +161,9 @@ def test_every_text_can_be_read_in_the_theme_the_browser_prefers(visit, paced_ap
     expect(desk.inspector.get_by_role("button", name="Let it see 2. Look again")).to_be_visible()
     expect(desk.field("Worker")).to_be_visible()
     faint = set(desk.page.evaluate(FAINT))
+    desk.page.get_by_role("radio", name="History").click()
+    expect(desk.page.locator(".mark.current")).to_be_visible()
+    faint |= set(desk.page.evaluate(FAINT))
     desk.button("New").click()
     expect(desk.keyed("welcome").get_by_role("button")).to_have_count(3)
     faint |= set(desk.page.evaluate(FAINT))
