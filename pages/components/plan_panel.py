@@ -37,7 +37,7 @@ def plan_panel(plan: Plan, planned: Revision | None) -> None:
                     copy=False,
                     height=140,
                 )
-            with st.popover("As written", type="tertiary", icon=":material/notes:"):
+            with st.popover("As written", type="tertiary", icon=":material/notes:", key="as-written"):
                 _as_written(plan)
         for repair in report.repairs:
             st.caption(f":material/build: {plain(repair.kind)}: {plain(repair.detail)}")
