@@ -135,8 +135,9 @@ def _deleted(listed: SessionList, deeds: SessionDeeds) -> None:
     if deleted is None:
         return
     with st.container(border=True, horizontal=True, vertical_alignment="center"):
-        name = deleted.name if deleted.name is not None else counted(len(deleted.ids), "session")
-        st.markdown(f"Deleted {plain(name, limit=100)}")
+        single = deleted.name is not None
+        name = f"“{plain(deleted.name, limit=100)}”" if single else counted(len(deleted.ids), "session")
+        st.markdown(f"Deleted {name}")
         st.space("stretch")
         st.button("Undo", key="undelete", icon=":material/undo:", on_click=deeds.restore, args=(deleted.ids,))
 

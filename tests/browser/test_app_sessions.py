@@ -36,7 +36,7 @@ def test_a_session_is_renamed_deleted_brought_back_and_reopened(visit, offline_a
     assert page.locator('img[src*="title"], main a[href*="title"], .katex').count() == 0
     act(page, HOSTILE, "Delete")
     expect(row).to_have_count(0)
-    expect(page.get_by_text(f"Deleted {HOSTILE}")).to_be_visible()
+    expect(page.get_by_text(f"Deleted “{HOSTILE}”")).to_be_visible()
     page.get_by_role("button", name="Undo").click()
     row.click()
     desk = WorkbenchPage(page)

@@ -9,8 +9,8 @@ import pytest
 from conductor.replay import Replay
 from conductor.workflow import Step, Workflow
 from pages.components.run_choice import run_names
-from pages.components.sides import clock
 from pages.components.session_view import SessionView
+from pages.components.sides import clock
 from storage import SessionStore
 
 
