@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, time
 from typing import Any, get_args
 
 from conductor.commands.session_choice import stored
@@ -157,30 +157,26 @@ def _natural(text: str) -> int:
     return 0 if text == "0" else positive(text)
 
 
-def _day(text: str) -> tuple[datetime, bool]:
-    """The moment, and whether it is a whole day; by this machine's clock where no zone is said."""
-    try:
-        said = datetime.fromisoformat(text)
-        return said.astimezone(), len(text) <= len("2026-11-01")
-    except (ValueError, OverflowError, OSError) as error:
-        raise argparse.ArgumentTypeError(f"{text!r} is no day; write it as 2026-11-01") from error
-
-
 def _first_moment(text: str) -> float:
-    return _day(text)[0].timestamp()
+    return _moment(text, datetime.fromisoformat)
 
 
 def _last_moment(text: str) -> float:
-    at, whole = _day(text)
-    if not whole:
-        return at.timestamp()
+    return _moment(text, _end_of)
+
+
+def _end_of(text: str) -> datetime:
+    """The moment that was said, of a whole day its last."""
+    said = datetime.fromisoformat(text)
+    return said if len(text) > len("2026-11-01") else datetime.combine(said, time.max)
+
+
+def _moment(text: str, read: Callable[[str], datetime]) -> float:
+    """In Unix seconds, by this machine's clock where no zone is said."""
     try:
-        # By the calendar, not in seconds: a day may have 23 hours.
-        tomorrow = (at.replace(tzinfo=None) + timedelta(days=1)).astimezone()
-    except (ValueError, OverflowError, OSError):
-        # The last day that there is.
-        return at.timestamp()
-    return tomorrow.timestamp() - 1e-6
+        return read(text).timestamp()
+    except (ValueError, OverflowError, OSError) as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is no day; write it as 2026-11-01") from error
 
 
 def _range(text: str) -> tuple[int | None, int | None]:
