@@ -21,10 +21,14 @@ def drawn_to_the_end() -> None:
 
 def established(key: str) -> bool:
     """Whether a page was drawn to its end since the field `key` came; to be asked before it is drawn."""
-    came = f"came-{key}"
-    if key not in st.session_state or came not in st.session_state:
-        st.session_state[came] = _pages_drawn()
-    return cast("int", st.session_state[came]) < _pages_drawn()
+    if key not in st.session_state or _came(key) not in st.session_state:
+        told_anew(key)
+    return cast("int", st.session_state[_came(key)]) < _pages_drawn()
+
+
+def told_anew(key: str) -> None:
+    """The field `key` has been told another value, and is as good as new until the browser has that."""
+    st.session_state[_came(key)] = _pages_drawn()
 
 
 def show_first(key: str, value: Any) -> Any:
@@ -32,9 +36,18 @@ def show_first(key: str, value: Any) -> Any:
     told = established(key)
     shown = st.session_state.setdefault(key, value)
     # An empty field needs no telling, which would take away what somebody is typing there.
-    if shown and not told:
+    if not told and not is_empty(shown):
         st.session_state[key] = shown
     return shown
+
+
+def is_empty(value: Any) -> bool:
+    """Whether that is what a field shows which was told nothing."""
+    return value is None or value is False or value in ("", [])
+
+
+def _came(key: str) -> str:
+    return f"came-{key}"
 
 
 def _pages_drawn() -> int:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
+from pages.components.first_value import established, is_empty, told_anew
 from pages.components.state import TabState
 
 ECHO_SECONDS = 0.4
@@ -28,6 +29,16 @@ def mirrored(tab: TabState, key: str, value: object) -> bool:
     st.session_state[key] = value
     st.session_state[_told(key)] = (shown, time.monotonic())
     return True
+
+
+def shows(tab: TabState, key: str, value: object) -> None:
+    """Have the field `key`, which is drawn without a default, show `value` from its first moment on."""
+    sure = established(key)
+    if mirrored(tab, key, value):
+        told_anew(key)
+    elif not sure and not is_empty(value):
+        # That an empty field is to be empty need not be told.
+        st.session_state[key] = value
 
 
 def committing(tab: TabState, key: str, commit: Callable[..., None]) -> Callable[[], None]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.components.mirror import committing, mirrored
+from pages.components.mirror import committing, shows
 from pages.components.session_address import STATES, TOPOLOGIES, begin_of, day_of, end_of
 from pages.components.session_list import SEARCH_KEY, SessionList
 from pages.components.state import TabState, plain
@@ -35,11 +35,9 @@ def session_filters(bench: Workbench, tab: TabState, listed: SessionList) -> Non
 
 
 def _search(tab: TabState, listed: SessionList) -> None:
-    given = {"value": listed.filter.search} if SEARCH_KEY not in st.session_state else {}
-    mirrored(tab, SEARCH_KEY, listed.filter.search)
+    shows(tab, SEARCH_KEY, listed.filter.search)
     st.text_input(
         "Search sessions",
-        **given,
         key=SEARCH_KEY,
         type="search",
         live=True,
@@ -68,10 +66,9 @@ def _fields(bench: Workbench, tab: TabState, listed: SessionList) -> None:
         _tokens(tab, listed, "Tokens, at least", "least_tokens")
         _tokens(tab, listed, "at most", "most_tokens")
     key = "find-deleted"
-    mirrored(tab, key, filter.deleted)
+    shows(tab, key, filter.deleted)
     st.toggle(
         "Deleted sessions",
-        **_first(key, filter.deleted),
         key=key,
         on_change=committing(tab, key, lambda on: listed.ask_for(deleted=on)),
     )
@@ -87,11 +84,10 @@ def _several(
     named: Callable[[Any], str],
 ) -> None:
     key, chosen = f"find-{name}", list(getattr(listed.filter, name))
-    mirrored(tab, key, chosen)
+    shows(tab, key, chosen)
     st.multiselect(
         label,
         options,
-        **({"default": chosen} if key not in st.session_state else {}),
         key=key,
         format_func=named,
         placeholder="Any",
@@ -103,10 +99,10 @@ def _day(
     tab: TabState, listed: SessionList, label: str, name: str, moment: Callable[[date | None], float | None]
 ) -> None:
     key, day = f"find-{name}", day_of(getattr(listed.filter, name))
-    mirrored(tab, key, day)
+    shows(tab, key, day)
     st.date_input(
         label,
-        **_first(key, day),
+        value=None,
         key=key,
         on_change=committing(tab, key, lambda chosen: listed.ask_for(**{name: moment(chosen)})),
     )
@@ -114,21 +110,16 @@ def _day(
 
 def _tokens(tab: TabState, listed: SessionList, label: str, name: str) -> None:
     key, tokens = f"find-{name}", getattr(listed.filter, name)
-    mirrored(tab, key, tokens)
+    shows(tab, key, tokens)
     st.number_input(
         label,
-        **_first(key, tokens),
+        value=None,
         key=key,
         min_value=0,
         step=1000,
         placeholder="Any",
         on_change=committing(tab, key, lambda chosen: listed.ask_for(**{name: chosen})),
     )
-
-
-def _first(key: str, value: object) -> dict[str, Any]:
-    """The default of a field that is new; one that was told what to show may have none."""
-    return {"value": value} if key not in st.session_state else {}
 
 
 # -- what is set -------------------------------------------------------------------------------------

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from hashlib import sha256
-from typing import Any
 
 import streamlit as st
 
@@ -16,9 +15,8 @@ from conductor.errors import ConductorError
 from conductor.modes import MAX_ROUNDS, MODES, Mode, Settings
 from conductor.workflow import MAX_STEPS
 from pages.components import choices
-from pages.components.first_value import established
 from pages.components.focus import Heirs
-from pages.components.mirror import committing, mirrored
+from pages.components.mirror import committing, shows
 from pages.components.state import TabState, plain
 from storage.workbench import Workbench
 
@@ -125,7 +123,7 @@ class _Panel:
     def _mode(self) -> None:
         key = f"mode-{self.place}"
         mode = choices.mode_of(self.chosen)
-        _shows(self.tab, key, mode)
+        shows(self.tab, key, mode)
 
         def picked(mode: Mode | None) -> None:
             if mode is not None:
@@ -138,7 +136,7 @@ class _Panel:
 
     def _number(self, name: str, label: str, *, most: int) -> None:
         key = f"{name}-{self.place}"
-        _shows(self.tab, key, getattr(self.chosen, name))
+        shows(self.tab, key, getattr(self.chosen, name))
 
         def chosen(number: int) -> None:
             self.keep(lambda settings: settings.model_copy(update={name: int(number)}))
@@ -168,7 +166,7 @@ class _Panel:
 
     def _worker(self, at: int, name: str, *, use: bool, used: tuple[str, ...]) -> None:
         key = f"use-{self.place}-{name}"
-        _shows(self.tab, key, use)
+        shows(self.tab, key, use)
         card = self.bench.pool.cards.get(name)
         said = "not in the pool" if card is None else card.kind
         with st.container(
@@ -217,7 +215,7 @@ class _Panel:
     def _limit(self, limit: Limit) -> None:
         label, least, step, form = _BUDGET[limit]
         key = f"budget-{limit}-{self.place}"
-        _shows(self.tab, key, getattr(self.chosen.budget, limit))
+        shows(self.tab, key, getattr(self.chosen.budget, limit))
 
         def chosen(number: float | None) -> None:
             def limited(settings: Settings) -> Settings:
@@ -236,11 +234,3 @@ class _Panel:
             placeholder="no limit",
             on_change=committing(self.tab, key, chosen),
         )
-
-
-def _shows(tab: TabState, key: str, value: Any) -> None:
-    """Widgets mirror, never own: what is kept counts."""
-    if established(key):
-        mirrored(tab, key, value)
-    else:
-        st.session_state[key] = value

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 import pytest
 import streamlit as st
 
@@ -21,11 +23,11 @@ context = 8192
 def redrawn(monkeypatch):
     """Draws a page as if its last run had been broken off by this one, as by a click that comes too soon."""
 
-    def drawn(run):
+    def drawn(run, again=None):
         with monkeypatch.context() as patch:
             patch.setattr(first_value, "drawn_to_the_end", lambda: None)
             page = run()
-        return page.run()
+        return (again or page.run)()
 
     return drawn
 
@@ -69,3 +71,24 @@ def test_the_query_box_comes_with_the_query_of_its_session(app, redrawn, session
     page = redrawn(lambda: app("workbench", session))
     query = page.text_area(key="query")
     assert (query.value, query.proto.set_value) == ("Which one?", True)
+
+
+def test_the_fields_of_the_sessions_page_come_with_what_the_address_says(app, redrawn, bench, session):
+    bench.store.add_tag(session, "kept")
+    page = app("sessions")
+    page.session_state["sessions-written"] = float("-inf")
+    page.query_params.update({"tag": "kept", "least": "0", "from": "2026-01-01"})
+    page.run()
+
+    def filters():
+        page.session_state["find-filters"] = True
+        return page.run()
+
+    page = redrawn(filters, filters)
+    fields = (*page.multiselect, *page.number_input, *page.date_input)
+    told = {field.key: field.value for field in fields if field.proto.set_value}
+    assert told == {
+        "find-tags": ["kept"],
+        "find-least_tokens": 0,
+        "find-since": date(2026, 1, 1),
+    }
