@@ -134,6 +134,22 @@ def test_facts_of_two_countries_stand_side_by_side() -> None:
     ]
 
 
+def test_what_is_said_beside_facts_stands_above_them() -> None:
+    query = "Compare France and Japan by area"
+    told = [
+        "\n".join(facts(Task(query=query, instruction=f"State the facts of {name}.")))
+        for name in ("France", "Japan")
+    ]
+    lines = merge_of(*told, "I cannot do this.\nAnswer: none", *["More to say."] * 2)
+    assert lines[:4] == [
+        f"Step 1 (w0): {told[0].splitlines()[0]}",
+        "Step 3 (w2): I cannot do this.",
+        "Step 4 (w3): More to say.",
+        "Capital: France - Paris; Japan - Tokyo",
+    ]
+    assert merge_of(*told)[0].startswith("My table does not hold: area."), "all say it"
+
+
 @pytest.mark.parametrize(
     ("left", "right"),
     [("0.5", "1/2"), ("1,000", "1000"), ("Paris.", "paris"), ("x = 2", "x=2"), ("1E400", "1e400")],

@@ -15,7 +15,7 @@ from conductor.workers.offline.summary import sentences_of
 from conductor.workers.offline.task import SeenAnswer, Task
 
 MAX_LINES = 12
-"""Lines repeated of one response; what is left out is said."""
+"""Lines repeated of one response, or beside facts; what is left out is said."""
 
 MAX_NUMBER = 1_000
 """Characters of a number compared by value, and about the most digits a power of ten adds to it."""
@@ -29,10 +29,10 @@ _LARGE_POWER = re.compile(r"e[-+]?[\d_]{4,}", re.IGNORECASE)
 
 
 def merged(task: Task) -> list[str]:
-    """The merged text as lines; a comparison of facts becomes one line a property."""
+    """The merged text as lines; compared facts become one line a property, below what else was said."""
     disagreements = _disagreements(task.seen)
     if (table := _comparison(task.seen)) and not disagreements:
-        return table
+        return [*_beside_facts(task.seen), *table]
     return [*_repeated(task.seen), *disagreements, *_conclusion(task.answers)]
 
 
@@ -64,6 +64,21 @@ def _comparison(seen: Sequence[SeenResponse]) -> list[str]:
     return [*lines, f"Answer: {'; '.join(said)}"]
 
 
+def _beside_facts(seen: Sequence[SeenResponse]) -> list[str]:
+    """Each line that is neither a fact nor an answer, once; under its step's name where not all say it."""
+    said: dict[str, list[tuple[SeenResponse, str]]] = defaultdict(list)
+    for response in seen:
+        for line in dict.fromkeys(map(str.strip, response.response.splitlines())):
+            if line and not _FACT.match(line) and not _ANSWER_LINE.match(line):
+                said[_plain(line)].append((response, line))
+    lines = [
+        line if len(sources) == len(seen) else f"{_named(response)}: {line}"
+        for sources in said.values()
+        for response, line in sources[:1]
+    ]
+    return _shortened(lines, of="")
+
+
 # -- what each step adds ------------------------------------------------------------------------------
 
 
@@ -77,12 +92,19 @@ def _repeated(seen: Sequence[SeenResponse]) -> list[str]:
             if (key := _plain(line)) not in known:
                 known.add(key)
                 own.append(line)
-        heading = f"Step {response.step + 1} ({response.worker})"
-        lines.append(f"{heading}:" if own else f"{heading} adds nothing new.")
-        lines += own[:MAX_LINES]
-        if len(own) > MAX_LINES:
-            lines.append(f"({len(own) - MAX_LINES} more lines of this step are left out.)")
+        lines.append(f"{_named(response)}:" if own else f"{_named(response)} adds nothing new.")
+        lines += _shortened(own, of=" of this step")
     return lines
+
+
+def _named(response: SeenResponse) -> str:
+    return f"Step {response.step + 1} ({response.worker})"
+
+
+def _shortened(lines: Sequence[str], *, of: str) -> list[str]:
+    more = len(lines) - MAX_LINES
+    left_out = [f"({more} more lines{of} are left out.)"] if more > 0 else []
+    return [*lines[:MAX_LINES], *left_out]
 
 
 def _statements(response: str) -> list[str]:
