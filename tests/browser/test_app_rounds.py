@@ -37,7 +37,7 @@ def test_the_page_follows_automatic_rounds_from_run_to_planning_to_the_kept_answ
     desk.button("Settings").click()
     desk.page.get_by_label("Rounds at most").fill("3")
     desk.page.get_by_label("Rounds at most").press("Enter")
-    expect(desk.page.get_by_text("ultra").first).to_be_visible()
+    expect(desk.page.get_by_role("radio", name="ultra")).to_be_checked()
     desk.page.keyboard.press("Escape")
     desk.ask("Which one?", run=True)
     expect(desk.keyed("planning").get_by_text("Planning round 2")).to_be_visible()
