@@ -9,10 +9,11 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Sequence
 from hashlib import sha256
-from typing import Any
 
 from conductor.conversation import NOTHING_SAID, Conversation
 from conductor.workflow import Step
+
+_as_json = json.JSONEncoder().encode
 
 
 def fingerprint(
@@ -35,11 +36,19 @@ def fingerprint(
     before; `final` steps are told that they give the answer, so being final counts. `style` names
     the layout of the request.
     """
-    sampling = None if step.sampling.unset else step.sampling.model_dump_json()
-    content: list[Any] = [style, identity, sampling, step.instruction, query, final]
+    # The JSON text of one list, item by item: a list as a whole goes the encoder's longer way.
+    content = [
+        _as_json(style),
+        _as_json(identity),
+        "null" if step.sampling.unset else _as_json(step.sampling.model_dump_json()),
+        _as_json(step.instruction),
+        _as_json(query),
+        "true" if final else "false",
+    ]
     if not conversation.nothing:
-        content.append({"conversation": conversation.model_dump()})
-    content += [{"by_hand": text} if at in by_hand else text for at, text in enumerate(seen)]
+        content.append(_as_json({"conversation": conversation.model_dump()}))
+    for at, text in enumerate(seen):
+        content.append(_as_json({"by_hand": text} if at in by_hand else text))
     if previous:
-        content.append(list(previous))
-    return sha256(json.dumps(content).encode("ascii")).hexdigest()
+        content.append(_as_json(list(previous)))
+    return sha256(f"[{', '.join(content)}]".encode("ascii")).hexdigest()

@@ -7,9 +7,8 @@ is committed.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from threading import Condition, Thread
 from typing import Any, Protocol, TypeVar
@@ -89,14 +88,16 @@ class Writer:
 
     def submit(self, job: Job[T]) -> Future[T]:
         """Run `job` in a transaction; the future holds what it returned. Raises `StorageError` if closed."""
-        with self._open(urgent=True):
-            write = _Write(job=job)
+        write = _Write(job=job)
+        with self._changed:
+            self._expect(urgent=True)
             self._queue.append(write)
         return write.done
 
     def append(self, event: Event, *, urgent: bool) -> Future[None]:
         """Keep `event`, within `LINGER_SECONDS` or at once. Raises `StorageError` if closed."""
-        with self._open(urgent=urgent):
+        with self._changed:
+            self._expect(urgent=urgent)
             if not self._queue or self._queue[-1].job is not None:
                 self._queue.append(_Write())
             write = self._queue[-1]
@@ -110,18 +111,14 @@ class Writer:
             self._changed.notify()
         self._thread.join()
 
-    @contextmanager
-    def _open(self, *, urgent: bool) -> Iterator[None]:
-        """Hold the queue, and wake the writer where it must hear of what is put there."""
-        with self._changed:
-            if self._closed:
-                raise closed(self._database)
-            # Waking the thread takes the interpreter from the caller; while it lingers, nothing calls for it.
-            wakes = urgent or not self._queue
-            yield
-            self._urgent = self._urgent or urgent
-            if wakes:
-                self._changed.notify()
+    def _expect(self, *, urgent: bool) -> None:
+        """Wake the writer where it must hear of what its caller, holding the queue, is about to put there."""
+        if self._closed:
+            raise closed(self._database)
+        self._urgent = self._urgent or urgent
+        # Waking the thread takes the interpreter from the caller; while it lingers, nothing calls for it.
+        if urgent or not self._queue:
+            self._changed.notify()
 
     def _work(self) -> None:
         writes: Sequence[_Write] = ()

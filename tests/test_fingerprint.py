@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from conductor.conversation import Conversation, Turn
 from conductor.fingerprint import fingerprint
 from conductor.messages import Sampling
 from conductor.workers.protocol import WorkerCard
@@ -63,6 +64,19 @@ def test_where_a_step_stands_does_not_change_its_address(change: dict[str, Any])
 
 def test_an_address_is_the_same_in_every_process() -> None:
     assert address() == "cba50ca7af86922a74b9f4f9cd93b161c6f54a2fdb16cdac211df2f0894aea3f"
+
+
+def test_an_address_over_all_there_is_stays_as_it_was_in_stores_that_are_kept() -> None:
+    everything = address(
+        step=STEP.model_copy(update={"sampling": Sampling(temperature=0.5, max_tokens=9)}),
+        query='wh"y\n\u00fc\ud800?',
+        conversation=Conversation(instructions="be brief", turns=(Turn(role="user", text="hi"),)),
+        seen=["a", "b"],
+        by_hand=[1],
+        previous=["c", "d"],
+        final=True,
+    )
+    assert everything == "19b733690310636fb17498d25923dae40087d1c6e2249c1ef70243ecc4237ca9"
 
 
 def test_text_that_is_no_valid_unicode_has_an_address_too() -> None:

@@ -6,7 +6,6 @@ Knows the worker protocol, no step and no event.
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import aclosing
 
 from conductor.engine.deltas import DeltaBatch
 from conductor.errors import WorkerError
@@ -31,21 +30,22 @@ async def answer(
     comes whole nothing is handed on, and of a broken one everything.
     """
     said, thought = DeltaBatch(say), DeltaBatch(think)
+    stream = worker.stream(request)
     try:
-        # A plain async iterator has no aclose; every worker of ours is a generator and must be closed.
-        async with aclosing(worker.stream(request)) as stream:  # type: ignore[type-var]
-            async for item in stream:
-                if isinstance(item, Delta):
-                    said.add(item.text)
-                elif isinstance(item, Completion):
-                    thought.drop()
-                    said.drop()
-                    return item
-                elif isinstance(item, Thought):
-                    thought.add(item.text)
-                else:
-                    note(item)
+        async for item in stream:
+            if isinstance(item, Delta):
+                said.add(item.text)
+            elif isinstance(item, Completion):
+                thought.drop()
+                said.drop()
+                return item
+            elif isinstance(item, Thought):
+                thought.add(item.text)
+            else:
+                note(item)
     finally:
         thought.flush()
         said.flush()
+        # A plain async iterator has no aclose; every worker of ours is a generator and must be closed.
+        await stream.aclose()  # type: ignore[attr-defined]
     raise WorkerError(f"{worker.card.name} stopped without ending its answer; run the step again.")
