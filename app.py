@@ -19,6 +19,7 @@ from conductor.collector import settle
 from pages.components.api_route import API
 from pages.components.changes_route import CHANGES
 from pages.components.whole_callbacks import carry_out_whole
+from pages.components.whole_messages import send_whole
 
 ROOT = Path(__file__).resolve().parent
 ICON = str(ROOT / "static" / "icon.svg")
@@ -54,6 +55,7 @@ async def lifespan(_: st.App) -> AsyncIterator[None]:
 
     settle()
     carry_out_whole()
+    send_whole()
     allow_many_connections()
     try:
         yield None

@@ -1,8 +1,8 @@
 """What a field shows when it comes, until the browser is sure to have it.
 
-Streamlit throws away what one run of the page drew and the browser was not sent yet, as soon as the next run
-begins. A field that was told its value in a run which was broken off like that comes with an empty default in
-the next one, and the browser brings that along as if somebody had chosen it. Knows session state, no field.
+Streamlit tells the browser a value in that run of the page which gave it to the field. If the next run breaks
+that one off before it has drawn the field, the field comes with an empty default, and the browser brings that
+along as if somebody had chosen it. Knows session state, no field.
 """
 
 from __future__ import annotations
@@ -23,12 +23,17 @@ def established(key: str) -> bool:
     """Whether a page was drawn to its end since the field `key` came; to be asked before it is drawn."""
     if key not in st.session_state or _came(key) not in st.session_state:
         told_anew(key)
-    return cast("int", st.session_state[_came(key)]) < _pages_drawn()
+    return not being_told(key)
 
 
 def told_anew(key: str) -> None:
     """The field `key` has been told another value, and is as good as new until the browser has that."""
     st.session_state[_came(key)] = _pages_drawn()
+
+
+def being_told(key: str) -> bool:
+    """Whether the field `key` came, or was told another value, and no page was drawn to its end since."""
+    return cast("int", st.session_state.get(_came(key), -1)) >= _pages_drawn()
 
 
 def show_first(key: str, value: Any) -> Any:

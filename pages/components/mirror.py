@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from pages.components.first_value import established, is_empty, told_anew
+from pages.components.first_value import being_told, established, is_empty, told_anew
 from pages.components.state import TabState
 
 ECHO_SECONDS = 0.4
@@ -58,9 +58,13 @@ def committing(tab: TabState, key: str, commit: Callable[..., None]) -> Callable
 
 
 def echoed(key: str, value: object) -> bool:
-    """Whether the field `key` was told a moment ago to show something else than `value`."""
-    old, at = st.session_state.get(_told(key), (None, float("-inf")))
-    return bool(value == old and time.monotonic() - at <= ECHO_SECONDS)
+    """Whether the field `key` was told to show something else than `value` a moment ago, or on a page that
+    has not been drawn to its end since.
+    """
+    if _told(key) not in st.session_state:
+        return False
+    old, at = st.session_state[_told(key)]
+    return bool(value == old and (time.monotonic() - at <= ECHO_SECONDS or being_told(key)))
 
 
 def _told(key: str) -> str:

@@ -8,7 +8,8 @@ import pytest
 import streamlit as st
 
 from pages.components import mirror
-from pages.components.mirror import ECHO_SECONDS, committing, mirrored
+from pages.components.first_value import drawn_to_the_end
+from pages.components.mirror import ECHO_SECONDS, committing, mirrored, shows
 
 
 @pytest.fixture
@@ -55,6 +56,24 @@ def test_another_value_and_the_old_one_later_are_choices(tab, kept, clock, value
     mirrored(tab, "f", "new")
     clock[0] += later
     assert kept(value) == [value]
+
+
+def test_the_old_value_is_no_edit_before_a_page_that_tells_the_new_one_was_drawn_to_its_end(tab, kept, clock):
+    shows(tab, "f", "old")
+    st.session_state["f"] = "old"
+    drawn_to_the_end()
+    shows(tab, "f", "new")
+    clock[0] += ECHO_SECONDS * 2
+    assert kept("old") == []
+    shows(tab, "f", "new")
+    drawn_to_the_end()
+    clock[0] += ECHO_SECONDS * 2
+    assert kept("old") == ["old"]
+
+
+def test_a_new_field_that_is_emptied_at_once_was_emptied_by_somebody(tab, kept):
+    shows(tab, "f", "value")
+    assert kept(None) == [None]
 
 
 def test_a_text_that_was_refused_stays_to_be_mended(tab):
