@@ -18,11 +18,13 @@ from conductor.api.connections import allow_many_connections
 from conductor.collector import settle
 from pages.components.api_route import API
 from pages.components.changes_route import CHANGES
+from pages.components.frame_route import frames
 from pages.components.whole_callbacks import carry_out_whole
 from pages.components.whole_messages import send_whole
 
+TITLE = "Conductor Studio"
 ROOT = Path(__file__).resolve().parent
-ICON = str(ROOT / "static" / "icon.svg")
+ICON = ROOT / "static" / "icon.svg"
 
 
 def navigation() -> Any:
@@ -39,8 +41,8 @@ def navigation() -> Any:
 
 def main() -> None:
     """One run of the script for one browser session."""
-    st.set_page_config(page_title="Conductor Studio", page_icon=ICON, layout="wide")
-    st.logo(ICON, size="large")
+    st.set_page_config(page_title=TITLE, page_icon=str(ICON), layout="wide")
+    st.logo(str(ICON), size="large")
     st.html(ROOT / "pages" / "components" / "page.css")
     navigation().run()
 
@@ -72,4 +74,5 @@ else:
     context.disabled = True
     navigation()
     context.disabled = False
-    app = st.App(__file__, lifespan=lifespan, routes=[*CHANGES, API])
+    own = frames(["compare", "sessions", "pool"], title=TITLE, icon=ICON)
+    app = st.App(__file__, lifespan=lifespan, routes=[*own, *CHANGES, API])

@@ -193,9 +193,7 @@ def _record(page: Page, server: AppServer, complaints: list[str]) -> None:
         dialog.dismiss()
 
     def heard(said: ConsoleMessage) -> None:
-        # On a deep link, Streamlit finds its base path by asking for this at two places.
-        probing = "/_stcore/" in said.location["url"] and "404" in said.text
-        if said.type != "log" and not probing:
+        if said.type != "log":
             complaints.append(said.text)
 
     page.on("console", heard)

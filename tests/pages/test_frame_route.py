@@ -1,0 +1,43 @@
+"""A page's frame has our name from the first moment, and knows where the server is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
+
+from pages.components.frame_route import frames
+
+ICON = Path(__file__).parents[2] / "static" / "icon.svg"
+
+
+@pytest.fixture(params=["", "studio", "/studio/"], ids=["alone", "below", "below with slashes"])
+def asked(request, monkeypatch):
+    """Asks for the frame at an address, wherever the server has its own."""
+    monkeypatch.setattr("streamlit.get_option", {"server.baseUrlPath": request.param}.__getitem__)
+    app = Starlette(routes=frames(["sessions"], title="Plans & runs", icon=ICON))
+    base = "/studio" if request.param else ""
+    return lambda address: TestClient(app).get(f"{base}{address}")
+
+
+@pytest.mark.parametrize("address", ["/", "/sessions"])
+def test_a_frame_has_our_name_and_icon_and_is_asked_for_each_time(asked, address):
+    frame = asked(address)
+    assert "<title>Plans &amp; runs</title>" in frame.text
+    assert "favicon.png" not in frame.text
+    assert 'rel="shortcut icon" href="data:image/svg+xml;base64,' in frame.text
+    assert 'src="./static/js/index.' in frame.text
+    assert frame.headers["Cache-Control"] == "no-cache"
+
+
+def test_only_another_page_than_the_first_must_be_told_where_the_server_is(asked):
+    assert "BACKEND_BASE_URL" not in asked("/").text
+    told, program = asked("/sessions").text.split("BACKEND_BASE_URL")
+    assert '<script type="module"' not in told
+    assert '<script type="module"' in program
+
+
+def test_what_is_no_page_is_left_to_streamlit(asked):
+    assert asked("/nowhere").status_code == 404
