@@ -117,10 +117,10 @@ class AppServer:
     # -- what it says --------------------------------------------------------------------------------
 
     def alarms(self) -> list[str]:
-        """Lines of warnings and errors that the log has gained since this was last asked."""
+        """What the log has gained since this was last asked, where that holds a warning or an error."""
         text = _COLOUR.sub("", self._log.read_text(encoding="utf-8", errors="replace"))
         new, self._read = text[self._read :], len(text)
-        return [line for line in new.splitlines() if _ALARM.search(line)]
+        return [new] if _ALARM.search(new) else []
 
     def _wait(self, process: subprocess.Popen[bytes]) -> None:
         until = time.monotonic() + 60
