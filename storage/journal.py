@@ -6,7 +6,7 @@ how to write events, not how they are read.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import (
@@ -100,7 +100,7 @@ def keep(connection: Connection, events: Sequence[Event], *, now: float) -> None
     if inserted != len(rows):
         raise _refusal(connection, events)
     _keep_outputs(connection, [event for event in events if isinstance(event, StepFinished)])
-    used = _tokens(events)
+    used = tokens_of(events)
     _end(connection, [event for event in events if isinstance(event, RunFinished)], used, now=now)
     _ADD_TOKENS.execute(connection, [{"run": run, "used": tokens} for run, tokens in used.items()])
 
@@ -148,8 +148,8 @@ def _keep_outputs(connection: Connection, events: Sequence[StepFinished]) -> Non
     _UPSERT_OUTPUTS.execute(connection, rows)
 
 
-def _tokens(events: Sequence[Event]) -> dict[str, int | None]:
-    """What calls took, by run; unknown as soon as one of them is."""
+def tokens_of(events: Iterable[Event]) -> dict[str, int | None]:
+    """What calls took in tokens, by run; None as soon as one of them did not tell."""
     used: dict[str, int | None] = {}
     for event in events:
         if isinstance(event, StepFinished | StepFailed | StepCancelled):

@@ -15,7 +15,7 @@ from typing import Any, cast
 
 from sqlalchemy import Connection, RowMapping, Table, exists, select
 
-from conductor.events import Event, StepCancelled, StepFailed, StepFinished
+from conductor.events import Event
 from conductor.output import Output
 from storage import interruption, sessions, tags
 from storage.owner import this_process
@@ -122,17 +122,6 @@ def _entry(kind: type[Any], row: RowMapping) -> Entry:
 # -- in --------------------------------------------------------------------------------------------
 
 
-def tokens_of(events: Iterable[Event]) -> Mapping[str, int | None]:
-    """What the calls of each run took together, None where one did not tell."""
-    used: dict[str, int | None] = {}
-    for event in events:
-        if isinstance(event, StepFinished | StepFailed | StepCancelled):
-            total = event.output.usage.total if isinstance(event, StepFinished) else event.usage.total
-            before = used.get(event.run, 0)
-            used[event.run] = None if before is None or total is None else before + total
-    return used
-
-
 def keep(connection: Connection, copy: Copy, *, now: float) -> Session:
     """Make a session of it, last updated `now`; a run that was live reads interrupted.
 
@@ -178,7 +167,9 @@ def _beside(row: object, used: Mapping[str, int | None]) -> Mapping[str, Any]:
     if isinstance(row, RevisionEntry):
         return {"topology": row.workflow.topology, "steps": len(row.workflow)}
     if isinstance(row, RunEntry):
-        return {"owner": this_process(), "tokens": used.get(row.id, 0)}
+        # As `journal` ends such a run.
+        tokens = None if row.status == "interrupted" else used.get(row.id, 0)
+        return {"owner": this_process(), "tokens": tokens}
     return {}
 
 

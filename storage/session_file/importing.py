@@ -9,8 +9,9 @@ from typing import Any, cast
 from conductor.errors import FormatError
 from conductor.events import Event
 from conductor.output import Output
+from storage.journal import tokens_of
 from storage.records import Session
-from storage.session_copy import Copy, tokens_of
+from storage.session_copy import Copy
 from storage.session_entries import SECTIONS, Entry, Kind, Section
 from storage.session_file.packed import Packed
 from storage.session_file.reading import Read, in_bytes, sessions_in

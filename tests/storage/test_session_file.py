@@ -17,6 +17,8 @@ from sqlalchemy import Table
 from store_scenario import begin, chain, delta, finished, keep, started, step_finished, ticking
 
 from conductor.errors import FormatError, StorageError
+from conductor.events import StepFinished
+from conductor.messages import Usage
 from conductor.plan_file import write_plan
 from storage import SessionStore
 from storage.schema import METADATA
@@ -142,6 +144,19 @@ def test_a_run_that_was_live_reads_interrupted(store: SessionStore, elsewhere: S
     again = elsewhere.head(made.id)
     assert again is not None
     assert elsewhere.start_run(run="next", session=made.id, revision=again.id).status == "running"
+
+
+def test_what_an_interrupted_run_took_stays_unknown(store: SessionStore, elsewhere: SessionStore) -> None:
+    session = lived(store, [])
+    begin(store, session, "run")
+    told = step_finished("run", "a", seq=1).output.model_copy(
+        update={"usage": Usage(prompt_tokens=3, completion_tokens=4)}
+    )
+    answered = StepFinished(run="run", seq=1, at=4.0, step=0, output=told)
+    keep(store, started("run", chain("do")), answered, finished("run", seq=2, outcome="interrupted"))
+    made = import_session(elsewhere, write_session(store, session)).id
+    assert [run.tokens for run in store.runs(session)] == [None]
+    assert [run.tokens for run in elsewhere.runs(made)] == [None]
 
 
 def test_several_sessions_go_in_one_file_and_come_out_together(
