@@ -122,13 +122,17 @@ def _entry(kind: type[Any], row: RowMapping) -> Entry:
 # -- in --------------------------------------------------------------------------------------------
 
 
-def keep(connection: Connection, copy: Copy, *, now: float) -> Session:
-    """Make a session of it, last updated `now`; a run that was live reads interrupted.
+def keep_all(connection: Connection, copies: Sequence[Copy], *, now: float) -> tuple[Session, ...]:
+    """Make a session of each, last updated `now`; a run that was live reads interrupted.
 
     It is called otherwise where another one has its title.
     """
+    titles = FreeTitles(is_taken=partial(is_taken, connection))
+    return tuple(_keep(connection, copy, title=titles.give(copy.session.title), now=now) for copy in copies)
+
+
+def _keep(connection: Connection, copy: Copy, *, title: str, now: float) -> Session:
     entry = copy.session
-    title = free_title(entry.title, is_taken=partial(is_taken, connection))
     session = sessions.create(
         connection, entry.query, title=title, pool_label=entry.pool_label, origin="import", now=now
     ).id
@@ -179,15 +183,26 @@ def _insert(connection: Connection, table: Table, rows: Iterable[Mapping[str, An
         connection.execute(table.insert(), batch)
 
 
-def free_title(title: str, *, is_taken: Callable[[str], bool]) -> str:
-    """The title, with the next free number behind it where it is taken."""
-    bare = _NUMBER.sub("", title)
-    found, number = title, 1
-    while is_taken(found):
-        number += 1
-        mark = f" ({number})"
-        found = f"{bare[: sessions.MAX_TITLE - len(mark)]}{mark}"
-    return found
+class FreeTitles:
+    """Titles for sessions that come in together: none that another one has, be it one of them."""
+
+    def __init__(self, *, is_taken: Callable[[str], bool]) -> None:
+        self._is_taken = is_taken
+        self._given: set[str] = set()
+        # By title without a number: all up to this one are taken, which a thousand of one title need not ask.
+        self._numbers: dict[str, int] = {}
+
+    def give(self, title: str) -> str:
+        """The title, with the next free number behind it where it is taken."""
+        bare = _NUMBER.sub("", title)
+        found, number = title, self._numbers.get(bare, 1)
+        while found in self._given or self._is_taken(found):
+            number += 1
+            mark = f" ({number})"
+            found = f"{bare[: sessions.MAX_TITLE - len(mark)]}{mark}"
+        self._numbers[bare] = number
+        self._given.add(found)
+        return found
 
 
 def is_taken(connection: Connection, title: str) -> bool:

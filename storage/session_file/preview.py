@@ -11,7 +11,7 @@ from conductor.messages import Value
 from conductor.plan_file import FORMAT as PLAN_FORMAT
 from conductor.plan_file import MAX_BYTES as MAX_PLAN_BYTES
 from conductor.plan_file import read_plan
-from storage.session_copy import free_title
+from storage.session_copy import FreeTitles
 from storage.session_entries import RevisionEntry, RunEntry, SessionEntry
 from storage.session_file.cursor import MAX_PARTS, Cursor
 from storage.session_file.document import BULK_FORMAT, FORMAT
@@ -94,14 +94,11 @@ def look_into(
         raise FormatError(
             f'The file is neither a session nor a workflow: it must begin with {{"format": "{FORMAT}".'
         )
-    given: set[str] = set()
+    titles = None if is_taken is None else FreeTitles(is_taken=is_taken)
     sessions: list[SessionPreview] = []
     for entries in sessions_in(data, upgrades=upgrades):
         session = _session(entries, frozenset(workers))
-        called = session.title
-        if is_taken is not None:
-            called = free_title(called, is_taken=lambda title: title in given or is_taken(title))
-        given.add(called)
+        called = session.title if titles is None else titles.give(session.title)
         sessions.append(session.model_copy(update={"called": called}))
     bulk = form == BULK_FORMAT
     return ImportPreview(format=BULK_FORMAT if bulk else FORMAT, size=len(data), sessions=tuple(sessions))

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from sqlalchemy import Connection
-
 from storage import session_copy
 from storage.records import Session
 from storage.session_copy import Copy
@@ -24,12 +22,7 @@ class SessionFiles(Transactions):
 
     def keep_copies(self, copies: Sequence[Copy]) -> tuple[Session, ...]:
         """Make a session of each, or none at all; a title that exists gets a number behind it."""
-        now = self._clock()
-
-        def keep(connection: Connection) -> tuple[Session, ...]:
-            return tuple(session_copy.keep(connection, copy, now=now) for copy in copies)
-
-        return self._write(keep)
+        return self._write(session_copy.keep_all, copies, now=self._clock())
 
     def is_title_taken(self, title: str) -> bool:
         """Whether a session that is not deleted has this title."""

@@ -14,6 +14,7 @@ from hypothesis import given
 from property_cases import cases
 from session_history import Act, acts, lived
 from sqlalchemy import Table
+from sqlalchemy.event import listen
 from store_scenario import begin, chain, delta, finished, keep, started, step_finished, ticking
 
 from conductor.errors import FormatError, StorageError
@@ -31,6 +32,7 @@ from storage.session_file import (
     write_session,
     write_sessions,
 )
+from storage.session_filter import SessionFilter
 
 GOLDEN = Path(__file__).parent / "session_files"
 PUBLISHED = json.loads(
@@ -173,6 +175,24 @@ def test_several_sessions_go_in_one_file_and_come_out_together(
     with pytest.raises(FormatError, match="holds 3 sessions"):
         import_session(elsewhere, data)
     assert import_sessions(elsewhere, write_sessions(store, [])) == ()
+
+
+def test_many_sessions_of_one_title_come_in_as_quickly_as_of_others(
+    store: SessionStore, elsewhere: SessionStore
+) -> None:
+    statements: list[str] = []
+    listen(elsewhere._database.writer, "before_cursor_execute", lambda *told: statements.append(told[2]))
+
+    def cost(*queries: str) -> int:
+        data = write_sessions(store, [store.create_session(query).id for query in queries])
+        statements.clear()
+        import_sessions(elsewhere, data)
+        return len(statements)
+
+    others = cost(*(f"What is {number}?" for number in range(30)))
+    assert cost(*["What is it?"] * 30) <= others + 30, "one question more for each"
+    titles = {session.title for session in elsewhere.sessions(SessionFilter(search="it"))}
+    assert titles == {"What is it?", *(f"What is it? ({number})" for number in range(2, 31))}
 
 
 @pytest.mark.slow
