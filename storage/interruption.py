@@ -36,7 +36,8 @@ def _is_gone(owner: str, silences: Mapping[str, float] | None) -> bool:
         return is_gone(owner)
     silence = silences.get(owner)
     # Earlier versions did not beat. Their containers had another name each time they were started.
-    return not is_neighbour(owner) if silence is None else silence > SILENT_SECONDS
+    # A beat that is yet to come was made before the clock was set back: who lives has beaten since.
+    return not is_neighbour(owner) if silence is None else abs(silence) > SILENT_SECONDS
 
 
 def make_way(connection: Connection, session: str, *, trust: Trust, now: float) -> None:

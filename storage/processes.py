@@ -43,7 +43,7 @@ def leave(connection: Connection, process: str) -> None:
 
 
 def silences(connection: Connection) -> dict[str, float]:
-    """How many seconds ago each known process last beat."""
+    """How many seconds ago each known process last beat; less than 0 where the clock was set back since."""
     silence = _CLOCKS[connection.dialect.name] - PROCESSES.c.beat_at
     return {
         row.id: row.silence for row in connection.execute(select(PROCESSES.c.id, silence.label("silence")))

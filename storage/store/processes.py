@@ -78,7 +78,7 @@ class Processes(Transactions):
         # Taken first: a run that is started meanwhile is none that ended.
         started = frozenset(self._started)
         seen = self._read(ownership.look, owner=this_process())
-        if seen.own and (self._beaten_at is None or seen.now - self._beaten_at >= BEAT_SECONDS):
+        if seen.own and self._is_time_to_beat(seen.now):
             self._write(processes.beat, this_process())
             self._beaten_at = seen.now
         over = started - seen.running
@@ -90,3 +90,7 @@ class Processes(Transactions):
         if len(seen.running) > len(seen.own):
             self.mark_interrupted()
         return seen.now
+
+    def _is_time_to_beat(self, now: float) -> bool:
+        """Whether the last beat was too long ago, or was made before the clock was set back."""
+        return self._beaten_at is None or not 0 <= now - self._beaten_at < BEAT_SECONDS

@@ -241,6 +241,9 @@ def test_a_trial_that_begins_when_its_experiment_was_asked_to_stop_is_asked_as_w
         (interruption.SILENT_SECONDS - 2, True, False),
         (interruption.SILENT_SECONDS + 1, True, True),
         (interruption.SILENT_SECONDS + 1, False, False),
+        (-2.0, True, False),
+        (-3600.0, True, True),
+        (-3600.0, False, False),
         (None, True, True),
         (None, False, False),
     ],
@@ -311,6 +314,21 @@ def test_a_heart_goes_on_whatever_a_tick_met_with(
     heart.start()
     assert again.wait(10)
     heart.stop()
+
+
+def test_a_process_beats_on_when_the_clock_is_set_back(
+    store: SessionStore, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin(store, store.create_session("q").id, "r")
+    store._tick()
+    an_hour_ago = {dialect: clock - 3600 for dialect, clock in processes._CLOCKS.items()}
+    monkeypatch.setattr("storage.processes._CLOCKS", an_hour_ago)
+    store._tick()
+    database = Database(url)
+    with database.transaction(to="read") as connection:
+        (silence,) = processes.silences(connection).values()
+    database.close()
+    assert 0 <= silence < 5
 
 
 def test_a_process_is_known_while_it_has_runs(store: SessionStore, url: str) -> None:
