@@ -179,6 +179,22 @@ class Background:
         self.spawn(self.follow(live))
         return live
 
+    async def prepared(self, prepare: Callable[[], LiveRun]) -> LiveRun:
+        """The registered run that `prepare`, in a thread of its own, starts in the journal.
+
+        Where the caller is cancelled meanwhile, the thread goes on all the same, and the run is interrupted:
+        nobody would follow it.
+        """
+        # No task, which would be cancelled together with the caller when the loop winds down.
+        preparing = asyncio.get_running_loop().run_in_executor(None, prepare)
+        try:
+            return await asyncio.shield(preparing)
+        except asyncio.CancelledError:
+            live = await preparing
+            live.interrupt(self._journal)
+            self._ended(live)
+            raise
+
     def spawn(self, coroutine: Coroutine[Any, Any, T]) -> Future[T]:
         """Begin a coroutine in the loop; returns at once."""
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
@@ -220,10 +236,13 @@ class Background:
             live.unsaved = "The program broke while it followed the run; its log says how."
             live.interrupt(self._journal)
         finally:
-            live.done.set()
-            if live.unsaved is None:
-                # From here on the store tells the same story.
-                del self._live[live.run]
+            self._ended(live)
+
+    def _ended(self, live: LiveRun) -> None:
+        live.done.set()
+        if live.unsaved is None:
+            # From here on the store tells the same story.
+            del self._live[live.run]
 
 
 async def _wind_down() -> None:

@@ -6,9 +6,9 @@ person wants and may want is the workbench's matter.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 
 from conductor.background import Background, LivePlan, LiveRun
 from conductor.engine.extent import EDITED, Extent
@@ -54,7 +54,7 @@ class Conducting(Ongoing):
     async def _plan(self, call: Call, live: LivePlan, *, then_run: bool) -> None:
         meter = Meter(call.settings.budget)
         if await self._planning.planned(call, live, meter) and then_run:
-            run = await asyncio.to_thread(self._prepared, call, meter)
+            run = await self._background.prepared(partial(self._prepared, call, meter))
             await self._rounds(run, call, meter)
 
     def begin_alternatives(self, call: Call, *, count: int) -> LiveAlternatives:
@@ -108,7 +108,7 @@ class Conducting(Ongoing):
             plan = self._plans[call.session] = LivePlan()
             if not await self._planning.planned(call, plan, meter):
                 return
-            live = await asyncio.to_thread(self._prepared, call, meter)
+            live = await self._background.prepared(partial(self._prepared, call, meter))
 
     def _prepared(
         self,

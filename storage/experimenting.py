@@ -11,6 +11,7 @@ import logging
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from functools import partial
 from threading import Lock
 
 from conductor.background import Background, LiveRun
@@ -149,8 +150,8 @@ class Experimenting:
                     if await asyncio.to_thread(self._store.is_asked_to_stop, live.record.id):
                         self._stop(live)
                         return
-                    run = await asyncio.to_thread(
-                        self._prepared, live, at, trial, on=on, pool=pool, meter=meter
+                    run = await self._background.prepared(
+                        partial(self._prepared, live, at, trial, on=on, pool=pool, meter=meter)
                     )
                     await self._followed(live, run)
                 except Exception:

@@ -333,6 +333,34 @@ def test_a_stop_between_a_plan_and_its_run_is_heard(
     assert finished(bench, session)[1:] == [(1, "finished", "a says")]
 
 
+def test_a_run_that_was_about_to_begin_when_the_workbench_closed_is_over(
+    benches: list[Workbench], url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = opened(benches, url, ONE)
+    session = bench.ask("why?")
+    begun, closing = Event(), Event()
+    start_run = bench.store.start_run
+
+    def started(**run: Any) -> object:
+        record = start_run(**run)
+        begun.set()
+        assert closing.wait(10)
+        return record
+
+    monkeypatch.setattr(bench.store, "start_run", started)
+    bench.begin_plan(session.id, then_run=True)
+    assert begun.wait(10)
+    with ThreadPoolExecutor() as threads:
+        benches.remove(bench)
+        closed = threads.submit(bench.close)
+        # Until then nothing in this test can tell that what goes on was cancelled.
+        time.sleep(0.2)
+        closing.set()
+        closed.result(10)
+    again = opened(benches, url, ONE)
+    assert finished(again, session) == [(1, "interrupted", None)]
+
+
 def test_a_run_of_this_process_is_stopped_without_the_store(
     benches: list[Workbench], url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
