@@ -11,6 +11,7 @@ import time
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass
+from functools import partial
 
 from conductor.background import LivePlan
 from conductor.engine.meter import Meter
@@ -106,7 +107,9 @@ class Planning:
         self, call: Call, begun: PlanningStarted | None, end: PlanningEnd, *, place: Place | None
     ) -> None:
         """Keep it to the end, also where planning is stopped meanwhile: the thread goes on in any case."""
-        keeping = asyncio.ensure_future(asyncio.to_thread(self._keep, call, begun, end, place=place))
+        # No task, which would be cancelled as well where the loop winds down.
+        keep = partial(self._keep, call, begun, end, place=place)
+        keeping = asyncio.get_running_loop().run_in_executor(None, keep)
         try:
             await asyncio.shield(keeping)
         except asyncio.CancelledError:

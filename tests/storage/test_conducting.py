@@ -333,6 +333,25 @@ def test_a_stop_between_a_plan_and_its_run_is_heard(
     assert finished(bench, session)[1:] == [(1, "finished", "a says")]
 
 
+def test_a_plan_that_is_being_kept_when_the_workbench_closes_is_kept(
+    benches: list[Workbench], url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = opened(benches, url, ONE)
+    session = bench.ask("why?")
+    begun, may_end = held_up(monkeypatch, bench, "add_plan")
+    bench.begin_plan(session.id)
+    assert begun.wait(10)
+    with ThreadPoolExecutor() as threads:
+        benches.remove(bench)
+        closed = threads.submit(bench.close)
+        # Nothing tells from here that what goes on was cancelled.
+        time.sleep(0.2)
+        may_end.set()
+        closed.result(10)
+    again = opened(benches, url, ONE)
+    assert again.required_head(session.id).note == "Planned"
+
+
 def test_a_run_that_was_about_to_begin_when_the_workbench_closed_is_over(
     benches: list[Workbench], url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -353,7 +372,7 @@ def test_a_run_that_was_about_to_begin_when_the_workbench_closed_is_over(
     with ThreadPoolExecutor() as threads:
         benches.remove(bench)
         closed = threads.submit(bench.close)
-        # Until then nothing in this test can tell that what goes on was cancelled.
+        # Nothing tells from here that what goes on was cancelled.
         time.sleep(0.2)
         closing.set()
         closed.result(10)
