@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field, ValidationError
 
 from conductor.errors import FormatError, WorkflowError
-from conductor.json_object import unique
+from conductor.json_object import finite, no_number, unique
 from conductor.messages import Sampling, Value
 from conductor.output import Output
 from conductor.workflow import MAX_STEPS, Step, Workflow
@@ -133,7 +133,7 @@ def plan_schema() -> dict[str, Any]:
 
 def _document(text: str | bytes) -> dict[str, Any]:
     try:
-        document = json.loads(text, object_pairs_hook=unique)
+        document = json.loads(text, object_pairs_hook=unique, parse_constant=no_number, parse_float=finite)
     except json.JSONDecodeError as error:
         raise FormatError(
             f"The file is not JSON: {error.msg} at line {error.lineno}, column {error.colno}."

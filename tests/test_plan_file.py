@@ -28,6 +28,11 @@ def second(access: Any) -> str:
     return text_of(steps=[STEP, {**STEP, "access": access}])
 
 
+def pinned(**fields: Any) -> str:
+    pin = {"fingerprint": "", "text": "t", "worker": "w", "worker_kind": "model", "run": "r", "step": 0}
+    return text_of(steps=[{**STEP, "pin": {**pin, "seconds": 1.0, **fields}}])
+
+
 @cases(50)
 @given(workflow=workflows(), query=st.none() | st.text(), temperature=st.none() | st.floats(0, 2))
 def test_an_export_reads_back_as_it_was(
@@ -97,7 +102,13 @@ def test_only_steps_are_required() -> None:
         (text_of(steps=[{**STEP, "instruction": 3}]), "'steps.0.instruction' is wrong: it must be a text"),
         (text_of(steps=[{**STEP, "instruction": " "}]), "Step 1 has an empty instruction"),
         (text_of(steps=[{**STEP, "sampling": {"temperature": 3}}]), "temperature' is wrong"),
-        (text_of(steps=[{**STEP, "sampling": {"temperature": float("nan")}}]), "temperature' is wrong"),
+        (
+            text_of(steps=[{**STEP, "sampling": {"temperature": float("nan")}}]),
+            "NaN in the place of a number",
+        ),
+        (pinned(seconds=float("nan")), "NaN in the place of a number"),
+        (pinned(hand={"at": float("-inf")}), "-Infinity in the place of a number"),
+        (pinned(seconds=1.5).replace("1.5", "1e999"), "the number 1e999, which is too large"),
         (text_of(steps=[{**STEP, "sampling": {"max_tokens": "9"}}]), "max_tokens' is wrong"),
         (text_of(steps=[{**STEP, "sees_previous": 1}]), "'steps.0.sees_previous' is wrong"),
         (text_of(query=3), "'query' is wrong: it must be a text"),

@@ -9,11 +9,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from math import isfinite
-from typing import Any, NoReturn
+from typing import Any
 
 from conductor.errors import FormatError
-from conductor.json_object import named_twice, unique
+from conductor.json_object import finite, named_twice, no_number, unique
 
 MAX_DEPTH = 64
 """Lists and objects inside one another in one value."""
@@ -166,15 +165,4 @@ class Cursor:
         return FormatError(f"The file is not JSON as it should be: {what} in line {line:,}.")
 
 
-def _no_number(name: str) -> NoReturn:
-    raise FormatError(f"The file has {name} in the place of a number.")
-
-
-def _finite(digits: str) -> float:
-    number = float(digits)
-    if not isfinite(number):
-        raise FormatError(f"The file has the number {digits[:40]}, which is too large.")
-    return number
-
-
-_DECODER = json.JSONDecoder(object_pairs_hook=unique, parse_constant=_no_number, parse_float=_finite)
+_DECODER = json.JSONDecoder(object_pairs_hook=unique, parse_constant=no_number, parse_float=finite)
