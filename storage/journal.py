@@ -28,6 +28,9 @@ from storage.schema import EVENTS, OUTPUT, OUTPUTS, RUNNING, RUNS, SESSIONS
 from storage.statement import Statement
 from storage.text import plain, to_json
 
+MOST_TOKENS = 1_000_000_000
+"""An endpoint that says that more were taken has not counted; what it said would fit no column."""
+
 _RUN = bindparam("run", type_=Text)
 _SESSION_OF_RUN = select(RUNS.c.session).where(RUNS.c.id == _RUN).scalar_subquery()
 _NEWEST_RUN = (
@@ -149,14 +152,15 @@ def _keep_outputs(connection: Connection, events: Sequence[StepFinished]) -> Non
 
 
 def tokens_of(events: Iterable[Event]) -> dict[str, int | None]:
-    """What calls took in tokens, by run; None as soon as one of them did not tell."""
+    """What calls took in tokens, by run; None as soon as one did not tell, or told what cannot be."""
     used: dict[str, int | None] = {}
     for event in events:
         if isinstance(event, StepFinished | StepFailed | StepCancelled):
             usage = event.output.usage if isinstance(event, StepFinished) else event.usage
             run, total = plain(event.run), usage.total
             before = used.get(run, 0)
-            used[run] = None if before is None or total is None else before + total
+            after = None if before is None or total is None else before + total
+            used[run] = None if after is None or after > MOST_TOKENS else after
     return used
 
 

@@ -10,7 +10,8 @@ import pytest
 from store_scenario import begin, chain, delta, finished, keep, output, started, step_finished, step_started
 
 from conductor.errors import StorageError
-from conductor.events import Event
+from conductor.events import Event, StepFinished
+from conductor.messages import Usage
 from conductor.run_state import fold
 from storage import SessionStore
 
@@ -60,6 +61,20 @@ def test_a_run_id_is_used_once_and_its_parent_is_known(store: SessionStore) -> N
     revision = store.revisions(session)[0].id
     with pytest.raises(StorageError, match="There is no run 'gone'"):
         store.start_run(run="r2", session=session, revision=revision, parent="gone")
+
+
+@pytest.mark.parametrize("said", [2**31, 10**12, 10**19])
+def test_more_tokens_than_anybody_uses_keep_no_output_from_being_kept(store: SessionStore, said: int) -> None:
+    session = store.create_session("q").id
+    begin(store, session, "r")
+    made = output("done", run="r").model_copy(
+        update={"usage": Usage(prompt_tokens=said, completion_tokens=1)}
+    )
+    event = StepFinished(run="r", seq=1, at=4.0, step=0, output=made)
+    keep(store, started("r", chain("do")), event, finished("r", seq=2))
+    assert store.events("r")[1] == event
+    assert store.outputs(session) == {"f": made}
+    assert store.run("r").tokens is None
 
 
 def test_events_come_back_equal_in_order_and_from_any_place(store: SessionStore) -> None:
