@@ -60,6 +60,7 @@ def access_of(entry: Literal | None, place: Place, *, dialect: Dialect) -> Meani
     for item in _items(entry, meaning, dialect):
         reads.update(_reads(item, place, meaning, dialect))
     meaning.access = tuple(sorted(reads))
+    meaning.problems = list(dict.fromkeys(meaning.problems))
     return meaning
 
 

@@ -413,6 +413,14 @@ def test_three_empty_lists_return_the_previous_answer_from_the_second_round_on(t
     assert report.workflow is None
 
 
+def test_a_number_that_an_entry_repeats_is_one_problem() -> None:
+    found = messages(lists(access="[[], [7, 7, 8]]"))
+    assert [message[:29] for _, message in found] == [
+        "Step 2 reads step 8 (written ",
+        "Step 2 reads step 9 (written ",
+    ]
+
+
 def test_a_higher_limit_allows_more_steps_up_to_a_workflows_own() -> None:
     assert parse(access_entries(*["[]"] * 6), workers=POOL, max_steps=6).ok
     report = parse(access_entries(*["[]"] * 101), workers=POOL, max_steps=500)
