@@ -13,19 +13,21 @@ from dataclasses import dataclass, field
 
 from conductor.plan import Repair, Span
 from conductor.planner.literals import Listing, Literal, Number, Table, Text, Word
-from conductor.planner.quotes import QUOTES, QuoteReader
+from conductor.planner.quotes import QUOTES, QuoteReader, brackets
 from conductor.planner.repairs import repair
 
 MAX_DEPTH = 32
 """Brackets inside brackets; a plan needs four."""
 
 _VALUE = rf"[{QUOTES}\[\]{{}}\#0-9-]|(?:none|null|true|false)\b|[\s`]*+\Z"
-# A bracket ends a list only where no sentence goes on after it, as in 'see table['x'] for more'.
+# Where a sentence goes on after a bracket, it may be one of the text's: 'see table['x'] for more'.
 _LIST_ENDS = (
     r"\](?=[ \t\]}*`;.)]*+"
     rf"(?:[\r\n#]|\Z|model|sub|access|,\s*+(?:[{QUOTES}\[{{0-9-]|\Z|model|sub|access)))"
 )
-_AFTER_ITEM = re.compile(rf"\s*+(?:{_LIST_ENDS}|\#|[\s`]*+\Z|,\s*+(?:{_VALUE}))", re.IGNORECASE)
+_AFTER_ITEM = re.compile(
+    rf"\s*+(?:{_LIST_ENDS}|\#|[\s`]*+\Z|,\s*+(?:{_VALUE})|(?P<bracket>\]))", re.IGNORECASE
+)
 _AFTER_FIELD = re.compile(rf"\s*+(?:[}}:\#]|[\s`]*+\Z|,\s*+(?:{_VALUE}))", re.IGNORECASE)
 _GAP = re.compile(r"(?:\s++|#[^\n]*+)*+")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,17})(?![^\s,\]}#:`])")
@@ -97,6 +99,7 @@ class LiteralReader:
         self._walls = walls
         self._gaps = gaps
         self._quotes = QuoteReader(text)
+        self._depth = 0
         self._end = len(text.rstrip("` \t\r\n"))
 
     def read(self, start: int) -> Reading:
@@ -111,6 +114,7 @@ class LiteralReader:
         return Reading(literal, literal.span)
 
     def _read(self, start: int) -> Literal:
+        self._depth = 0
         stack = [_Frame(start, self._text[start])]
         at = start + 1
         while True:
@@ -203,9 +207,11 @@ class LiteralReader:
         wall = bisect_right(self._walls, at)
         limit = self._walls[wall] if wall < len(self._walls) else len(self._text)
         after = _AFTER_ITEM if frame.bracket == "[" else _AFTER_FIELD
-        quoted = self._quotes.read(at, limit=limit, after=after)
+        quoted = self._quotes.read(at, limit=limit, after=after, depth=self._depth)
         if quoted is None:
             raise _FaultError(f"the quote that opens {self._shown(at)} is not closed", at + 1)
+        if self._text[at] != '"':
+            self._depth += brackets(self._text, at, quoted.end)
         return Text(quoted.value, (at, quoted.end), quoted.repairs)
 
     def _shown(self, at: int) -> str:

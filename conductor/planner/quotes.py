@@ -53,19 +53,21 @@ class QuoteReader:
         self._text = text
         self._barren: dict[tuple[str, re.Pattern[str]], tuple[int, int]] = {}
 
-    def read(self, start: int, *, limit: int, after: re.Pattern[str]) -> Quoted | None:
+    def read(self, start: int, *, limit: int, after: re.Pattern[str], depth: int = 0) -> Quoted | None:
         """The text that opens at `start`, None when it does not close before `limit`.
 
         `after` matches what may follow a closing quote: in single and typographic quotes, a quote that it
-        does not follow belongs to the text. A double quote that it follows closes beyond `limit` as well,
-        if it is the very next one: one that opens another text is not followed so.
+        does not follow belongs to the text, and so does one before a `bracket`, its group, that may be the
+        text's own: where not as many have closed as opened in it and, `depth`, in the texts before it. A
+        double quote that it follows closes beyond `limit` as well, if it is the very next one: one that opens
+        another text is not followed so.
         """
         triple = self._text[start : start + 3]
         quote = triple if triple in _TRIPLES else _CLOSERS[self._text[start]]
         searched = self._barren.get((quote, after))
         if searched is not None and searched[0] <= start < searched[1]:
             return None
-        found = self._triple(start, quote) if quote in _TRIPLES else self._single(start, limit, after)
+        found = self._triple(start, quote) if quote in _TRIPLES else self._single(start, limit, after, depth)
         if isinstance(found, Quoted):
             return found
         self._barren[quote, after] = (start, found)
@@ -80,17 +82,23 @@ class QuoteReader:
                 return Quoted(decoded(self._text[start + 3 : stop.start()]), stop.end(), (loose,))
         return len(self._text)
 
-    def _single(self, start: int, limit: int, after: re.Pattern[str]) -> Quoted | int:
+    def _single(self, start: int, limit: int, after: re.Pattern[str], depth: int) -> Quoted | int:
         """The text in single, double or typographic quotes, or the place up to which none closes."""
         opener = self._text[start]
         double = opener == '"'
-        inner = 0
+        inner, counted = 0, start + 1
         for stop in _STOPS[_CLOSERS[opener]].finditer(
             self._text, start + 1, len(self._text) if double else limit
         ):
             if len(stop[0]) > 1:
                 continue
-            if (double and stop.start() < limit) or after.match(self._text, stop.end()):
+            if double and stop.start() < limit:
+                return self._quoted(start, stop.start(), inner)
+            follows = after.match(self._text, stop.end())
+            if follows is not None and follows.lastgroup == "bracket":
+                depth += brackets(self._text, counted, stop.start())
+                counted = stop.start()
+            if follows is not None and (follows.lastgroup != "bracket" or depth == 0):
                 return self._quoted(start, stop.start(), inner)
             if double:
                 return limit
@@ -123,6 +131,11 @@ class QuoteReader:
         if "\n" in raw or "\r" in raw:
             repairs.append(repair("raw-newline", "a quoted text goes on over a line break", span))
         return Quoted(decoded(raw), stop + 1, tuple(repairs))
+
+
+def brackets(text: str, start: int, end: int) -> int:
+    """How many more square brackets open than close in a stretch of a text."""
+    return text.count("[", start, end) - text.count("]", start, end)
 
 
 def decoded(raw: str) -> str:

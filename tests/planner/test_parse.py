@@ -210,6 +210,10 @@ def test_quotes_around_a_plan_are_shown_where_they_stand_and_are_no_reasoning() 
         "model_id = [0, 1].\nsubtasks = ['a', 'b'].\naccess_list = [[], [0]].",
         "access_list = [[], [0]]\nmodel_id = [0, 1]\nsubtasks = ['a', 'b']",
         'model_id = [\n 0,\n 1\n]\nsubtasks = [\n "a",\n "b"\n]\naccess_list = [\n [],\n [0]\n]',
+        "model_id = [0, 1] and subtasks = ['a', 'b'] and access_list = [[], ['all']] as said.",
+        "model_id = [0, 1]\nsubtasks = ['a', 'b'] (two of them)\naccess_list = [[], ['all']] - it's small.",
+        "<answer>model_id = [0, 1]\nsubtasks = ['a', 'b']\naccess_list = [[], ['all']]</answer>",
+        "| model_id = [0, 1] | subtasks = ['a', 'b'] | access_list = [[], ['all']] |",
     ],
 )
 def test_order_and_line_breaks_are_free(text: str) -> None:
@@ -235,6 +239,7 @@ def test_order_and_line_breaks_are_free(text: str) -> None:
         ("'the workers', plan, then go'", "the workers', plan, then go", ["apostrophe"]),
         ("'see table['x'] for it'", "see table['x'] for it", ["apostrophe"]),
         ("'first x['a'], then y[z['b']].'", "first x['a'], then y[z['b']].", ["apostrophe"]),
+        ("'the [users'] and x[''] in it'", "the [users'] and x[''] in it", ["apostrophe"]),
         ('"two\nlines"', "two\nlines", ["raw-newline"]),
         ('"Rules:\n- access: [read]\nGo on"', "Rules:\n- access: [read]\nGo on", ["raw-newline"]),
         ('"""three "quoted"\nlines"""', 'three "quoted"\nlines', ["triple-quotes"]),
@@ -296,6 +301,7 @@ def test_an_instruction_keeps_its_exact_text(written: str, instruction: str, rep
         (lists(subtasks="[“a” “b”]"), None, "The list subtasks cannot be read"),
         (lists(subtasks="['a' 'b']"), None, "The list subtasks cannot be read"),
         (lists(subtasks='["a, "b"]'), None, "The list subtasks cannot be read"),
+        (lists(subtasks="['sort ['a', 'b'] now', 'b']"), None, "different lengths"),
         (lists(subtasks="[a(), 'b']"), 0, "Step 1 has a() for its subtask"),
         (lists(models="[0,, 1]"), None, "an entry is missing before a comma"),
         (lists(models="[0, 1}"), None, "} stands where a ] should close it"),
