@@ -31,18 +31,26 @@ def split(text: str) -> Spoken:
     """Tell thinking from speech.
 
     A closing tag without an opening one makes everything before it thinking; an opening tag without
-    a closing one, everything after it.
+    a closing one, everything after it. A block with blocks inside it lasts until its own closing tag, where
+    there is one.
     """
     blocks: list[Span] = []
     opened: int | None = None
+    nested = 0
     for tag in _TAG.finditer(text):
-        if tag[1]:
+        if not tag[1]:
             if opened is None:
-                blocks = []
-            blocks.append((opened or 0, tag.end()))
+                opened, nested = tag.start(), 0
+            else:
+                nested += 1
+        elif opened is not None:
+            blocks.append((opened, tag.end()))
             opened = None
-        elif opened is None:
-            opened = tag.start()
+        elif nested:
+            blocks[-1] = (blocks[-1][0], tag.end())
+            nested -= 1
+        else:
+            blocks = [(0, tag.end())]
     if opened is not None:
         blocks.append((opened, len(text)))
     inner = (_TAG.sub("", text[start:end]).strip() for start, end in blocks)
