@@ -197,26 +197,46 @@ class _Search:
 def _triples(lists: Sequence[_Labelled]) -> Iterator[tuple[_Labelled, ...]]:
     """The labelled lists in threes, one of each name, in the order of the text.
 
-    Neighbours belong together: as many threes as possible, and among those the ones whose lists stand
-    closest, so that a list quoted in the reasoning does not tear a plan apart. Where no neighbours
-    make a plan, the last list of each name do.
+    Neighbours belong together, and of lists of one name between the two others the last: as many threes as
+    possible, among those the ones whose lists stand closest, so that a list quoted in the reasoning does not
+    tear a plan apart, and then the ones in the published order. Where no neighbours make a plan, the last
+    list of each name do.
     """
     count = len(lists)
-    best = [(0, 0)] * (count + 3)
-    taken = [False] * count
+    best = [(0, 0, 0)] * (count + 1)
+    taken: dict[int, int] = {}
+    neighbours = False
     for i in range(count - 1, -1, -1):
         best[i] = best[i + 1]
-        if i + 2 < count and len({part.name for part in lists[i : i + 3]}) == 3:
-            space = sum(lists[j + 1].span[0] - lists[j].span[1] for j in (i, i + 1))
-            here = (best[i + 3][0] + 1, best[i + 3][1] - space)
-            taken[i] = here >= best[i]
-            best[i] = max(here, best[i])
-    if not any(taken):
-        last = {part.name: part for part in lists}
-        if len(last) == len(LIST_NAMES):
-            yield tuple(last.values())
+        last = _last_of_three(lists, i)
+        if last is None:
+            continue
+        neighbours = neighbours or last == i + 2
+        first, middle, end = three = (lists[i], lists[last - 1], lists[last])
+        space = middle.span[0] - first.span[1] + end.span[0] - middle.span[1]
+        published = tuple(part.name for part in three) == LIST_NAMES
+        threes, closeness, in_order = best[last + 1]
+        here = (threes + 1, closeness - space, in_order + published)
+        if here >= best[i]:
+            best[i], taken[i] = here, last
+    if not neighbours:
+        newest = {part.name: part for part in lists}
+        if len(newest) == len(LIST_NAMES):
+            yield tuple(newest.values())
+        return
     i = 0
     while i < count:
-        if taken[i]:
-            yield tuple(lists[i : i + 3])
-        i += 3 if taken[i] else 1
+        if i in taken:
+            yield lists[i], lists[taken[i] - 1], lists[taken[i]]
+        i = taken.get(i, i) + 1
+
+
+def _last_of_three(lists: Sequence[_Labelled], start: int) -> int | None:
+    """Where a three that begins at `start` ends: at the third name, None where that does not come next."""
+    second = start + 1
+    if second >= len(lists) or lists[second].name == lists[start].name:
+        return None
+    end = second
+    while end < len(lists) and lists[end].name == lists[second].name:
+        end += 1
+    return end if end < len(lists) and lists[end].name != lists[start].name else None

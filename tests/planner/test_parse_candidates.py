@@ -51,6 +51,15 @@ def instructions(report: PlanReport) -> list[str]:
         ('{"note": "about ' + plan("final").replace('"', "'"), 1, 0, "final"),
         ("model_id = [0]\nsubtasks = ['old']\nsubtasks = ['new']\naccess_list = [[]]", 1, 0, "new"),
         ("My allowed_access = [[9]] is no label.\n" + plan("final"), 1, 0, "final"),
+        ("access = [[9]]\n" + plan("final"), 1, 0, "final"),
+        (plan("final") + "model_id = [9]\n", 1, 0, "final"),
+        (plan("draft") + plan("final").replace("subtasks", "subtasks = ['old']\nsubtasks"), 2, 1, "final"),
+        (
+            plan("draft") + plan("final").replace("subtasks", "(Subtasks: [one a step])\nsubtasks"),
+            2,
+            1,
+            "final",
+        ),
     ],
 )
 def test_the_last_valid_plan_counts(text: str, count: int, chosen: int, instruction: str) -> None:
