@@ -12,7 +12,7 @@ from conductor.commands.settings import names, positive
 from conductor.commands.shapes import report_shape
 from conductor.commands.terminal import print_shown
 from conductor.errors import FormatError
-from conductor.plan import Dialect
+from conductor.plan import Candidate, Dialect
 from conductor.planner.conductor import MAX_PLANNED_STEPS
 from conductor.planner.parse import parse
 
@@ -48,8 +48,23 @@ def _parse(options: argparse.Namespace) -> int:
         print_shown(described(report.workflow))
     for repair in report.repairs:
         print_shown(f"repaired, {repair.kind}: {repair.detail}")
+    for at, candidate in enumerate(report.candidates, start=1):
+        if candidate is not report.candidate:
+            print_shown(f"plan {at} of {len(report.candidates)} does not count: {_passed_over(candidate)}")
     print_problems(report)
     return 0 if report.ok else 1
+
+
+def _passed_over(candidate: Candidate) -> str:
+    """Why another plan of the text counts."""
+    if candidate.problems:
+        return " ".join(problem.message for problem in candidate.problems)
+    said = (
+        "three empty lists"
+        if candidate.workflow is None
+        else described(candidate.workflow).partition("\n")[0]
+    )
+    return f"{said}, valid, but not the last"
 
 
 def _text(name: str) -> str:

@@ -81,6 +81,18 @@ def test_a_person_reads_the_steps_the_repairs_and_the_reasons(line: Line, folder
     assert bad.err.startswith("conductor: There is no plan in the text")
 
 
+def test_plans_that_do_not_count_are_listed(line: Line, folder: Path) -> None:
+    plans = [GOOD.replace("do", "draft"), GOOD, GOOD.replace("1", "9")]
+    said = line("parse", spoken(folder, "\n\n".join(plans)), "--workers", "a,b")
+    assert (said.code, said.err) == (0, "")
+    assert "2. b: do (sees 1)" in said.out
+    assert "plan 1 of 3 does not count: chain, 2 steps, valid, but not the last\n" in said.out
+    assert "plan 3 of 3 does not count: Step 2 asks for worker 9" in said.out
+    neither = line("parse", spoken(folder, "\n\n".join(plans)), "--workers", "c")
+    assert "plan 2 of 3 does not count: Step 2 asks for worker 1" in neither.out
+    assert neither.err.startswith("conductor: Step 2 asks for worker 9")
+
+
 @pytest.mark.parametrize("arguments", [["-"], []])
 def test_a_completion_may_come_from_stdin(
     line: Line, monkeypatch: pytest.MonkeyPatch, arguments: list[str]
