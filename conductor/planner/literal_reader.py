@@ -99,6 +99,7 @@ class LiteralReader:
         self._walls = walls
         self._gaps = gaps
         self._quotes = QuoteReader(text)
+        # How many more brackets open than close in the texts of the literal so far, where ends are guessed.
         self._depth = 0
         self._end = len(text.rstrip("` \t\r\n"))
 

@@ -81,6 +81,7 @@ def test_code_in_a_plan_is_never_run(place: str, tmp_path: Path) -> None:
         ("", "“model_id = [0] subtasks = [“a”] access_list = [[]]”\n"),
         ("", "subtasks = ['a', #"),
         ("subtasks = ['", "' "),
+        ("subtasks = ['[", "'] a "),
         ("", '{"steps": [{a #'),
         ("", "{a: [{b #"),
         ("", "</think>"),
