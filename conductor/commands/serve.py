@@ -6,17 +6,23 @@ import argparse
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
 from pathlib import Path
 from typing import Any
 
+from conductor.commands.announcement import announce_when_up
 from conductor.commands.settings import host_name, port_number
+from conductor.errors import ServeError
 
 _APP = Path(__file__).resolve().parents[2] / "app.py"
+_APP_HOST = "localhost"
 _APP_PORT = 8501
+_EVERY = (None, "0.0.0.0", "::")  # noqa: S104 - told where this machine finds it
 _API_PORT = 8600
+_HEALTH = "/_stcore/health"
 
 
 def add_to(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
@@ -41,17 +47,40 @@ def _serve(options: argparse.Namespace) -> int:
 
 
 def _serve_app(options: argparse.Namespace) -> int:
-    port = _APP_PORT if options.port is None else options.port
-    if options.json:
-        print(json.dumps({"url": f"http://localhost:{port}"}), flush=True)
+    port = _free_port(options.host or _APP_HOST, _APP_PORT if options.port is None else options.port)
     command = [sys.executable, "-m", "streamlit", "run", str(_APP), "--server.port", str(port)]
     if options.host is not None:
         command += ["--server.address", options.host]
+    if options.json:
+        # Its own greeting would stand on stdout beside the object.
+        command += ["--logger.hideWelcomeMessage", "true"]
+        host = _APP_HOST if options.host in _EVERY else options.host
+        url = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+        announce_when_up(json.dumps({"url": url}), host=host, port=port, path=_HEALTH)
     if hasattr(os, "fork"):
         # The server takes this process's place, so that whoever stops this one stops the server.
         sys.stdout.flush()
         os.execve(sys.executable, command, os.environ)  # noqa: S606 - our own interpreter and file
     return subprocess.call(command)  # noqa: S603 - the same, where processes cannot be replaced
+
+
+def _free_port(host: str, port: int) -> int:
+    """The port, of 0 any free one, after seeing that the app can listen there. Raises `ServeError`."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as tried:
+        if os.name == "posix":
+            # As the app does; elsewhere this would take a port that another program listens at.
+            tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            tried.bind((host, port))
+            tried.listen()
+        except OSError as error:
+            raise ServeError(
+                f"The app cannot listen at {host}, port {port}: {error.strerror}. Choose another --port or "
+                "--host."
+            ) from error
+        free: int = tried.getsockname()[1]
+    return free
 
 
 def _serve_api(options: argparse.Namespace) -> int:
