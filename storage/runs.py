@@ -89,6 +89,12 @@ def find(connection: Connection, run: str) -> RunRecord:
     return sessions.record(RunRecord, row)
 
 
+def named(connection: Connection, prefix: str) -> tuple[str, ...]:
+    """See `SessionStore.runs_named`."""
+    begins = RUNS.c.id.startswith(prefix, autoescape=True)
+    return tuple(connection.scalars(select(RUNS.c.id).where(begins).order_by(RUNS.c.id)))
+
+
 def runs_of(connection: Connection, session: str) -> tuple[RunRecord, ...]:
     """The session's runs, newest first; those of experiments left out."""
     sessions.find(connection, session)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, TextIO, get_args
 
 from conductor.commands.opening import opened
+from conductor.commands.session_choice import session_of
 from conductor.corrections import LeftOut, RowKind, Thumbs, row_of
 from conductor.errors import FormatError
 from storage.workbench import Workbench
@@ -55,11 +56,12 @@ def _export(options: argparse.Namespace) -> int:
     if any(chosen):
         options.usage(f'--format, --kind, --thumbs, --every and --bare go with "export {CORRECTIONS}"')
     with opened(options) as workbench:
-        text = workbench.export(options.session)
+        session = session_of(workbench.store, options.session)
+        text = workbench.export(session)
     with _written_to(file) as out:
         out.write(text)
     if file is not None and options.json:
-        print(json.dumps({"session": options.session, "file": str(file)}))
+        print(json.dumps({"session": session, "file": str(file)}))
     return 0
 
 

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from conductor.commands.session_choice import session_of, stored
+from conductor.commands.session_choice import run_of, session_of, stored
 from conductor.commands.terminal import write_file
 from conductor.errors import FormatError
 from storage.reporting import newest_run, report_of
@@ -31,7 +31,10 @@ def _report(options: argparse.Namespace) -> int:
     if options.json and options.output is None:
         options.usage("--json tells what was written to a file; name one with --output")
     with stored(options) as store:
-        run = options.run or newest_run(store, session_of(store, options.session))
+        if options.run is not None:
+            run = run_of(store, options.run)
+        else:
+            run = newest_run(store, session_of(store, options.session))
         text = report_of(store, run, now=time.time())
     if options.output is None:
         write_file(text)

@@ -15,6 +15,7 @@ from conductor.bounded_file import read_bounded
 from conductor.commands.opening import opened
 from conductor.commands.plan import print_problems, report_of
 from conductor.commands.progress import EventLines, Progress
+from conductor.commands.session_choice import session_of
 from conductor.commands.settings import add_settings, positive, settings_of
 from conductor.commands.shapes import run_shape
 from conductor.commands.terminal import print_shown
@@ -44,7 +45,11 @@ def add_to(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser("run", parents=parents, help="answer a query, or run a workflow file")
     parser.add_argument("query", nargs="?", help="the question; with --workflow, in place of the file's own")
     parser.add_argument("--workflow", type=Path, metavar="FILE", help="run this exported workflow")
-    parser.add_argument("--session", metavar="ID", help="run a session's current workflow again")
+    parser.add_argument(
+        "--session",
+        metavar="ID",
+        help="run a session's current workflow again",
+    )
     _add_extent(parser)
     add_settings(parser)
     parser.add_argument("--events", action="store_true", help="print events as JSON lines as they happen")
@@ -130,7 +135,7 @@ def _since(run: str, newest_first: Sequence[RunRecord]) -> list[RunRecord]:
 def _planned(options: argparse.Namespace, workbench: Workbench, listen: _Listener | None) -> Session | None:
     """A session with a workflow, None after saying why there is none."""
     if options.session is not None:
-        return workbench.store.session(options.session)
+        return workbench.store.session(session_of(workbench.store, options.session))
     settings = settings_of(options, pool=workbench.pool)
     if options.workflow is not None:
         content = read_bounded(options.workflow, most=MAX_BYTES, kind="a workflow file")

@@ -1,9 +1,9 @@
-"""Which store a command opens, and which session an argument names."""
+"""Which store a command opens, and which session or run an argument names."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from conductor.errors import StorageError
@@ -26,19 +26,26 @@ def session_of(store: SessionStore, given: str) -> str:
 
     Raises `StorageError` where it names none or several.
     """
-    found = store.sessions_named(given) if len(given) >= FEWEST_LETTERS else ()
+    return _one_of(given, store.sessions_named, noun="session", shown_by="sessions list")
+
+
+def run_of(store: SessionStore, given: str) -> str:
+    """The id of the run that `given` names, as `session_of` does of sessions."""
+    return _one_of(given, store.runs_named, noun="run", shown_by="sessions show SESSION")
+
+
+def _one_of(given: str, named: Callable[[str], Sequence[str]], *, noun: str, shown_by: str) -> str:
+    found = named(given) if len(given) >= FEWEST_LETTERS else ()
     if given in found or len(found) == 1:
         return given if given in found else found[0]
     if len(given) < FEWEST_LETTERS:
         raise StorageError(
-            f"{given!r} is too short for a session's id; write at least {FEWEST_LETTERS} of its characters."
+            f"{given!r} is too short for a {noun}'s id; write at least {FEWEST_LETTERS} of its characters."
         )
     if not found:
-        raise StorageError(
-            f"There is no session {given!r} in this store; `sessions list` shows which there are."
-        )
+        raise StorageError(f"There is no {noun} {given!r} in this store; `{shown_by}` shows which there are.")
     some = ", ".join(found[:5]) + (", …" if len(found) > 5 else "")
-    raise StorageError(f"{given!r} begins the ids of {len(found):,} sessions ({some}); write more of it.")
+    raise StorageError(f"{given!r} begins the ids of {len(found):,} {noun}s ({some}); write more of it.")
 
 
 def summary_of(store: SessionStore, session: Session) -> SessionSummary:

@@ -98,6 +98,10 @@ class Runs(Processes):
         """The run of that id."""
         return self._remember(runs.find, run)
 
+    def runs_named(self, prefix: str) -> tuple[str, ...]:
+        """The ids, experiments' trials too, that begin with `prefix`."""
+        return self._read(runs.named, prefix)
+
     def runs(self, session: str) -> tuple[RunRecord, ...]:
         """The session's runs, newest first."""
         return self._remember(runs.runs_of, session)

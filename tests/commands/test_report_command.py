@@ -34,7 +34,7 @@ def test_a_run_is_reported_by_its_id_and_by_its_session(line: Line, folder: Path
     html = (folder / "report.html").read_text(encoding="utf-8")
     assert "What &lt;b&gt;is&lt;/b&gt; it?" in html
     assert "from alpha" in html
-    printed = line("report", about["run"])
+    printed = line("report", about["run"][:8])
     assert printed.code == 0
     assert printed.out.startswith("<!doctype html>")
 
@@ -59,7 +59,8 @@ def test_what_cannot_be_reported_is_said(line: Line, folder: Path, simulated: st
         (("report",), 2, "give either RUN or --session ID"),
         (("report", "x", "--session", "y"), 2, "give either RUN or --session ID"),
         (("report", "x", "--json"), 2, "name one with --output"),
-        (("report", "gone"), 1, "no run 'gone'"),
+        (("report", "gone"), 1, "no run 'gone' in this store; `sessions show SESSION` shows which there are"),
+        (("report", ""), 1, "'' is too short for a run's id"),
         (("report", "--session", "nobody"), 1, "no session 'nobody'"),
         (("report", "--session", told["session"], "-o", "no/where.html"), 1, "cannot be written"),
     ]

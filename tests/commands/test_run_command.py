@@ -115,9 +115,12 @@ def test_a_failed_run_is_told_to_a_person(line: Line, simulated: str, folder: Pa
     assert "conductor: the run failed; there is no answer." in said.err
 
 
-def test_an_exported_plan_runs_again(line: Line) -> None:
+def test_an_exported_plan_runs_again(line: Line, folder: Path) -> None:
     session = json.loads(line("run", FACT, "--json").out)["session"]
     assert line("export", session, "--output", "plan.json").code == 0
+    text = (folder / "plan.json").read_text()
+    told = json.loads(line("export", session[:8], "shorter.json", "--json").out)
+    assert (told["session"], (folder / "shorter.json").read_text()) == (session, text)
     again = json.loads(line("run", "--workflow", "plan.json", "--json").out)
     assert again["status"] == "finished"
     assert again["session"] != session
@@ -280,6 +283,33 @@ def test_a_session_runs_again_as_far_as_asked(
     said = line("run", "--session", session, *extent, "--json")
     assert said.code == 0
     assert [step["status"] for step in json.loads(said.out)["steps"]] == statuses
+
+
+def test_a_session_runs_again_by_the_beginning_of_its_id(chain: tuple[Line, str]) -> None:
+    line, session = chain
+    assert json.loads(line("run", "--session", session[:4], "--json").out)["session"] == session
+
+
+@pytest.mark.parametrize("command", [["run", "--session"], ["export"]])
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ("aaaa", "'aaaa' begins the ids of 2 sessions (aaaa1, aaaa2); write more of it."),
+        ("aaa", "'aaa' is too short for a session's id"),
+        ("zzzz", "There is no session 'zzzz' in this store; `sessions list` shows which there are."),
+    ],
+)
+def test_what_names_no_session_or_several_is_refused(
+    line: Line, command: list[str], given: str, reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = iter(["aaaa1", "aaaa2"])
+    monkeypatch.setattr("storage.sessions.new_id", lambda: next(ids))
+    with SessionStore.open("sqlite:///data/conductor.db") as store:
+        store.create_session("one")
+        store.create_session("two")
+    said = line(*command, given)
+    assert (said.code, said.out) == (1, "")
+    assert said.err.startswith(f"conductor: {reason}")
 
 
 def test_of_a_part_the_output_is_printed_and_said_to_be_no_answer(chain: tuple[Line, str]) -> None:

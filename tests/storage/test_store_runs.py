@@ -32,6 +32,17 @@ def test_a_run_is_kept_before_start_run_returns(store: SessionStore, url: str) -
         assert (other.run("r1"), other.run("r2")) == (ended, rerun)
 
 
+def test_runs_are_found_by_the_beginnings_of_their_ids(store: SessionStore) -> None:
+    for run in ("aa1", "aa2", "b%"):
+        session = store.create_session("q").id
+        store.add_revision(session, chain("a"), origin="human")
+        begin(store, session, run)
+    assert store.runs_named("") == ("aa1", "aa2", "b%")
+    assert store.runs_named("aa") == ("aa1", "aa2")
+    assert store.runs_named("b%") == ("b%",)
+    assert store.runs_named("%") == store.runs_named("_") == ()
+
+
 def test_a_session_runs_once_at_a_time(store: SessionStore) -> None:
     session, other = store.create_session("q").id, store.create_session("other").id
     store.add_revision(session, chain("a"), origin="human")
