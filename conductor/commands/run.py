@@ -48,7 +48,7 @@ def add_to(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
     parser.add_argument(
         "--session",
         metavar="ID",
-        help="run a session's current workflow again",
+        help="run a session's current workflow again, with its settings but for those named here",
     )
     _add_extent(parser)
     add_settings(parser)
@@ -135,7 +135,7 @@ def _since(run: str, newest_first: Sequence[RunRecord]) -> list[RunRecord]:
 def _planned(options: argparse.Namespace, workbench: Workbench, listen: _Listener | None) -> Session | None:
     """A session with a workflow, None after saying why there is none."""
     if options.session is not None:
-        return workbench.store.session(session_of(workbench.store, options.session))
+        return _session(options, workbench)
     settings = settings_of(options, pool=workbench.pool)
     if options.workflow is not None:
         content = read_bounded(options.workflow, most=MAX_BYTES, kind="a workflow file")
@@ -145,6 +145,14 @@ def _planned(options: argparse.Namespace, workbench: Workbench, listen: _Listene
     report = report_of(workbench.plan(session.id, listen=listen))
     print_problems(report)
     return session if report.ok else None
+
+
+def _session(options: argparse.Namespace, workbench: Workbench) -> Session:
+    """The session that is run again; settings that were said become its own, as they do in the app."""
+    session = workbench.store.session(session_of(workbench.store, options.session))
+    before = workbench.settings(session.id)
+    settings = settings_of(options, pool=workbench.pool, before=before)
+    return session if settings == before else workbench.store.set_settings(session.id, settings)
 
 
 def _wait(workbench: Workbench, session: Session) -> None:

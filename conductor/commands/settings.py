@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, get_args
 
 from conductor.errors import PoolError
 from conductor.modes import MAX_ROUNDS, MODES, Mode, Settings
+
+_OF_MODE = ("max_steps", "rounds", "economical")
 
 LARGEST = 2**63 - 1
 """The largest whole number that a store can be asked about."""
@@ -19,7 +22,7 @@ if TYPE_CHECKING:
 def add_settings(parser: argparse.ArgumentParser) -> None:
     """Add them to a command."""
     group = parser.add_argument_group("how the answer is sought")
-    group.add_argument("--mode", choices=get_args(Mode), default="standard", help="default: standard")
+    group.add_argument("--mode", choices=get_args(Mode), help="default: standard")
     group.add_argument("--max-steps", type=positive, metavar="N", help="steps of a plan")
     group.add_argument("--rounds", type=_rounds, metavar="N", help=f"rounds, {MAX_ROUNDS} at most")
     group.add_argument("--attempts", type=positive, metavar="N", help="how often a plan is asked for")
@@ -31,28 +34,34 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--budget-calls", type=positive, metavar="N")
 
 
-def settings_of(options: argparse.Namespace, *, pool: Pool) -> Settings:
-    """The chosen settings. Raises `PoolError` for a worker that the pool does not have."""
-    said: dict[str, Any] = {
-        name: value
-        for name in ("max_steps", "rounds", "attempts")
-        if (value := getattr(options, name)) is not None
+def settings_of(options: argparse.Namespace, *, pool: Pool, before: Settings | None = None) -> Settings:
+    """The chosen settings; what was not said stays as it was `before`.
+
+    Raises `PoolError` for a worker that the pool does not have.
+    """
+    said = (before or Settings()).model_dump()
+    if options.mode is not None:
+        said |= MODES[options.mode].model_dump(include=set(_OF_MODE))
+    said |= _given(options, "max_steps", "rounds", "attempts")
+    said["budget"] |= {
+        name.removeprefix("budget_"): value
+        for name, value in _given(
+            options, "budget_tokens", "budget_cost", "budget_seconds", "budget_calls"
+        ).items()
     }
-    said["budget"] = {
-        name: getattr(options, f"budget_{name}") for name in ("tokens", "cost", "seconds", "calls")
-    }
-    chosen = _chosen(options, pool)
-    if chosen is not None:
-        said["workers"] = chosen
-    return Settings.model_validate(MODES[options.mode].model_dump() | said)
+    if options.workers is not None or options.exclude:
+        said["workers"] = _chosen(options, pool, before=said["workers"] or pool.names)
+    return Settings.model_validate(said)
 
 
-def _chosen(options: argparse.Namespace, pool: Pool) -> tuple[str, ...] | None:
-    if options.workers is None and not options.exclude:
-        return None
+def _given(options: argparse.Namespace, *names: str) -> dict[str, Any]:
+    return {name: value for name in names if (value := getattr(options, name)) is not None}
+
+
+def _chosen(options: argparse.Namespace, pool: Pool, *, before: Sequence[str]) -> tuple[str, ...]:
     for name in (*(options.workers or ()), *options.exclude):
         _ = pool[name]
-    left = tuple(name for name in options.workers or pool.names if name not in options.exclude)
+    left = tuple(name for name in options.workers or before if name not in options.exclude)
     if not left:
         raise PoolError("No worker is left to plan with; exclude fewer of them.")
     return left

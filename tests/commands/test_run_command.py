@@ -17,7 +17,9 @@ import pytest
 from command_line import Line, Said
 from workflow_cases import workflow_of
 
+from conductor.budget import Budget
 from conductor.events import EVENT, RunFinished, StepStarted
+from conductor.modes import Settings
 from conductor.plan_file import write_plan
 from conductor.run_state import fold
 from conductor.workflow import Workflow
@@ -310,6 +312,21 @@ def test_what_names_no_session_or_several_is_refused(
     said = line(*command, given)
     assert (said.code, said.out) == (1, "")
     assert said.err.startswith(f"conductor: {reason}")
+
+
+def test_a_session_that_runs_again_keeps_its_settings_but_for_those_named(chain: tuple[Line, str]) -> None:
+    line, session = chain
+    changes = ("--budget-seconds", "600", "--budget-calls", "1", "--mode", "mini", "--exclude", "beta")
+    said = line("run", "--session", session, "--anew", "--json", *changes)
+    shape = json.loads(said.out)
+    assert (said.code, shape["status"], shape["budget_crossed"]) == (1, "over_budget", "calls")
+    again = json.loads(line("run", "--session", session, "--budget-calls", "9", "--json").out)
+    assert again["status"] == "finished"
+    with SessionStore.open("sqlite:///data/conductor.db") as store:
+        settings = store.session(session).settings
+    assert settings == Settings(
+        max_steps=1, economical=True, workers=("alpha",), budget=Budget(seconds=600, calls=9)
+    )
 
 
 def test_of_a_part_the_output_is_printed_and_said_to_be_no_answer(chain: tuple[Line, str]) -> None:
