@@ -6,6 +6,8 @@ pydantic's errors; which parameters there are is the schemas' matter.
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, TypeAlias, TypeVar
 
@@ -35,9 +37,21 @@ def read(kind: type[A], content: bytes, *, reasons: Mapping[str, str]) -> A:
     Raises `ApiError` that names the first parameter that cannot be honoured.
     """
     try:
-        return kind.model_validate_json(content)
+        asked = kind.model_validate_json(content)
     except ValidationError as error:
         raise _blaming(error, reasons) from None
+    # Of a name that stands twice pydantic takes the last, and says nothing.
+    json.loads(content, object_pairs_hook=_named_once)
+    return asked
+
+
+def _named_once(pairs: Sequence[tuple[str, Any]]) -> None:
+    counts = Counter(name for name, _ in pairs)
+    if len(counts) < len(pairs):
+        name = next(name for name, count in counts.items() if count > 1)[:200]
+        raise ApiError(
+            f"'{name}' stands twice in one object; take one out.", param=name, code="invalid_value"
+        )
 
 
 def _blaming(error: ValidationError, reasons: Mapping[str, str]) -> ApiError:
@@ -92,5 +106,7 @@ _MEMBERS = frozenset(
 
 
 def _told(problem: Mapping[str, Any]) -> str:
-    words = str(problem["msg"])
+    words = str(problem["msg"]).replace(" after validation", "")
+    # What is a tuple here is an array in JSON, as pydantic says elsewhere.
+    words = words.replace("Tuple", "array")
     return words[:1].lower() + words[1:]

@@ -195,6 +195,35 @@ def test_what_is_no_request_is_refused(endpoint: str, content: bytes) -> None:
     assert refused.value.status == 400
 
 
+@pytest.mark.parametrize(
+    ("content", "name"),
+    [
+        (b'{"model": "a", "model": "b", "messages": [{"role": "user", "content": "Why?"}]}', "model"),
+        (b'{"model": "a", "messages": [{"role": "user", "content": "No.", "content": "Why?"}]}', "content"),
+        (
+            b'{"model": "a", "messages": [{"role": "user", "content": "Why?"}],'
+            b' "conductor": {"budget": {"calls": 1, "cost": 1, "calls": 99}}}',
+            "calls",
+        ),
+    ],
+)
+def test_what_is_said_twice_is_refused_by_its_name(content: bytes, name: str) -> None:
+    with pytest.raises(ApiError) as refused:
+        chat.chat_request(content)
+    assert (refused.value.status, refused.value.param) == (400, name)
+    assert str(refused.value) == f"'{name}' stands twice in one object; take one out."
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [([], "array should have at least 1 item, not 0"), ("Why?", "input should be a valid array")],
+)
+def test_a_value_that_is_wrong_is_told_in_the_words_of_json(value: Any, reason: str) -> None:
+    with pytest.raises(ApiError) as refused:
+        asked("chat", "messages", value)
+    assert str(refused.value) == f"Invalid value for 'messages': {reason}."
+
+
 def test_options_of_a_stream_are_refused_where_nothing_is_streamed() -> None:
     for _, read, body in READERS.values():
         with pytest.raises(ApiError, match="nothing is streamed"):
