@@ -101,6 +101,13 @@ def _parser(first: Sequence[str]) -> argparse.ArgumentParser:
     return parser
 
 
+def _url(text: str) -> str:
+    """An argument that is a store's URL; an empty one, as of an unset variable, would be the default."""
+    if not text.strip():
+        raise argparse.ArgumentTypeError("name a store, like sqlite:///data/conductor.db; it is empty")
+    return text
+
+
 def _common() -> Mapping[_Options, list[argparse.ArgumentParser]]:
     shared = argparse.ArgumentParser(add_help=False)
     shared.add_argument("--json", action="store_true", help="print one JSON object")
@@ -108,7 +115,7 @@ def _common() -> Mapping[_Options, list[argparse.ArgumentParser]]:
     pooled = argparse.ArgumentParser(add_help=False)
     pooled.add_argument("--pool", type=Path, metavar="FILE", help="pool file (TOML)")
     stored = argparse.ArgumentParser(add_help=False)
-    stored.add_argument("--database", metavar="URL", help="where sessions are kept")
+    stored.add_argument("--database", type=_url, metavar="URL", help="where sessions are kept")
     return {
         "shared": [shared],
         "pooled": [shared, pooled],

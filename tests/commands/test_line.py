@@ -65,6 +65,8 @@ def test_what_is_no_command_is_refused(line: Line, arguments: list[str], reason:
         (["sessions", "list", "--tokens", "9" * 30 + ".."], "is no range; write 100..5000"),
         (["serve", "--port", "9" * 5_000], "is not a port from 0 to 65535"),
         (["serve", "--api-only", "--host", ""], "argument --host: name an address, like 127.0.0.1"),
+        (["sessions", "list", "--database", ""], "argument --database: name a store, like sqlite:///"),
+        (["run", "x", "--database", " "], "argument --database: name a store, like sqlite:///"),
         (["fake-openai", "--host", " "], "argument --host: name an address, like 127.0.0.1"),
     ],
 )
