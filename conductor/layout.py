@@ -28,6 +28,9 @@ Direction = Literal["down", "right"]
 CardKind = Literal["full", "brief", "flat"]
 """Title, instruction, worker and state; title over some lines and the worker; all of it in one line."""
 
+KINDS: tuple[CardKind, ...] = ("full", "brief", "flat")
+"""From the richest to the poorest."""
+
 Point = tuple[float, float]
 
 MARGIN = 24
@@ -160,22 +163,29 @@ _PORT_INSET = 16
 """In-ports keep clear of a card's round corners."""
 
 
-def layouts(workflow: Workflow, *, direction: Direction = "down") -> tuple[Layout, ...]:
+def layouts(
+    workflow: Workflow, *, direction: Direction = "down", kinds: tuple[CardKind, ...] = KINDS
+) -> tuple[Layout, ...]:
     """The pictures of `workflow`, the best first, each for narrower windows than those before it.
 
     To be shown is the first one whose `least_width` there is, else the last one. What is too long to be
-    read from left to right is drawn downwards in the end.
+    read from left to right is drawn downwards in the end. Where it cannot be read in cards of one of
+    `kinds`, there is a picture of flat ones.
     """
-    return _layouts(tuple(step.access for step in workflow.steps), direction)
+    return _layouts(tuple(step.access for step in workflow.steps), direction, kinds)
 
 
 @lru_cache(maxsize=64)
-def _layouts(access: tuple[tuple[int, ...], ...], direction: Direction) -> tuple[Layout, ...]:
+def _layouts(
+    access: tuple[tuple[int, ...], ...], direction: Direction, kinds: tuple[CardKind, ...]
+) -> tuple[Layout, ...]:
     """Cached, because a page redraws four times a second while texts change and the shape does not."""
     generations = generations_of(access)
     chosen: list[Layout] = []
     least = _WIDEST
     for scale in (*(_RIGHT if direction == "right" else ()), *_DOWN):
+        if scale.kind not in kinds:
+            continue
         for widest in range(min(scale.widest_row, max(map(len, generations))), 0, -1):
             rows = rows_of(generations, widest)
             shown = _roomy(scale, widest) if scale in _DOWN else scale

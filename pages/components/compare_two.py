@@ -12,6 +12,7 @@ from conductor.plan_diff import plan_diff
 from conductor.word_diff import compare_texts
 from conductor.workers.protocol import WorkerCard
 from pages.components.compared_graphs import compared_graph
+from pages.components.compared_pictures import Pictures, pictures_alike
 from pages.components.compared_steps import Compared, Row, compared_steps, row_key
 from pages.components.compared_sums import figures
 from pages.components.diff_view import text_diff
@@ -146,16 +147,18 @@ def _plan(compared: Compared, cards: Mapping[str, WorkerCard]) -> None:
     def plan() -> None:
         row: Row = st.session_state["compare-row"] or (None, None)
         st.subheader("Plan", anchor=False)
-        sides: tuple[tuple[Which, Side, int | None], ...] = (
-            ("left", compared.left, row[0]),
-            ("right", compared.right, row[1]),
+        left, right = pictures_alike(compared.left.workflow, compared.right.workflow)
+        sides: tuple[tuple[Which, Side, Pictures, int | None], ...] = (
+            ("left", compared.left, left, row[0]),
+            ("right", compared.right, right, row[1]),
         )
-        for column, (which, side, selected) in zip(st.columns(2, gap="small"), sides, strict=True):
+        for column, (which, side, pictures, selected) in zip(st.columns(2, gap="small"), sides, strict=True):
             with column:
                 compared_graph(
                     side,
                     compared.diff,
                     which,
+                    pictures=pictures,
                     cards=cards,
                     selected=selected,
                     selection_revision=st.session_state.get("compare-revision", 0),

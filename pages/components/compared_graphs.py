@@ -12,9 +12,9 @@ from dataclasses import replace
 import streamlit as st
 
 from conductor.drawing import CardFace, draw
-from conductor.layout import layouts
 from conductor.plan_diff import PlanDiff
 from conductor.workers.protocol import WorkerCard
+from pages.components.compared_pictures import Pictures
 from pages.components.faces import faces
 from pages.components.graph import workflow_graph
 from pages.components.plan_words import Which, card_change, card_words, edge_changes
@@ -29,6 +29,7 @@ def compared_graph(
     diff: PlanDiff,
     which: Which,
     *,
+    pictures: Pictures,
     cards: Mapping[str, WorkerCard],
     selected: int | None,
     selection_revision: int,
@@ -48,10 +49,11 @@ def compared_graph(
             icon=":material/account_tree:",
             query_params={"session": side.session.id},
         )
-    pictures = layouts(side.workflow, direction="down")
+    marks = marked(side, diff, which, cards)
     workflow_graph(
-        draw(side.workflow, marked(side, diff, which, cards), pictures, changes=edge_changes(diff, which)),
-        pictures,
+        draw(side.workflow, marks, pictures.layouts, changes=edge_changes(diff, which)),
+        pictures.layouts,
+        least_widths=pictures.least_widths,
         key=key,
         direction="down",
         selected=selected,

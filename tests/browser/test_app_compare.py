@@ -57,3 +57,17 @@ def test_an_edit_is_compared_card_by_card_and_stays_so_after_a_reload(visit, off
     expect(table.locator("ins").first).to_have_text("that")
     assert f"session={session}" in page.url
     assert page.locator('img[src*="compared"], main a[href*="compared"], .katex').count() == 0
+
+
+def test_both_sides_show_as_much_on_their_cards(visit, offline_app):
+    few = offline_app.plant(
+        Step(instruction="Read.", worker="text"), Step(instruction="Check.", worker="checker", access=(0,))
+    )
+    many = offline_app.plant(
+        Step(instruction="Read.", worker="text"),
+        *(Step(instruction=f"Check {step}.", worker="checker", access=(step - 1,)) for step in range(1, 14)),
+    )
+    with offline_app.store() as store:
+        left, right = (store.head(session).id for session in (few, many))
+    page = visit(offline_app, f"/compare?left=revision:{left}&right=revision:{right}")
+    assert [Graph(page, side).ask("cards[0].kind") for side in (0, 1)] == ["flat", "flat"]

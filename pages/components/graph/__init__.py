@@ -24,8 +24,8 @@ _VIS = "templates/lib/vis-9.1.2/vis-network.min.js"
 _PARTS = "theme routes icons card view pointer keyboard outline graph".split()
 """The JavaScript files in the order in which they use one another; together they are one module."""
 
-_PICTURE = ("direction", "kind", "width", "height", "least_width", "most_height")
-"""What the browser is told of each layout beside its cards and routes."""
+_PICTURE = ("direction", "kind", "width", "height", "most_height")
+"""What the browser is told of each layout beside its cards, its routes and when it is shown."""
 
 
 def _read(name: str) -> str:
@@ -66,6 +66,7 @@ def workflow_graph(
     selection_revision: int,
     locked: bool,
     inspector: str,
+    least_widths: Sequence[int] | None = None,
     opened: int | None = None,
     reveal: str | None = None,
     on_select: Callable[[], None] = _nothing,
@@ -75,7 +76,8 @@ def workflow_graph(
     """Show `network`, which `conductor.drawing.draw` made of `layouts`; steps are 0-based positions.
 
     The browser shows the first layout for which it has the width, as high as that one needs; where it goes
-    another way than `direction`, it says so. `selected` counts only when `selection_revision` is another
+    another way than `direction`, it says so. `least_widths` are the pixels from which on each layout is
+    shown, where that is not when it can be read. `selected` counts only when `selection_revision` is another
     than before: the browser selects on its own and reports it, and an answer that is under way must not
     undo a newer click. `locked` takes away all editing. The result, also under `st.session_state[key]`, has
 
@@ -91,10 +93,14 @@ def workflow_graph(
     `inspector` is the key of the container whose first field gets the focus when Enter is pressed.
     """
     nodes, edges, *_ = network.get_network_data()
+    widths = [layout.least_width for layout in layouts] if least_widths is None else least_widths
     data = {
         "nodes": [{name: node[name] for name in ("id", "places", "face")} for node in nodes],
         "edges": [{name: edge[name] for name in ("id", "from", "to", "routes", "change")} for edge in edges],
-        "pictures": [{name: getattr(layout, name) for name in _PICTURE} for layout in layouts],
+        "pictures": [
+            {name: getattr(layout, name) for name in _PICTURE} | {"least_width": width}
+            for layout, width in zip(layouts, widths, strict=True)
+        ],
         "direction": direction,
         "selected": selected,
         "selection_revision": selection_revision,
