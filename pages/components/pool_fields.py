@@ -23,7 +23,9 @@ FieldKind = Literal["text", "long", "whole", "number", "choice", "worker", "flag
 
 
 class Field(NamedTuple):
-    """A key of a table. `hint` is what holds where nothing is written, or an example."""
+    """A key of a table. `hint` is what holds where nothing is written, or an example; `missing` is said
+    where nothing is written and something must be.
+    """
 
     key: str
     label: str
@@ -31,6 +33,7 @@ class Field(NamedTuple):
     hint: str = ""
     help: str = ""
     options: tuple[str, ...] = ()
+    missing: str = ""
 
 
 class Service(NamedTuple):
@@ -56,10 +59,27 @@ SERVICES = (
 _PATIENCE = Patience()
 _A_MILLION = "US dollars a million tokens; both prices or none"
 
-_NAME = Field("name", "Name", help="What steps call it. Each worker has its own.")
+_NAME = Field(
+    "name",
+    "Name",
+    help="What steps call it. Each worker has its own.",
+    missing="The name is missing. Write one by which steps can call this worker.",
+)
 _SERVED = (
-    Field("model", "Model", hint="gpt-5", help="As the endpoint calls it."),
-    Field("base_url", "Base URL", hint="https://api.openai.com/v1", help="For most servers it ends in /v1."),
+    Field(
+        "model",
+        "Model",
+        hint="gpt-5",
+        help="As the endpoint calls it.",
+        missing="The model is missing. Write its name as the endpoint calls it, like gpt-5.",
+    ),
+    Field(
+        "base_url",
+        "Base URL",
+        hint="https://api.openai.com/v1",
+        help="For most servers it ends in /v1.",
+        missing="The URL is missing. Write where the model is served, like https://api.openai.com/v1.",
+    ),
     Field(
         "api_key_env",
         "Key variable",
@@ -132,7 +152,19 @@ _FIELDS: Mapping[TableKind, tuple[tuple[Field, ...], tuple[Field, ...]]] = {
             _EXTRA,
         ),
     ),
-    "offline": ((_NAME, Field("expert", "Expert", "choice", "", options=EXPERTS)), ()),
+    "offline": (
+        (
+            _NAME,
+            Field(
+                "expert",
+                "Expert",
+                "choice",
+                options=EXPERTS,
+                missing="The expert is missing. Choose which of them this worker is.",
+            ),
+        ),
+        (),
+    ),
     "simulated": (
         (
             _NAME,
@@ -175,6 +207,12 @@ def typed(field: Field, entry: Entry) -> Any:
             return value or ""
         case _:
             return value
+
+
+def missing(kind: TableKind, entry: Entry) -> dict[str, str]:
+    """What to do about each field that must say something and says nothing, by key."""
+    both = (*fields(kind)[0], *fields(kind)[1])
+    return {field.key: field.missing for field in both if field.missing and field.key not in entry}
 
 
 def entry_of(kind: TableKind, typed: Mapping[str, Any], *, old: Entry) -> tuple[Entry, dict[str, str]]:

@@ -24,6 +24,7 @@ from pages.components.pool_fields import (
     entry_of,
     fields,
     kind_of,
+    missing,
     typed,
 )
 from pages.components.pool_saving import save
@@ -215,7 +216,8 @@ def _save(form: Form, kind: TableKind) -> None:
     entry, faults = entry_of(kind, said, old=form.old)
     # Its kind is chosen here, so that an address that is missing is told as that.
     found = conductor_faults(entry) if kind == "conductor" else worker_faults({"kind": kind} | entry)
-    faults = {fault.key: fault.message for fault in found} | faults
+    asked = missing(kind, entry)
+    faults = {fault.key: asked.get(fault.key, fault.message) for fault in found} | faults
     if not faults:
         faults = _saved(form, entry)
     st.session_state[_FAULTS] = faults if set(faults) <= set(said) else {_GENERAL: _joined(faults, said)}

@@ -10,7 +10,7 @@ import pytest
 from conductor.workers.endpoint import Endpoint
 from conductor.workers.entries import ConductorTable, ModelTable, OfflineTable, SimulatedTable
 from conductor.workers.pool import parse_pool
-from pages.components.pool_fields import SERVICES, entry_of, fields, kind_of, typed
+from pages.components.pool_fields import SERVICES, entry_of, fields, kind_of, missing, typed
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = tomllib.loads((ROOT / "pool.example.toml").read_text(encoding="utf-8"))
@@ -28,6 +28,21 @@ EXAMPLE = tomllib.loads((ROOT / "pool.example.toml").read_text(encoding="utf-8")
 def test_every_key_of_a_table_has_a_field(kind, table):
     keys = [field.key for group in fields(kind) for field in group]
     assert sorted(keys) == sorted(set(table.model_fields) - {"kind"})
+
+
+@pytest.mark.parametrize(
+    ("kind", "table"),
+    [
+        ("model", ModelTable),
+        ("conductor", ConductorTable),
+        ("offline", OfflineTable),
+        ("simulated", SimulatedTable),
+    ],
+)
+def test_every_key_that_must_be_there_is_asked_for_where_it_is_not(kind, table):
+    required = {key for key, known in table.model_fields.items() if known.is_required()} - {"kind"}
+    assert required <= set(missing(kind, {}))
+    assert missing(kind, dict.fromkeys(required | {"name"}, "x")) == {}
 
 
 def shown(kind, entry):
