@@ -219,9 +219,14 @@ def estimated(tokens: int | None, noun: str) -> str:
 
 def estimated_cost(cost: float | None) -> str:
     """An estimated cost."""
-    return "cost -" if cost is None else f"~{dollars(cost)}"
+    return "cost -" if cost is None else _about(dollars(cost))
 
 
 def estimated_time(seconds: float | None) -> str:
     """An estimated time."""
-    return "time -" if seconds is None else f"~{duration(seconds)}"
+    return "time -" if seconds is None else _about(duration(seconds))
+
+
+def _about(amount: str) -> str:
+    """An estimate marked as one; an amount that is told by its bound needs no second mark."""
+    return amount if amount.startswith("<") else f"~{amount}"
