@@ -68,7 +68,7 @@ def said_of(diff: TextDiff) -> list[str]:
 
 def _in_common(share: float) -> str:
     """How much two texts that are not the same have in common; never all of it."""
-    return f"{min(max(round(share * 100), 1), 99)} % in common" if share else "nothing in common"
+    return f"{min(max(round(share * 100), 1), 99)}% in common" if share else "nothing in common"
 
 
 def stretches(pieces: Sequence[Piece], *, context: int | None = None) -> list[Stretch]:

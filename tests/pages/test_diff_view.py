@@ -59,8 +59,8 @@ def test_texts_that_are_the_same_are_shown_whole_and_said_to_be_so():
     ("old", "new", "said"),
     [
         ("one", "two", "nothing in common"),
-        ("ab ab", "ab cd", "60 % in common"),
-        (f"{SAME * 50}old", f"{SAME * 50}new", "99 % in common"),
+        ("ab ab", "ab cd", "60% in common"),
+        (f"{SAME * 50}old", f"{SAME * 50}new", "99% in common"),
         ("a", "", "nothing in common"),
     ],
 )
