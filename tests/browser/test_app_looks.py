@@ -86,6 +86,66 @@ def test_no_page_needs_a_horizontal_scroll_bar_at_any_width(visit, paced_app):
     assert_fits(desk.page)
 
 
+STICKING_OUT = """box => {
+  const { left, right } = box.getBoundingClientRect();
+  const shown = [...box.querySelectorAll("button, label")].filter((child) => child.checkVisibility());
+  return shown.filter((child) => {
+    const place = child.getBoundingClientRect();
+    return place.left < left - 1 || place.right > right + 1;
+  }).map((child) => child.textContent);
+}"""
+"""What can be pressed and does not lie wholly within a bar."""
+
+
+def test_a_narrow_window_cuts_off_no_button_and_breaks_no_word(visit, offline_app):
+    session = offline_app.plant(Step(instruction="What is 17 * 23?", worker="mathematics"))
+    desk = WorkbenchPage(visit(offline_app, f"/?session={session}"))
+    desk.page.set_viewport_size({"width": 1024, "height": 900})
+    desk.run()
+    desk.finished()
+    desk.page.get_by_text("Timeline", exact=True).click()
+    for bar in (desk.keyed("toolbar"), desk.page.get_by_role("group", name="Replay")):
+        expect(bar).to_be_visible()
+        assert bar.evaluate(STICKING_OUT) == []
+    desk.select(0).get_by_text("What this step saw").click()
+    source = desk.inspector.locator(".passage-name").first
+    expect(source).to_have_text("Query")
+    assert source.bounding_box()["height"] < 25, "a word stands in one line"
+
+
+LEFTS = """box => {
+  const texts = document.createTreeWalker(box, NodeFilter.SHOW_TEXT), lefts = [];
+  while (texts.nextNode()) {
+    const { currentNode } = texts, letters = document.createRange();
+    for (let at = 0; at < currentNode.length; at++) {
+      letters.setStart(currentNode, at);
+      letters.setEnd(currentNode, at + 1);
+      lefts.push(letters.getBoundingClientRect().left);
+    }
+  }
+  return lefts;
+}"""
+"""Where each letter of a text begins, in the order in which they are read."""
+
+
+def test_a_number_stands_left_of_a_title_that_is_written_from_right_to_left(visit, offline_app):
+    session = offline_app.plant(
+        Step(instruction="מצא את כל הנתונים", worker="text"),
+        Step(instruction="Check it.", worker="checker", access=(0,)),
+        query="מה נובע מזה?",
+    )
+    desk = WorkbenchPage(visit(offline_app, f"/?session={session}"))
+    desk.run()
+    desk.finished()
+    for view, title in (("Timeline", ".timeline .row .name"), ("Access", ".access .row .title")):
+        desk.page.get_by_text(view, exact=True).click()
+        number, dot, _, *letters = desk.page.locator(title).first.evaluate(LEFTS)
+        assert number < dot < min(letters), view
+        assert letters == sorted(letters, reverse=True), view
+    for written in (desk.query, desk.page.get_by_role("heading", name="מה נובע מזה?")):
+        expect(written).to_have_css("unicode-bidi", "plaintext")
+
+
 def test_titles_stay_where_they_are_from_page_to_page_and_from_planning_to_plan(visit, paced_app):
     session = paced_app.plant(Step(instruction="Find it.", worker="writer-8b"), query="Where is it?")
     with paced_app.store() as store:
@@ -157,10 +217,12 @@ def test_every_text_can_be_read_in_the_theme_the_browser_prefers(visit, paced_ap
     expect(desk.page.locator('[data-testid="stApp"]')).to_have_css("background-color", ground)
     desk.run()
     desk.finished()
+    desk.button("Rerun").hover()
+    faint = set(desk.page.evaluate(FAINT))
     desk.select(2).get_by_text("What this step saw").click()
     expect(desk.inspector.get_by_role("button", name="Let it see 2. Look again")).to_be_visible()
     expect(desk.field("Worker")).to_be_visible()
-    faint = set(desk.page.evaluate(FAINT))
+    faint |= set(desk.page.evaluate(FAINT))
     desk.page.get_by_role("radio", name="History").click()
     expect(desk.page.locator(".mark.current")).to_be_visible()
     faint |= set(desk.page.evaluate(FAINT))

@@ -119,7 +119,7 @@ class AccessGrid {
     rows.forEach((row, reader) => {
       const line = this.rows[reader];
       line.toggleAttribute("data-selected", reader === this.selected);
-      this.describe(line.firstChild, row);
+      this.describe(line.firstChild, row, reader);
       for (const box of this.cells[reader]) this.paintBox(box, row);
     });
     this.heads.forEach((head, at) => {
@@ -129,16 +129,20 @@ class AccessGrid {
     this.rove();
   }
 
-  describe(name, { name: title, written, means, edited }) {
+  describe(name, { name: step, written, means, edited }, reader) {
     const [first, how] = name.children;
-    first.textContent = title;
+    // The number stands left of the title, also of one that is written from right to left.
+    const number = `${reader + 1}. `, title = made("span");
+    title.dir = "auto";
+    title.textContent = step.slice(number.length);
+    first.replaceChildren(number, title);
     const entry = made("code");
     entry.textContent = written ?? "";
     const mark = made("span", "edited");
     mark.textContent = "edited";
     if (written === null) how.replaceChildren(`reads ${means}`);
     else how.replaceChildren(entry, " ", ...(edited ? [mark, `, reads ${means}`] : [`means ${means}`]));
-    name.title = `${title}\n${how.textContent}`;
+    name.title = `${step}\n${how.textContent}`;
   }
 
   paintBox(box, row) {

@@ -48,6 +48,8 @@ class Player {
   place() {
     const { left, width, top, bottom } = this.hole.getBoundingClientRect();
     const floats = this.on && (bottom < 0 || top > innerHeight);
+    // Its room stays, so that nothing moves below it.
+    this.hole.style.height = floats ? `${bottom - top}px` : "";
     this.box.classList.toggle("floating", floats);
     this.box.style.left = floats ? `${left}px` : "";
     this.box.style.width = floats ? `${width}px` : "";

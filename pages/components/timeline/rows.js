@@ -72,8 +72,17 @@ class Rows {
     drawn.classList.toggle("quiet", row.start === null);
     const lane = element("div", "lane");
     if (row.start !== null) lane.append(...(row.called ? this.bar(row, data.seconds, span) : [this.mark(row, span)]));
-    drawn.append(element("div", "name", row.name), lane, element("div", "says", row.says));
+    drawn.append(this.name(row, at), lane, element("div", "says", row.says));
     return drawn;
+  }
+
+  // The number stands left of the title, also of one that is written from right to left.
+  name(row, at) {
+    const number = `${at + 1}. `, name = element("div", "name");
+    const title = element("span", "title", row.name.slice(number.length));
+    title.dir = "auto";
+    name.append(element("span", "", number), title);
+    return name;
   }
 
   bar(row, seconds, span) {
