@@ -80,6 +80,10 @@ class _Side:
     def place(self) -> dict[_Node, int]:
         return {node: at for at, node in enumerate(self.order)}
 
+    @cached_property
+    def content(self) -> str:
+        return self.workflow.model_dump_json()
+
     def step(self, node: _Node) -> Step:
         return self.workflow.steps[self.place[node]]
 
@@ -169,8 +173,10 @@ class _Merge:
         """The steps that either edit put behind a common one (None: before all), in an order that does not
         depend on who was first.
         """
-        groups = [self._group(side, node) for side in (self.mine, self.theirs)]
-        return [added for group in sorted(groups, key=self._content) for added in group]
+        groups = [(self._group(side, node), side) for side in (self.mine, self.theirs)]
+        # Steps of one content may be read by different ones.
+        in_order = sorted(groups, key=lambda found: (self._content(found[0]), found[1].content))
+        return [added for group, _ in in_order for added in group]
 
     def _group(self, side: _Side, after: _Node | None) -> list[_Node]:
         found: list[_Node] = []

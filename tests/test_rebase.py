@@ -139,6 +139,14 @@ def test_two_steps_put_in_one_place_stand_in_one_order_whoever_was_first() -> No
     assert rebase(BASE, theirs, mine).workflow == merged
 
 
+def test_two_like_steps_put_in_one_place_stand_in_one_order_also_where_only_one_is_read() -> None:
+    mine = BASE.add_step(OTHER.model_copy(update={"access": ()}), 0).with_worker(1, "gamma")
+    theirs = BASE.add_step(OTHER.model_copy(update={"access": ()}), 0).with_access(1, [0])
+    merged = rebase(BASE, mine, theirs).workflow
+    assert merged is not None
+    assert rebase(BASE, theirs, mine).workflow == merged
+
+
 BUSY = BASE.with_access(1, [])
 
 
