@@ -15,6 +15,7 @@ pytestmark = pytest.mark.browser
 QUERY = '<img src="/title.png" onerror="alert(1)"> **What** is 2 + 2?'
 
 
+@pytest.mark.thorough
 def test_a_session_goes_out_and_comes_back_beside_its_report(visit, offline_app, tmp_path):
     session = offline_app.plant(Step(instruction="Solve it.", worker="mathematics"), query=QUERY)
     desk = WorkbenchPage(visit(offline_app, f"/?session={session}"))

@@ -45,6 +45,7 @@ def test_a_session_is_renamed_deleted_brought_back_and_reopened(visit, offline_a
     expect(desk.query).to_have_value("Whose question is it?")
 
 
+@pytest.mark.thorough
 def test_a_session_is_found_while_its_words_are_typed_then_linked_tagged_forked_and_exported(own_app, visit):
     for number, worker in enumerate(("mathematics", "text", "mathematics")):
         own_app.plant(
@@ -141,6 +142,7 @@ def test_the_list_stays_on_its_page_through_every_action_and_a_visit_elsewhere(o
     expect(rows.first).to_have_text(re.compile("Question 22")), "the page before, as the last one is gone"
 
 
+@pytest.mark.thorough
 def test_filters_that_were_taken_away_stay_away(own_app, visit):
     for number, worker in enumerate(("mathematics", "text")):
         own_app.plant(Step(instruction="Weigh it.", worker=worker), query=f"Question {number}")

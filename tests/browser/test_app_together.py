@@ -52,6 +52,7 @@ def test_a_tab_that_nobody_touches_follows_a_run_and_an_edit_of_another_browser(
     expect(idle.page.get_by_role("button", name="Another name")).to_be_visible()
 
 
+@pytest.mark.thorough
 def test_of_two_edits_of_one_revision_the_second_is_kept_until_its_author_decides(
     visit, paced_app, elsewhere
 ):
