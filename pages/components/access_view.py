@@ -49,7 +49,7 @@ def _grid(editor: Editor, view: SessionView, rows: tuple[AccessRow, ...], *, bef
 
     def selected() -> None:
         tab.select(st.session_state[key].selected["step"])
-        st.rerun(["canvas", "inspector"])
+        tab.redraw(["canvas", "inspector"])
 
     def edited() -> None:
         asked = st.session_state[key].edit

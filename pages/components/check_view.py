@@ -65,7 +65,7 @@ def _heading(tab: TabState, workflow: Workflow, step: int | None) -> None:
 
     def clicked() -> None:
         tab.select(step)
-        st.rerun(["canvas", "inspector"])
+        tab.redraw(["canvas", "inspector"])
 
     st.button(
         f"**{plain(step_name(workflow, step), limit=80)}**",

@@ -42,7 +42,7 @@ def graph(bench: Workbench, tab: TabState, view: SessionView) -> None:
 
     def selected() -> None:
         tab.note_selection(st.session_state[key].selected["step"])
-        st.rerun(tab.shows_selection)
+        tab.redraw(tab.shows_selection)
 
     def edited() -> None:
         asked = st.session_state[key].edit

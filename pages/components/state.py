@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, cast
 
 import streamlit as st
+from streamlit.errors import StreamlitAPIException
 
 from conductor.layout import Direction
 from conductor.replay import Replay
@@ -153,6 +155,13 @@ class TabState(QueryMemory, EditMemory):
         st.session_state.pop("replay", None)
 
     # -- what the next run of the page does ------------------------------------------------------------
+
+    def redraw(self, fragments: Sequence[str]) -> None:
+        """Leave a callback and have these fragments drawn, or the whole page where one is not there (yet)."""
+        try:
+            st.rerun(fragments)
+        except StreamlitAPIException:
+            self.ask_redraw()
 
     def ask_redraw(self) -> None:
         """Have the whole page drawn after this fragment; a rerun in a callback would drop other callbacks."""

@@ -68,7 +68,7 @@ def _bars(
 
     def selected() -> None:
         tab.select(st.session_state[key].selected["step"])
-        st.rerun(["canvas", "inspector"])
+        tab.redraw(["canvas", "inspector"])
 
     def wished() -> None:
         wish = st.session_state[key].replay
@@ -77,7 +77,7 @@ def _bars(
         replay = asked(wish, run=run.id, revision=revision, seconds=recorded.seconds, now=time.time())
         tab.follow(replay, mark=str(wish.get("mark")))
         if view.replay is not None and replay is not None and not (view.replay.playing or replay.playing):
-            st.rerun(REPLAYED)
+            tab.redraw(REPLAYED)
         tab.ask_redraw()
 
     words = row_words(state, timeline)

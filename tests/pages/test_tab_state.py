@@ -165,3 +165,18 @@ def test_one_press_of_export_that_is_sent_twice_gives_one_file(tab):
     assert given("first", "{}") == "first"
     assert given("second", "{}") == "first"
     assert given("third", "{...}") == "third"
+
+
+def test_a_callback_may_ask_for_fragments_that_are_not_there():
+    def page():
+        import streamlit as st  # noqa: PLC0415 - AppTest runs this function's text alone
+
+        from pages.components.state import TabState  # noqa: PLC0415 - the same
+
+        st.button("Select", on_click=TabState().redraw, args=(["canvas", "inspector"],))
+        st.write("asked" if st.session_state.get("redraw") else "drawn")
+
+    app = AppTest.from_function(page).run()
+    app.button[0].click().run()
+    assert not app.exception
+    assert app.markdown[0].value == "asked"
