@@ -239,10 +239,10 @@ class Background:
             self._ended(live)
 
     def _ended(self, live: LiveRun) -> None:
-        live.done.set()
         if live.unsaved is None:
-            # From here on the store tells the same story.
+            # From here on the store tells the same story, also to whoever waited for the end.
             del self._live[live.run]
+        live.done.set()
 
 
 async def _wind_down() -> None:

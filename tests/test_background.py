@@ -114,6 +114,20 @@ def test_a_run_is_live_until_its_end_is_kept() -> None:
     assert loop.live("r") is None
 
 
+def test_who_waited_for_the_end_of_a_run_finds_it_in_the_journal_alone() -> None:
+    class Told(threading.Event):
+        def set(self) -> None:
+            live_then.append(loop.live(live.run))
+            super().set()
+
+    live_then: list[LiveRun | None] = []
+    with background(Keeping()) as loop:
+        live = loop.register(run_of(CHAIN, pool_of()))
+        live.done = Told()
+        loop.wait(loop.follow(live))
+    assert live_then == [None]
+
+
 def test_a_run_can_be_stopped_from_another_thread() -> None:
     with background(Keeping()) as loop:
         live = started(loop, run_of(CHAIN, pool_of(latency=1000)))
