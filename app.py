@@ -12,12 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import streamlit as st
+from starlette.middleware import Middleware
 from streamlit import runtime
 
 from conductor.api.connections import allow_many_connections
 from conductor.collector import settle
 from pages.components.api_route import API
 from pages.components.changes_route import CHANGES
+from pages.components.departure import Departure
 from pages.components.frame_route import frames
 from pages.components.whole_callbacks import carry_out_whole
 from pages.components.whole_messages import send_whole
@@ -75,4 +77,6 @@ else:
     navigation()
     context.disabled = False
     own = frames(["compare", "sessions", "pool"], title=TITLE, icon=ICON)
-    app = st.App(__file__, lifespan=lifespan, routes=[*own, *CHANGES, API])
+    app = st.App(
+        __file__, lifespan=lifespan, routes=[*own, *CHANGES, API], middleware=[Middleware(Departure)]
+    )

@@ -122,7 +122,7 @@ def graph_demo(chromium: str, tmp_path_factory: pytest.TempPathFactory) -> Itera
     """A page of nothing but graphs."""
     quiet = {"STREAMLIT_BROWSER_GATHER_USAGE_STATS": "false", "STREAMLIT_SERVER_FILE_WATCHER_TYPE": "none"}
     folder = tmp_path_factory.mktemp("graphs")
-    with AppServer(folder, script="tests/browser/graph_demo.py", settings=quiet) as server:
+    with AppServer(folder, script="tests/browser/graph_app.py", settings=quiet) as server:
         yield server
 
 

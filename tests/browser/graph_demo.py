@@ -1,4 +1,4 @@
-"""A page with nothing but graphs, for looking and for the browser tests; run with `streamlit run`.
+"""A page with nothing but graphs, for looking and for the browser tests; `graph_app.py` serves it.
 
 Query parameters: `shape` (review, chain, fan-out, dense, mixed, marks, hostile) and `n` steps, both once or
 once for each graph, `direction`, `state` (planned, running, finished), `graphs` of one shape on the page,

@@ -1,0 +1,49 @@
+"""Who closes a tab in the middle of a message has left, and nothing more."""
+
+from __future__ import annotations
+
+import pytest
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from pages.components.departure import Departure
+
+
+class Browser:
+    """Connects, is gone when it is sent something, and is then said to be gone."""
+
+    def __init__(self):
+        self.says = iter([{"type": "websocket.connect"}, {"type": "websocket.disconnect", "code": 1001}])
+
+    async def receive(self):
+        return next(self.says)
+
+    async def send(self, message):
+        if message["type"] == "websocket.send":
+            raise OSError("The connection is closed.")
+
+
+async def test_a_browser_that_leaves_while_it_is_sent_something_is_heard_to_have_left():
+    heard = []
+
+    async def server(scope, receive, send):
+        socket = WebSocket(scope, receive, send)
+        await socket.accept()
+        await socket.send_bytes(b"news")
+        with pytest.raises(WebSocketDisconnect) as left:
+            await socket.receive_bytes()
+        heard.append(left.value.code)
+
+    browser = Browser()
+    await Departure(server)({"type": "websocket"}, browser.receive, browser.send)
+    assert heard == [1001]
+
+
+async def test_a_request_that_cannot_be_answered_still_fails():
+    async def server(scope, receive, send):
+        await send({"type": "http.response.start"})
+
+    async def broken(message):
+        raise OSError("The connection is closed.")
+
+    with pytest.raises(OSError, match="closed"):
+        await Departure(server)({"type": "http"}, None, broken)
