@@ -27,6 +27,13 @@ from pages.components.whole_messages import send_whole
 TITLE = "Conductor Studio"
 ROOT = Path(__file__).resolve().parent
 ICON = ROOT / "static" / "icon.svg"
+# The pages beside the workbench, by their names in files and addresses: titles and icons. No text under it:
+# Streamlit would show that on the page.
+OTHERS = {
+    "compare": ("Compare", ":material/compare_arrows:"),
+    "sessions": ("Sessions", ":material/history:"),
+    "pool": ("Pool", ":material/groups:"),
+}
 
 
 def navigation() -> Any:
@@ -34,9 +41,7 @@ def navigation() -> Any:
     return st.navigation(
         [
             st.Page("pages/workbench.py", title="Workbench", icon=":material/account_tree:", default=True),
-            st.Page("pages/compare.py", title="Compare", icon=":material/compare_arrows:"),
-            st.Page("pages/sessions.py", title="Sessions", icon=":material/history:"),
-            st.Page("pages/pool.py", title="Pool", icon=":material/groups:"),
+            *(st.Page(f"pages/{name}.py", title=title, icon=icon) for name, (title, icon) in OTHERS.items()),
         ]
     )
 
@@ -76,7 +81,7 @@ else:
     context.disabled = True
     navigation()
     context.disabled = False
-    own = frames(["compare", "sessions", "pool"], title=TITLE, icon=ICON)
+    own = frames(list(OTHERS), title=TITLE, icon=ICON)
     app = st.App(
         __file__, lifespan=lifespan, routes=[*own, *CHANGES, API], middleware=[Middleware(Departure)]
     )

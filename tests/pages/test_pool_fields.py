@@ -15,8 +15,7 @@ from pages.components.pool_fields import SERVICES, entry_of, fields, kind_of, mi
 ROOT = Path(__file__).parents[2]
 EXAMPLE = tomllib.loads((ROOT / "pool.example.toml").read_text(encoding="utf-8"))
 
-
-@pytest.mark.parametrize(
+of_each_kind = pytest.mark.parametrize(
     ("kind", "table"),
     [
         ("model", ModelTable),
@@ -25,20 +24,15 @@ EXAMPLE = tomllib.loads((ROOT / "pool.example.toml").read_text(encoding="utf-8")
         ("simulated", SimulatedTable),
     ],
 )
+
+
+@of_each_kind
 def test_every_key_of_a_table_has_a_field(kind, table):
     keys = [field.key for group in fields(kind) for field in group]
     assert sorted(keys) == sorted(set(table.model_fields) - {"kind"})
 
 
-@pytest.mark.parametrize(
-    ("kind", "table"),
-    [
-        ("model", ModelTable),
-        ("conductor", ConductorTable),
-        ("offline", OfflineTable),
-        ("simulated", SimulatedTable),
-    ],
-)
+@of_each_kind
 def test_every_key_that_must_be_there_is_asked_for_where_it_is_not(kind, table):
     required = {key for key, known in table.model_fields.items() if known.is_required()} - {"kind"}
     assert required <= set(missing(kind, {}))

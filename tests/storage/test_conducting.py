@@ -333,6 +333,16 @@ def test_a_stop_between_a_plan_and_its_run_is_heard(
     assert finished(bench, session)[1:] == [(1, "finished", "a says")]
 
 
+def close_around(bench: Workbench, held: Event) -> None:
+    """Close it while something is held up, which goes on when that is set."""
+    with ThreadPoolExecutor() as threads:
+        closed = threads.submit(bench.close)
+        # Nothing tells from here that what goes on was cancelled.
+        time.sleep(0.2)
+        held.set()
+        closed.result(10)
+
+
 def test_a_plan_that_is_being_kept_when_the_workbench_closes_is_kept(
     benches: list[Workbench], url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -341,13 +351,8 @@ def test_a_plan_that_is_being_kept_when_the_workbench_closes_is_kept(
     begun, may_end = held_up(monkeypatch, bench, "add_plan")
     bench.begin_plan(session.id)
     assert begun.wait(10)
-    with ThreadPoolExecutor() as threads:
-        benches.remove(bench)
-        closed = threads.submit(bench.close)
-        # Nothing tells from here that what goes on was cancelled.
-        time.sleep(0.2)
-        may_end.set()
-        closed.result(10)
+    benches.remove(bench)
+    close_around(bench, may_end)
     again = opened(benches, url, ONE)
     assert again.required_head(session.id).note == "Planned"
 
@@ -369,13 +374,8 @@ def test_a_run_that_was_about_to_begin_when_the_workbench_closed_is_over(
     monkeypatch.setattr(bench.store, "start_run", started)
     bench.begin_plan(session.id, then_run=True)
     assert begun.wait(10)
-    with ThreadPoolExecutor() as threads:
-        benches.remove(bench)
-        closed = threads.submit(bench.close)
-        # Nothing tells from here that what goes on was cancelled.
-        time.sleep(0.2)
-        closing.set()
-        closed.result(10)
+    benches.remove(bench)
+    close_around(bench, closing)
     again = opened(benches, url, ONE)
     assert finished(again, session) == [(1, "interrupted", None)]
 
