@@ -1,4 +1,93 @@
-"""Conductor Studio's core: plans that a model wrote, read, checked, edited and run.
+"""Workflows that a model writes: planned, edited, run and compared. The library without app, store or server.
 
-Knows neither the app (streamlit) nor the store (sqlalchemy).
+The public names are in `__all__` and are loaded when first used; docs/library.md shows how they go together.
+Knows neither streamlit nor sqlalchemy.
 """
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from conductor.errors import ConductorError
+    from conductor.library import aask, aplan, arun, ask, plan, run
+    from conductor.planner.parsing.parse import parse
+    from conductor.report import run_report
+    from conductor.runs.events import Event
+    from conductor.runs.state import RunState, fold
+    from conductor.values.budget import Budget
+    from conductor.values.messages import Completion, Delta, Request
+    from conductor.values.output import Output
+    from conductor.values.presets import Settings
+    from conductor.workers.pool.pool import Pool, offline_pool, read_pool
+    from conductor.workers.protocol import Worker, WorkerCard
+    from conductor.workflow.diff import plan_diff
+    from conductor.workflow.file import read_plan, write_plan
+    from conductor.workflow.model import Step, Workflow
+    from conductor.workflow.plan_report import PlanReport
+
+__all__ = [
+    "Budget",
+    "Completion",
+    "ConductorError",
+    "Delta",
+    "Event",
+    "Output",
+    "PlanReport",
+    "Pool",
+    "Request",
+    "RunState",
+    "Settings",
+    "Step",
+    "Worker",
+    "WorkerCard",
+    "Workflow",
+    "aask",
+    "aplan",
+    "arun",
+    "ask",
+    "fold",
+    "offline_pool",
+    "parse",
+    "plan",
+    "plan_diff",
+    "read_plan",
+    "read_pool",
+    "run",
+    "run_report",
+    "write_plan",
+]
+
+_HOMES = {
+    "conductor.errors": ("ConductorError",),
+    "conductor.library": ("aask", "aplan", "arun", "ask", "plan", "run"),
+    "conductor.planner.parsing.parse": ("parse",),
+    "conductor.report": ("run_report",),
+    "conductor.runs.events": ("Event",),
+    "conductor.runs.state": ("RunState", "fold"),
+    "conductor.values.budget": ("Budget",),
+    "conductor.values.messages": ("Completion", "Delta", "Request"),
+    "conductor.values.output": ("Output",),
+    "conductor.values.presets": ("Settings",),
+    "conductor.workers.pool.pool": ("Pool", "offline_pool", "read_pool"),
+    "conductor.workers.protocol": ("Worker", "WorkerCard"),
+    "conductor.workflow.diff": ("plan_diff",),
+    "conductor.workflow.file": ("read_plan", "write_plan"),
+    "conductor.workflow.model": ("Step", "Workflow"),
+    "conductor.workflow.plan_report": ("PlanReport",),
+}
+_HOME = {name: module for module, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    """A public name, loaded with its module: importing one part of the library loads no other."""
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *__all__]

@@ -1,4 +1,4 @@
-"""`python -m conductor`: see `conductor.commands.line`."""
+"""`python -m conductor`, and the installed command `conductor`: see `studio.cli.line`."""
 
 import io
 import os
@@ -7,7 +7,7 @@ import sys
 
 
 def _open_streams() -> None:
-    """Have no file of ours, as the store, take the number of a stream that whoever started us had closed."""
+    """Open each standard stream that is closed, so that no file of ours, as the store, takes its number."""
     for number in range(3):
         try:
             os.fstat(number)
@@ -24,11 +24,16 @@ def _open_streams() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-if __name__ == "__main__":
+def run() -> int:
+    """Run the command that the arguments name; returns the process's exit code."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        # Until the command begins there is nothing to keep; loading it takes a moment.
+        # Until the command begins there is nothing to lose; loading it takes a moment.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-    from conductor.commands.line import main
+    from studio.cli.line import main  # noqa: PLC0415 - loaded once an interrupt ends the process
 
     _open_streams()
-    sys.exit(main())
+    return main()
+
+
+if __name__ == "__main__":
+    sys.exit(run())

@@ -7,13 +7,13 @@
         PlanError            a Conductor gave no valid plan
         PoolError            the pool, or its file, is wrong
         WorkerError          a worker could not answer
-        ServeError           a server of models could not be started, or ended by itself
+        ServeError           a server of models could not be started, or ended unasked
         StorageError         the store cannot be read or written
-            EditConflict     the workflow was changed by somebody else meanwhile
+            EditConflict     the workflow was changed by someone else meanwhile
             UnknownId        the store has nothing of that id
-            NotKeptYet       an event met trouble with the store, and is tried again
+            NotKeptYet       an event could not be stored, and is tried again
 
-A message names the thing, says what is wrong and what to do; `step` is 0-based and None where
+A message names the thing, what is wrong and what to do; `step` is 0-based and None where
 the error concerns no single step. This module knows no other module of the project.
 """
 
@@ -45,7 +45,7 @@ class PlanError(ConductorError):
 class PoolError(ConductorError):
     """A pool file, or a use of the pool, is wrong: unknown key, duplicate name, unknown worker.
 
-    Of a file, `line` (from 1) and `key` say where, and `reason` what is wrong there; None where unknown.
+    For a file, `line` (from 1) and `key` are the place, and `reason` what is wrong there; None where unknown.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class WorkerError(ConductorError):
 
 
 class ServeError(ConductorError):
-    """A server of models cannot be started, is not what was asked for, or ended by itself."""
+    """A server of models cannot be started, is not the requested one, or ended unasked."""
 
 
 class StorageError(ConductorError):
@@ -74,7 +74,7 @@ class UnknownId(StorageError):
 
 
 class NotKeptYet(StorageError):
-    """An event met trouble with the store (locked, full); it is tried again before the next of its run."""
+    """The store could not take an event (locked, full); it is tried again before the next of its run."""
 
 
 class EditConflict(StorageError):

@@ -1,39 +1,45 @@
-"""From a query to an answer: plan, run, look back, plan again. One stream of events.
+"""From a query to an answer: plan, run, look back, plan again. The only loop of rounds.
 
-Knows the planner and the engine and joins them; knows no store and no page. What is spent is counted by
-one meter through all rounds.
+Knows the planner and the engine and joins them; knows no store and no page. What happens is written by a
+recorder before it is passed on. What is spent is counted by one meter through all rounds.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from contextlib import aclosing, contextmanager
+from dataclasses import asdict
 from uuid import uuid4
 
-from conductor.conversation import NOTHING_SAID, Conversation
-from conductor.engine.assignment import Assignment
+from conductor.engine.bound_workflow import BoundWorkflow
 from conductor.engine.meter import Crossing, Meter
-from conductor.engine.run import GRACE_SECONDS, WorkflowRun
-from conductor.events import (
-    AnswerKept,
+from conductor.engine.run import WorkflowRun
+from conductor.engine.scope import EDITED, RunScope
+from conductor.errors import ConductorError, PoolError
+from conductor.planner.planner import STOPPED, PlanningEnd, plan
+from conductor.planner.prompt.prompt import plan_messages
+from conductor.planner.protocol import Conductor, PlanRequest
+from conductor.recorder import MemoryRecorder, Recorder, RunHistory
+from conductor.runs.events import (
     BudgetExceeded,
     Event,
     PlanningFailed,
+    PlanningRetried,
     PlanRejected,
-    StepCancelled,
-    StepFailed,
-    StepFinished,
     WorkflowPlanned,
 )
-from conductor.messages import NOTHING_USED, SeenResponse, Usage
-from conductor.modes import Settings
-from conductor.planner.conductor import Conductor, PlanRequest
-from conductor.planner.planner import STOPPED, PlanningEnd, plan
-from conductor.run_state import RunState, advance
-from conductor.workers.pool import Pool
+from conductor.runs.request import RunRequest
+from conductor.runs.state import RunState, advance
+from conductor.values.messages import SeenResponse
+from conductor.values.output import Output
+from conductor.values.presets import Settings
+from conductor.workers.pool.pool import Pool
 from conductor.workers.protocol import WorkerCard
+from conductor.workflow.model import Workflow
+
+_BROKE = "Planning broke off by a fault of this program, which its log describes; plan again."
 
 
 def new_id() -> str:
@@ -42,54 +48,160 @@ def new_id() -> str:
 
 
 async def orchestrate(
-    query: str, *, conductor: Conductor, pool: Pool, settings: Settings, meter: Meter
+    request: RunRequest,
+    *,
+    conductor: Conductor,
+    pool: Pool,
+    meter: Meter,
+    recorder: Recorder | None = None,
+    after: RunState | None = None,
+    started: WorkflowRun | None = None,
 ) -> AsyncGenerator[Event, None]:
-    """Plan and run `query`, in as many rounds as the settings allow and the Conductor wants.
+    """Plan and run a request, in as many rounds as its settings allow and the Conductor wants.
 
-    Each round's events have ids of their own, and planning's begin with `PlanningStarted`. The stream ends
-    when the Conductor keeps the answer, when a round gives no plan or does not finish, or after the last.
+    It begins with the round after the run `after` (None: the first), or with a run that the recorder has
+    `started` already. Each plan's and each run's events have ids of their own, and planning's begin with
+    `PlanningStarted`. The stream ends when the Conductor keeps the answer, when a round gives no plan, does
+    not finish or covers a part of the workflow only, or after the last round. Without a `recorder` outputs
+    are remembered until the stream ends.
     """
-    state: RunState | None = None
-    for round in range(1, settings.rounds + 1):
-        request = plan_request(query, pool=pool, settings=settings, after=state)
-        end: PlanningEnd | None = None
-        async with aclosing(
-            plan_round(request, conductor=conductor, settings=settings, meter=meter)
-        ) as planning:
-            async for event in planning:
-                yield event
-                end = event if isinstance(event, PlanningEnd) else end
-        if not isinstance(end, WorkflowPlanned) or end.report.workflow is None:
-            return
-        assignment = Assignment.of(end.report.workflow, query=query, pool=pool, previous=responses_of(state))
-        run = WorkflowRun(
-            assignment, pool, run=new_id(), parent=state.run if state else None, round=round, meter=meter
-        )
+    recorder = recorder or MemoryRecorder()
+    run = started
+    given = request.workflow if after is None else None
+    while True:
+        if run is None:
+            workflow = given
+            if workflow is None:
+                asked = plan_request(request, pool=pool, after=after)
+                planning = plan_round(asked, request, conductor=conductor, meter=meter, recorder=recorder)
+                async with aclosing(planning) as events:
+                    async for event in events:
+                        yield event
+                        if isinstance(event, WorkflowPlanned):
+                            workflow = event.report.workflow
+                if workflow is None:
+                    return
+                workflow = request.runnable(workflow)
+            history = await recorder.history()
+            run = workflow_run(request, workflow, pool, meter=meter, after=after, history=history)
+            await recorder.start_run(run)
         state = RunState()
-        async with aclosing(run.events()) as events:
+        last = run.round >= request.settings.rounds
+        async with aclosing(recorder.events(run)) as events:
             async for event in events:
                 yield event
-                state = advance(state, event)
-        if state.status != "finished":
+                if not last:
+                    state = advance(state, event)
+        if last or state.status != "finished" or not state.whole:
             return
+        after, run, given = state, None, None
+
+
+def workflow_run(
+    request: RunRequest,
+    workflow: Workflow,
+    pool: Pool,
+    *,
+    meter: Meter,
+    history: RunHistory,
+    after: RunState | None = None,
+    scope: RunScope = EDITED,
+    preloaded: Mapping[int, Output] | None = None,
+) -> WorkflowRun:
+    """A run of `workflow`, not yet started: of the round after the run `after`, or of the first round.
+
+    See `WorkflowRun` for `scope`, `preloaded` and the errors.
+    """
+    round = 1 if after is None else after.round + 1
+    bound = BoundWorkflow.of(
+        workflow,
+        query=request.query,
+        pool=pool,
+        previous=responses_of(after),
+        conversation=request.conversation,
+    )
+    return WorkflowRun(
+        bound,
+        pool,
+        run=new_id(),
+        outputs=history.outputs,
+        scope=scope,
+        preloaded=preloaded,
+        parent=history.latest,
+        round=round,
+        meter=meter,
+        # The answer of an earlier round is not sent on: another one may take its place.
+        sent_on=request.sent_on and round >= request.settings.rounds,
+    )
 
 
 async def plan_round(
-    request: PlanRequest, *, conductor: Conductor, settings: Settings, meter: Meter
+    asked: PlanRequest, request: RunRequest, *, conductor: Conductor, meter: Meter, recorder: Recorder
 ) -> AsyncGenerator[Event, None]:
-    """Ask for one round's plan, `settings.attempts` times at most; why one was rejected goes with the next.
+    """Request one round's plan, as often as the request's settings allow; after an invalid plan, the next
+    request gives the reasons why it is invalid.
 
-    Each attempt has an id of its own. The last event is a `PlanningEnd`.
+    Each attempt has its own id. The last event is a `PlanningEnd`.
     """
-    for left in reversed(range(settings.attempts)):
+    for left in reversed(range(request.settings.attempts)):
         end: PlanningEnd | None = None
-        async with aclosing(metered_plan(request, conductor=conductor, meter=meter)) as planning:
+        attempt = recorded_plan(asked, request, conductor=conductor, meter=meter, recorder=recorder)
+        async with aclosing(attempt) as planning:
             async for event in planning:
                 yield event
                 end = event if isinstance(event, PlanningEnd) else end
         if not isinstance(end, PlanRejected) or not left:
             return
-        request = request.model_copy(update={"rejected": (*request.rejected, end.report)})
+        asked = asked.model_copy(update={"rejected": (*asked.rejected, end.report)})
+
+
+async def recorded_plan(
+    asked: PlanRequest, request: RunRequest, *, conductor: Conductor, meter: Meter, recorder: Recorder
+) -> AsyncGenerator[Event, None]:
+    """`metered_plan`, written by the recorder: its beginning before the Conductor is called, its end before
+    that is passed on.
+
+    Where the reader is cancelled, the attempt is written as stopped, and its end is still passed on.
+    """
+    event: Event | None = None
+    passed_on = False
+    try:
+        await recorder.begin_plan(asked, planner=conductor.card)
+        async with aclosing(metered_plan(asked, conductor=conductor, meter=meter)) as events:
+            async for event in events:
+                if isinstance(event, PlanningEnd):
+                    await _write_end(asked, request, event, recorder)
+                    passed_on = True
+                yield event
+    except asyncio.CancelledError:
+        if not isinstance(event, PlanningEnd):
+            event = _failure(f"{STOPPED}.", behind=event)
+            await recorder.write_plan(asked, event, None)
+        if not passed_on:
+            yield event
+        raise
+    except ConductorError:
+        raise
+    except (Exception, GeneratorExit):
+        if event is not None and not isinstance(event, PlanningEnd):
+            await recorder.write_plan(asked, _failure(_BROKE, behind=event), None)
+        raise
+
+
+async def _write_end(asked: PlanRequest, request: RunRequest, end: PlanningEnd, recorder: Recorder) -> None:
+    """Write the end of an attempt with the workflow that is to be run; also where that cannot be made."""
+    workflow = None
+    try:
+        if isinstance(end, WorkflowPlanned) and end.report.workflow is not None:
+            workflow = request.runnable(end.report.workflow)
+    finally:
+        await recorder.write_plan(asked, end, workflow)
+
+
+def _failure(message: str, *, behind: Event | None) -> PlanningFailed:
+    """The end of an attempt whose last event is `behind`."""
+    run, seq = (new_id(), 0) if behind is None else (behind.run, behind.seq + 1)
+    return PlanningFailed(run=run, seq=seq, at=time.time(), message=message)
 
 
 async def metered_plan(
@@ -97,117 +209,110 @@ async def metered_plan(
 ) -> AsyncGenerator[Event, None]:
     """`plan`, counted by the meter.
 
-    The end says so where the budget has no room for the call. Where a limit is crossed while the Conductor
-    answers, it is stopped: `BudgetExceeded` says which limit, and `PlanningFailed` comes last.
+    Where the budget has no room for the call, or a limit is crossed while the Conductor answers, which stops
+    it, `BudgetExceeded` has the limit, and `PlanningFailed` comes last.
     """
     run = new_id()
-    if not meter.admit():
-        crossing = meter.crossing
-        limit = crossing.limit if crossing else "calls"
-        message = f"The budget's limit of {limit} leaves no room for planning; raise it, then ask again."
-        yield PlanningFailed(run=run, seq=0, at=time.time(), message=message)
+    prompt = _prompt(request, conductor) if meter.estimates else ()
+    room = meter.admit(conductor.card, prompt)
+    if room is None:
+        over = _over(meter, run=run, seq=0)
+        yield over
+        message = (
+            f"The budget's limit of {over.limit} leaves no room for planning: {over.words}. Raise it, then "
+            "ask again."
+        )
+        yield PlanningFailed(run=run, seq=1, at=time.time(), message=message)
         return
     seq = -1
-    planning = plan(request, conductor=conductor, run=run)
-    async with aclosing(_until_crossed(planning, meter)) as events:
-        async for event in events:
-            seq = event.seq
-            yield event
-            if isinstance(event, PlanningEnd):
-                meter.add(usage_of(event))
-                return
-    crossing = meter.crossing
-    assert crossing is not None, "planning ended without an end, and nothing was crossed"
-    over = BudgetExceeded(
-        run=run,
-        seq=seq + 1,
-        at=time.time(),
-        limit=crossing.limit,
-        used=crossing.used,
-        allowed=crossing.allowed,
-    )
+    with _crossing(meter) as crossed:
+        planning = plan(request, conductor=conductor, run=run, count=room.hear, stop=crossed)
+        try:
+            async with aclosing(planning) as events:
+                async for event in events:
+                    seq = event.seq
+                    if isinstance(event, PlanningRetried) and event.withdrawn:
+                        room.withdraw()
+                    yield event
+                    if isinstance(event, PlanningEnd):
+                        if not isinstance(event, PlanningFailed):
+                            room.settle(event.usage, answer=event.report.text)
+                        return
+        finally:
+            room.release()
+    if meter.crossing is None:
+        message = f"{STOPPED}: {conductor.card.name}'s call was cancelled. Plan again."
+        yield PlanningFailed(run=run, seq=seq + 1, at=time.time(), message=message)
+        return
+    over = _over(meter, run=run, seq=seq + 1)
     yield over
-    message = f"{STOPPED} at the budget: {over.words} used. Raise the limit, then plan anew."
+    message = f"{STOPPED} at the budget: {over.words}. Raise the limit, then plan again."
     yield PlanningFailed(run=run, seq=seq + 2, at=time.time(), message=message)
 
 
-async def _until_crossed(events: AsyncGenerator[Event, None], meter: Meter) -> AsyncGenerator[Event, None]:
-    """The events, as far as they come before a limit is crossed; who makes them is stopped then."""
-    heard: asyncio.Queue[Event | None] = asyncio.Queue()
+def _over(meter: Meter, *, run: str, seq: int) -> BudgetExceeded:
+    crossing = meter.crossing
+    assert crossing is not None, "asked only where a limit is crossed"
+    return BudgetExceeded(run=run, seq=seq, at=time.time(), **asdict(crossing))
+
+
+def _prompt(request: PlanRequest, conductor: Conductor) -> Iterator[str]:
+    """The texts that a Conductor is sent, or would be if it called a model."""
+    messages = plan_messages(
+        request, dialect=conductor.dialect, style=conductor.card.prompt_style, room_to_think=True
+    )
+    return (message.content for message in messages)
+
+
+@contextmanager
+def _crossing(meter: Meter) -> Iterator[asyncio.Future[None]]:
+    """A future that is done once a limit of the meter is crossed within the block."""
     loop = asyncio.get_running_loop()
+    crossed = loop.create_future()
 
-    async def hear() -> None:
-        async with aclosing(events):
-            async for event in events:
-                heard.put_nowait(event)
+    def cross(_: Crossing) -> None:
+        if not crossed.done():
+            crossed.set_result(None)
 
-    def stop(_: Crossing) -> None:
-        hearing.cancel()
-        # A Conductor that ignores its cancellation is not waited for.
-        loop.call_later(GRACE_SECONDS, heard.put_nowait, None)
-
-    hearing = asyncio.create_task(hear())
-    hearing.add_done_callback(lambda _: heard.put_nowait(None))
-    watched = meter.watch(stop)
+    unwatch = meter.watch(cross)
     left = meter.seconds_left
     clock = None if left is None else loop.call_later(left, meter.check)
     try:
-        while (event := await heard.get()) is not None:
-            yield event
-        if hearing.done() and not hearing.cancelled():
-            hearing.result()
+        yield crossed
     finally:
-        watched()
+        unwatch()
         if clock is not None:
             clock.cancel()
-        hearing.cancel()
-        await asyncio.wait({hearing}, timeout=GRACE_SECONDS)
 
 
-def usage_of(event: Event) -> Usage:
-    """What the call used whose end this event tells; nothing for other events.
-
-    A step's call inside of which others were made has no usage of its own.
-    """
-    match event:
-        case WorkflowPlanned() | AnswerKept() | PlanRejected() | StepFailed() | StepCancelled():
-            return event.usage
-        case StepFinished():
-            return event.output.usage
-        case _:
-            return NOTHING_USED
-
-
-def plan_request(
-    query: str,
-    *,
-    pool: Pool,
-    settings: Settings,
-    after: RunState | None = None,
-    conversation: Conversation = NOTHING_SAID,
-) -> PlanRequest:
-    """What the Conductor is asked for the first round, or for the one after the run `after`.
+def plan_request(request: RunRequest, *, pool: Pool, after: RunState | None = None) -> PlanRequest:
+    """What the Conductor is sent for the first round, or for the one after the run `after`.
 
     Raises `PoolError` where the settings name a worker that the pool does not have.
     """
+    settings = request.settings
     return PlanRequest(
-        query=query,
+        query=request.query,
         workers=offered(pool, settings),
         max_steps=settings.max_steps,
         round=after.round + 1 if after else 1,
         previous=after.workflow if after else None,
         responses=responses_of(after),
         economical=settings.economical,
-        conversation=conversation,
+        conversation=request.conversation,
     )
 
 
 def offered(pool: Pool, settings: Settings) -> tuple[WorkerCard, ...]:
     """The workers that the Conductor may use, in its order; where it is to be economical, the cheapest only.
 
-    Raises `PoolError` where the settings name a worker that the pool does not have.
+    Those that cannot be used are left out. Raises `PoolError` where none is left, and where the settings name
+    a worker that the pool does not have.
     """
-    cards = tuple(pool[name].card for name in settings.workers or pool.names)
+    chosen = tuple(pool[name].card for name in settings.workers or pool.names)
+    cards = tuple(card for card in chosen if card.unusable is None)
+    if not cards:
+        raise PoolError(" ".join(f"{card.name} cannot be used: {card.unusable}" for card in chosen))
     return cheapest(cards) if settings.economical else cards
 
 

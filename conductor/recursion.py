@@ -1,7 +1,7 @@
-"""The Conductor as its own worker: a step given to it is planned and run as a workflow of its own.
+"""The Conductor as its own worker: a step given to it is planned and run as an inner workflow.
 
-Knows orchestration and the worker protocol. How deep this may go is decided by the pools: the Conductor
-of the deepest level finds no Conductor in its own.
+Knows orchestration and the worker protocol. The pools limit the depth: the Conductor of the deepest level has
+no Conductor in its pool.
 """
 
 from __future__ import annotations
@@ -14,16 +14,19 @@ from hashlib import sha256
 
 from conductor.engine.meter import Meter
 from conductor.errors import WorkerError
-from conductor.events import Event, PlanningFailed, PlanRejected, RunFinished, StepFailed
-from conductor.messages import NOTHING_USED, Completion, Request, Usage
-from conductor.modes import Settings
-from conductor.orchestrate import orchestrate, usage_of
-from conductor.planner.conductor import Conductor
-from conductor.workers.pool import Pool
+from conductor.orchestrate import orchestrate
+from conductor.planner.protocol import Conductor
+from conductor.runs.events import TextPiece
+from conductor.runs.request import RunRequest
+from conductor.runs.request_state import RequestState
+from conductor.runs.state import RunState
+from conductor.values.messages import NOTHING_USED, Completion, Request, Usage
+from conductor.values.presets import Settings
+from conductor.workers.pool.pool import Pool
 from conductor.workers.protocol import Inner, StreamItem, WorkerCard
 
 MAX_DEPTH = 2
-"""How many workflows may stand inside one another, below the first."""
+"""How many workflows may be inside one another, below the first."""
 
 
 def with_conductor(
@@ -61,39 +64,39 @@ class ConductorWorker:
 
     async def stream(self, request: Request) -> AsyncIterator[StreamItem]:
         """Every event of the workflow inside, then its answer. Raises `WorkerError` where it gives none."""
-        told = _Told()
+        state = RequestState()
+        query = "\n\n".join(message.content for message in request.messages)
         inside = orchestrate(
-            "\n\n".join(message.content for message in request.messages),
+            RunRequest(query, settings=self.settings),
             conductor=self.conductor,
             pool=self.pool,
-            settings=self.settings,
             meter=self.meter,
         )
         async with aclosing(inside) as events:
             async for event in events:
-                told.hear(event)
+                if not isinstance(event, TextPiece):
+                    state = state.advance(event)
                 yield Inner(event=event)
-        if told.answer is None:
-            raise WorkerError(f"{self.card.name} found no answer by a workflow of its own: {told.reason}")
-        yield Completion(text=told.answer, usage=told.usage)
+        answered = [run for run in state.runs if run.answer is not None]
+        if not answered:
+            raise WorkerError(f"{self.card.name} found no answer by a workflow of its own: {_reason(state)}")
+        last = answered[-1]
+        output = None if last.answer_step is None else last.steps[last.answer_step].output
+        given = output is not None and not output.empty and not output.refused
+        yield Completion(
+            text=last.answer or "", usage=_usage(state), finish_reason="stop" if given else "refused"
+        )
 
 
-class _Told:
-    """What the events of all rounds come to: the last answer, what it cost, and why there is none."""
+def _usage(state: RequestState) -> Usage:
+    """What all calls used: a step's call inside of which others were made counts once."""
+    return sum((one.planning_usage + one.usage for one in state.attempts), NOTHING_USED)
 
-    def __init__(self) -> None:
-        self.answer: str | None = None
-        self.usage: Usage = NOTHING_USED
-        self.reason = "it wrote no plan."
 
-    def hear(self, event: Event) -> None:
-        match event:
-            case RunFinished():
-                self.answer = event.answer if event.answer is not None else self.answer
-            case StepFailed():
-                self.reason = event.message
-            case PlanningFailed():
-                self.reason = event.message
-            case PlanRejected():
-                self.reason = " ".join(problem.message for problem in event.report.problems)
-        self.usage += usage_of(event)
+def _reason(state: RequestState) -> str:
+    """Why there is no answer."""
+    last = state.attempts[-1] if state.attempts else RunState()
+    failed = [step for step in last.steps if step.message is not None]
+    if last.no_plan is None and failed:
+        return max(failed, key=lambda step: step.finished_at or 0.0).message or ""
+    return last.no_plan or "it wrote no plan."

@@ -1,9 +1,9 @@
 """The rows of a layered picture: cards, the lanes of long edges, their order and their positions.
 
-Knows rows and who reads whom; knows no sizes but the separations it is given, and no drawing. All edges
+Knows rows and which step reads which; knows no sizes except the given separations, and no drawing. All edges
 out of one step share one strand of lanes, from which each reader branches off: a plan in which every
-step reads all earlier ones then has a lane per step, not one per edge. The cards of a row stand in the
-order of their steps, whatever reads them: a step that is added moves none past another. Only lanes are
+step reads all earlier ones then has a lane per step, not one per edge. The cards of a row are in the
+order of their steps, whatever reads them, so an added step changes the order of no others. Only lanes are
 sorted to cross little.
 """
 
@@ -41,7 +41,7 @@ class Strands:
 
     @classmethod
     def of(cls, rows: Sequence[Sequence[int]], access: tuple[tuple[int, ...], ...]) -> Strands:
-        """Strands for steps in `rows`; whoever reads must stand in a later row than what it reads."""
+        """Strands for steps in `rows`; a reader must be in a later row than what it reads."""
         row_of = {step: i for i, row in enumerate(rows) for step in row}
         last = dict.fromkeys(row_of, 0)
         edges: list[tuple[Node, Node]] = []
@@ -81,7 +81,7 @@ def generations_of(access: Sequence[Sequence[int]]) -> list[list[int]]:
 def rows_of(generations: Sequence[Sequence[int]], widest: int) -> list[Sequence[int]]:
     """Each generation in as few rows of at most `widest` steps as needed, evenly filled.
 
-    Later rows of a generation, which stand beside more lanes, are the shorter ones.
+    Later rows of a generation, which more lanes pass, are the shorter ones.
     """
     return [part for generation in generations for part in _split(generation, widest)]
 
@@ -108,7 +108,7 @@ def _first_order(row: int, rows: Sequence[Sequence[int]], last: Mapping[int, int
 
 
 def _side(place: float, step: int) -> int:
-    """On which side a lane passes a card that stands where its own step does: nearer to the middle."""
+    """On which side a lane passes a card at the place of its own step: nearer to the middle."""
     if place == 0.5:
         return -1 if step % 2 == 0 else 1
     return 1 if place < 0.5 else -1
@@ -200,10 +200,10 @@ def _wish(
 def _settled(
     wishes: Sequence[tuple[float, float]], separations: Sequence[float], *, within: float
 ) -> list[float]:
-    """The positions nearest to the wishes (least weighted squares) that keep order and separations.
+    """The positions nearest to the wished ones (least weighted squares) with order and separations unchanged.
 
     None is further than `within` from 0, for which there must be room. Pool adjacent violators: with the
-    running separations taken off, keeping them means not to decrease.
+    running separations subtracted, the constraint is that positions do not decrease.
     """
     offsets = _running(separations)
     blocks: list[tuple[float, float, int]] = []

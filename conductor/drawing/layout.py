@@ -21,8 +21,8 @@ from math import ceil
 from types import MappingProxyType
 from typing import Literal
 
-from conductor.strands import Node, Strands, generations_of, ordered, rows_of, straightened
-from conductor.workflow import Workflow
+from conductor.drawing.layered_layout import Node, Strands, generations_of, ordered, rows_of, straightened
+from conductor.workflow.model import Workflow
 
 Direction = Literal["down", "right"]
 CardKind = Literal["full", "brief", "flat"]
@@ -160,7 +160,7 @@ _PORT_GAP = 20
 """Between neighbouring in-ports, where the card's edge is long enough."""
 
 _PORT_INSET = 16
-"""In-ports keep clear of a card's round corners."""
+"""Distance of in-ports from a card's round corners."""
 
 
 def layouts(

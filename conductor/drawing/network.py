@@ -1,8 +1,8 @@
-"""A workflow's pictures as a pyvis network: what stands on each card, where it lies, how each edge runs.
+"""A workflow's pictures as a pyvis network: the text of each card, its place, the route of each edge.
 
-Knows workflows, layouts and pyvis; knows no Streamlit and no run. Whoever draws tells the state of each
-card as a `CardFace`. Texts are cut here, so that a text of any length costs the page little; they go to a
-canvas or into text nodes only.
+Knows workflows, layouts and pyvis; knows no Streamlit and no run. The caller gives the state of each card as
+a `CardContent`. Texts are cut here, so that a text of any length costs the page little; they are drawn on a
+canvas or put into text nodes only.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import Literal
 
 from pyvis.network import Network
 
-from conductor.layout import Layout
-from conductor.step_state import StepStatus
-from conductor.workflow import Workflow
+from conductor.drawing.layout import Layout
+from conductor.runs.step_state import StepStatus
+from conductor.workflow.model import Workflow
 
 CardStatus = StepStatus | Literal["stale", "thinking", "retrying"]
-"""A step's state on its card; `stale` has an output and will run again all the same. A running step may be
-`thinking`, with no word of its answer yet, or `retrying`: it gave nothing and waits to be asked again."""
+"""A step's state on its card; `stale` has an output and will still run again. A running step may be
+`thinking`, before the first word of its answer, or `retrying`: it got nothing and waits to call again."""
 
 CardChange = Literal["", "added", "removed", "moved", "edited"]
 """What is marked on a card where two workflows are compared; a step that was moved and edited is edited."""
@@ -46,11 +46,11 @@ _LOOSE_ENDS = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class CardFace:
-    """What a card shows. `mark` is what stood between title and body, for where they run on in one line;
-    `note` is the short text at the foot, such as "1.9 s"; badges are a word or two. `remark` is what must be
-    said of the answer and takes the body's place; `inside` names the workflow in the step, which can be
-    opened. `change` is how the step differs from another workflow's.
+class CardContent:
+    """What a card shows. `mark` is the text between title and body, for where they share a line; `note` is
+    the short text at the foot, such as "1.9 s"; badges are a word or two. `remark` is a warning about the
+    answer and replaces the body; `inside` names the workflow in the step, which can be opened. `change` is
+    how the step differs from another workflow's.
     """
 
     title: str
@@ -69,7 +69,7 @@ def title_of(instruction: str) -> tuple[str, str, str]:
     """A title of at most six words, the mark behind it, and the text that follows.
 
     The title ends where the first clause does, else between words; white space is collapsed. Title and rest
-    may be cut; the mark is "" between words, the rest "" when the title says everything.
+    may be cut; the mark is "" between words, the rest "" when the title is the whole text.
     """
     text = " ".join(instruction[:_READ].split())
     end, resume = _clause(text)
@@ -80,7 +80,7 @@ def title_of(instruction: str) -> tuple[str, str, str]:
 
 
 def _clause(text: str) -> tuple[int, int]:
-    """Where the first clause of at least two words ends and where the text goes on after its mark."""
+    """Where the first clause of at least two words ends and where the text after its mark begins."""
     for mark in _CLAUSE_END.finditer(text):
         least = 2 if mark.group() == "," else 1
         words_before = text.count(" ", 0, mark.start())
@@ -101,25 +101,27 @@ def _cut_between_words(words: Sequence[str]) -> int:
 
 def draw(
     workflow: Workflow,
-    faces: Sequence[CardFace],
+    contents: Sequence[CardContent],
     layouts: Sequence[Layout],
     *,
     changes: Mapping[tuple[int, int], EdgeChange] | None = None,
 ) -> Network:
     """The network of `workflow`: a custom-shaped node a step (id = position), an edge "from-to" an access.
 
-    Nodes carry the face and where the card lies in each layout ([x, y, width, height], from its centre);
-    edges carry their route in each, and what `changes` says of them by (read, reader). x and y are those of
-    the first layout. Raises `ValueError` when there is no layout, or when faces or a layout belong to another
+    Nodes carry the content and where the card lies in each layout ([x, y, width, height], from its centre);
+    edges carry their route in each, and their entry of `changes` by (read, reader). x and y are those of the
+    first layout. Raises `ValueError` when there is no layout, or when `contents` or a layout has another
     number of steps.
     """
     cards = [len(layout.cards) for layout in layouts]
-    if not cards or {len(workflow)} != {len(faces), *cards}:
-        raise ValueError(f"{len(workflow)} steps cannot be drawn with {len(faces)} faces and {cards} cards.")
+    if not cards or {len(workflow)} != {len(contents), *cards}:
+        raise ValueError(
+            f"{len(workflow)} steps cannot be drawn with {len(contents)} contents and {cards} cards."
+        )
     network = Network(directed=True, cdn_resources="in_line")
     network.options = {"physics": {"enabled": False}, "layout": {"improvedLayout": False}}
-    for step, face in enumerate(faces):
-        trimmed = _trimmed(face)
+    for step, content in enumerate(contents):
+        trimmed = _trimmed(content)
         places = [layout.cards[step] for layout in layouts]
         network.add_node(
             step,
@@ -128,7 +130,7 @@ def draw(
             x=places[0].x,
             y=places[0].y,
             places=[[card.x, card.y, card.width, card.height] for card in places],
-            face=trimmed,
+            content=trimmed,
         )
     for read, reader in layouts[0].routes:
         routes = [[list(point) for point in layout.routes[read, reader]] for layout in layouts]
@@ -137,17 +139,17 @@ def draw(
     return network
 
 
-def _trimmed(face: CardFace) -> dict[str, object]:
-    """A face as JSON with every text short and on one line."""
-    return asdict(face) | {
-        "title": _line(face.title, _TITLE_LENGTH * 2),
-        "mark": (" " if face.mark[:1].isspace() else "") + _line(face.mark, 1),
-        "body": _line(face.body, _REST_LENGTH),
-        "worker": _line(face.worker, _WORKER_LENGTH),
-        "note": _line(face.note, _WORKER_LENGTH),
-        "badges": [_line(badge, _WORKER_LENGTH) for badge in face.badges],
-        "remark": _line(face.remark, _REMARK_LENGTH),
-        "inside": _line(face.inside, _WORKER_LENGTH),
+def _trimmed(content: CardContent) -> dict[str, object]:
+    """A content as JSON with every text short and on one line."""
+    return asdict(content) | {
+        "title": _line(content.title, _TITLE_LENGTH * 2),
+        "mark": (" " if content.mark[:1].isspace() else "") + _line(content.mark, 1),
+        "body": _line(content.body, _REST_LENGTH),
+        "worker": _line(content.worker, _WORKER_LENGTH),
+        "note": _line(content.note, _WORKER_LENGTH),
+        "badges": [_line(badge, _WORKER_LENGTH) for badge in content.badges],
+        "remark": _line(content.remark, _REMARK_LENGTH),
+        "inside": _line(content.inside, _WORKER_LENGTH),
     }
 
 

@@ -1,1 +1,1 @@
-"""Running a workflow on a pool: what a step is asked, what must run, and the run itself."""
+"""Running a workflow on a pool: the steps' requests, the steps to run, and the run."""

@@ -1,6 +1,6 @@
-"""What each step of a workflow is asked: its fingerprint and its request. Pure.
+"""The fingerprint and the request of each step of a workflow. Pure.
 
-Knows what a step may see; how that is written down is layouts', how and when steps run is run's.
+Knows what a step may see. `prompt_layouts` lays requests out, `run` runs the steps.
 """
 
 from __future__ import annotations
@@ -9,23 +9,30 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from conductor.conversation import NOTHING_SAID, Conversation
-from conductor.engine.layouts import STYLES, VERBATIM, Sight, paper_parts, tagged_parts, verbatim_messages
-from conductor.fingerprint import fingerprint
-from conductor.messages import Message, Request, Sampling, SeenResponse
-from conductor.output import Output
-from conductor.workers.pool import Pool
+from conductor.engine.prompt_layouts import (
+    STYLES,
+    VERBATIM,
+    PromptContext,
+    paper_parts,
+    tagged_parts,
+    verbatim_messages,
+)
+from conductor.values.conversation import NOTHING_SAID, Conversation
+from conductor.values.messages import Message, Request, Sampling, SeenResponse
+from conductor.values.output import Output
+from conductor.workers.pool.pool import Pool
 from conductor.workers.protocol import PromptStyle
-from conductor.workflow import Workflow
+from conductor.workflow.fingerprint import fingerprint
+from conductor.workflow.model import Workflow
 
 
 @dataclass(frozen=True)
-class Assignment:
-    """A workflow set to one query on one pool: all that decides what steps are asked, but the outputs.
+class BoundWorkflow:
+    """A workflow with its query and its workers: all that decides the steps' requests, except the outputs.
 
-    `identities` and `styles` hold each step's worker identity and prompt style. `previous` is what the steps
-    of the round before answered, `conversation` what was said before the query. Outputs are passed by step
-    position.
+    `identities` and `styles` hold each step's worker identity and prompt style. `previous` holds the
+    responses of the previous round's steps, `conversation` the messages before the query. Methods take
+    outputs by step position.
     """
 
     workflow: Workflow
@@ -44,7 +51,7 @@ class Assignment:
         pool: Pool,
         previous: tuple[SeenResponse, ...] = (),
         conversation: Conversation = NOTHING_SAID,
-    ) -> Assignment:
+    ) -> BoundWorkflow:
         """Raises `WorkflowError` when a step names a worker that the pool does not have."""
         workflow.check_workers(pool.names)
         names = [step.worker for step in workflow.steps]
@@ -91,10 +98,10 @@ class Assignment:
         if self.verbatim:
             return Request(messages=verbatim_messages(self.conversation, self.query), sampling=sampling)
         layout = paper_parts if self.styles[step] == "paper" else tagged_parts
-        parts = layout(self._sight(step, outputs, nonce=address[:8]))
+        parts = layout(self._prompt_context(step, outputs, nonce=address[:8]))
         return Request(messages=(Message(role="user", parts=tuple(parts)),), sampling=sampling)
 
-    def _sight(self, step: int, outputs: Mapping[int, Output], *, nonce: str) -> Sight:
+    def _prompt_context(self, step: int, outputs: Mapping[int, Output], *, nonce: str) -> PromptContext:
         own = self.workflow.steps[step]
         seen = [
             SeenResponse(
@@ -107,7 +114,7 @@ class Assignment:
             for read in own.access
             if not outputs[read].empty
         ]
-        return Sight(
+        return PromptContext(
             query=self.query,
             conversation=self.conversation,
             instruction=own.instruction,

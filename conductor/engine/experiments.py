@@ -1,24 +1,24 @@
 """Experiments on a workflow that has run: variants of it, each run on the same frozen outputs. Pure.
 
-Knows workflows and extents; how trials are run and kept is the store's matter, how they look the pages'.
+Knows workflows and scopes; the store runs and stores the trials, the pages show them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import mean
 from typing import Literal
 
 from pydantic import Field
 
-from conductor.engine.extent import EDITED, Extent
+from conductor.engine.scope import EDITED, RunScope
 from conductor.errors import WorkflowError
-from conductor.messages import Value
-from conductor.output import Output
-from conductor.run_state import RunState
-from conductor.word_diff import compare_texts
-from conductor.workflow import Workflow
+from conductor.runs.state import RunState
+from conductor.text.word_diff import compare_texts
+from conductor.values.messages import Value
+from conductor.values.output import Output
+from conductor.workflow.model import Workflow
 
 MAX_REPEATS = 9
 MAX_TRIALS = 200
@@ -38,10 +38,10 @@ class Swap(Value):
 
 
 class EdgeTest(Value):
-    """Each of `edges` left out, once for each repeat; what depends on it is run again.
+    """Each of `edges` left out, once for each repeat; the steps that depend on it run again.
 
-    With more than one repeat there is a control as well: nothing is left out, and what reads the tested edges
-    is called anew, so that one sees how much the answer changes by itself.
+    With more than one repeat there is a control too: it leaves nothing out and calls the readers of the
+    tested edges again, which shows how much the answer varies without a change.
     """
 
     kind: Literal["edges"] = "edges"
@@ -61,7 +61,7 @@ class Trial:
     """
 
     workflow: Workflow
-    extent: Extent
+    scope: RunScope
     worker: str | None = None
     edge: Edge | None = None
     repeat: int = 1
@@ -87,11 +87,11 @@ def trials_of(experiment: Experiment, workflow: Workflow) -> tuple[Trial, ...]:
 def _swaps(swap: Swap, workflow: Workflow) -> list[Trial]:
     if not 0 <= swap.step < len(workflow):
         raise WorkflowError(f"There is no step {swap.step + 1}; this workflow has {len(workflow)}.")
-    extent = Extent(kind="only", step=swap.step)
+    scope = RunScope(kind="only", step=swap.step)
     return [
         Trial(
             workflow=workflow.with_pin(swap.step, None).with_worker(swap.step, worker),
-            extent=extent,
+            scope=scope,
             worker=worker,
             repeat=repeat,
         )
@@ -113,12 +113,12 @@ def _edges(test: EdgeTest, workflow: Workflow) -> list[Trial]:
     trials: list[Trial] = []
     for read, reader in dict.fromkeys(test.edges):
         access = set(workflow.steps[reader].access) - {read}
-        # Once, what is known may count; to see how much a worker varies, it has to be asked each time.
-        extent = EDITED if test.repeats == 1 else Extent(kind="from", step=reader)
+        # A single repeat may reuse known outputs; to measure variation, every repeat must call the worker.
+        scope = EDITED if test.repeats == 1 else RunScope(kind="from", step=reader)
         trials += (
             Trial(
                 workflow=workflow.with_access(reader, access),
-                extent=extent,
+                scope=scope,
                 edge=(read, reader),
                 repeat=repeat,
             )
@@ -127,7 +127,7 @@ def _edges(test: EdgeTest, workflow: Workflow) -> list[Trial]:
     if test.repeats > 1:
         first = min(reader for _, reader in test.edges)
         trials += (
-            Trial(workflow=workflow, extent=Extent(kind="from", step=first), repeat=repeat)
+            Trial(workflow=workflow, scope=RunScope(kind="from", step=first), repeat=repeat)
             for repeat in repeats
         )
     return trials
@@ -147,9 +147,11 @@ def edges_to_test(workflow: Workflow) -> tuple[Edge, ...]:
 class EdgeVerdict:
     """What leaving out `edge` (None: nothing, the control) did to the answer.
 
-    `changes` has for each trial with an answer how much of the text is another than in the run that is
-    compared with, from 0 to 1. `lost` counts the trials that ended without an answer, `pending` those that
-    have not ended, `broken` those that were stopped or interrupted, which says nothing of the edge.
+    `changes` has, for each trial with an answer, the share of the text (0 to 1) that differs from the
+    compared run's. `lost` counts the trials that ended without an answer, `pending` those that have not
+    ended, `broken` those that were stopped or interrupted and so prove nothing about the edge.
+    `beyond_noise`: the answer changed more than without a change, see `_beyond_noise`; None where that is
+    unknown, and for the control.
     """
 
     edge: Edge | None
@@ -157,6 +159,7 @@ class EdgeVerdict:
     lost: int
     pending: int
     broken: int = 0
+    beyond_noise: bool | None = None
 
     @property
     def change(self) -> float | None:
@@ -181,7 +184,24 @@ def edge_verdicts(
         _verdict(edge, answer, [states.get(at) for at, trial in enumerate(trials) if trial.edge == edge])
         for edge in edges
     ]
-    return tuple(sorted(verdicts, key=_rank))
+    control = next((verdict for verdict in verdicts if verdict.edge is None), None)
+    judged = [replace(each, beyond_noise=_beyond_noise(each, control)) for each in verdicts]
+    return tuple(sorted(judged, key=_rank))
+
+
+def _beyond_noise(verdict: EdgeVerdict, control: EdgeVerdict | None) -> bool | None:
+    """Whether each answer without the edge differs more from the compared run's than all of the control's do.
+
+    The strictest rule that so few runs allow: without any effect of the edge, all of n repeats exceed all of
+    n control repeats by chance in 1 of C(2n, n) tests, that is 1 of 6 for two repeats and 1 of 20 for three.
+    A lost answer counts as a change where the control lost none. None without a control, and before both have
+    all their answers.
+    """
+    if verdict.edge is None or control is None or not control.changes or control.lost:
+        return None
+    if verdict.pending or control.pending or verdict.broken or control.broken:
+        return None
+    return all(change > max(control.changes) for change in verdict.changes)
 
 
 def _verdict(edge: Edge | None, answer: str, states: Collection[RunState | None]) -> EdgeVerdict:

@@ -1,11 +1,11 @@
-"""What a run answers in the end: which step's response that is, and what must be said about it. Pure."""
+"""The answer of a run: the step that gives it, and the warning that goes with it. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from conductor.output import Output
-from conductor.workflow import Workflow
+from conductor.values.output import Output
+from conductor.workflow.model import Workflow
 
 
 def answer_of(

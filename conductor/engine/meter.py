@@ -1,29 +1,125 @@
-"""Counts what a run and everything inside it spent, and says when that is too much.
+"""Counts what a run and everything inside it spends, before a call by estimate and after it by its usage.
 
-One meter serves a whole tree of runs and planning calls. Knows budgets and usage, no run.
+One meter serves a whole tree of runs and planning calls. Knows budgets, cards and usage; knows no run.
+
+A call is admitted where its prompt and a short answer fit into what is left. From then on its prompt and the
+answer that has come count as used, together with those of all other calls under way. When that is more than
+the limit, the calls are stopped. What can still be spent beyond a limit: the piece of text with which it was
+crossed and what the endpoint bills after it; the error of the estimate; and, where an endpoint sends its
+answer whole or thinks without showing it, that answer or those thoughts.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from conductor.budget import Budget, Limit, Used
-from conductor.messages import Usage
+from conductor.values.budget import Budget, Limit, Used
+from conductor.values.messages import Usage
+from conductor.workers.endpoint.tokens import TokenCount
+from conductor.workers.protocol import WorkerCard
+
+LEAST_COMPLETION = 16
+"""Tokens of an answer that must fit in addition to the prompt, or the call is refused."""
 
 
 @dataclass(frozen=True, slots=True)
 class Crossing:
-    """A limit that was reached: how much was used and allowed, in the limit's unit."""
+    """A limit that was reached: how much was used and allowed, in the limit's unit.
+
+    `refused`: a call had no room; the calls under way continue. `needed` is the least amount of this limit
+    that the call takes, None for calls and seconds. `estimated`: a part of `used` is not an endpoint's count.
+    """
 
     limit: Limit
     used: float
     allowed: float
+    needed: float | None = None
+    refused: bool = False
+    estimated: bool = False
+
+
+class Reservation:
+    """What one admitted call takes of a meter's budget. Made by `Meter.admit`; ended once."""
+
+    def __init__(self, meter: Meter, card: WorkerCard | None, prompt: Iterable[str]) -> None:
+        self._meter = meter
+        self._price = None if card is None else card.price
+        self._card = card
+        self._counted = card is not None and card.kind != "offline"
+        self._answer = None if card is None else TokenCount(card)
+        self.prompt = 0
+        if card is not None:
+            asked = TokenCount(card)
+            for text in prompt:
+                asked.add(text)
+            self.prompt = asked.total
+
+    @property
+    def received(self) -> int:
+        """Tokens of the answer that has come."""
+        return 0 if self._answer is None else self._answer.total
+
+    @property
+    def completion(self) -> int:
+        """Tokens that are reserved for the answer."""
+        return max(self.received, LEAST_COMPLETION) if self._counted else 0
+
+    @property
+    def tokens(self) -> int:
+        """All tokens that are reserved."""
+        return self.prompt + self.completion
+
+    @property
+    def cost(self) -> float:
+        """US dollars of the reserved tokens; 0 where the worker has no price."""
+        return self._cost(self.prompt, self.completion) or 0.0
+
+    def hear(self, text: str) -> None:
+        """Count another piece of the answer, which may cross a limit."""
+        if self._answer is not None:
+            self._answer.add(text)
+            self._meter.check()
+
+    def withdraw(self) -> None:
+        """What has come counts as used, by estimate: the same prompt is sent once more."""
+        if self._card is None:
+            return
+        cost = self._cost(self.prompt, self.received) or 0.0
+        tokens, self._answer = self.prompt + self.received, TokenCount(self._card)
+        self._meter.count(tokens=tokens, cost=cost, estimated=self._counted)
+
+    def settle(self, usage: Usage, *, answer: str = "") -> None:
+        """The call has ended with this usage; what of it is unknown is counted as estimated.
+
+        `answer` is its whole text, for one that did not come in pieces.
+        """
+        if self._answer is not None and not self.received:
+            self._answer.add(answer)
+        prompt, completion = usage.prompt_tokens, usage.completion_tokens
+        unknown = self._counted and (prompt is None or completion is None)
+        tokens = (
+            self.prompt if prompt is None else prompt,
+            self.received if completion is None else completion,
+        )
+        cost = usage.cost if usage.cost is not None else self._cost(*tokens)
+        self._meter.end(self, tokens=sum(tokens), cost=cost or 0.0, estimated=unknown)
+
+    def release(self) -> None:
+        """The call has ended without its usage; prompt and answer count where any of the answer had come."""
+        if self.received:
+            self.settle(Usage())
+        else:
+            self._meter.end(self, tokens=0, cost=0.0, estimated=False)
+
+    def _cost(self, prompt: int, completion: int) -> float | None:
+        usage = Usage(prompt_tokens=prompt, completion_tokens=completion)
+        return None if self._price is None else self._price.of(usage)
 
 
 class Meter:
-    """Belongs to one event loop. Time counts from its making; unknown tokens and costs count nothing."""
+    """Belongs to one event loop. Time counts from its making. Calls of unknown price cost nothing."""
 
     def __init__(self, budget: Budget, *, clock: Callable[[], float] = time.monotonic) -> None:
         self.budget = budget
@@ -31,22 +127,29 @@ class Meter:
         self.crossing: Crossing | None = None
         self._tokens = 0
         self._cost = 0.0
+        self._estimated = False
+        self._open: set[Reservation] = set()
         self._limited = not budget.open
         self._clock = clock
         self._begun = clock()
         self._watchers: list[Callable[[Crossing], None]] = []
 
-    def watch(self, told: Callable[[Crossing], None]) -> Callable[[], None]:
-        """Have `told` called once a limit is crossed; call what this returns to watch no more."""
-        self._watchers.append(told)
-        return lambda: self._watchers.remove(told)
+    def watch(self, callback: Callable[[Crossing], None]) -> Callable[[], None]:
+        """Call `callback` when a limit is exceeded. Returns a function that ends this."""
+        self._watchers.append(callback)
+        return lambda: self._watchers.remove(callback)
+
+    @property
+    def estimates(self) -> bool:
+        """Whether tokens or dollars are limited, so that calls are estimated."""
+        return self.budget.tokens is not None or self.budget.cost is not None
 
     @property
     def used(self) -> Used:
-        """All that was counted so far."""
+        """All that was counted so far, with what is reserved."""
         return Used(
-            tokens=self._tokens,
-            cost=self._cost,
+            tokens=self._tokens + sum(call.tokens for call in self._open),
+            cost=self._cost + sum(call.cost for call in self._open),
             seconds=self._clock() - self._begun,
             calls=self.calls,
         )
@@ -57,39 +160,73 @@ class Meter:
         allowed = self.budget.seconds
         return None if allowed is None else allowed - self.used.seconds
 
-    def admit(self) -> bool:
-        """Count a call about to be made; False, and a crossing, where the budget has no room for it."""
-        if self.crossing is None and self._limited:
-            for limit, used, allowed in self._limits():
-                if used >= allowed:
-                    self._cross(Crossing(limit, used, allowed))
-                    break
-        if self.crossing is not None:
-            return False
-        self.calls += 1
-        return True
+    def admit(self, card: WorkerCard | None = None, prompt: Iterable[str] = ()) -> Reservation | None:
+        """Count a call to the worker of `card` that is about to be made, and reserve what it takes.
 
-    def add(self, usage: Usage) -> None:
-        """Count what a call used; what is unknown counts as nothing."""
-        self._tokens += (usage.prompt_tokens or 0) + (usage.completion_tokens or 0)
-        self._cost += usage.cost or 0.0
+        None, and a crossing, where the budget has no room for it. `prompt` are the texts of its messages;
+        without a card nothing is reserved.
+        """
+        if self.crossing is not None:
+            return None
+        call = Reservation(self, card if self.estimates else None, prompt)
+        for limit, used, allowed in self._limits():
+            needed = {"tokens": call.tokens, "cost": call.cost}.get(limit)
+            if used >= allowed or (needed is not None and used + needed > allowed):
+                self.crossing = Crossing(
+                    limit,
+                    used,
+                    allowed,
+                    needed=needed or None,
+                    refused=True,
+                    estimated=self._uncertain,
+                )
+                return None
+        self.calls += 1
+        self._open.add(call)
+        return call
+
+    def made(
+        self, card: WorkerCard, prompt: Iterable[str], *, answer: str, usage: Usage, seconds: float
+    ) -> None:
+        """Count a call that was made before this meter."""
+        self.calls += 1
+        self._begun -= seconds
+        call = Reservation(self, card if self.estimates else None, prompt)
+        self._open.add(call)
+        call.settle(usage, answer=answer)
+
+    def end(self, call: Reservation, *, tokens: int, cost: float, estimated: bool) -> None:
+        """Count what a call took in place of what it reserved; nothing where it has ended before."""
+        if call not in self._open:
+            return
+        self._open.remove(call)
+        self.count(tokens=tokens, cost=cost, estimated=estimated)
+
+    def count(self, *, tokens: int, cost: float, estimated: bool) -> None:
+        """Count usage that was not reserved."""
+        self._tokens += tokens
+        self._cost += cost
+        self._estimated = self._estimated or estimated
         self.check()
 
     def check(self) -> None:
-        """See whether a limit is crossed by now, and tell the watchers the first time."""
-        if self.crossing is not None or not self._limited:
+        """See whether more is used than a limit allows, and call the watchers the first time."""
+        if not self._limited or (self.crossing is not None and not self.crossing.refused):
             return
         for limit, used, allowed in self._limits():
             if used > allowed or (limit == "seconds" and used >= allowed):
-                self._cross(Crossing(limit, used, allowed))
+                self.crossing = Crossing(limit, used, allowed, estimated=self._uncertain)
+                for callback in tuple(self._watchers):
+                    callback(self.crossing)
                 return
 
-    def _cross(self, crossing: Crossing) -> None:
-        self.crossing = crossing
-        for told in tuple(self._watchers):
-            told(crossing)
+    @property
+    def _uncertain(self) -> bool:
+        return self._estimated or any(call.tokens for call in self._open)
 
     def _limits(self) -> list[tuple[Limit, float, float]]:
+        if not self._limited:
+            return []
         budget, used = self.budget, self.used
         limits: list[tuple[Limit, float, float | None]] = [
             ("tokens", used.tokens, budget.tokens),

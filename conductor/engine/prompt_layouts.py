@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from conductor.conversation import NOTHING_SAID, Conversation, Turn
-from conductor.messages import Message, Part, SeenResponse
+from conductor.values.conversation import NOTHING_SAID, Conversation, Turn
+from conductor.values.messages import Message, Part, SeenResponse
 from conductor.workers.protocol import PromptStyle
 
 STYLES: Mapping[PromptStyle, str] = {"ours": "steps-1", "paper": "paper-1"}
@@ -31,7 +31,7 @@ _EARLIER = "This was said before the overall task, oldest first:\n"
 _FINAL = "This is the last step: your response is the answer that the user reads.\n\n"
 
 
-class Sight(NamedTuple):
+class PromptContext(NamedTuple):
     """All that goes into a step's message. `nonce` marks our tags, so that no response can forge one."""
 
     query: str
@@ -42,7 +42,7 @@ class Sight(NamedTuple):
     conversation: Conversation = NOTHING_SAID
 
 
-def tagged_parts(sight: Sight) -> list[Part]:
+def tagged_parts(sight: PromptContext) -> list[Part]:
     """Our layout: everything between tags with a nonce, earlier steps by number and worker."""
     nonce = sight.nonce
     parts = _opening(sight.conversation, mark=f"-{nonce}", written=str)
@@ -63,7 +63,7 @@ def tagged_parts(sight: Sight) -> list[Part]:
     return [*parts, *_closing(sight, between)]
 
 
-def paper_parts(sight: Sight) -> list[Part]:
+def paper_parts(sight: PromptContext) -> list[Part]:
     """As in the research code, for workers tuned on it: earlier work labelled by the model that did it.
 
     Its tags are plain; a response that writes one is defused by a zero-width space. What a person wrote is
@@ -116,7 +116,7 @@ def _opening(conversation: Conversation, *, mark: str, written: Callable[[str], 
     return parts
 
 
-def _closing(sight: Sight, between: str) -> tuple[Part, Part]:
+def _closing(sight: PromptContext, between: str) -> tuple[Part, Part]:
     """The receiving step's own task."""
     frame = f"{between}{_FINAL if sight.final else ''}Your assigned subtask: "
     return Part("frame", frame), Part("instruction", sight.instruction)

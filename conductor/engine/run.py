@@ -10,19 +10,17 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import AsyncGenerator, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 
-from conductor.budget import NO_BUDGET
-from conductor.engine.answering import Note, answer
-from conductor.engine.assignment import Assignment
-from conductor.engine.ending import answer_of
-from conductor.engine.extent import EDITED, Extent
-from conductor.engine.meter import Crossing, Meter
-from conductor.engine.record import Record
+from conductor.engine.bound_workflow import BoundWorkflow
+from conductor.engine.final_answer import answer_of
+from conductor.engine.meter import Crossing, Meter, Reservation
 from conductor.engine.schedule import Schedule, kept_outputs
+from conductor.engine.scope import EDITED, RunScope
 from conductor.errors import WorkerError, WorkflowError
-from conductor.events import (
+from conductor.runs.event_queue import Record
+from conductor.runs.events import (
     BudgetExceeded,
     Event,
     KeptBecause,
@@ -42,22 +40,26 @@ from conductor.events import (
     StepStarted,
     StepThought,
 )
-from conductor.messages import Completion, Request, Retried, Usage
-from conductor.output import Output
-from conductor.workers.pool import Pool
+from conductor.values.budget import NO_BUDGET
+from conductor.values.messages import Completion, Request, Retried, Usage
+from conductor.values.output import Output
+from conductor.workers.pool.pool import Pool
 from conductor.workers.protocol import FellBack, Inner, Worker, WorkerCard
+from conductor.workers.stream import GRACE_SECONDS, read_stream
 
-GRACE_SECONDS = 0.5
-"""How long a cancelled worker may take to let go before the run ends without it."""
+Note = Retried | FellBack | Inner
+"""What a worker reports in addition to text."""
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
 class _Call:
-    """A step that its worker was asked to do, from its start to its end.
+    """A call of a step's worker, from its start to its end.
 
-    `answering` is who answers by now, the worker or one that stands in for it.
+    `answering` is the worker that answers at present: the step's own or its fallback. `room` is the call's
+    reservation of the budget. `spoken`: a piece of the answer came. `withdrawn`: pieces of the answer or of
+    its reasoning no longer count.
     """
 
     step: int
@@ -66,6 +68,9 @@ class _Call:
     request: Request
     started_at: float
     answering: WorkerCard
+    room: Reservation
+    spoken: bool = False
+    withdrawn: bool = False
     task: asyncio.Task[None] | None = None
 
     def stop(self) -> None:
@@ -77,44 +82,49 @@ class _Call:
 class WorkflowRun:
     """A run that has not started. `events()` starts it and may be iterated once.
 
-    `extent` says how much of the workflow it does. `outputs` are known outputs by fingerprint: a step whose
-    fingerprint is there is reused. `preloaded` are outputs by position that count for what reads them, where
-    the extent leaves those steps out; `WorkflowError` where one is missing. `meter` counts
-    what is spent, together with all that shares it; without one nothing is limited. `round` counts from 1.
-    All methods belong to one event loop.
+    `scope` is the part of the workflow to run. `outputs` are known outputs by fingerprint: a step whose
+    fingerprint is there is reused. `preloaded` are outputs by position for steps that the scope leaves out
+    and other steps read; a missing one raises `WorkflowError`. `meter` counts usage and may be shared between
+    runs; without one there are no limits. `round` counts from 1. `sent_on`: the final step's text is sent to
+    a client as it comes and cannot be withdrawn. All methods belong to one event loop.
     """
 
     def __init__(
         self,
-        assignment: Assignment,
+        bound: BoundWorkflow,
         pool: Pool,
         *,
         run: str,
         outputs: Mapping[str, Output] | None = None,
-        extent: Extent = EDITED,
+        scope: RunScope = EDITED,
         preloaded: Mapping[int, Output] | None = None,
         parent: str | None = None,
         round: int = 1,
         meter: Meter | None = None,
+        sent_on: bool = False,
     ) -> None:
         self.run = run
         self.parent = parent
         self.round = round
         self._meter = meter or Meter(NO_BUDGET)
-        self._assignment = assignment
-        self._workflow = assignment.workflow
-        self._pool = pool
+        # A Conductor's calls are counted where it makes them.
+        self._uncounted = Meter(NO_BUDGET)
+        self._bound = bound
+        self._workflow = bound.workflow
+        self.pool = pool
         self._known = outputs or {}
-        self._covers = extent.covers(assignment.workflow)
-        self._anew = extent.anew(assignment.workflow)
-        self._goal = extent.goal(assignment.workflow)
-        self._kept = kept_outputs(assignment.workflow, covers=self._covers, preloaded=preloaded or {})
+        self._covers = scope.covers(bound.workflow)
+        self._forced = scope.forced(bound.workflow)
+        self._goal = scope.goal(bound.workflow)
+        self._sent_on = bound.workflow.final if sent_on else None
+        self._kept = kept_outputs(bound.workflow, covers=self._covers, preloaded=preloaded or {})
         self._check_inputs()
-        self._schedule = Schedule(assignment.workflow)
+        self._schedule = Schedule(bound.workflow)
         self._outputs: dict[int, Output] = {}
         self._lost: set[int] = set()
         self._calls: dict[int, _Call] = {}
         self._crossing: Crossing | None = None
+        self._crossing_recorded = False
         self._record = Record(run)
         self._cancelled = False
         self._over = False
@@ -138,21 +148,18 @@ class WorkflowRun:
         record.add(
             RunStarted(
                 **record.stamp(),
-                query=self._assignment.query,
-                conversation=self._assignment.conversation,
+                query=self._bound.query,
+                conversation=self._bound.conversation,
                 workflow=self._workflow,
                 parent=self.parent,
                 round=self.round,
-                previous=self._assignment.previous,
+                previous=self._bound.previous,
                 budget=self._meter.budget,
                 used=self._meter.used,
                 covers=None if len(self._covers) == len(self._workflow) else tuple(sorted(self._covers)),
             )
         )
         watched = self._meter.watch(self._over_budget)
-        if self._meter.crossing is not None:
-            # Planning has used up what there was.
-            self._over_budget(self._meter.crossing)
         left = self._meter.seconds_left
         clock = None if left is None else asyncio.get_running_loop().call_later(left, self._meter.check)
         self._launch([*self._schedule.initial(), *self._keep()])
@@ -172,23 +179,28 @@ class WorkflowRun:
                 call.stop()
 
     def cancel(self) -> None:
-        """Stop: running steps are cancelled, finished ones kept; the run is over within a second."""
+        """Stop: cancels the running steps, leaves finished ones as they are; the run ends within a second."""
         if not self._cancelled and not self._over:
             self._stop(self._calls.values())
 
     def _over_budget(self, crossing: Crossing) -> None:
-        """Say which limit it was, and stop as `cancel` does."""
-        if self._crossing is not None or self._over:
+        """Make no further call; stop those under way, unless the crossing is that one was refused."""
+        if self._over:
             return
-        self._crossing = crossing
-        self._record.add(
-            BudgetExceeded(
-                **self._record.stamp(), limit=crossing.limit, used=crossing.used, allowed=crossing.allowed
-            )
-        )
-        if not self._cancelled:
-            # A workflow inside is told of the crossing as well, and ends by itself with all it has to say.
+        self._crossing = self._crossing or crossing
+        if crossing.refused:
+            self._record_crossing(stopped=True)
+        elif not self._cancelled:
+            # An inner workflow watches the meter too: it ends without being stopped and adds its last events.
             self._stop(call for call in self._calls.values() if not call.answering.nested)
+
+    def _record_crossing(self, *, stopped: bool) -> None:
+        """Add the event, once, when it is known whether anything was `stopped`: a call may finish first."""
+        if self._crossing is not None and not self._crossing_recorded:
+            self._crossing_recorded = True
+            self._record.add(
+                BudgetExceeded(**self._record.stamp(), **asdict(self._crossing), stopped=stopped)
+            )
 
     def _stop(self, calls: Iterable[_Call]) -> None:
         self._cancelled = True
@@ -211,7 +223,7 @@ class WorkflowRun:
     def _launch(self, ready: Iterable[int], *, task: asyncio.Task[None] | None = None) -> _Call | None:
         """Start the ready steps, or settle them at once where their output is known.
 
-        Each call gets a task of its own, but one that `task` goes on with, which is given back.
+        Each call gets a new task, except one that `task` continues with: that call is returned.
         """
         continued: _Call | None = None
         waiting = deque(ready)
@@ -219,19 +231,16 @@ class WorkflowRun:
             step = waiting.popleft()
             if step in self._kept or step not in self._covers:
                 continue
-            address = self._assignment.fingerprint(step, self._outputs)
-            worker = self._pool[self._workflow.steps[step].worker]
-            request = self._assignment.request(
-                step, self._outputs, address=address, defaults=worker.card.sampling
-            )
-            known = None if step in self._anew else self._known.get(address)
+            address = self._bound.fingerprint(step, self._outputs)
+            worker = self.pool[self._workflow.steps[step].worker]
+            request = self._bound.request(step, self._outputs, address=address, defaults=worker.card.sampling)
+            known = None if step in self._forced else self._known.get(address)
             if known is not None:
                 self._record.add(StepReused(**self._record.stamp(), step=step, output=known, request=request))
                 self._outputs[step] = known
                 waiting.extend(self._schedule.done(step))
-            # A Conductor's calls are counted where it makes them.
-            elif worker.card.nested or self._meter.admit():
-                call = self._start(step, worker, address=address, request=request)
+            elif (room := self._room(worker.card, request)) is not None:
+                call = self._start(step, worker, address=address, request=request, room=room)
                 if task is not None and continued is None:
                     call.task, continued = task, call
                 else:
@@ -239,7 +248,17 @@ class WorkflowRun:
         self._finish_if_idle()
         return continued
 
-    def _start(self, step: int, worker: Worker, *, address: str, request: Request) -> _Call:
+    def _room(self, card: WorkerCard, request: Request) -> Reservation | None:
+        """What a call takes of the budget; None, and the run is over its budget, where that has no room."""
+        meter = self._uncounted if card.nested else self._meter
+        room = meter.admit(card, (message.content for message in request.messages))
+        if room is None and meter.crossing is not None:
+            self._over_budget(meter.crossing)
+        return room
+
+    def _start(
+        self, step: int, worker: Worker, *, address: str, request: Request, room: Reservation
+    ) -> _Call:
         card = worker.card
         event = StepStarted(
             **self._record.stamp(),
@@ -250,7 +269,7 @@ class WorkflowRun:
             request=request,
         )
         self._record.add(event)
-        call = self._calls[step] = _Call(step, worker, address, request, event.at, card)
+        call = self._calls[step] = _Call(step, worker, address, request, event.at, card, room)
         return call
 
     async def _work(self, first: _Call) -> None:
@@ -260,25 +279,29 @@ class WorkflowRun:
             call = await self._make(call)
 
     async def _make(self, call: _Call) -> _Call | None:
-        """The call that its task goes on with, None where there is none."""
-        step, worker = call.step, call.worker
+        """Make `call`. Returns the next call of the same task, None where there is none."""
+        worker = call.worker
         try:
-            completion = await answer(
-                worker,
-                call.request,
-                say=partial(self._add_text, StepDelta, step),
-                think=partial(self._add_text, StepThought, step),
+            completion = await read_stream(
+                worker.stream(call.request),
+                on_text=partial(self._add_text, StepDelta, call),
+                on_thought=partial(self._add_text, StepThought, call),
                 note=partial(self._note, call),
+                count=call.room.hear,
             )
+            if completion is None:
+                raise WorkerError(
+                    f"{worker.card.name} stopped without ending its answer; run the step again."
+                )
         except asyncio.CancelledError:
             if self._cancelled:
                 self._step_cancelled(call)
             else:
-                # Nobody stopped this run: something inside the worker was cancelled.
+                # This run was not stopped: something inside the worker was cancelled.
                 self._step_failed(call, f"{worker.card.name} broke off its answer; run the step again.")
         except WorkerError as error:
-            # What a stopped workflow inside gives up on is stopped, too.
-            if self._cancelled:
+            # A stopped inner workflow ends with an error, which counts as stopped too.
+            if self._cancelled or self._crossed_inside(call):
                 self._step_cancelled(call)
             else:
                 self._step_failed(call, str(error))
@@ -291,29 +314,49 @@ class WorkflowRun:
             )
         else:
             return self._step_finished(call, completion)
+        finally:
+            call.room.release()
         return None
 
+    def _crossed_inside(self, call: _Call) -> bool:
+        """Whether the workflow inside a step was refused a call; the run is over its budget then."""
+        crossing = self._meter.crossing
+        if not call.answering.nested or crossing is None:
+            return False
+        self._over_budget(crossing)
+        return True
+
     def _note(self, call: _Call, item: Note) -> None:
-        """Say what happened on a worker's side."""
+        """Record a worker's note. Raises `WorkerError` where the worker withdraws a text that was sent on."""
         if self._over:
             return
+        if isinstance(item, Retried) and item.withdrawn:
+            if call.step == self._sent_on and call.spoken:
+                reason = item.message.rstrip(".")
+                raise WorkerError(
+                    f"{reason}; a part was sent on and cannot be withdrawn, run the step again."
+                )
+            call.withdrawn = True
+            call.room.withdraw()
         stamp = self._record.stamp()
         match item:
             case Retried():
                 event: Event = StepRetried(**stamp, step=call.step, **dict(item))
             case FellBack():
-                call.answering = self._pool[item.worker].card
+                call.answering = self.pool[item.worker].card
                 event = StepFellBack(**stamp, step=call.step, **dict(item))
             case Inner():
                 event = StepInner(**stamp, step=call.step, event=item.event)
         self._record.add(event)
 
-    def _add_text(self, kind: type[StepDelta | StepThought], step: int, text: str) -> None:
+    def _add_text(self, kind: type[StepDelta | StepThought], call: _Call, text: str) -> None:
         if not self._over:
-            self._record.add(kind(**self._record.stamp(), step=step, text=text))
+            call.spoken = call.spoken or kind is StepDelta
+            self._record.add(kind(**self._record.stamp(), step=call.step, text=text))
 
     def _step_finished(self, call: _Call, completion: Completion) -> _Call | None:
         if self._over:
+            call.room.settle(completion.usage, answer=completion.text)
             return None
         stamp, answering = self._record.stamp(), call.answering
         output = Output(
@@ -322,9 +365,11 @@ class WorkflowRun:
             reasoning=completion.reasoning,
             worker=answering.name,
             worker_kind=answering.kind,
-            usage=completion.usage,
+            # No usage was reported for an answer that was withdrawn.
+            usage=Usage() if call.withdrawn else completion.usage,
             seconds=stamp["at"] - call.started_at,
             finish_reason=completion.finish_reason,
+            request_id=completion.request_id,
             instead_of=None if answering is call.worker.card else call.worker.card.name,
             run=self.run,
             step=call.step,
@@ -332,8 +377,7 @@ class WorkflowRun:
         self._record.add(StepFinished(**stamp, step=call.step, output=output))
         self._outputs[call.step] = output
         del self._calls[call.step]
-        if not call.worker.card.nested:
-            self._meter.add(completion.usage)
+        call.room.settle(completion.usage, answer=completion.text)
         return self._launch(self._schedule.done(call.step), task=call.task)
 
     def _step_failed(self, call: _Call, message: str) -> None:
@@ -350,6 +394,7 @@ class WorkflowRun:
     def _step_cancelled(self, call: _Call) -> None:
         if self._over:
             return
+        self._record_crossing(stopped=True)
         stamp = self._record.stamp()
         seconds = stamp["at"] - call.started_at
         self._record.add(StepCancelled(**stamp, step=call.step, usage=Usage(), seconds=seconds))
@@ -373,11 +418,16 @@ class WorkflowRun:
     def _finish_if_idle(self) -> None:
         if self._calls or self._over:
             return
+        settled = self._outputs.keys() | self._lost
+        self._record_crossing(stopped=not self._covers <= settled)
         done = self._goal in self._outputs
         outcome: RunOutcome = "finished" if done else "failed"
-        if self._cancelled and not done:
-            outcome = "cancelled" if self._crossing is None else "over_budget"
+        if not done and self._crossing is not None:
+            outcome = "over_budget"
+        elif not done and self._cancelled:
+            outcome = "cancelled"
         step, warning = answer_of(self._workflow, self._outputs, goal=self._goal, lost=self._lost)
+        given = self._outputs.get(self._goal if step is None else step)
         self._record.add(
             RunFinished(
                 **self._record.stamp(),
@@ -385,6 +435,7 @@ class WorkflowRun:
                 answer=None if step is None else self._outputs[step].text,
                 answer_step=step,
                 warning=warning,
+                answered=given is not None and not given.empty and not given.refused,
             )
         )
         self._over = True

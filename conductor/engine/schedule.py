@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from conductor.engine.assignment import Assignment
-from conductor.engine.extent import EDITED, Extent
-from conductor.output import Output
-from conductor.workflow import Workflow
+from conductor.engine.bound_workflow import BoundWorkflow
+from conductor.engine.scope import EDITED, RunScope
+from conductor.values.output import Output
+from conductor.workflow.model import Workflow
 
 
 class Schedule:
@@ -53,8 +53,8 @@ def kept_outputs(
 class BlastRadius:
     """What a run of an edited workflow will do, by step position.
 
-    `runs`: will be called. `spared` are those of `runs` that read a step of `runs`: should that step's
-    output come out as before, they are reused after all.
+    `runs`: will be called. `spared` are those of `runs` that read a step of `runs`: if that step's output
+    stays the same, they are reused after all.
     `known`: the outputs that steps have without a call. `kept` are those of them that are pinned or
     preloaded; the others are `reused`.
     `edited`: differ from the old workflow's step at that position.
@@ -74,31 +74,31 @@ class BlastRadius:
 
 def blast_radius(
     old: Workflow | None,
-    assignment: Assignment,
+    bound: BoundWorkflow,
     outputs: Mapping[str, Output],
     *,
-    extent: Extent = EDITED,
+    scope: RunScope = EDITED,
     preloaded: Mapping[int, Output] | None = None,
 ) -> BlastRadius:
-    """What a run of `assignment` will do that goes as far as `extent`, given outputs by fingerprint.
+    """What a run of `bound` will do that goes as far as `scope`, given outputs by fingerprint.
 
     `old` is the workflow last run; `preloaded` are outputs by position, as `WorkflowRun` takes them.
     """
-    new = assignment.workflow
-    covers, anew = extent.covers(new), extent.anew(new)
+    new = bound.workflow
+    covers, forced = scope.covers(new), scope.forced(new)
     kept = kept_outputs(new, covers=covers, preloaded=preloaded or {})
     known: dict[int, Output] = dict(kept)
     runs: set[int] = set()
     spared: set[int] = set()
     for step in sorted(covers - kept.keys()):
         reads = new.steps[step].access
-        if step in anew:
+        if step in forced:
             runs.add(step)
         elif any(read in runs for read in reads):
             runs.add(step)
             spared.add(step)
         elif all(read in known for read in reads):
-            output = outputs.get(assignment.fingerprint(step, known))
+            output = outputs.get(bound.fingerprint(step, known))
             if output is None:
                 runs.add(step)
             else:
@@ -117,16 +117,16 @@ def blast_radius(
     )
 
 
-def changed_pins(assignment: Assignment, outputs: Mapping[int, Output]) -> frozenset[int]:
-    """The pinned steps that would be asked something else by now than what their output answers.
+def changed_pins(bound: BoundWorkflow, outputs: Mapping[int, Output]) -> frozenset[int]:
+    """The pinned steps whose request now differs from the one that their output answers.
 
-    `outputs` are known by position. A pinned step is left out where an output is unknown that it reads, or
+    `outputs` are known by position. A pinned step is left out where an output that it reads is unknown, or
     where its own was written from nothing and so has no fingerprint.
     """
     return frozenset(
         step
-        for step, pin in assignment.workflow.pins.items()
+        for step, pin in bound.workflow.pins.items()
         if pin.fingerprint
-        and all(read in outputs for read in assignment.workflow.steps[step].access)
-        and assignment.fingerprint(step, outputs) != pin.fingerprint
+        and all(read in outputs for read in bound.workflow.steps[step].access)
+        and bound.fingerprint(step, outputs) != pin.fingerprint
     )

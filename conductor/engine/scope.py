@@ -1,6 +1,6 @@
-"""How much of a workflow a run does: what an edit touched, all of it, or the part around one step. Pure.
+"""The part of a workflow that a run covers: what an edit touched, all of it, or the part around a step. Pure.
 
-Knows workflows; what is reused of the part that is done is the schedule's matter.
+Knows workflows; `schedule` decides which outputs are reused.
 """
 
 from __future__ import annotations
@@ -10,23 +10,23 @@ from typing import Literal, Self
 from pydantic import model_validator
 
 from conductor.errors import WorkflowError
-from conductor.messages import Value
-from conductor.workflow import Workflow
+from conductor.values.messages import Value
+from conductor.workflow.model import Workflow
 
-ExtentKind = Literal["edited", "anew", "from", "to", "only"]
+RunScopeKind = Literal["edited", "force", "from", "to", "only"]
 
-_ABOUT_A_STEP: tuple[ExtentKind, ...] = ("from", "to", "only")
+_ABOUT_A_STEP: tuple[RunScopeKind, ...] = ("from", "to", "only")
 
 
-class Extent(Value):
+class RunScope(Value):
     """What a run does.
 
-    `edited`: every step that has no output under its fingerprint. `anew`: every step. `from`: as `edited`,
-    and `step` (0-based) with all that its work reaches anew. `to`: as `edited`, and nothing that `step` does
-    not need. `only`: `step` alone, anew, on outputs that are there already.
+    `edited`: every step that has no output under its fingerprint. `force`: every step. `from`: as `edited`,
+    and `step` (0-based) with all that its output reaches. `to`: as `edited`, and nothing that `step` does
+    not need. `only`: `step` alone, whether or not it has an output, on outputs that are there already.
     """
 
-    kind: ExtentKind = "edited"
+    kind: RunScopeKind = "edited"
     step: int | None = None
 
     @model_validator(mode="after")
@@ -49,7 +49,7 @@ class Extent(Value):
             )
 
     def possible(self, workflow: Workflow) -> bool:
-        """Whether `check` has nothing to say."""
+        """Whether `check` raises nothing."""
         try:
             self.check(workflow)
         except WorkflowError:
@@ -64,9 +64,9 @@ class Extent(Value):
             return frozenset({self.step})
         return frozenset(range(len(workflow)))
 
-    def anew(self, workflow: Workflow) -> frozenset[int]:
+    def forced(self, workflow: Workflow) -> frozenset[int]:
         """Steps that are called although their output may be known; pinned ones are never called."""
-        if self.kind == "anew":
+        if self.kind == "force":
             return frozenset(range(len(workflow))) - workflow.pins.keys()
         if self.step is None or self.kind == "to":
             return frozenset()
@@ -78,7 +78,7 @@ class Extent(Value):
         return self.step if self.step is not None and self.kind in ("to", "only") else workflow.final
 
 
-EDITED = Extent()
-"""What a rerun does where nothing else is asked for."""
+EDITED = RunScope()
+"""The scope of a rerun where no other is requested."""
 
-ANEW = Extent(kind="anew")
+FORCE = RunScope(kind="force")

@@ -1,1 +1,1 @@
-"""From a query to a workflow: ask a Conductor, read what it writes, write plans as text."""
+"""From a query to a workflow: call a Conductor, read what it writes, write plans as text."""

@@ -1,10 +1,10 @@
 """What people made of a Conductor's plans, as rows to train a Conductor with.
 
 Pure: a correction in, a row in one of TRL's conversational forms out. Knows how a plan is written and read
-back; knows neither where corrections are kept nor files.
+back; knows neither where corrections are stored nor files.
 
-Both plans of a row are written anew in the form that the Conductor was asked for, without the reasoning: its
-own words argued for its own plan, and nobody wrote any for the edited one. Every text is read back before it
+Both plans of a row are written again in the form that the Conductor's prompt required, without the reasoning:
+the Conductor's argued for its own plan, and the edited one has none. Every text is read back before it
 counts. The edited plan is the better one, unless its answer has a thumbs down: then the planned one is, where
 its own answer has a thumbs up, and where not, nothing is learnt from either.
 """
@@ -15,12 +15,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
 from conductor.errors import WorkflowError
-from conductor.messages import Sampling, Value
-from conductor.output import WorkerKind
-from conductor.plan import Dialect, PlanPrompt
 from conductor.planner.format import format_plan
-from conductor.planner.parse import parse
-from conductor.workflow import Step, Workflow
+from conductor.planner.parsing.parse import parse
+from conductor.values.messages import Sampling, Value
+from conductor.values.output import WorkerKind
+from conductor.workflow.model import Step, Workflow
+from conductor.workflow.plan_report import Dialect, PlanPrompt
 
 Thumbs = Literal["up", "down"]
 
@@ -32,7 +32,7 @@ Row = dict[str, Any]
 
 
 class Judged(Value):
-    """What a finished run of a workflow answered, and what a person thinks of it (None: did not say)."""
+    """What a finished run of a workflow answered, and a person's judgement of it (None: not judged)."""
 
     run: str
     answer: str | None
@@ -43,9 +43,9 @@ class Judged(Value):
 class Correction(Value):
     """A person's change of a Conductor's plan.
 
-    `revision` is the changed state and `planned_revision` the Conductor's own; `current` tells whether the
-    changed one is what its session shows now. `prompt` is None where what was asked was not kept; of runs,
-    None where the workflow was not run to an end.
+    `revision` is the changed state and `planned_revision` the Conductor's own; others may be equal to it
+    as plans. `current`: the session shows one of them now. `prompt` is None where the prompt was not stored;
+    a run is None where the plan was not run to an end without outputs written by hand.
     """
 
     session: str
@@ -74,14 +74,14 @@ class Correction(Value):
 
     @property
     def better(self) -> Literal["edited", "planned"] | None:
-        """The plan to learn; None where the judgements speak for neither."""
+        """The plan to learn; None where the judgements favour neither."""
         if self.thumbs != "down":
             return "edited"
         return "planned" if self.planned_run is not None and self.planned_run.thumbs == "up" else None
 
 
 class LeftOut(Value):
-    """Why a correction gives no row. `reason` is the same for all of its kind; `detail` may say more."""
+    """Why a correction gives no row. `reason` is the same for all of its kind; `detail` may add to it."""
 
     reason: str
     detail: str = ""
@@ -91,10 +91,12 @@ def row_of(correction: Correction, *, kind: RowKind, bare: bool = False) -> Row 
     """The correction as one row, with where it comes from under `metadata` unless `bare`."""
     prompt = correction.prompt
     if prompt is None:
-        return LeftOut(reason="an older version, which did not keep what was asked, has planned it")
-    planned, edited = _told(correction.planned, prompt), _told(correction.edited, prompt)
+        return LeftOut(reason="an older version, which did not store the prompt, has planned it")
+    first = prompt.round == 1
+    planned = as_plan(correction.planned, first_round=first)
+    edited = as_plan(correction.edited, first_round=first)
     if planned == edited:
-        return LeftOut(reason="it changes nothing that a plan says")
+        return LeftOut(reason="it changes nothing that a plan contains")
     better = correction.better
     if better is None:
         return LeftOut(reason="its answer has a thumbs down, and the planned one's has no thumbs up")
@@ -104,9 +106,7 @@ def row_of(correction: Correction, *, kind: RowKind, bare: bool = False) -> Row 
             "edited": _written(edited, prompt, correction.dialect),
         }
     except WorkflowError as error:
-        return LeftOut(
-            reason="no Conductor could have written it in the form it was asked for", detail=str(error)
-        )
+        return LeftOut(reason="no Conductor could have written it in the required form", detail=str(error))
     worse = "planned" if better == "edited" else "edited"
     row: Row = {"prompt": [message.model_dump() for message in prompt.messages]}
     if kind == "preferences":
@@ -120,10 +120,10 @@ def _said(text: str) -> list[dict[str, str]]:
     return [{"role": "assistant", "content": text}]
 
 
-def _told(workflow: Workflow, prompt: PlanPrompt) -> Workflow:
-    """What of a workflow a plan of that round says."""
+def as_plan(workflow: Workflow, *, first_round: bool) -> Workflow:
+    """The workflow as a plan holds it: no sampling, no pin, and in a first round no sight of one before."""
     plain: dict[str, object] = {"sampling": Sampling(), "pin": None}
-    if prompt.round == 1:
+    if first_round:
         plain["sees_previous"] = False
     return Workflow.of(step.model_copy(update=plain) for step in workflow.steps)
 

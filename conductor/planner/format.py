@@ -11,8 +11,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from conductor.errors import WorkflowError
-from conductor.plan import Dialect, Form
-from conductor.workflow import Step, Workflow
+from conductor.workflow.model import Step, Workflow
+from conductor.workflow.plan_report import Dialect, Form
 
 _UNSAFE = re.compile(r"<(?=/?think>)|[\ud800-\udfff]", re.IGNORECASE)
 
@@ -31,7 +31,7 @@ def format_plan(
     """The lists model_id, subtasks and access_list, workers numbered by their place in `worker_names`.
 
     Of several workers with one name the first is meant. Raises `WorkflowError` where the workflow names a
-    worker that is not in `worker_names`, or gives a step a sight that the dialect cannot say in that `round`.
+    worker that is not in `worker_names`, or where the dialect cannot express a step's access in that `round`.
     """
     workflow.check_workers(worker_names)
     numbers = [worker_names.index(step.worker) for step in workflow.steps]

@@ -1,7 +1,7 @@
-"""A language model as the Conductor: any endpoint that speaks OpenAI's chat completions.
+"""A language model as the Conductor: any endpoint with OpenAI's chat completions.
 
-Knows prompts and constraints; the calls are the client's. A plan is held to the strictest constraint that
-the endpoint takes, and where less has to do, the stream says so.
+Knows prompts and constraints; the client makes the calls. A plan is held to the strictest constraint that
+the endpoint accepts, and a `Retried` in the stream reports each weaker one.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 
 from conductor.errors import WorkerError
-from conductor.messages import Completion, Delta, Retried, Thought
-from conductor.plan import Form
-from conductor.planner.conductor import Asked, PlanRequest
-from conductor.planner.constraint import MAX_REGEX_STEPS, Constraint, structured
-from conductor.planner.prompt import plan_messages
-from conductor.workers.chat import ChatClient, ChatItem
-from conductor.workers.context import check_context
-from conductor.workers.entries import ConductorEntry
-from conductor.workers.failures import EndpointFailure
+from conductor.planner.prompt.prompt import plan_messages
+from conductor.planner.prompt.structured_output import MAX_REGEX_STEPS, Constraint, structured
+from conductor.planner.protocol import Asked, PlanRequest
+from conductor.values.messages import Completion, Delta, Retried, Thought
+from conductor.workers.endpoint.client import ChatClient, ChatItem
+from conductor.workers.endpoint.failures import EndpointFailure
+from conductor.workers.endpoint.tokens import check_context
+from conductor.workers.pool.schema import ConductorEntry
 from conductor.workers.protocol import WorkerCard
+from conductor.workflow.plan_report import Form
 
 _LISTING_SECONDS = 10.0
 _NO_LIST = frozenset((404, 405, 501))
@@ -63,6 +63,7 @@ class ModelConductor:
             context=entry.context,
             endpoint=entry.endpoint.base_url,
             parameters=entry.endpoint.parameters,
+            unusable=entry.endpoint.key_fault(),
         )
         self._constrain = entry.constrain
         self._room_to_think = room_to_think
@@ -76,28 +77,30 @@ class ModelConductor:
         )
 
     async def stream(self, request: PlanRequest) -> AsyncGenerator[Asked | ChatItem, None]:
-        """See `Conductor.stream`. A constraint that the endpoint refuses is not asked of it again."""
+        """See `Conductor.stream`. A constraint that the endpoint refused is not tried again."""
         rungs, doubt = await self._rungs(request)
-        told = 0
+        attempt = 0
         if doubt:
-            told += 1
-            yield Retried(attempt=told, message=doubt, seconds=0)
+            attempt += 1
+            yield Retried(attempt=attempt, message=doubt, seconds=0)
         for at, constraint in enumerate(rungs):
             shown = False
             try:
                 async with aclosing(self._asked(request, constraint)) as items:
                     async for item in items:
+                        if isinstance(item, Retried) and item.withdrawn:
+                            shown = False
                         shown = shown or isinstance(item, Delta | Thought)
-                        told += isinstance(item, Retried)
-                        yield _numbered(item, told)
+                        attempt += isinstance(item, Retried)
+                        yield _numbered(item, attempt)
                 return
             except EndpointFailure as failure:
                 if shown or constraint == rungs[-1] or not _refuses(failure, constraint):
                     raise
                 self._refused.add(constraint)
-                told += 1
+                attempt += 1
                 stepped = f"{failure.reason}; asked again {_INSTEAD[rungs[at + 1]]}."
-            yield Retried(attempt=told, message=stepped, seconds=0)
+            yield Retried(attempt=attempt, message=stepped, seconds=0)
 
     async def _asked(
         self, request: PlanRequest, constraint: Constraint
@@ -157,7 +160,7 @@ class ModelConductor:
             return known, f"{failure.reason}, so it is not known to be vLLM; asked {_INSTEAD[known[0]]}."
 
     async def _serves_vllm(self) -> bool:
-        """Whether the list of models is vLLM's. Raises `EndpointFailure` where that cannot be told now."""
+        """Whether the list of models is vLLM's. Raises `EndpointFailure` where that is unknown now."""
         if self._is_vllm is None:
             try:
                 self._is_vllm = await self._listed_by_vllm()
@@ -188,6 +191,6 @@ def _refuses(failure: EndpointFailure, constraint: Constraint) -> bool:
     return any(failure.refuses(name) for name in _SPOKEN_OF[constraint])
 
 
-def _numbered(item: Asked | ChatItem, told: int) -> Asked | ChatItem:
+def _numbered(item: Asked | ChatItem, attempt: int) -> Asked | ChatItem:
     """Attempts are counted through all constraints."""
-    return item.model_copy(update={"attempt": told}) if isinstance(item, Retried) else item
+    return item.model_copy(update={"attempt": attempt}) if isinstance(item, Retried) else item

@@ -1,19 +1,23 @@
-"""Planning: ask a Conductor, read what it wrote, say so in events.
+"""Planning: call a Conductor, read what it wrote, report it in events.
 
 Knows the Conductor's protocol and the parser; knows no pool beyond the cards, no engine, no store. An
-invalid plan is never replaced by another: the report says why, and the user chooses.
+invalid plan is never replaced by another: the report gives the reason, and the user chooses.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Callable
 from typing import Any
 
 from conductor.errors import QueryError, WorkerError
-from conductor.events import (
+from conductor.planner.parsing.parse import parse
+from conductor.planner.prompt.prompt import plan_messages
+from conductor.planner.protocol import Asked, Conductor, PlanRequest
+from conductor.runs.event_queue import Record
+from conductor.runs.events import (
     AnswerKept,
     Event,
     PlanningDelta,
@@ -24,11 +28,9 @@ from conductor.events import (
     PlanRejected,
     WorkflowPlanned,
 )
-from conductor.messages import Completion, Delta, Retried, Thought
-from conductor.plan import PlanPrompt, PromptMessage
-from conductor.planner.conductor import Asked, Conductor, PlanRequest
-from conductor.planner.parse import parse
-from conductor.planner.prompt import plan_messages
+from conductor.values.messages import Completion, Retried, Usage
+from conductor.workers.stream import GRACE_SECONDS, read_stream
+from conductor.workflow.plan_report import PlanPrompt, PlanReport, PromptMessage
 
 _log = logging.getLogger(__name__)
 
@@ -36,18 +38,18 @@ MAX_QUERY = 50_000
 """The most characters a query may have."""
 
 
-def check_query(query: str) -> str:
+def check_query(query: str, *, most: int = MAX_QUERY) -> str:
     """The query without surrounding white space, as text that can be written as UTF-8.
 
-    Raises `QueryError` when it is empty or too long.
+    Raises `QueryError` when it is empty, or longer than `most` characters.
     """
     # A terminal hands on bytes that are no text as lone surrogates, which no file and no model takes.
     stripped = query.encode("utf-8", "replace").decode("utf-8").strip()
     if not stripped:
         raise QueryError("The query is empty; write a question or choose an example.")
-    if len(stripped) > MAX_QUERY:
+    if len(stripped) > most:
         raise QueryError(
-            f"The query has {len(stripped):,} characters; the limit is {MAX_QUERY:,}. Shorten it, or keep "
+            f"The query has {len(stripped):,} characters; the limit is {most:,}. Shorten it, or keep "
             "the question and cut the material it speaks of."
         )
     return stripped
@@ -56,50 +58,120 @@ def check_query(query: str) -> str:
 STOPPED = "Planning was stopped"
 """How the message of a `PlanningFailed` begins where planning did not fail, but was stopped."""
 
+INTERRUPTED = "Planning was interrupted"
+"""How the failure of a plan begins whose process ended while its Conductor was called."""
+
 PlanningEnd = WorkflowPlanned | AnswerKept | PlanRejected | PlanningFailed
 """The events with which planning ends."""
 
 
-async def plan(request: PlanRequest, *, conductor: Conductor, run: str) -> AsyncGenerator[Event, None]:
-    """Ask `conductor` once; the last event is a `PlanningEnd`."""
+async def plan(
+    request: PlanRequest,
+    *,
+    conductor: Conductor,
+    run: str,
+    count: Callable[[str], None] | None = None,
+    stop: asyncio.Future[None] | None = None,
+) -> AsyncGenerator[Event, None]:
+    """Call `conductor` once; the last event is a `PlanningEnd`, unless `stop` is done before it comes.
+
+    Events carry text in batches; `count` is called with every piece of it at once. A Conductor that ignores
+    its cancellation is not waited for.
+    """
+    record = Record(run)
+    asking = asyncio.create_task(_ask(request, conductor, record, count or _ignore))
+    asking.add_done_callback(lambda _: record.close())
+
+    def give_up(_: asyncio.Future[None]) -> None:
+        asking.cancel()
+        asyncio.get_running_loop().call_later(GRACE_SECONDS, record.close)
+
+    if stop is not None:
+        stop.add_done_callback(give_up)
+    try:
+        while True:
+            while (event := record.take()) is not None:
+                yield event
+            if record.closed:
+                break
+            await record.more()
+        if asking.done() and not asking.cancelled():
+            asking.result()
+    finally:
+        if stop is not None:
+            stop.remove_done_callback(give_up)
+        asking.cancel()
+        await asyncio.wait({asking}, timeout=GRACE_SECONDS)
+
+
+def _ignore(_: str) -> None:
+    """The default `count`, which does nothing."""
+
+
+async def _ask(
+    request: PlanRequest, conductor: Conductor, record: Record, count: Callable[[str], None]
+) -> None:
+    """Add the events of one attempt to the record."""
     card = conductor.card
     started = time.perf_counter()
-    epoch = time.time() - started
-    stamp = _Stamps(run, epoch)
-    yield PlanningStarted(
-        **stamp(),
-        query=request.query,
-        planner=card.name,
-        planner_kind=card.kind,
-        round=request.round,
-        attempt=len(request.rejected) + 1,
+    record.add(
+        PlanningStarted(
+            **record.stamp(),
+            query=request.query,
+            planner=card.name,
+            planner_kind=card.kind,
+            round=request.round,
+            attempt=len(request.rejected) + 1,
+        )
     )
     completion: Completion | None = None
-    asked: Asked | None = None
+    notes: list[Asked | Retried] = []
     failure = f"{card.name} stopped without ending its plan; ask again."
+
+    def note(item: Asked | Retried) -> None:
+        notes.append(item)
+        if isinstance(item, Retried):
+            record.add(PlanningRetried(**record.stamp(), **dict(item)))
+
     try:
-        async with aclosing(conductor.stream(request)) as stream:  # type: ignore[type-var]
-            async for item in stream:
-                match item:
-                    case Asked():
-                        asked = item
-                    case Delta():
-                        yield PlanningDelta(**stamp(), text=item.text)
-                    case Thought():
-                        yield PlanningThought(**stamp(), text=item.text)
-                    case Retried():
-                        yield PlanningRetried(**stamp(), **dict(item))
-                    case Completion():
-                        completion = item
-                        break
+        completion = await read_stream(
+            conductor.stream(request),
+            on_text=lambda text: record.add(PlanningDelta(**record.stamp(), text=text)),
+            on_thought=lambda text: record.add(PlanningThought(**record.stamp(), text=text)),
+            note=note,
+            count=count,
+        )
     except WorkerError as error:
         failure = str(error)
+    except asyncio.CancelledError:
+        if _is_stopped():
+            raise
+        failure = f"{card.name} cancelled its own call; ask again."
     except Exception as error:  # noqa: BLE001 - a Conductor is foreign code; its fault is no plan, not a crash
         _log.exception("the Conductor %s broke", card.name)
         failure = f"{card.name} broke with {type(error).__name__}, a fault of its program; ask again."
     if completion is None:
-        yield PlanningFailed(**stamp(), message=failure)
+        record.add(PlanningFailed(**record.stamp(), message=failure))
         return
+    asked = next((item for item in reversed(notes) if isinstance(item, Asked)), None)
+    report = _report(request, conductor, completion, asked)
+    withdrawn = any(isinstance(item, Retried) and item.withdrawn for item in notes)
+    # The endpoint does not report what a withdrawn answer used.
+    usage = Usage() if withdrawn else completion.usage
+    spent: dict[str, Any] = {"report": report, "usage": usage, "seconds": time.perf_counter() - started}
+    if not report.ok:
+        record.add(PlanRejected(**record.stamp(), **spent))
+    elif report.return_previous:
+        reason = report.reasoning or "The Conductor gave no reason."
+        record.add(AnswerKept(**record.stamp(), **spent, reason=reason))
+    else:
+        record.add(WorkflowPlanned(**record.stamp(), **spent))
+
+
+def _report(
+    request: PlanRequest, conductor: Conductor, completion: Completion, asked: Asked | None
+) -> PlanReport:
+    """The report of a completion, with its prompt and its thinking."""
     report = parse(
         completion.text,
         workers=[worker.name for worker in request.workers],
@@ -111,18 +183,18 @@ async def plan(request: PlanRequest, *, conductor: Conductor, run: str) -> Async
     if completion.reasoning:
         thinking = "\n\n".join(part for part in (completion.reasoning, report.thinking) if part)
         report = report.model_copy(update={"thinking": thinking})
-    report = report.model_copy(update={"prompt": _prompt(request, conductor, asked)})
-    spent = {"report": report, "usage": completion.usage, "seconds": time.perf_counter() - started}
-    if not report.ok:
-        yield PlanRejected(**stamp(), **spent)
-    elif report.return_previous:
-        yield AnswerKept(**stamp(), **spent, reason=report.reasoning or "The Conductor gave no reason.")
-    else:
-        yield WorkflowPlanned(**stamp(), **spent)
+    kept = {"prompt": _prompt(request, conductor, asked), "request_id": completion.request_id}
+    return report.model_copy(update=kept)
+
+
+def _is_stopped() -> bool:
+    """Whether the caller stops the planning: a Conductor may also raise `CancelledError` unasked."""
+    task = asyncio.current_task()
+    return task is None or task.cancelling() > 0
 
 
 def _prompt(request: PlanRequest, conductor: Conductor, asked: Asked | None) -> PlanPrompt:
-    """What was asked; of a Conductor that calls no model, what one would have been asked."""
+    """The prompt that was sent; of a Conductor that calls no model, the one that a model would have had."""
     sent = asked is not None
     if asked is None:
         messages = plan_messages(
@@ -137,16 +209,3 @@ def _prompt(request: PlanRequest, conductor: Conductor, asked: Asked | None) -> 
         form=asked.form,
         sent=sent,
     )
-
-
-class _Stamps:
-    """Numbers and dates the events of one planning attempt."""
-
-    def __init__(self, run: str, epoch: float) -> None:
-        self._run = run
-        self._epoch = epoch
-        self._seq = -1
-
-    def __call__(self) -> dict[str, Any]:
-        self._seq += 1
-        return {"run": self._run, "seq": self._seq, "at": self._epoch + time.perf_counter()}

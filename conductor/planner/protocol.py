@@ -5,26 +5,26 @@ Knows neither how a completion is read (parse) nor who writes it.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterable
 from typing import Protocol
 
-from conductor.conversation import NOTHING_SAID, Conversation
-from conductor.messages import Completion, Delta, Message, Retried, SeenResponse, Thought, Value
-from conductor.plan import Dialect, Form, PlanReport
+from conductor.values.conversation import NOTHING_SAID, Conversation
+from conductor.values.messages import Completion, Delta, Message, Retried, SeenResponse, Thought, Value
 from conductor.workers.protocol import WorkerCard
-from conductor.workflow import Workflow
+from conductor.workflow.model import Workflow
+from conductor.workflow.plan_report import Dialect, Form, PlanReport
 
 MAX_PLANNED_STEPS = 5
 """The published Conductor's limit on the steps of a plan."""
 
 
 class PlanRequest(Value):
-    """What a Conductor is asked: the query, the numbered pool (from 0) and the limit on steps.
+    """What a Conductor is sent: the query, the numbered pool (from 0) and the limit on steps.
 
     From `round` 2 on, `previous` is the workflow of the round before and `responses` what its steps
     answered. `rejected` are this round's earlier completions, none of them valid, oldest first.
-    `economical` asks for the cheapest of `workers` that can do a step. `conversation` is what was said before
-    the query.
+    `economical` requires the cheapest of `workers` that can do a step. `conversation` holds the messages
+    before the query.
     """
 
     query: str
@@ -39,7 +39,7 @@ class PlanRequest(Value):
 
 
 class Asked(Value):
-    """The messages that go out now, and the form in which the plan is asked for.
+    """The messages that go out now, and the form in which the plan is requested.
 
     A Conductor that calls a model yields it before each try; the last one counts.
     """
@@ -49,7 +49,7 @@ class Asked(Value):
 
 
 class Conductor(Protocol):
-    """Whoever writes workflows."""
+    """A writer of workflows."""
 
     @property
     def card(self) -> WorkerCard:
@@ -61,6 +61,6 @@ class Conductor(Protocol):
         """How its access lists are to be read."""
         ...
 
-    def stream(self, request: PlanRequest) -> AsyncIterator[Asked | Delta | Thought | Retried | Completion]:
+    def stream(self, request: PlanRequest) -> AsyncIterable[Asked | Delta | Thought | Retried | Completion]:
         """Write a completion for `request`; raises `WorkerError` when there is none."""
         ...

@@ -55,7 +55,7 @@ _LOOSE = re.compile(r" (?:(?:in|on|for|across) |\()")
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two things or more, in order, and `criteria` as the query says them ("by area"), "" for none."""
+    """Two things or more, in order, and `criteria` in the query's words ("by area"), "" for none."""
 
     things: tuple[str, ...]
     criteria: str = ""
@@ -75,7 +75,7 @@ def comparison_in(query: str) -> Comparison | None:
 
 
 def _listed(query: str) -> tuple[str, str]:
-    """What stands before the things that a query compares, and the things with what follows them."""
+    """What precedes the things that a query compares, and the things with what follows them."""
     for pattern in _COMPARED:
         found = pattern.search(query)
         if found is None:
@@ -120,7 +120,7 @@ def _criteria(listed: str) -> Iterator[re.Match[str]]:
 
 
 def _things(listed: str) -> list[str]:
-    """The things of a list, without the property that is asked of them ("the capitals of")."""
+    """The things of a list, without the property that the query wants of them ("the capitals of")."""
     for owned in islice(reversed(list(_OWNED.finditer(listed))), _TRIES):
         owners = _split(listed[owned.end() :])
         # A property is written small; "the Isle of Man" is a name.

@@ -12,14 +12,14 @@ import re
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 
-from conductor.messages import Completion, Delta
-from conductor.plan import Dialect
-from conductor.planner.comparison import comparison_in
-from conductor.planner.conductor import PlanRequest
 from conductor.planner.format import format_plan
+from conductor.planner.protocol import PlanRequest
+from conductor.planner.rule_comparison import comparison_in
+from conductor.values.messages import Completion, Delta
 from conductor.workers.offline.countries import named_countries
 from conductor.workers.protocol import WorkerCard
-from conductor.workflow import Step, Workflow
+from conductor.workflow.model import Step, Workflow
+from conductor.workflow.plan_report import Dialect
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,12 +118,21 @@ _MATHS = re.compile(
     r"\b(calculate|compute|evaluate|solve|integra\w+|deriv\w+|differentiat\w+|factori\w+|factors?|simplify|"
     r"expand|limit of|sum of|product of|difference between|average|mean|median|prime|gcd|lcm|divisors?|"
     r"divisible|multiples?|remainder|modulo|(?:square|cube) roots?|squared|cubed|percent|per cent|plus|minus|"
-    r"times|multiply|multiplied|divided?|subtract|add|power|half of|double|twice|equation)\b",
+    r"times|multiply|multiplied|divided?|subtract|add|power|half of|double|twice|equation|"
+    r"areas?|perimeter|circumference|hypotenuse|volume|distance|probability|chance|odds|interest|tip|tax|discount|"
+    r"costs?|convert|days?|weeks?|weekday|leap year|ways|digits)\b",
     re.I,
 )
+_QUANTITY = re.compile(
+    r"\d\s?(?:°?[cfk]|celsius|fahrenheit|[kcmd]?m|[km]?g|[cmd]?l|h|hr|min|s|ft|lbs?|oz|mph|(?:kilo|centi|milli)?"
+    r"(?:met(?:er|re)|gram|lit(?:er|re))s?|miles?|feet|inches|yards?|pounds?|ounces?|hours?|minutes?|seconds?|"
+    r"years?|months?)\b",
+    re.I,
+)
+_CALENDAR = re.compile(r"\b(?:days?|weeks?|months?|years?|weekday)\b", re.I)
 _NUMBER = re.compile(
     r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|sixty|"
-    r"seventy|eighty|ninety|hundred|thousand|million)\b",
+    r"seventy|eighty|ninety|hundred|thousand|million|die|dice|coin|deck)\b",
     re.I,
 )
 _FACT = re.compile(
@@ -193,10 +202,16 @@ def _hard(query: str) -> Ruling | None:
 
 
 def _calculates(query: str, *, anything: bool = False) -> bool:
-    """Whether a query holds a formula, or a word of mathematics beside a number (`anything`: or either)."""
+    """Whether a query can be calculated.
+
+    It holds a formula, a quantity, a date with a word of the calendar, or a word of mathematics with a
+    number (`anything`: or either).
+    """
     undated = _DATE.sub("", query)
     words, numbers = bool(_MATHS.search(undated)), bool(_NUMBER.search(undated))
-    if _FORMULA.search(undated):
+    if _FORMULA.search(undated) or _QUANTITY.search(undated):
+        return True
+    if _DATE.search(query) and _CALENDAR.search(undated):
         return True
     return (words or numbers) if anything else words and (numbers or bool(re.search(r"\b[xyz]\b", undated)))
 
@@ -241,7 +256,7 @@ def _fact(query: str) -> Ruling | None:
 
 _PLAIN = Ruling(
     rule="none fits",
-    why="No rule knows this kind of query; one worker answers as well as it can, or says that it cannot.",
+    why="No rule knows this kind of query; one worker answers as well as it can, or declines to.",
     drafts=(Draft("text", "Answer the question from the text it holds."),),
 )
 

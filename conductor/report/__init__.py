@@ -1,5 +1,5 @@
-"""A run as one HTML text for people who have no app: it opens from disk and asks for nothing."""
+"""A run as one HTML text for people without the app: it opens from disk and loads nothing."""
 
-from conductor.report.page import run_report
+from conductor.report.page import Planning, run_report
 
-__all__ = ["run_report"]
+__all__ = ["Planning", "run_report"]

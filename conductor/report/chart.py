@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import floor, log10
 
-from conductor.timeline import Row, Timeline
+from conductor.runs.timeline import Row, Timeline
 
 ROW_HEIGHT = 28
 
@@ -45,7 +45,7 @@ def chart_of(timeline: Timeline) -> Chart:
     whole = timeline.seconds or 1.0
     return Chart(
         lanes=tuple(_lane(row, timeline, whole) for row in timeline.rows),
-        ticks=tuple((100 * at / whole, _told(at, timeline.seconds)) for at in _places(timeline.seconds)),
+        ticks=tuple((100 * at / whole, _mark(at, timeline.seconds)) for at in _places(timeline.seconds)),
         height=ROW_HEIGHT * len(timeline.rows),
     )
 
@@ -64,7 +64,7 @@ def _lane(row: Row, timeline: Timeline, whole: float) -> Lane:
     )
 
 
-def _told(at: float, whole: float) -> str:
+def _mark(at: float, whole: float) -> str:
     """A place of the axis in a unit that suits the whole."""
     if not at:
         return "0"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from conductor.drawing import title_of
-from conductor.layout import MARGIN, Card, Layout, Point, layouts
+from conductor.drawing.layout import MARGIN, Card, Layout, Point, layouts
+from conductor.drawing.network import title_of
 from conductor.report.words import mark
-from conductor.run_state import RunState
-from conductor.step_state import StepState, StepStatus
-from conductor.workflow import Step
+from conductor.runs.state import RunState
+from conductor.runs.step_state import StepState, StepStatus
+from conductor.workflow.model import Step
 
 _ARROW = 8.0
 """Length of an arrow's head."""
@@ -23,7 +23,7 @@ _LARGEST = 1.1
 
 @dataclass(frozen=True, slots=True)
 class Face:
-    """What stands on a step's card; `number` counts from 1."""
+    """The texts of a step's card; `number` counts from 1."""
 
     number: int
     title: str

@@ -1,23 +1,40 @@
-"""The report's text: what is to be told of a run, put into the template that lies beside this module.
+"""The report's text: a run in the template `page.html`.
 
-Everything that a model or a person wrote is escaped by the template engine; the page has no script, and its
-own policy forbids it to run one or to ask for anything.
+The template engine escapes everything that a model or a person wrote; the page has no script, and its own
+policy forbids it to run one or to load anything.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from conductor.events import Event
 from conductor.report.chart import ROW_HEIGHT, chart_of
 from conductor.report.graph import faces, pictures
 from conductor.report.steps import steps_of
-from conductor.report.words import OUTCOMES, mark, moment, output_notes, run_facts
-from conductor.run_state import RunState
-from conductor.timeline import Moments, timeline_of
+from conductor.report.words import mark, moment, outcome, output_notes, run_facts, session_facts
+from conductor.runs.events import Event
+from conductor.runs.state import RunState
+from conductor.runs.timeline import Moments, timeline_of
+from conductor.text.json_text import joined
+from conductor.values.output import NO_ANSWER
+from conductor.values.total import Total
+
+
+@dataclass(frozen=True, slots=True)
+class Planning:
+    """Who planned a workflow, and the text that Conductor wrote in addition to the plan, "" where none.
+
+    `edited`: people changed the plan before the run.
+    """
+
+    planner: str
+    reasoning: str
+    edited: bool = False
+
 
 _TEMPLATES = Environment(
     loader=FileSystemLoader(Path(__file__).parent),
@@ -35,21 +52,26 @@ def run_report(
     title: str,
     written_at: float,
     pool_label: str | None = None,
+    used: Total | None = None,
+    planning: Planning | None = None,
 ) -> str:
-    """The HTML of a run that has started; `events` tell the moments that its state does not.
+    """The HTML of a run that has started; `events` give the moments that its state does not hold.
 
-    `title` is its session's, `pool_label` is set where no model answered, `written_at` is in Unix seconds.
+    `title` is its session's; `used` is the session's usage with planning and all runs, None where unknown;
+    `pool_label` is set where no model answered, `written_at` is in Unix seconds; `planning` is None where
+    no Conductor planned the workflow.
     """
     timeline = timeline_of(state, now=written_at, moments=Moments.of(events))
     html = _TEMPLATES.get_template("page.html").render(
         title=title,
         state=state,
-        outcome=OUTCOMES[state.status],
+        outcome=outcome(state),
         pool_label=pool_label,
         started=moment(state.started_at),
         written=moment(written_at),
-        facts=run_facts(state),
+        facts=[*run_facts(state), *session_facts(used)],
         answer_notes=_answer_notes(state),
+        planning=planning,
         pictures=pictures(state),
         faces=faces(state),
         chart=chart_of(timeline),
@@ -66,9 +88,10 @@ def _answer_notes(state: RunState) -> list[str]:
         return []
     at = state.answer_step
     from_step = [] if at == state.workflow.final else [f"from step {at + 1}"]
-    return [*from_step, *output_notes(state.workflow.steps[at], state.steps[at])]
+    refused = [NO_ANSWER] if state.steps[at].status == "refused" else []
+    return [*from_step, *refused, *output_notes(state.workflow.steps[at], state.steps[at])]
 
 
 def _written(text: str) -> str:
     """The text as a file can hold it: half a surrogate pair and NUL become U+FFFD."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").replace("\x00", "\ufffd")
+    return joined(text).replace("\x00", "\ufffd")

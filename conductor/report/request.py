@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from conductor.amounts import counted, percent
-from conductor.messages import Request
-from conductor.output import WorkerKind
-from conductor.provenance import Shares, Source, SourceKind, source_of
-from conductor.workers.request_shares import request_shares
+from conductor.text.formatting import counted, percent
+from conductor.values.messages import Request
+from conductor.values.output import WorkerKind
+from conductor.values.provenance import Shares, Source, SourceKind, source_of
+from conductor.workers.endpoint.tokens import request_shares
 
 _TINTS = 8
-"""Steps' tints; after the last they come again, told apart by their numbers."""
+"""Number of tints for steps; later steps reuse them, and their numbers distinguish them."""
 
 
 _NAMES: Mapping[SourceKind, str] = {
@@ -46,7 +46,7 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """A request; `size` says how long it is and how that is known."""
+    """A request; `size` is its length in words, with how it was counted."""
 
     size: str
     legend: tuple[LegendEntry, ...]

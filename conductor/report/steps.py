@@ -1,22 +1,22 @@
-"""What a report tells of each step, and of the steps inside of it. Pure."""
+"""What a report shows of each step, and of the steps inside it. Pure."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from conductor.drawing import title_of
+from conductor.drawing.network import title_of
 from conductor.report.request import Sent, sent
 from conductor.report.words import STATUSES, output_notes, step_facts
-from conductor.run_state import RunState
-from conductor.step_state import StepState, StepStatus
-from conductor.workflow import Step, Workflow
+from conductor.runs.state import RunState
+from conductor.runs.step_state import StepState, StepStatus
+from conductor.workflow.model import Step, Workflow
 
 
 @dataclass(frozen=True, slots=True)
 class StepWords:
-    """A step as its section tells it; `number` counts from 1, as do `sees` and `hidden`.
+    """A step as its section shows it; `number` counts from 1, as do `sees` and `hidden`.
 
-    `inside` are the rounds of a workflow of its own, each with its steps.
+    `inside` are the rounds of the workflow inside the step, each with its steps.
     """
 
     number: int
@@ -62,7 +62,7 @@ def _step(workflow: Workflow, at: int, own: StepState) -> StepWords:
         sees_previous=step.sees_previous,
         sampling=_sampling(step),
         request=_request(own),
-        retries=tuple(retry.message for retry in own.retries),
+        retries=tuple(retry.reason for retry in own.retries),
         reasoning=own.reasoning,
         problem=_problem(own),
         output=own.text,
@@ -79,7 +79,7 @@ def _sampling(step: Step) -> tuple[str, ...]:
 def _request(own: StepState) -> Sent | None:
     if own.request is None:
         return None
-    # What a step with a workflow of its own used are the tokens of the calls inside.
+    # The usage of a step with an inner workflow is that of the inner calls.
     reported = None if own.inner else own.usage.prompt_tokens
     return sent(own.request, kind=own.worker_kind or "model", reported=reported)
 

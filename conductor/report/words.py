@@ -1,15 +1,16 @@
-"""What a report says in short: amounts, states, and what must be said of an answer. Pure."""
+"""The report's short texts: amounts, states, and notes on an answer. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
-from conductor.amounts import counted, dollars, duration, tokens
-from conductor.output import CUT_OFF, Output
-from conductor.run_state import RunState, RunStatus
-from conductor.step_state import StepState, StepStatus
-from conductor.workflow import Step
+from conductor.runs.state import RunState, RunStatus
+from conductor.runs.step_state import StepState, StepStatus
+from conductor.text.formatting import counted, dollars, duration, tokens
+from conductor.values.output import CUT_OFF, NO_ANSWER, Output
+from conductor.values.total import Total
+from conductor.workflow.model import Step
 
 OUTCOMES: Mapping[RunStatus, str] = {
     "running": "still running when this was written",
@@ -24,12 +25,21 @@ STATUSES: Mapping[StepStatus, str] = {
     "waiting": "not run",
     "running": "running",
     "finished": "finished",
+    "refused": NO_ANSWER,
     "empty": "empty answer",
     "failed": "failed",
     "blocked": "blocked",
     "cancelled": "stopped",
     "interrupted": "interrupted",
 }
+
+
+def outcome(state: RunState) -> tuple[str, str]:
+    """How a run ended: the name of its look, and the words."""
+    if state.status == "finished" and not state.answered:
+        return "refused", f"finished, {NO_ANSWER}"
+    return state.status, OUTCOMES[state.status]
+
 
 _PARTIAL: tuple[StepStatus, ...] = ("failed", "cancelled", "interrupted")
 
@@ -55,12 +65,20 @@ def run_facts(state: RunState) -> list[tuple[str, str]]:
     facts += [("Pinned", counted(pinned, "step"))] if pinned else []
     facts += [("Round", f"{state.round}")] if state.round > 1 else []
     if state.crossing is not None:
-        facts.append(("Budget", f"{state.crossing.words} used"))
+        facts.append(("Budget", state.crossing.words))
     return facts
 
 
+def session_facts(used: Total | None) -> list[tuple[str, str]]:
+    """What the run's session has used so far, by name; nothing where that is unknown."""
+    if used is None or used.tokens is None:
+        return []
+    cost = [] if used.cost is None else [used.cost_words]
+    return [("Session, with planning", ", ".join([used.token_words, *cost]))]
+
+
 def output_notes(step: Step, state: StepState) -> list[str]:
-    """What must be said of what a step gave."""
+    """Notes on a step's output: how it came to be and what is wrong with it."""
     notes = ["reused"] if state.reused else []
     notes += ["pinned"] if state.kept == "pinned" else []
     notes += ["as it was before"] if state.kept == "preloaded" else []
@@ -84,7 +102,8 @@ def by_hand(output: Output) -> list[str]:
 def step_facts(state: StepState) -> list[str]:
     """What a step's call took; where its output was made, if it took none."""
     if state.reused or state.kept:
-        return [] if state.output is None else [f"made in run {state.output.run[:8] or '-'}"]
+        made = [] if state.output is None else [f"made in run {state.output.run[:8] or '-'}"]
+        return [*made, *_request_name(state)]
     if state.started_at is None:
         return []
     cost = state.usage.cost
@@ -92,11 +111,20 @@ def step_facts(state: StepState) -> list[str]:
         duration(state.seconds),
         tokens(state.usage.total),
         *([] if cost is None else [dollars(cost)]),
+        *_request_name(state),
     ]
+
+
+def _request_name(state: StepState) -> list[str]:
+    """How the provider names the call that gave the output."""
+    named = None if state.output is None else state.output.request_id
+    return [] if named is None else [f"request id {named}"]
 
 
 def mark(state: StepState) -> str:
     """A step's end in a word or two, for its card and its row."""
+    if state.status == "refused":
+        return STATUSES[state.status]
     if state.reused:
         return "reused"
     if state.kept is not None:

@@ -1,4 +1,4 @@
-"""What a run said and nobody has read yet: its events in order, each with its number and time.
+"""A run's events that are not read yet, in order, each with its number and time.
 
 Knows asyncio and one reader; knows nothing of steps.
 """
@@ -10,7 +10,7 @@ import time
 from collections import deque
 from typing import TypedDict
 
-from conductor.events import Event
+from conductor.runs.events import Event
 
 
 class Stamp(TypedDict):
@@ -29,6 +29,7 @@ class Record:
         self._unread: deque[Event] = deque()
         self._reader: asyncio.Future[None] | None = None
         self._seq = -1
+        self.closed = False
         # Monotonic between events, and still Unix time.
         self._epoch = time.time() - time.perf_counter()
 
@@ -38,10 +39,18 @@ class Record:
         return {"run": self._run, "seq": self._seq, "at": self._epoch + time.perf_counter()}
 
     def add(self, event: Event) -> None:
-        """Say it."""
+        """Add it behind all others."""
         self._unread.append(event)
+        self._wake()
+
+    def close(self) -> None:
+        """Nothing more is added: a waiting reader continues."""
+        self.closed = True
+        self._wake()
+
+    def _wake(self) -> None:
         reader, self._reader = self._reader, None
-        # A reader that was cancelled has not heard of it yet.
+        # A cancelled reader's future is done before the reader itself runs again.
         if reader is not None and not reader.done():
             reader.set_result(None)
 

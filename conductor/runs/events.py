@@ -1,6 +1,6 @@
 """The record of a run (or of a planning attempt): a closed union of events in the past tense.
 
-Everything that shows, keeps or judges a run folds these and nothing else. An event says what
+Everything that shows, stores or judges a run folds these and nothing else. An event holds what
 happened, when (`at`, Unix seconds) and in which order (`seq`, from 0, without gaps in one stream).
 Steps are 0-based. Knows values only: no engine, no store.
 """
@@ -11,12 +11,12 @@ from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter
 
-from conductor.budget import NO_BUDGET, Budget, Limit, Used
-from conductor.conversation import NOTHING_SAID, Conversation
-from conductor.messages import Request, SeenResponse, Usage, Value
-from conductor.output import Output, WorkerKind
-from conductor.plan import PlanReport
-from conductor.workflow import Workflow
+from conductor.values.budget import NO_BUDGET, Budget, Limit, Used
+from conductor.values.conversation import NOTHING_SAID, Conversation
+from conductor.values.messages import Request, SeenResponse, Usage, Value
+from conductor.values.output import Output, WorkerKind
+from conductor.workflow.model import Workflow
+from conductor.workflow.plan_report import PlanReport
 
 
 class _Event(Value):
@@ -27,7 +27,7 @@ class _Event(Value):
 
 
 class PlanningStarted(_Event):
-    """A Conductor was asked for a workflow, for the `attempt`-th time in that `round` (both from 1)."""
+    """A Conductor was called for a workflow, for the `attempt`-th time in that `round` (both from 1)."""
 
     type: Literal["planning_started"] = "planning_started"
     query: str
@@ -52,12 +52,16 @@ class PlanningThought(_Event):
 
 
 class PlanningRetried(_Event):
-    """The Conductor gave nothing at the `attempt`-th try of one call, and is asked again after `seconds`."""
+    """The Conductor gave no plan at the `attempt`-th try of one call, and is called again after `seconds`.
+
+    `withdrawn` is how many characters of the deltas and thoughts before no longer count: all of them, or 0.
+    """
 
     type: Literal["planning_retried"] = "planning_retried"
     attempt: int
     message: str
     seconds: float
+    withdrawn: int = 0
 
 
 class WorkflowPlanned(_Event):
@@ -80,7 +84,7 @@ class AnswerKept(_Event):
 
 
 class PlanRejected(_Event):
-    """The completion holds no valid plan; the report says why."""
+    """The completion holds no valid plan; the report gives the reasons."""
 
     type: Literal["plan_rejected"] = "plan_rejected"
     report: PlanReport
@@ -98,10 +102,10 @@ class PlanningFailed(_Event):
 class RunStarted(_Event):
     """A workflow began to run. `parent` is the run whose edited plan, or whose next round, this is.
 
-    `previous` is what the steps of the previous round answered, for steps that may see them. `used` is what
+    `previous` holds the responses of the previous round's steps, for steps that may see them. `used` is what
     planning and earlier rounds have taken of the `budget` that they share with this run. `covers` are the
-    steps (0-based, ascending) that the run is to give an output, None for all of them. `conversation` is what
-    was said before the query.
+    steps (0-based, ascending) that the run is to give an output, None for all of them. `conversation` holds
+    the messages before the query.
     """
 
     type: Literal["run_started"] = "run_started"
@@ -151,7 +155,7 @@ class StepStarted(_Event):
 
 
 class StepDelta(_Event):
-    """A step's worker wrote some more; the last of it may be told by the step's end alone."""
+    """A step's worker wrote some more; only the step's end may have the last of it."""
 
     type: Literal["step_delta"] = "step_delta"
     step: int
@@ -167,13 +171,17 @@ class StepThought(_Event):
 
 
 class StepRetried(_Event):
-    """A step's worker gave nothing at its `attempt`-th try (from 1), and is asked again after `seconds`."""
+    """A step's worker gave no answer at its `attempt`-th try (from 1), and is called again after `seconds`.
+
+    `withdrawn` is how many characters of the deltas and thoughts before no longer count: all of them, or 0.
+    """
 
     type: Literal["step_retried"] = "step_retried"
     step: int
     attempt: int
     message: str
     seconds: float
+    withdrawn: int = 0
 
 
 class StepFellBack(_Event):
@@ -187,7 +195,7 @@ class StepFellBack(_Event):
 
 
 class StepInner(_Event):
-    """Something happened inside a step that a Conductor does by a workflow of its own."""
+    """An event of the workflow inside a step that a Conductor does."""
 
     type: Literal["step_inner"] = "step_inner"
     step: int
@@ -203,7 +211,7 @@ class StepFinished(_Event):
 
 
 class StepFailed(_Event):
-    """A step's worker could not answer; what it had written is kept in its deltas."""
+    """A step's worker could not answer; its deltas hold what it had written."""
 
     type: Literal["step_failed"] = "step_failed"
     step: int
@@ -221,7 +229,7 @@ class StepBlocked(_Event):
 
 
 class StepCancelled(_Event):
-    """A step was stopped while it ran; what it had written is kept in its deltas."""
+    """A step was stopped while it ran; its deltas hold what it had written."""
 
     type: Literal["step_cancelled"] = "step_cancelled"
     step: int
@@ -230,24 +238,42 @@ class StepCancelled(_Event):
 
 
 class BudgetExceeded(_Event):
-    """The run crossed its budget: no new call is made and running ones are stopped.
+    """A limit of the budget was reached: no new call is made.
 
-    `used` and `allowed` are tokens, US dollars, seconds or calls, as `limit` says.
+    `used`, `allowed` and `needed` are in the unit of `limit`: tokens, US dollars, seconds or calls.
+    `refused`: a call had no room, and those under way continue; `needed` is what it takes at least, None for
+    calls. Otherwise more was used than allowed, and calls under way are stopped. `estimated`: a part of
+    `used` is not an endpoint's own count. `stopped` is False where the run had nothing left to do.
     """
 
     type: Literal["budget_exceeded"] = "budget_exceeded"
     limit: Limit
     used: float
     allowed: float
+    needed: float | None = None
+    refused: bool = False
+    estimated: bool = False
+    stopped: bool = True
 
     @property
     def words(self) -> str:
-        """What was used of what was allowed, for people."""
+        """What was used of what was allowed, and what a refused call needs, for people."""
+        about = "about " if self.estimated and self.limit in ("tokens", "cost") else ""
+        more = "" if self.needed is None else f", and the next call takes at least about {self._needs}"
+        return f"{about}{self._amounts} used{more}"
+
+    @property
+    def _amounts(self) -> str:
         if self.limit == "cost":
             return f"${self.used:.4f} of ${self.allowed:g}"
         if self.limit == "seconds":
             return f"{self.used:.1f} of {self.allowed:g} seconds"
         return f"{self.used:,.0f} of {self.allowed:,.0f} {self.limit}"
+
+    @property
+    def _needs(self) -> str:
+        needed = self.needed or 0.0
+        return f"${needed:.4f}" if self.limit == "cost" else f"{needed:,.0f} {self.limit}"
 
 
 RunOutcome = Literal["finished", "failed", "cancelled", "interrupted", "over_budget"]
@@ -256,9 +282,10 @@ RunOutcome = Literal["finished", "failed", "cancelled", "interrupted", "over_bud
 class RunFinished(_Event):
     """The run is over.
 
-    `answer` is the response of step `answer_step`, None when no step has a response. `warning` says why
-    the answer is not the final step's response. `interrupted` is written by whoever finds a run whose
-    process died.
+    `answer` is the response of step `answer_step`, None when no step has a response. `warning` is the reason
+    why the answer is not the final step's response. The outcome `interrupted` is written by the process that
+    finds a run whose own process died. `answered` is False where the step that the run was for declined to
+    answer, or gave nothing.
     """
 
     type: Literal["run_finished"] = "run_finished"
@@ -266,6 +293,7 @@ class RunFinished(_Event):
     answer: str | None
     answer_step: int | None
     warning: str | None = None
+    answered: bool = True
 
 
 Event = Annotated[
@@ -294,6 +322,9 @@ Event = Annotated[
     | RunFinished,
     Field(discriminator="type"),
 ]
+
+TextPiece = PlanningDelta | PlanningThought | StepDelta | StepThought
+"""Events that carry a piece of a text; the end of its call carries the whole text."""
 
 StepInner.model_rebuild()
 

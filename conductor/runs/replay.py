@@ -1,6 +1,6 @@
-"""A run that is over, at any moment of it: its events up to then through the same fold as ever.
+"""A finished run at any moment of it: its events up to then, through the same fold as live.
 
-Knows events, their fold, and how a replay goes on by the clock that it is told; knows no page and no store.
+Knows events, their fold, and how a replay proceeds by the given clock; knows no page and no store.
 """
 
 from __future__ import annotations
@@ -11,29 +11,29 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate
 
-from conductor.events import Event
-from conductor.run_state import RunState, advance
-from conductor.step_state import Retry, StepState
-from conductor.timeline import Moments
+from conductor.runs.events import Event
+from conductor.runs.state import RunState, advance
+from conductor.runs.step_state import Retry, StepState
+from conductor.runs.timeline import Moments
 
 SPEEDS = (1.0, 2.0, 5.0, 10.0, 50.0)
 """How many seconds of the run a second of its replay may show."""
 
 _SLOW_SPEEDS = (0.01, 0.1)
 _SEEN, _LONG = 2.0, 20.0
-"""Of a replay that takes fewer seconds than the first, nobody sees much; slowed down, none shall take longer
-than the second."""
+"""Seconds: a replay shorter than the first is too quick to follow and is slowed down, to no more than the
+second."""
 
 _CHECKPOINTS = 64
 _LEAST_BETWEEN = 64
-"""At most so many folded states are kept of a run, and at least so many events lie between two of them."""
+"""At most so many folded states of a run are cached, and at least so many events lie between two of them."""
 
 
 @dataclass(frozen=True)
 class Recording:
     """A run's events in order, and the state at any second of it.
 
-    States in between are kept, so that a moment costs the fold of a few events however long the run.
+    States in between are cached, so that a moment costs the fold of a few events however long the run.
     """
 
     events: tuple[Event, ...]
@@ -43,23 +43,23 @@ class Recording:
     @classmethod
     def of(cls, events: Iterable[Event]) -> Recording:
         """The recording of a run's stream, as far as it can be folded: an event may be missing there."""
-        told = tuple(events)
-        between = max(_LEAST_BETWEEN, -(-len(told) // _CHECKPOINTS))
+        folded = tuple(events)
+        between = max(_LEAST_BETWEEN, -(-len(folded) // _CHECKPOINTS))
         checkpoints: list[RunState] = []
         state = RunState()
-        for at, event in enumerate(told):
+        for at, event in enumerate(folded):
             if at % between == 0:
                 checkpoints.append(state)
             try:
                 state = advance(state, event)
             except ValueError:
-                told = told[:at]
+                folded = folded[:at]
                 break
-        return cls(events=told, _checkpoints=tuple(checkpoints), _between=between)
+        return cls(events=folded, _checkpoints=tuple(checkpoints), _between=between)
 
     @cached_property
     def moments(self) -> Moments:
-        """What the events tell of times that the state does not."""
+        """The times that the events hold and the state does not."""
         return Moments.of(self.events)
 
     @property
@@ -69,7 +69,7 @@ class Recording:
 
     @property
     def seconds(self) -> float:
-        """From the first event to the last that the run's own process told."""
+        """From the first event to the last that the run's own process wrote."""
         return 0.0 if self.moments.last is None else max(0.0, self.moments.last - self.began)
 
     def at(self, seconds: float) -> RunState:
@@ -99,11 +99,11 @@ class Recording:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """Where the replay of a run stands: `position` seconds into it, when it was last touched.
+    """The position of a run's replay: `position` seconds into it, when it was last touched.
 
     `seconds` is how long the run took. `playing_since` is the Unix second since which it plays at `speed`,
-    None while it stands still. `revision` is the session's workflow when the replay began: after an edit it
-    is over.
+    None while it is paused. `revision` is the session's workflow when the replay began: an edit ends the
+    replay.
     """
 
     run: str
@@ -141,9 +141,9 @@ def first_speed(seconds: float) -> float:
 
 
 def as_of(state: RunState, *, moment: float, now: float) -> RunState:
-    """A state of the Unix second `moment`, told as if that were `now`.
+    """The state of the Unix second `moment`, with its times moved as if that were `now`.
 
-    Whoever shows how long a step has been running reckons by the clock on the wall.
+    A page computes how long a step has been running from the present time.
     """
     return _moved(state, now - moment)
 

@@ -1,7 +1,7 @@
 """The state of a run as the fold of its events: pure, the same live and in replay.
 
-Knows events only. An event for a step that the run does not have is a fault of whoever wrote the
-stream and raises `ValueError`.
+Knows events only. An event for a step that the run does not have is a fault of the stream's writer and
+raises `ValueError`.
 """
 
 from __future__ import annotations
@@ -11,9 +11,7 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Literal, TypedDict, TypeVar, assert_never
 
-from conductor.budget import NO_BUDGET, Budget, Used
-from conductor.conversation import NOTHING_SAID, Conversation
-from conductor.events import (
+from conductor.runs.events import (
     AnswerKept,
     BudgetExceeded,
     Event,
@@ -40,12 +38,13 @@ from conductor.events import (
     StepThought,
     WorkflowPlanned,
 )
-from conductor.messages import NOTHING_USED, SeenResponse, Usage
-from conductor.output import Output
-from conductor.plan import PlanReport
-from conductor.step_state import Retry, StepEvent, StepState, advance_step, retry
-from conductor.successor import successor
-from conductor.workflow import Workflow
+from conductor.runs.step_state import Retry, StepEvent, StepState, advance_step, fast_replace, retry
+from conductor.values.budget import NO_BUDGET, Budget, Used
+from conductor.values.conversation import NOTHING_SAID, Conversation
+from conductor.values.messages import NOTHING_USED, SeenResponse, Usage
+from conductor.values.output import Output, WorkerKind
+from conductor.workflow.model import Workflow
+from conductor.workflow.plan_report import PlanReport
 
 RunStatus = Literal["running"] | RunOutcome
 
@@ -54,11 +53,12 @@ RunStatus = Literal["running"] | RunOutcome
 class RunState:
     """A run so far. `workflow` is None until the run itself started; `report` until a plan was read.
 
-    `conversation` is what was said before the query. `round` counts from 1; `previous` is what the steps of
-    the round before answered. `kept_reason` is why the Conductor returned the previous answer as it is.
-    `crossing` says which limit of the `budget` was crossed, `used_before` what of it was taken before the
-    run. `covers` are the steps that the run is to give an output, None for all; the others stay waiting to
-    the end.
+    `conversation` holds the messages before the query. `round` counts from 1; `previous` holds the responses
+    of the previous round's steps. `planner_kind` is None where no Conductor was called. `kept_reason` is why
+    the Conductor returned the previous answer as it is. `crossing` is the limit of the `budget` that was
+    crossed, `used_before` what of it was taken before the run. `covers` are the steps that the run is to give
+    an output, None for all; the others stay waiting to the end. `answered`: a finished run gave what it was
+    for; False where the worker declined to answer, or wrote nothing.
     """
 
     run: str = ""
@@ -76,6 +76,7 @@ class RunState:
     planning_thought: str = ""
     planning_retries: tuple[Retry, ...] = ()
     planning_usage: Usage = NOTHING_USED
+    planner_kind: WorkerKind | None = None
     kept_reason: str | None = None
     report: PlanReport | None = None
     planning_failure: str | None = None
@@ -84,6 +85,7 @@ class RunState:
     covers: tuple[int, ...] | None = None
     answer: str | None = None
     answer_step: int | None = None
+    answered: bool = False
     warning: str | None = None
     started_at: float | None = None
     finished_at: float | None = None
@@ -93,6 +95,13 @@ class RunState:
     def live(self) -> bool:
         """Whether more events are expected."""
         return self.status == "running"
+
+    @property
+    def no_plan(self) -> str | None:
+        """Why planning gave no plan; None where it gave one, or is under way."""
+        if self.planning_failure is not None or self.report is None or self.report.ok:
+            return self.planning_failure
+        return " ".join(problem.message for problem in self.report.problems)
 
     @property
     def whole(self) -> bool:
@@ -139,7 +148,7 @@ class RunState:
     @property
     def known_usage(self) -> Usage:
         """What is known to be used, also inside of steps that still run: a lower bound of `usage`."""
-        return sum((_known(step) for step in self.steps), _counted(self.planning_usage))
+        return sum((_known(step) for step in self.steps), counted(self.planning_usage))
 
     @property
     def calls(self) -> int:
@@ -159,7 +168,8 @@ class RunState:
         return self.finished_at - self.started_at
 
 
-def _counted(usage: Usage) -> Usage:
+def counted(usage: Usage) -> Usage:
+    """The usage with 0 for what is unknown: a lower bound."""
     return Usage(
         prompt_tokens=usage.prompt_tokens or 0,
         completion_tokens=usage.completion_tokens or 0,
@@ -172,7 +182,7 @@ def _known(step: StepState) -> Usage:
         return NOTHING_USED
     if step.inner:
         return sum((inner.known_usage for inner in step.inner), NOTHING_USED)
-    return _counted(step.usage)
+    return counted(step.usage)
 
 
 class _Place(TypedDict):
@@ -203,38 +213,40 @@ def advance(state: RunState, event: Event) -> RunState:
             | StepRetried()
             | StepFellBack()
         ):
-            return successor(state, **place, steps=_with_step(state, event, advance_step))
+            return fast_replace(state, **place, steps=_with_step(state, event, advance_step))
         case StepInner():
-            return successor(state, **place, steps=_with_step(state, event, _advance_inner))
+            return fast_replace(state, **place, steps=_with_step(state, event, _advance_inner))
         case PlanningStarted():
-            return successor(
+            return fast_replace(
                 state,
                 **place,
                 query=event.query,
                 round=event.round,
                 attempt=event.attempt,
+                planner_kind=event.planner_kind,
                 started_at=event.at,
             )
         case PlanningDelta():
-            return successor(state, **place, planning_text=state.planning_text + event.text)
+            return fast_replace(state, **place, planning_text=state.planning_text + event.text)
         case PlanningThought():
-            return successor(state, **place, planning_thought=state.planning_thought + event.text)
+            return fast_replace(state, **place, planning_thought=state.planning_thought + event.text)
         case PlanningRetried():
-            return successor(state, **place, planning_retries=(*state.planning_retries, retry(event)))
-        case WorkflowPlanned() | PlanRejected():
-            return successor(state, **place, report=event.report, planning_usage=event.usage)
-        case AnswerKept():
-            return successor(
+            before = fast_replace(state, planning_text="", planning_thought="") if event.withdrawn else state
+            return fast_replace(before, **place, planning_retries=(*state.planning_retries, retry(event)))
+        case WorkflowPlanned() | PlanRejected() | AnswerKept():
+            return fast_replace(
                 state,
                 **place,
                 report=event.report,
+                planning_text=event.report.text,
+                planning_thought=event.report.thinking or state.planning_thought,
                 planning_usage=event.usage,
-                kept_reason=event.reason,
+                kept_reason=event.reason if isinstance(event, AnswerKept) else None,
             )
         case PlanningFailed():
-            return successor(state, **place, planning_failure=event.message)
+            return fast_replace(state, **place, planning_failure=event.message)
         case RunStarted():
-            return successor(
+            return fast_replace(
                 state,
                 **place,
                 query=event.query,
@@ -250,7 +262,7 @@ def advance(state: RunState, event: Event) -> RunState:
                 started_at=event.at if state.started_at is None else state.started_at,
             )
         case BudgetExceeded():
-            return successor(state, **place, crossing=event)
+            return fast_replace(state, **place, crossing=event)
         case RunFinished():
             return _finished(state, event)
         case _:
@@ -271,18 +283,31 @@ def _with_step(
 
 
 def _advance_inner(step: StepState, event: StepInner) -> StepState:
-    """A nested workflow's rounds; each begins with planning, also where that is asked for again."""
-    begins = isinstance(event.event, PlanningStarted) or not step.inner
-    last = RunState() if begins else step.inner[-1]
-    return successor(step, inner=(*(step.inner if begins else step.inner[:-1]), advance(last, event.event)))
+    return fast_replace(step, inner=advance_rounds(step.inner, event.event))
+
+
+def advance_rounds(rounds: tuple[RunState, ...], event: Event) -> tuple[RunState, ...]:
+    """The states of rounds after one more event of theirs.
+
+    Each attempt at a plan begins a state, which continues with the run of that plan.
+    """
+    last = rounds[-1] if rounds else None
+    if (
+        last is None
+        or isinstance(event, PlanningStarted)
+        # Planning for which the budget has no room fails before it starts.
+        or (not last.live and event.run != last.run)
+    ):
+        return (*rounds, advance(RunState(), event))
+    return (*rounds[:-1], advance(last, event))
 
 
 def _finished(state: RunState, event: RunFinished) -> RunState:
     """The end; a step that was running when its process died reads interrupted, never running."""
     steps = tuple(
-        successor(step, status="interrupted") if step.status == "running" else step for step in state.steps
+        fast_replace(step, status="interrupted") if step.status == "running" else step for step in state.steps
     )
-    return successor(
+    return fast_replace(
         state,
         run=event.run,
         seq=event.seq,
@@ -290,6 +315,7 @@ def _finished(state: RunState, event: RunFinished) -> RunState:
         steps=steps,
         answer=event.answer,
         answer_step=event.answer_step,
+        answered=event.outcome == "finished" and event.answered,
         warning=event.warning,
         finished_at=event.at,
     )

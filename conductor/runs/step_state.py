@@ -6,9 +6,9 @@ Knows the events of a step; how they are spread over a run's steps is `run_state
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, assert_never
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, assert_never
 
-from conductor.events import (
+from conductor.runs.events import (
     KeptBecause,
     PlanningRetried,
     StepBlocked,
@@ -23,40 +23,52 @@ from conductor.events import (
     StepStarted,
     StepThought,
 )
-from conductor.messages import Request, Usage
-from conductor.output import Output, WorkerKind
-from conductor.successor import successor
+from conductor.text.formatting import counted
+from conductor.values.messages import Request, Usage
+from conductor.values.output import Output, WorkerKind
 
 if TYPE_CHECKING:
-    from conductor.run_state import RunState
+    from conductor.runs.state import RunState
+
+T = TypeVar("T")
 
 StepStatus = Literal[
-    "waiting", "running", "finished", "empty", "failed", "blocked", "cancelled", "interrupted"
+    "waiting", "running", "finished", "refused", "empty", "failed", "blocked", "cancelled", "interrupted"
 ]
+"""Where a step is. `finished`, `refused` and `empty` steps have an output: an answer, a text in which the
+worker declines to answer, or nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """A call that gave nothing at its `attempt`-th try, and was made again after `seconds`.
+    """A call that gave no answer at its `attempt`-th try, and was made again after `seconds`.
 
-    `at` is when it had failed, in Unix seconds.
+    `at` is when it had failed, in Unix seconds. `withdrawn` is how many characters that it had given count no
+    more.
     """
 
     attempt: int
     message: str
     seconds: float
     at: float
+    withdrawn: int = 0
+
+    @property
+    def reason(self) -> str:
+        """Why there was no answer, and how much was withdrawn."""
+        if not self.withdrawn:
+            return self.message
+        return f"{self.message.rstrip('.')}; {counted(self.withdrawn, 'character')} withdrawn."
 
 
 @dataclass(frozen=True)
 class StepState:
     """One step of a run. `text` grows while it streams; `output` is set when it is done.
 
-    `reused` is True when no call was made because the output was already known; `kept` says why one counts
-    that may not fit its inputs. `reasoning` is what a model
-    thought apart from its answer. `stand_in` is the worker that answers in the place of the step's own, for
-    the reason in `stand_in_reason`. `inner` are the rounds of a step that a Conductor does by a workflow of
-    its own. Times are Unix seconds.
+    `reused` is True when no call was made because the output was already known; `kept` is the reason why an
+    output counts that may not fit its inputs. `reasoning` is what a model thought apart from its answer.
+    `stand_in` is the worker that answers in the place of the step's own, for the reason in `stand_in_reason`.
+    `inner` are the rounds of the workflow inside a step that a Conductor does. Times are Unix seconds.
     """
 
     status: StepStatus = "waiting"
@@ -85,6 +97,11 @@ class StepState:
         return self.finished_at - self.started_at
 
     @property
+    def withdrawn(self) -> int:
+        """How many characters its worker had given that count no more."""
+        return sum(retry.withdrawn for retry in self.retries)
+
+    @property
     def done(self) -> bool:
         """Whether nothing more will happen to this step in this run."""
         return self.status not in ("waiting", "running")
@@ -111,26 +128,34 @@ StepEvent = (
 )
 
 
+def status_of(output: Output) -> StepStatus:
+    """The status of a step that has this output."""
+    if output.empty:
+        return "empty"
+    return "refused" if output.refused else "finished"
+
+
 def advance_step(step: StepState, event: StepEvent) -> StepState:
-    """The step after one more event of its own."""
+    """The step after one more of its events."""
     match event:
         case StepDelta():
-            return successor(step, text=step.text + event.text)
+            return fast_replace(step, text=step.text + event.text)
         case StepThought():
-            return successor(step, reasoning=step.reasoning + event.text)
+            return fast_replace(step, reasoning=step.reasoning + event.text)
         case StepRetried():
-            return successor(step, retries=(*step.retries, retry(event)))
+            before = fast_replace(step, text="", reasoning="") if event.withdrawn else step
+            return fast_replace(before, retries=(*step.retries, retry(event)))
         case StepFellBack():
-            return successor(
+            return fast_replace(
                 step,
                 worker_kind=event.worker_kind,
                 stand_in=event.worker,
                 stand_in_reason=event.message,
             )
         case StepReused():
-            return successor(
+            return fast_replace(
                 step,
-                status="empty" if event.output.empty else "finished",
+                status=status_of(event.output),
                 text=event.output.text,
                 reasoning=event.output.reasoning,
                 stand_in=event.output.worker if event.output.instead_of else None,
@@ -141,9 +166,9 @@ def advance_step(step: StepState, event: StepEvent) -> StepState:
                 usage=event.output.usage,
             )
         case StepKept():
-            return successor(
+            return fast_replace(
                 step,
-                status="empty" if event.output.empty else "finished",
+                status=status_of(event.output),
                 text=event.output.text,
                 reasoning=event.output.reasoning,
                 stand_in=event.output.worker if event.output.instead_of else None,
@@ -153,7 +178,7 @@ def advance_step(step: StepState, event: StepEvent) -> StepState:
                 usage=event.output.usage,
             )
         case StepStarted():
-            return successor(
+            return fast_replace(
                 step,
                 status="running",
                 worker_kind=event.worker_kind,
@@ -161,9 +186,9 @@ def advance_step(step: StepState, event: StepEvent) -> StepState:
                 started_at=event.at,
             )
         case StepFinished():
-            return successor(
+            return fast_replace(
                 step,
-                status="empty" if event.output.empty else "finished",
+                status=status_of(event.output),
                 text=event.output.text,
                 reasoning=event.output.reasoning,
                 output=event.output,
@@ -171,17 +196,34 @@ def advance_step(step: StepState, event: StepEvent) -> StepState:
                 usage=event.output.usage,
             )
         case StepFailed():
-            return successor(
+            return fast_replace(
                 step, status="failed", message=event.message, finished_at=event.at, usage=event.usage
             )
         case StepBlocked():
-            return successor(step, status="blocked", blocked_by=event.by)
+            return fast_replace(step, status="blocked", blocked_by=event.by)
         case StepCancelled():
-            return successor(step, status="cancelled", finished_at=event.at, usage=event.usage)
+            return fast_replace(step, status="cancelled", finished_at=event.at, usage=event.usage)
         case _:
             assert_never(event)
 
 
 def retry(event: StepRetried | PlanningRetried) -> Retry:
-    """What an event tells of a call that was made again."""
-    return Retry(attempt=event.attempt, message=event.message, seconds=event.seconds, at=event.at)
+    """The retry of a call that an event describes."""
+    return Retry(
+        attempt=event.attempt,
+        message=event.message,
+        seconds=event.seconds,
+        at=event.at,
+        withdrawn=event.withdrawn,
+    )
+
+
+def fast_replace(value: T, **changes: Any) -> T:
+    """As `dataclasses.replace`, for a dataclass without slots and without checks.
+
+    `replace` looks at every field, which is most of the cost of folding an event into a run.
+    """
+    fresh: T = object.__new__(type(value))
+    fresh.__dict__.update(value.__dict__)
+    fresh.__dict__.update(changes)
+    return fresh

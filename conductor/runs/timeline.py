@@ -1,7 +1,7 @@
-"""When each step of a run began and ended, whom it waited for, and which way through the run was the longest.
+"""When each step of a run began and ended, which step it waited for, and the longest way through the run.
 
-Knows a run's state and, where they are at hand, its events; knows no clock and no page. What a run would have
-taken with one edge less is asked of `what_if`.
+Knows a run's state and, where they are at hand, its events; knows no clock and no page. `what_if` computes
+what a run would have taken with one edge less.
 """
 
 from __future__ import annotations
@@ -10,16 +10,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from conductor.events import (
+from conductor.runs.events import (
     Event,
     RunFinished,
     StepBlocked,
     StepDelta,
     StepKept,
+    StepRetried,
     StepReused,
 )
-from conductor.run_state import RunState
-from conductor.step_state import StepStatus
+from conductor.runs.state import RunState
+from conductor.runs.step_state import StepStatus
 
 Part = Literal["called", "reused", "pinned", "preloaded", "blocked", "not reached", "left out"]
 """What a step was in a run. Only a `called` one takes time; `not reached`: the run ended, or has not come,
@@ -28,11 +29,11 @@ before its turn; `left out`: the run was not to give it an output."""
 
 @dataclass(frozen=True, slots=True)
 class Moments:
-    """What the events tell of times that the folded state does not: all in Unix seconds.
+    """The times that events hold and the folded state does not: all in Unix seconds.
 
-    `first_words`: when a step's first word came. `settled`: when a step counted that was not called, or was
-    found to be blocked. `last`: when the process that ran it last said something; a run that was found
-    interrupted later has its end from whoever found it.
+    `first_words`: when the first word of a step's answer came, of those that were not withdrawn. `settled`:
+    when a step counted that was not called, or was found to be blocked. `last`: the last event of the process
+    that ran it; the end of a run that was found interrupted was written later, by another process.
     """
 
     first_words: Mapping[int, float] = field(default_factory=dict)
@@ -41,7 +42,7 @@ class Moments:
 
     @classmethod
     def of(cls, events: Iterable[Event]) -> Moments:
-        """What these events, in order, tell."""
+        """The moments of these events, which are in order."""
         first_words: dict[int, float] = {}
         settled: dict[int, float] = {}
         last = None
@@ -49,6 +50,8 @@ class Moments:
             match event:
                 case StepDelta():
                     first_words.setdefault(event.step, event.at)
+                case StepRetried() if event.withdrawn:
+                    first_words.pop(event.step, None)
                 case StepReused() | StepKept() | StepBlocked():
                     settled[event.step] = event.at
             if not (isinstance(event, RunFinished) and event.outcome == "interrupted"):
@@ -60,10 +63,10 @@ class Moments:
 class Row:
     """One step (0-based) of a timeline. Times are seconds since the run began, None where there is none.
 
-    `ready`: when the last step it reads was done, 0 where it waits for nobody. `start` and `end` are those of
+    `ready`: when the last step it reads was done, 0 where it waits for none. `start` and `end` are those of
     its call; a step that counted without a call has both at the moment it counted. `end` is None while it
     runs, and where the process died. `waited_for` is the step that was done last of those it reads, None
-    where no call kept it waiting.
+    where it waited for no call.
     """
 
     step: int
@@ -85,7 +88,7 @@ class Row:
 
     @property
     def gap(self) -> float:
-        """Seconds between being ready and going on: the engine's own time."""
+        """Seconds between being ready and starting: the engine's own time."""
         return 0.0 if self.ready is None or self.start is None else max(0.0, self.start - self.ready)
 
 
@@ -189,7 +192,7 @@ def _last_done(inputs: list[Row]) -> Row | None:
 
 
 def _kept_waiting(row: Row) -> bool:
-    """Whether a call lies behind this row's end; what counted from the start kept nobody waiting."""
+    """Whether a call lies behind this row's end; what counted from the start delayed no step."""
     return row.part == "called" or row.waited_for is not None
 
 
@@ -207,7 +210,7 @@ def _seconds(state: RunState, rows: list[Row], *, began: float, now: float, mome
         return max(0.0, now - began)
     if state.status != "interrupted" and state.finished_at is not None:
         return max(0.0, state.finished_at - began)
-    # Found long after the process had died; what is known of its time is what it said last.
+    # Found long after the process had died; its last event is the last known time.
     if moments.last is not None:
         return max(0.0, moments.last - began)
     known = [at for row in rows for at in (row.start, row.end, *row.retries) if at is not None]

@@ -1,8 +1,8 @@
-"""How long a run would have taken with one access edge less, reckoned from the times that were measured.
+"""How long a run would have taken with one access edge less, computed from the times that were measured.
 
-Every step keeps the seconds it took, and the engine's own gaps; only who waits for whom is another. Knows
-timelines and workflows; knows neither events nor clocks. That the step would then have been asked something
-else, and might have taken another time, is for whoever shows it to say.
+Every step takes the seconds it took, and the engine's own gaps stay; only the waits change. Knows timelines
+and workflows; knows neither events nor clocks. The step would then have had another request and might have
+taken another time: what shows the result must state that.
 """
 
 from __future__ import annotations
@@ -10,18 +10,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from conductor.run_state import RunState
-from conductor.timeline import Row, Timeline
+from conductor.runs.state import RunState
+from conductor.runs.timeline import Row, Timeline
 
 Unknown = Literal["reused", "blocked"]
-"""Why no time can be told: the reader was reused, or was blocked by this edge alone, and would now be called.
-Nobody has measured that call."""
+"""Why no time is known: the reader was reused, or was blocked by this edge alone, and would now be called.
+No such call was measured."""
 
 
 @dataclass(frozen=True, slots=True)
 class WithoutEdge:
     """The run without `reader` reading `read` (0-based). `seconds` is what it would have taken, `saved` how
-    much less that is; both None where it cannot be told, and then `unknown` says why.
+    much less that is; both None where that is unknown, and then `unknown` is the reason.
     """
 
     read: int
@@ -52,7 +52,7 @@ def without_edges(state: RunState, timeline: Timeline) -> tuple[WithoutEdge, ...
 def seconds_of(timeline: Timeline, access: list[tuple[int, ...]]) -> float:
     """What a run of these steps takes where step i reads `access[i]`, in seconds.
 
-    Steps last as long as they did; a blocked one never ran and is waited for by nobody.
+    Steps last as long as they did; a blocked one never ran, and no step waits for it.
     """
     done: list[float | None] = []
     for row, reads in zip(timeline.rows, access, strict=True):

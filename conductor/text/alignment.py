@@ -82,7 +82,7 @@ class _Search:
                 i, j = at_old + 1, at_new + 1
 
     def _anchors(self, i: int, i_end: int, j: int, j_end: int, size: int) -> list[tuple[int, int]]:
-        """Where `size` words in a row stand that both have exactly once; the longest ascending choice."""
+        """The places of `size` words in a row that both have exactly once; the longest ascending choice."""
         at_old = _once(self._old, i, i_end, size)
         at_new = _once(self._new, j, j_end, size)
         return longest_ascending(
@@ -138,7 +138,7 @@ def _way_back(trace: Sequence[dict[int, int]], x: int, y: int) -> list[tuple[int
 
 
 def _once(words: Sequence[str], start: int, end: int, size: int) -> dict[tuple[str, ...], int]:
-    """The places of runs of `size` words that stand only once in words[start:end]."""
+    """The places of runs of `size` words that occur only once in words[start:end]."""
     runs = [tuple(words[at : at + size]) for at in range(start, end - size + 1)]
     count = Counter(runs)
     return {run: start + at for at, run in enumerate(runs) if count[run] == 1}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 LISTED = 6
-"""Names that are said one by one; of the others only how many there are."""
+"""How many names are listed one by one; of more, only their number is shown."""
 
 
 def tokens(total: int | None) -> str:
@@ -25,6 +25,14 @@ def dollars(cost: float | None) -> str:
 def counted(number: int, noun: str) -> str:
     """A number with its noun."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def estimated(number: int | None, noun: str) -> str:
+    """An estimated number with its noun; two digits of it count."""
+    if number is None:
+        return f"- {noun}s"
+    rounded = round(number, 2 - len(str(number))) if number >= 100 else number
+    return f"~{counted(rounded, noun)}"
 
 
 def named(names: Sequence[str]) -> str:
@@ -53,7 +61,7 @@ def duration(seconds: float | None) -> str:
 
 
 def percent(part: float) -> str:
-    """A share from 0 to 1; what is there is never told as nothing, and the most of it never as all."""
+    """A share from 0 to 1; a share above 0 is never shown as 0 %, and one below 1 never as 100 %."""
     if 0 < part < 0.005:
         return "<1%"
     return ">99%" if 0.995 <= part < 1 else f"{part:.0%}"

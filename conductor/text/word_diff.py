@@ -1,7 +1,7 @@
 """What two texts have in common and where they differ, word by word.
 
 Pure, and bounded in time for texts of any length: texts that would take too long word by word are compared
-line by line, as far as that goes. `TextDiff.grain` says so.
+line by line, as far as that goes. `TextDiff.grain` is the unit that was used.
 Knows texts only, nothing of workflows or runs.
 """
 
@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from conductor.alignment import aligned
+from conductor.text.alignment import aligned
 
 Kind = Literal["same", "removed", "added"]
 Grain = Literal["words", "lines", "whole"]
@@ -34,7 +34,7 @@ class Piece(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TextDiff:
-    """The pieces in the order of reading; where a piece was replaced, the removed stands before the added.
+    """The pieces in the order of reading; where a piece was replaced, the removed comes before the added.
 
     The texts of same and removed pieces are the old text exactly, those of same and added the new one.
     `grain` is the smallest thing that was compared; "whole" where that left nothing in common.
@@ -57,7 +57,7 @@ class TextDiff:
 
 
 def word_diff(old: str, new: str) -> tuple[Piece, ...]:
-    """The pieces of `compare_texts`, for callers to whom its grain does not matter."""
+    """The pieces of `compare_texts`, for callers that do not need its grain."""
     return compare_texts(old, new).pieces
 
 
@@ -81,7 +81,7 @@ def _compared(
     pairs, whole = aligned([word for word, _ in olds], [word for word, _ in news])
     if needs_all and not whole:
         return None
-    return tuple(_merged(_readable(list(_merged(_told(olds, news, pairs))))))
+    return tuple(_merged(_readable(list(_merged(_parts(olds, news, pairs))))))
 
 
 def _tokens(pattern: re.Pattern[str], text: str) -> list[_Token]:
@@ -89,7 +89,7 @@ def _tokens(pattern: re.Pattern[str], text: str) -> list[_Token]:
     return [(word, space) for word, space in pattern.findall(text) if word or space]
 
 
-def _told(old: Sequence[_Token], new: Sequence[_Token], pairs: Iterable[tuple[int, int]]) -> Iterator[Piece]:
+def _parts(old: Sequence[_Token], new: Sequence[_Token], pairs: Iterable[tuple[int, int]]) -> Iterator[Piece]:
     """Pieces of single words, from the pairs of words that are the same, in order."""
     i = j = 0
     for same_old, same_new in (*pairs, (len(old), len(new))):

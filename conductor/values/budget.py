@@ -1,4 +1,4 @@
-"""What a run may spend: values only. Who counts and who stops is the engine's matter."""
+"""What a run may spend: values only. The engine counts and stops."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from conductor.messages import Value
+from conductor.values.messages import Value
 
 Limit = Literal["tokens", "cost", "seconds", "calls"]
 
@@ -30,7 +30,7 @@ class Budget(Value):
 
 
 NO_BUDGET = Budget()
-"""What a run may spend where nobody said."""
+"""The budget of a run where none is set: no limits."""
 
 
 class Used(Value):

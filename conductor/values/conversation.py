@@ -1,11 +1,11 @@
-"""What was said before a query, and the instructions that its answer keeps to. Values only."""
+"""The conversation before a query, and the instructions for its answer. Values only."""
 
 from __future__ import annotations
 
 from functools import cached_property
 from typing import Literal
 
-from conductor.messages import Value
+from conductor.values.messages import Value
 
 MAX_CONVERSATION = 1_000_000
 """The most characters a conversation may have."""
@@ -19,10 +19,10 @@ class Turn(Value):
 
 
 class Conversation(Value):
-    """What goes before a query: the messages, oldest first, and `instructions` of whoever asks now.
+    """What comes before a query: the messages, oldest first, and the `instructions` for the answer.
 
-    `verbatim`: a workflow of one step hands all of it to its worker as it is, message by message, and none of
-    our words. What a workflow of several steps sees does not depend on it.
+    `verbatim`: a workflow of one step sends all of it to its worker as it is, message by message, without any
+    text of this program. What a workflow of several steps sees does not depend on it.
     """
 
     instructions: str = ""
@@ -31,7 +31,7 @@ class Conversation(Value):
 
     @property
     def nothing(self) -> bool:
-        """Whether the query stands alone."""
+        """Whether there is nothing before the query."""
         return not (self.turns or self.instructions or self.verbatim)
 
     @cached_property
@@ -42,7 +42,7 @@ class Conversation(Value):
 
     @cached_property
     def exchange(self) -> tuple[Turn, ...]:
-        """What the user and the assistant said."""
+        """The messages of the user and the assistant."""
         return tuple(turn for turn in self.turns if turn.role != "system" and turn.text.strip())
 
     @property
@@ -52,4 +52,4 @@ class Conversation(Value):
 
 
 NOTHING_SAID = Conversation()
-"""Where a query stands alone."""
+"""The conversation of a query with nothing before it."""

@@ -1,7 +1,7 @@
 """What goes to a worker and what comes back: values only.
 
-Knows nothing of workflows, pools or transports. A message is made of parts, so that whoever
-shows a stored request can say which words came from which step.
+Knows nothing of workflows, pools or transports. A message is made of parts, so that a stored request shows
+which words came from which step.
 """
 
 from __future__ import annotations
@@ -76,11 +76,11 @@ PartKind = Literal["frame", "system", "turn", "query", "subtask", "response", "i
 class Part:
     """A stretch of a message and where it came from.
 
-    `frame` is our own wording; `system` what the answer must keep to and `turn` what was said before, where
+    `frame` is our own wording; `system` what the answer must follow and `turn` an earlier message, where
     the question is part of a conversation; `query` the user's question; `subtask` and `response` belong to
     the visible step `step` (0-based) done by `worker`, of an earlier round where `round` is set (from 1);
-    `instruction` is the receiving step's own task. `by_hand` marks a response that a
-    person wrote. A dataclass, because a request has a dozen of them and each step makes a request.
+    `instruction` is the receiving step's own task. `by_hand` marks a response that a person wrote. A
+    dataclass, because a request has a dozen of them and each step makes a request.
     """
 
     kind: PartKind
@@ -99,7 +99,7 @@ class Part:
         round: int | None = None,
         by_hand: bool = False,
     ) -> None:
-        # What a frozen dataclass does here by itself takes twice as long: it looks each field up by name.
+        # A frozen dataclass's own `__init__` takes twice as long: it looks each field up by name.
         _set_kind(self, kind)
         _set_text(self, text)
         _set_step(self, step)
@@ -131,7 +131,8 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class SeenResponse:
-    """A step's work as whoever may read it sees it; `step` is 0-based, `round` set for an earlier round's.
+    """A step's work as a step that may read it sees it; `step` is 0-based, `round` set for an earlier
+    round's.
 
     `by_hand`: a person wrote the response. A dataclass, as `Part` is one.
     """
@@ -155,7 +156,7 @@ class Request:
 
     @property
     def query(self) -> str:
-        """The user's question as it stands in the request ("" when there is none)."""
+        """The user's question as it is in the request ("" when there is none)."""
         return self._text("query")
 
     @property
@@ -187,34 +188,43 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """A piece of a streamed answer. Pieces joined give the completion's text. Never kept; there are many."""
+    """A piece of a streamed answer; joined they are the completion's text. Never stored; there are many."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Thought:
-    """A piece of a model's reasoning, kept apart from its answer. Pieces joined give `reasoning`."""
+    """A piece of a model's reasoning, separate from its answer. Pieces joined give `reasoning`."""
 
     text: str
 
 
 class Retried(Value):
-    """Attempt `attempt` (from 1) gave nothing, for the reason in `message`; asked again after `seconds`."""
+    """Attempt `attempt` (from 1) gave no answer, for the reason in `message`; called again after `seconds`.
+
+    `withdrawn` is how many characters of text and reasoning it had given: they no longer count.
+    """
 
     attempt: int
     message: str
     seconds: float
+    withdrawn: int = 0
 
 
-FinishReason = Literal["stop", "length", "other"]
+FinishReason = Literal["stop", "length", "refused", "other"]
+"""Why an answer ends: it is complete, no tokens were left, its worker declined to answer, or unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """The end of a stream: the whole text, the reasoning kept apart from it, and what it cost."""
+    """The end of a stream: the whole text, the reasoning separate from it, and what it cost.
+
+    `request_id` is the provider's name of the call, None where it has none.
+    """
 
     text: str
     reasoning: str = ""
     usage: Usage = Usage()
     finish_reason: FinishReason = "stop"
+    request_id: str | None = None

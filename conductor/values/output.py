@@ -1,20 +1,27 @@
-"""A step's output as it is kept: text, cost and where it came from. Values only."""
+"""A step's output as it is stored: text, cost and where it came from. Values only."""
 
 from __future__ import annotations
 
 from typing import Literal
 
-from conductor.messages import FinishReason, Usage, Value
+from conductor.values.messages import FinishReason, Usage, Value
 
 WorkerKind = Literal["model", "offline", "simulated"]
-"""Who answers: a language model, a built-in expert that computes, or the shipped fake."""
+"""Who answers: a language model, a built-in expert that computes, or a simulated worker."""
+
+OFFLINE_LABEL = "offline, no model is called"
+SIMULATED_LABEL = "simulated, no model is called"
+"""The label of all output of a pool in which no model answers."""
 
 CUT_OFF = "cut off at the token limit"
-"""What is said of an answer that ended where its worker had no tokens left."""
+"""The mark of an answer that ended where its worker had no tokens left."""
+
+NO_ANSWER = "no answer"
+"""The mark of a text in which a worker declines to answer."""
 
 
 class HandEdit(Value):
-    """That a person wrote an output's text: when (Unix seconds), and who, as far as that was said."""
+    """That a person wrote an output's text: when (Unix seconds), and the author's name where it is known."""
 
     at: float
     by: str = "a person"
@@ -23,9 +30,10 @@ class HandEdit(Value):
 class Output(Value):
     """What a worker answered under a fingerprint, or what a person wrote in its place (`hand`).
 
-    `seconds` is the time from start to end; `run` and `step` (0-based) say where it was first made.
-    `reasoning` is what a model thought before it answered, which nobody else is shown. `instead_of` is the
-    worker that was asked first, where `worker` stood in for it.
+    `seconds` is the time from start to end; `run` and `step` (0-based) name where it was first made.
+    `reasoning` is what a model thought before it answered; no other step is shown it. `instead_of` is the
+    worker that was called first, where `worker` answered in its place. `request_id` is the provider's name of
+    the call, None where it has none.
     """
 
     fingerprint: str
@@ -37,6 +45,7 @@ class Output(Value):
     seconds: float
     finish_reason: FinishReason = "stop"
     instead_of: str | None = None
+    request_id: str | None = None
     hand: HandEdit | None = None
     run: str
     step: int
@@ -51,8 +60,13 @@ class Output(Value):
         """Whether it ends where the worker had no tokens left."""
         return self.finish_reason == "length"
 
+    @property
+    def refused(self) -> bool:
+        """Whether the worker declined to answer; its text gives the reason, and is passed on as any other."""
+        return self.finish_reason == "refused"
+
     def by_hand(self, text: str, *, edit: HandEdit) -> Output:
-        """The output as a person rewrote it; it keeps the fingerprint of what it takes the place of.
+        """The output as a person rewrote it, with the fingerprint of the output that it replaces.
 
         What the worker had used, taken and thought is not this text's.
         """
@@ -63,6 +77,7 @@ class Output(Value):
                 "usage": Usage(),
                 "finish_reason": "stop",
                 "instead_of": None,
+                "request_id": None,
                 "hand": edit,
             }
         )

@@ -10,8 +10,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from conductor.budget import NO_BUDGET, Budget
-from conductor.messages import Value
+from conductor.values.budget import NO_BUDGET, Budget
+from conductor.values.messages import Value
 
 Mode = Literal["mini", "standard", "ultra"]
 
@@ -20,10 +20,10 @@ MAX_ROUNDS = 3
 
 
 class Settings(Value):
-    """What a session asks of its Conductor.
+    """What a session requires of its Conductor.
 
     `workers` are the pool's workers that it may use, in the order in which they are numbered (None: all, in
-    the pool's order). `attempts` is how often a round's plan is asked for where nobody is there to decide.
+    the pool's order). `attempts` is how often a round's plan is requested where no person decides.
     `economical` leaves the Conductor only the workers of the lowest known price.
     """
 

@@ -10,15 +10,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from conductor.messages import Part, PartKind, Request
+from conductor.values.messages import Part, PartKind, Request
 
 SourceKind = Literal["system", "turn", "query", "step", "task", "frame"]
 Unit = Literal["tokens", "characters"]
 Count = Callable[[Sequence[str]], Sequence[int]]
-"""How many tokens each of the texts of one message takes, which stand one after another."""
+"""How many tokens each of the texts of one message takes, which follow one another."""
 
 LIKELY_CHARACTERS = 4
-"""Characters a token in most prose: what an estimate is told by."""
+"""Characters a token in most prose: the base of an estimate."""
 
 _KINDS: Mapping[PartKind, SourceKind] = {
     "system": "system",
@@ -39,7 +39,7 @@ _MARK = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where words come from: the instructions of whoever asks, the conversation before the query, the query,
+    """Where words come from: the instructions for the answer, the conversation before the query, the query,
     an earlier step, the step's own task, or our wording around them.
 
     `step` (0-based) and `worker` are set for a step, `round` (from 1) for one of an earlier round.
@@ -68,8 +68,8 @@ class Share:
 class Shares:
     """A request by its sources: the query, earlier steps in the order sent, the own task, our wording.
 
-    `exact` tells counted amounts from estimated ones. `reported` is how many tokens the endpoint said that
-    it read, which includes what its chat format adds; None where it said nothing.
+    `exact`: the amounts are counted, not estimated. `reported` is how many tokens the endpoint reports to
+    have read, with those that its chat format adds; None where it reports nothing.
     """
 
     shares: tuple[Share, ...]
@@ -177,7 +177,7 @@ def changes(old: Request, new: Request, *, places: Mapping[int, int] | None = No
     """What became of each source, those of the `new` request first.
 
     `places` gives the new position of the old request's steps, where steps were renumbered. Our own wording
-    is told only where nothing else differs, because it follows from the rest.
+    is included only where nothing else differs, because it follows from the rest.
     """
     before = {_key(source, places): (source, texts) for source, texts in _texts(old).items()}
     after = {_key(source, None): (source, texts) for source, texts in _texts(new).items()}
@@ -196,7 +196,7 @@ def changes(old: Request, new: Request, *, places: Mapping[int, int] | None = No
 
 
 def comparable(request: Request) -> str:
-    """The whole text as sent, but for the marks in our tags, which tell nothing."""
+    """The whole text as sent, without the nonces in our tags, which carry no meaning."""
     return "".join(
         _MARK.sub(r"\1", part.text) if part.kind == "frame" else part.text for part in _parts(request)
     )

@@ -1,4 +1,4 @@
-"""Serving a Conductor with vLLM: what is installed, how it is started, when it is ready, how it ends.
+"""Serves a Conductor with vLLM: finds it, starts it, waits until it is ready, and ends it.
 
-vLLM itself lives in whatever Python environment is named; nothing here imports it.
+vLLM lives in the Python environment that is named; nothing here imports it.
 """

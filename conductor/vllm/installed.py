@@ -1,4 +1,4 @@
-"""Which vLLM a Python interpreter has. Knows how to ask it, not how a server is started."""
+"""Which vLLM a Python interpreter has. Runs a script in it; knows nothing of how a server is started."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from conductor.errors import ServeError
-from conductor.messages import Value
+from conductor.values.messages import Value
 
 _PROBE = Path(__file__).with_name("probe.py")
 _OLDEST = (0, 12)
@@ -35,7 +35,7 @@ class _Answer(Value):
 def installed(python: str) -> Installed:
     """The vLLM of this interpreter. Raises `ServeError` when there is none that we can use."""
     try:
-        asked = subprocess.run(  # noqa: S603 - the interpreter that the user named, and our own file
+        probe = subprocess.run(  # noqa: S603 - the interpreter that the user named, and our own file
             [python, str(_PROBE)], env=script_environment(), capture_output=True, text=True, check=False
         )
     except OSError as error:
@@ -43,10 +43,10 @@ def installed(python: str) -> Installed:
             f"{python} cannot be run: {error.strerror}. Name the Python that has vLLM by --python."
         ) from error
     try:
-        answer = _Answer.model_validate_json(asked.stdout)
+        answer = _Answer.model_validate_json(probe.stdout)
     except ValidationError as error:
-        said = (asked.stderr or asked.stdout).strip().splitlines()
-        why = said[-1] if said else f"exit code {asked.returncode}"
+        lines = (probe.stderr or probe.stdout).strip().splitlines()
+        why = lines[-1] if lines else f"exit code {probe.returncode}"
         raise ServeError(f"{python} does not answer as Python does: {why}") from error
     if answer.server is None:
         raise ServeError(_missing(python, answer.version))
@@ -59,7 +59,7 @@ def installed(python: str) -> Installed:
 
 
 def script_environment() -> dict[str, str]:
-    """The environment for our scripts and for vLLM: as ours, but no folder of ours hides a module."""
+    """Our environment for scripts and for vLLM, but that no folder of ours hides a module from them."""
     return {**os.environ, "PYTHONSAFEPATH": "1"}
 
 

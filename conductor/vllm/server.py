@@ -1,11 +1,12 @@
-"""A vLLM server as a process: started, listened to, waited for, ended with everything it started.
+"""A vLLM server as a process: started, waited for, and ended with everything it started.
 
-Knows processes and the two addresses that say whether a server is ready; knows no flag of vLLM.
+Knows processes and the two addresses that show whether a server is ready; knows no flag of vLLM.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -13,23 +14,23 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from types import TracebackType
 from typing import NoReturn
 
 import httpx
 
 from conductor.errors import ServeError
-from conductor.vllm.log import Log
 
 _CHILDREN_SECONDS = 3.0
+_CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 class Server:
     """A server that runs as long as the `with` block.
 
-    It has a process group of its own, so that Ctrl+C reaches only us and the server is asked once, in
-    order. `key` is the API key, None for a server without one. `listen` hears every line, fit to show.
-    `grace` is how many seconds it has to end by itself: it stops its engine and frees the device's memory.
+    It has a separate process group, so that Ctrl+C reaches only us and the server is interrupted once, in
+    order. `key` is the API key, None for a server without one. `show` gets every line of its log, without
+    control characters and with the key as stars. `grace` is how many seconds it has to end after an
+    interrupt: it stops its engine and frees the device's memory.
     """
 
     def __init__(
@@ -38,23 +39,20 @@ class Server:
         *,
         environment: Mapping[str, str],
         url: str,
+        show: Callable[[str], None],
         key: str | None = None,
-        listen: Callable[[str], None] | None = None,
         grace: float = 20.0,
     ) -> None:
         self._command = tuple(command)
         self._environment = dict(environment)
         self._url = url
+        self._show = show
         self._key = key
-        self._listen = listen
         self._grace = grace
-        self._log = Log(secret=key)
-        self._started = 0.0
 
     def __enter__(self) -> Server:
         """Start the process. Raises `ServeError` when its address is taken or it cannot be run."""
         _require_free(self._url)
-        self._started = time.monotonic()
         try:
             self._process = subprocess.Popen(  # noqa: S603 - the interpreter the user named, our arguments
                 self._command,
@@ -72,78 +70,58 @@ class Server:
         self._reader.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._end()
-
-    def wait_until_ready(
-        self, model: str, *, said: Callable[[float, str], None], every: float = 0.25
-    ) -> int | None:
-        """Wait until the server is healthy and serves `model`; the tokens a call may hold, if it says.
-
-        A model may take an hour to download, so there is no limit; `said(seconds, line)` is told every
-        `every` seconds how long it has been and what the server said last. Raises `ServeError` with the
-        server's last lines when it ends before it is ready.
-        """
-        # No proxy of the environment stands between this machine and itself.
-        with httpx.Client(base_url=self._url, timeout=5.0, trust_env=False) as client:
-            while not _healthy(client):
-                if self._process.poll() is not None:
-                    raise ServeError(self._death("before it was ready"))
-                said(time.monotonic() - self._started, self._log.latest)
-                time.sleep(every)
-            return self._served(client, model)
-
-    def join(self) -> NoReturn:
-        """Wait until the server ends. Then raises `ServeError`, as nobody asked it to."""
-        self._process.wait()
-        raise ServeError(self._death("by itself"))
-
-    def _served(self, client: httpx.Client, model: str) -> int | None:
-        headers = {} if self._key is None else {"Authorization": f"Bearer {self._key}"}
-        try:
-            answer = client.get("/v1/models", headers=headers)
-            answer.raise_for_status()
-            served = {entry["id"]: entry.get("max_model_len") for entry in answer.json()["data"]}
-        except (httpx.HTTPError, ValueError, KeyError, TypeError) as error:
-            raise ServeError(f"{self._url} is healthy, but lists no models: {error!r}.") from error
-        if model not in served:
-            names = ", ".join(map(str, served)) or "nothing"
-            raise ServeError(f"{self._url} serves {names} instead of {model}; check the flags after the --.")
-        context = served[model]
-        return context if isinstance(context, int) else None
-
-    def _read(self) -> None:
-        assert self._process.stdout is not None, "the process was started with a pipe"
-        for raw in self._process.stdout:
-            line = self._log.hear(raw)
-            if self._listen is not None and line:
-                self._listen(line)
-
-    def _death(self, when: str) -> str:
-        # Its children may hold the pipe open; what they have to say no longer matters.
-        self._reader.join(timeout=2)
-        code = self._process.returncode
-        how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
-        lines = self._log.last_lines or "(nothing)"
-        return f"The vLLM server {how} {when}. Its last lines:\n{lines}"
-
-    def _end(self) -> None:
+    def __exit__(self, *_: object) -> None:
         """Interrupt the server and its children, as Ctrl+C in a terminal would, then end what is left.
 
-        Not SIGTERM: vLLM does not hear it while its engine starts. A second Ctrl+C skips the waiting.
+        Not SIGTERM: vLLM ignores it while its engine starts. A second Ctrl+C skips the waiting.
         """
         group = self._process.pid
         with suppress(subprocess.TimeoutExpired, KeyboardInterrupt):
             _signal(group, signal.SIGINT)
             self._process.wait(timeout=self._grace)
-            _wait_for_end(group)
+            # Children may outlive the server a moment: the last of them frees shared memory.
+            until = time.monotonic() + _CHILDREN_SECONDS
+            while _signal(group, 0) and time.monotonic() < until:
+                time.sleep(0.05)
         _signal(group, signal.SIGKILL)
         self._process.wait()
         self._reader.join(timeout=2)
         if not self._reader.is_alive() and self._process.stdout is not None:
             self._process.stdout.close()
+
+    def wait_until_ready(self, model: str, *, every: float = 0.25) -> int | None:
+        """Wait until the server is healthy and serves `model`.
+
+        Returns how many tokens a call may hold, None where the server does not report it. A model may take
+        an hour to download, so there is no limit. Raises `ServeError` when the server ends before it is
+        ready, or serves something else.
+        """
+        headers = {} if self._key is None else {"Authorization": f"Bearer {self._key}"}
+        # No proxy of the environment is used between this machine and itself.
+        with httpx.Client(base_url=self._url, timeout=5.0, trust_env=False, headers=headers) as client:
+            while not _healthy(client):
+                if self._process.poll() is not None:
+                    raise ServeError(self._end("before it was ready"))
+                time.sleep(every)
+            return _context(client, model)
+
+    def join(self) -> NoReturn:
+        """Wait until the server ends. Then raises `ServeError`, as it was not ended from here."""
+        self._process.wait()
+        raise ServeError(self._end("by itself"))
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None, "the process was started with a pipe"
+        for raw in self._process.stdout:
+            line = _CONTROL.sub("", raw.rstrip())
+            self._show(line.replace(self._key, "***") if self._key else line)
+
+    def _end(self, when: str) -> str:
+        # Its children may hold the pipe open; what they write no longer matters.
+        self._reader.join(timeout=2)
+        code = self._process.returncode
+        how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
+        return f"The vLLM server {how} {when}; its log above gives the reason."
 
 
 def _healthy(client: httpx.Client) -> bool:
@@ -153,25 +131,33 @@ def _healthy(client: httpx.Client) -> bool:
         return False
 
 
+def _context(client: httpx.Client, model: str) -> int | None:
+    try:
+        listed = client.get("/v1/models").raise_for_status().json()["data"]
+        contexts = {entry["id"]: entry.get("max_model_len") for entry in listed}
+    except (httpx.HTTPError, ValueError, KeyError, TypeError) as error:
+        raise ServeError(f"{client.base_url} is healthy, but lists no models: {error!r}.") from error
+    if model not in contexts:
+        names = ", ".join(map(str, contexts)) or "nothing"
+        raise ServeError(
+            f"{client.base_url} serves {names} instead of {model}; check the flags after the --."
+        )
+    context = contexts[model]
+    return context if isinstance(context, int) else None
+
+
 def _signal(group: int, number: int) -> bool:
-    """Send a signal to a process group; whether somebody was there to get it."""
+    """Send a signal to a process group; whether a process was there to get it."""
     try:
         os.killpg(group, number)
     except (ProcessLookupError, PermissionError):
-        # macOS says "permission" of a group in which only the dead are left.
+        # macOS answers "permission" for a group of which only ended processes are left.
         return False
     return True
 
 
-def _wait_for_end(group: int) -> None:
-    """Give the children that outlive the server a moment: the last of them frees shared memory."""
-    until = time.monotonic() + _CHILDREN_SECONDS
-    while _signal(group, 0) and time.monotonic() < until:
-        time.sleep(0.05)
-
-
 def _require_free(url: str) -> None:
-    """Refuse an address where somebody answers: that server's health would pass for ours."""
+    """Refuse an address where a server answers: its health would pass for ours."""
     address = httpx.URL(url)
     try:
         with socket.create_connection((address.host, address.port or 80), timeout=2):

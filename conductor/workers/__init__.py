@@ -1,1 +1,1 @@
-"""Who answers: the protocol every worker speaks, the built-in experts, the shipped fake, the pool."""
+"""The workers: their protocol, the built-in experts, the simulated worker, language models, and the pool."""

@@ -1,4 +1,4 @@
-"""Streamed text in batches: whoever redraws or stores it need not follow every token.
+"""Streamed text in batches, so that redrawing and storing need not follow every token.
 
 Knows asyncio's timers, nothing of steps or events.
 """
@@ -31,7 +31,7 @@ class DeltaBatch:
             return
         self._pieces.append(text)
         if self._first:
-            # Not at once: should the answer end in the same turn, nobody needs a piece of it.
+            # Not at once: where the answer ends in the same turn, no piece of it is needed.
             self._first = False
             self._timer = asyncio.get_running_loop().call_soon(self.flush)
         elif self._timer is None:

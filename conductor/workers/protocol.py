@@ -1,18 +1,18 @@
-"""What the engine asks of a worker: a card, and an async stream of items ending in a completion.
+"""What the engine requires of a worker: a card, and an async stream of items ending in a completion.
 
-Knows messages and events only. A worker raises `WorkerError` for whatever keeps it from answering; it is
-stopped by closing its stream, and frees what it holds then.
+Knows messages and events only. A worker raises `WorkerError` where it cannot answer. Closing its stream stops
+it, where the stream has an `aclose`, as generators have; the worker then frees its resources.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterable
 from dataclasses import replace
 from typing import Literal, Protocol
 
-from conductor.events import Event
-from conductor.messages import Completion, Delta, Request, Retried, Sampling, Thought, Usage, Value
-from conductor.output import WorkerKind
+from conductor.runs.events import Event
+from conductor.values.messages import Completion, Delta, Request, Retried, Sampling, Thought, Usage, Value
+from conductor.values.output import WorkerKind
 
 PromptStyle = Literal["ours", "paper"]
 """How a request is laid out: ours, or as in the research code, for checkpoints trained on that."""
@@ -35,14 +35,15 @@ class Price(Value):
 
 
 class WorkerCard(Value):
-    """What is known of a worker without asking it anything.
+    """What is known of a worker without a call.
 
     `strengths` is the one line a Conductor reads. `model` is the served model's name, for an expert or a
-    fake its kind of skill. `takes_sampling` says whether sampling parameters mean anything to it.
-    `context` is how many tokens a call may hold, `endpoint` the base URL of a served model (never with a
-    key in it), `fallback` the worker that stands in for it. `tokenizer` is the path of its `tokenizer.json`,
-    where that is known. `parameters` is what else decides its answers.
-    `nested` workers do a step by a workflow of their own, whose calls are counted inside.
+    fake its kind of skill. `takes_sampling`: sampling parameters have an effect. `context` is how many tokens
+    a call may hold, `endpoint` the base URL of a served model (never with a key in it), `fallback` the worker
+    that answers where it fails. `tokenizer` is the path of its `tokenizer.json`, where that is known.
+    `parameters` is what else decides its answers. `unusable` is the reason why it cannot be called with the
+    present settings, None where none is known. `nested` workers do a step by an inner workflow, whose calls
+    are counted one by one.
     """
 
     name: str
@@ -59,8 +60,9 @@ class WorkerCard(Value):
     tokenizer: str | None = None
     parameters: str = ""
     nested: bool = False
+    unusable: str | None = None
 
-    # Not kept: a copy of a card would have it as well, whatever differs in the copy.
+    # Not cached: a copy of a card would have the cached value as well, whatever differs in the copy.
     @property
     def identity(self) -> str:
         """Text that differs where two workers may answer the same request differently."""
@@ -78,7 +80,7 @@ class WorkerCard(Value):
 
 
 class FellBack(Value):
-    """From here on `worker` answers in the place of the one that was asked, for the reason in `message`."""
+    """From here on `worker` answers in the place of the called one, for the reason in `message`."""
 
     worker: str
     worker_kind: WorkerKind
@@ -102,9 +104,10 @@ class Worker(Protocol):
         """Who this is."""
         ...
 
-    def stream(self, request: Request) -> AsyncIterator[StreamItem]:
+    def stream(self, request: Request) -> AsyncIterable[StreamItem]:
         """Answer `request`: any number of other items, then one completion with the whole text.
 
+        Any async iterable will do; nothing after the completion is read.
         Raises `WorkerError` when there is no answer.
         """
         ...

@@ -1,6 +1,6 @@
-"""The shipped fake at the worker protocol: a worker with the timing and the faults you ask for.
+"""A worker that calls no model, with the timing and the faults that are set.
 
-Used by tests, benchmarks and demos; it knows no network and no model, and its card says simulated.
+Used by tests, benchmarks and demos; it knows no network and no model, and its card has the kind "simulated".
 The same worker, seed and request always give the same text.
 """
 
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 
 from conductor.errors import WorkerError
-from conductor.messages import Completion, Delta, Request, Usage
+from conductor.values.messages import Completion, Delta, Request, Usage
 from conductor.workers.protocol import WorkerCard
 
 _WORDS = (
@@ -62,15 +62,15 @@ class SimulatedWorker:
                 await asyncio.sleep(1 / self.tokens_per_second)
             yield Delta(text=piece)
         if fails:
-            raise WorkerError(f"{self.name} was told to fail on this call.")
+            raise WorkerError(f"{self.name} was set to fail on this call.")
         sent = sum(map(_count, asked))
         yield Completion(text=text, usage=Usage(prompt_tokens=sent, completion_tokens=_count(text)))
 
     def _mark(self) -> str:
         """The seed, and a short hash of what else decides the answer to a request; a function by its name."""
         answer = self.answer
-        told = ("function", _qualified_name(answer)) if callable(answer) else ("text", answer)
-        deciding = repr((told, self.tokens, self.fail_on))
+        answering = ("function", _qualified_name(answer)) if callable(answer) else ("text", answer)
+        deciding = repr((answering, self.tokens, self.fail_on))
         return f"{self.seed}-{sha256(deciding.encode()).hexdigest()[:6]}"
 
     def _text(self, request: Request, asked: Sequence[str]) -> str:

@@ -1,7 +1,7 @@
-"""What differs between two workflows: steps kept, moved, changed, removed and added.
+"""What differs between two workflows: steps that stayed, moved, changed, were removed or added.
 
-Pure, and says the same from either side. Positions are 0-based. Knows workflows; which step is which is
-decided in `step_matching`, words are compared in `word_diff`.
+Pure and symmetric: swapping the workflows swaps the result. Positions are 0-based. Knows workflows;
+`matching` pairs the steps, `word_diff` compares words.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from conductor.alignment import longest_ascending
-from conductor.step_matching import matching
-from conductor.workflow import Step, Workflow
+from conductor.text.alignment import longest_ascending
+from conductor.workflow.matching import matching
+from conductor.workflow.model import Step, Workflow
 
 Change = Literal["moved", "worker", "instruction", "access", "sampling", "pin", "sees_previous"]
 """What may differ in a step that is in both workflows. A new number alone is no move: only a step is moved
@@ -26,7 +26,7 @@ _ORDER: tuple[Change, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class StepPair:
-    """A step that is in both workflows: where it stands, and what changed, in the order of `Change`.
+    """A step that is in both workflows: its positions, and what changed, in the order of `Change`.
 
     `lost` are old positions it no longer reads, `gained` new positions it reads since; a step that it read
     and that was removed is lost, too.
@@ -84,7 +84,7 @@ class PlanDiff:
 
     @cached_property
     def rows(self) -> tuple[tuple[int | None, int | None], ...]:
-        """All steps side by side as (old, new): in the new order, a removed one where it stood."""
+        """All steps side by side as (old, new): in the new order, a removed one at its old place."""
         rows: list[tuple[int | None, int | None]] = []
         of_new = self.of_new
         rows += ((of_new[at].old if at in of_new else None, at) for at in range(len(self.new)))
@@ -135,5 +135,5 @@ def _changed_fields(old: Step, new: Step) -> list[Change]:
 
 
 def _stayed(known: dict[int, int]) -> set[int]:
-    """Old positions of the most steps that kept their order; the others moved."""
+    """The old positions of a largest set of steps in unchanged order; the others moved."""
     return {at for at, _ in longest_ascending(sorted(known.items()))}

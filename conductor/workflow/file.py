@@ -1,25 +1,29 @@
 """A workflow as a JSON file: format "conductor-workflow", version 1, with a published schema.
 
-Knows the document only; whether a worker exists is asked of the pool by whoever imports.
+Knows the document only; the importing code checks its workers against the pool.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, ValidationError
 
 from conductor.errors import FormatError, WorkflowError
-from conductor.json_object import finite, no_number, unique
-from conductor.messages import Sampling, Value
-from conductor.output import Output
-from conductor.workflow import MAX_STEPS, Step, Workflow
+from conductor.text.json_text import finite, no_number, unique
+from conductor.values.messages import Sampling, Value
+from conductor.values.output import Output
+from conductor.workflow.model import MAX_STEPS, Step, Workflow
 
 FORMAT = "conductor-workflow"
 VERSION = 1
 MAX_BYTES = 5_000_000
 """Larger files are refused before they are read as JSON."""
+
+# Such a file has many lines of JSON, so that it cannot be read as one document.
+_SESSIONS = re.compile(r'\ufeff?\s*\{\s*"format"\s*:\s*"conductor-sessions?"')
 
 _WANTED = {
     "tuple_type": "it must be a list",
@@ -46,7 +50,7 @@ class PlanStep(Value):
     sampling: Sampling = Field(default=Sampling(), description="sampling parameters, where set by hand")
     pin: Output | None = Field(
         default=None,
-        description="an output that stands in place of a call; `hand` marks one that a person wrote",
+        description="an output used in place of a call; `hand` marks one that a person wrote",
     )
 
     @classmethod
@@ -111,6 +115,8 @@ def read_plan(text: str | bytes) -> PlanFile:
             f"The file has {len(text):,} bytes; a workflow file has at most {MAX_BYTES:,}. "
             "Choose a file exported as a workflow."
         )
+    if _SESSIONS.match(text if isinstance(text, str) else text[:1_000].decode(errors="replace")):
+        raise FormatError("The file holds whole sessions, not a workflow; import it on the Sessions page.")
     document = _document(text)
     _check_header(document)
     steps = document.get("steps")
@@ -151,8 +157,6 @@ def _document(text: str | bytes) -> dict[str, Any]:
 
 
 def _check_header(document: dict[str, Any]) -> None:
-    if document.get("format") in ("conductor-session", "conductor-sessions"):
-        raise FormatError("The file holds whole sessions, not a workflow; import it on the Sessions page.")
     if document.get("format") != FORMAT:
         raise FormatError(f'The file is no workflow: its "format" must be "{FORMAT}".')
     version = document.get("version")

@@ -10,8 +10,8 @@ import json
 from collections.abc import Collection, Sequence
 from hashlib import sha256
 
-from conductor.conversation import NOTHING_SAID, Conversation
-from conductor.workflow import Step
+from conductor.values.conversation import NOTHING_SAID, Conversation
+from conductor.workflow.model import Step
 
 _as_json = json.JSONEncoder().encode
 
@@ -30,11 +30,10 @@ def fingerprint(
 ) -> str:
     """64 hexadecimal digits over everything that decides what `step` answers.
 
-    `identity` is the worker's; `conversation` is what was said before the query; `seen` are the outputs the
-    step may read, in step order, of which those at the places `by_hand` were written by a person and are sent
-    as such; `previous` are those of the round
-    before; `final` steps are told that they give the answer, so being final counts. `style` names
-    the layout of the request.
+    `identity` is the worker's; `conversation` holds the messages before the query; `seen` are the outputs the
+    step may read, in step order, those at the places `by_hand` written by a person and sent as such;
+    `previous` are those of the previous round. The request of a `final` step names it the last one, so being
+    final counts. `style` names the layout of the request.
     """
     # The JSON text of one list, item by item: a list as a whole goes the encoder's longer way.
     content = [

@@ -31,9 +31,9 @@ class HistoryRow:
 
 
 def history(parents: Mapping[str, str | None], head: str | None) -> tuple[HistoryRow, ...]:
-    """The rows of revisions that are given oldest first, each with what it was made of.
+    """The rows of revisions that are given oldest first, each with its parent.
 
-    A parent stands before its children; one that is not among them is taken for none.
+    A parent precedes its children; a parent that is not among the revisions counts as none.
     """
     known = {id: parent if parent in parents else None for id, parent in parents.items()}
     current = _ancestry(known, head)

@@ -1,8 +1,8 @@
 """Which step of one workflow is which step of another: the best assignment of all steps at once.
 
-Likeness is counted in points: the instruction's words, the worker, the place, and then, once most steps are
-matched, who reads whom and what stands beside. Pure; the same workflows always give the same pairs. Knows
-workflows, nothing of what differs in a pair.
+Likeness is counted in points: the instruction's words, the worker, the position, and then, once most steps
+are matched, the access lists and the neighbours. Pure and deterministic. Knows workflows; `diff` finds what
+differs in a pair.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from conductor.workflow import Step, Workflow
+from conductor.workflow.model import Step, Workflow
 
 Matching = dict[int, int]
 """New position by old position."""
@@ -75,7 +75,7 @@ class _Words:
         self.new = [_words(step) for step in new.steps]
         in_old = Counter(word for words in self.old for word in words)
         in_new = Counter(word for words in self.new for word in words)
-        # Counted apart: a word that one step of each has is as telling as one that a single step has.
+        # The larger of the two counts: a word in one step of each counts as much as one in a single step.
         self._worth = {word: 360_360 // min(number, 15) for word, number in (in_old | in_new).items()}
         self._old_worth = [self._sum(words) for words in self.old]
         self._new_worth = [self._sum(words) for words in self.new]
@@ -94,7 +94,7 @@ def _words(step: Step) -> frozenset[str]:
 
 
 def _likeness(old: Workflow, new: Workflow, i: int, j: int, words: _Words) -> int:
-    """Points for what the two steps say themselves."""
+    """Points for the two steps' own fields."""
     one, other = old.steps[i], new.steps[j]
     points = _SAME_WORKER if one.worker == other.worker else 0
     points += _place(i, len(old), j, len(new))
@@ -111,7 +111,7 @@ def _place(i: int, old_steps: int, j: int, new_steps: int) -> int:
 
 @dataclass(frozen=True)
 class _Surroundings:
-    """What stands around the steps, as far as a first matching knows."""
+    """What surrounds the steps, as far as a first matching knows."""
 
     old: Workflow
     new: Workflow
@@ -129,7 +129,7 @@ class _Surroundings:
 
 
 def _common(old: Sequence[int], new: Sequence[int], known: Mapping[int, int]) -> float:
-    """How much two lists of steps agree, from 0 to 1; lists without entries say nothing."""
+    """How much two lists of steps agree, from 0 to 1; lists without entries agree by 0."""
     if not old or not new:
         return 0.0
     agreed = len({known.get(at) for at in old} & set(new))
@@ -155,7 +155,7 @@ def best_assignment(worth: Sequence[Sequence[int]]) -> list[tuple[int, int]]:
     The Hungarian method with potentials, O(rows² x columns). Worths are integers, 0 or more.
     """
     rows, columns = len(worth), len(worth[0])
-    # Behind the real columns every row has one of its own, in which it stays without a partner.
+    # After the real columns, every row has a spare column, in which it stays without a partner.
     width = columns + rows
     row_potential, column_potential = [0] * (rows + 1), [0] * (width + 1)
     row_of = [0] * (width + 1)
@@ -180,7 +180,7 @@ def best_assignment(worth: Sequence[Sequence[int]]) -> list[tuple[int, int]]:
                     known = cost
                 if least is None or known < least:
                     least, nearest = known, to
-            assert least is not None, "a row has a column of its own"
+            assert least is not None, "every row has a spare column"
             for to in range(width + 1):
                 if done[to]:
                     row_potential[row_of[to]] += least

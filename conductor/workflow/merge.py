@@ -1,7 +1,7 @@
 """One person's edit of a workflow applied on top of another's edit of the same one.
 
-Pure, and says the same whoever was first. Knows three workflows and which of their steps are the same ones;
-knows neither revisions nor who edited.
+Pure; the result does not depend on which edit was first. Knows three workflows and which of their steps are
+the same ones; knows neither revisions nor persons.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, TypeVar
 
-from conductor.plan_diff import plan_diff
-from conductor.workflow import MAX_STEPS, Step, Workflow
+from conductor.workflow.diff import plan_diff
+from conductor.workflow.model import MAX_STEPS, Step, Workflow
 
 T = TypeVar("T")
 
@@ -20,9 +20,9 @@ Kind = Literal[
     "worker", "instruction", "sampling", "pin", "sees_previous",
     "they_removed", "you_removed", "they_removed_read", "you_removed_read", "order", "final", "steps",
 ]  # fmt: skip
-"""Why two edits cannot both stand: both changed this of a step; one changed, or let another step read, what
-the other removed; both moved steps, or one moved what the other lets read; both changed which step is the
-last, whose response is the answer; together they leave no step or too many.
+"""Why two edits conflict: both changed this of a step; one changed, or let another step read, what the other
+removed; both moved steps, or one moved what the other lets read; both changed which step is the last, whose
+response is the answer; together they leave no step or too many.
 """
 
 _FIELDS: tuple[Kind, ...] = ("worker", "instruction", "sampling", "pin", "sees_previous")
@@ -61,7 +61,7 @@ def rebase(base: Workflow, mine: Workflow, theirs: Workflow) -> Rebased:
 
 @dataclass(frozen=True)
 class _Side:
-    """One edit: its workflow, and which node stands at each of its positions."""
+    """One edit: its workflow, and the node at each of its positions."""
 
     workflow: Workflow
     order: tuple[_Node, ...]
@@ -107,7 +107,7 @@ class _Merge:
     # -- what cannot be merged -------------------------------------------------------------------------
 
     def clashes(self) -> Iterator[Clash]:
-        """Every clash that can be told before the steps are put in order."""
+        """Every clash that is known before the steps are put in order."""
         for at, node in enumerate(self.base.order):
             if node in self.mine.place and node in self.theirs.place:
                 yield from (Clash(field, at) for field in _FIELDS if self._both_changed(node, field))
@@ -193,7 +193,7 @@ class _Merge:
         return [self._step(node).model_dump_json() for node in group]
 
     def _reads(self, node: _Node) -> set[_Node]:
-        """An access stands where nobody took it away, or somebody gave it."""
+        """The reads of the merged step: those that no edit removed, and those that an edit added."""
         if node[0] != "base":
             return {read for read in self._home(node).reads(node) if read in self.kept}
         before, mine, theirs = (side.reads(node) for side in self._sides)

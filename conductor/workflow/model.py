@@ -1,7 +1,7 @@
 """A workflow: steps in order, each with an instruction, a worker and the earlier steps it may read.
 
 Pure values. Positions are 0-based everywhere in data; people see step 1 first, so messages
-count from one. Knows no pool: whether a worker exists is asked of `workflow.check_workers`.
+count from one. Knows no pool: `Workflow.check_workers` takes the names of one.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Annotated, Literal, Self
 from pydantic import Field
 
 from conductor.errors import WorkflowError
-from conductor.messages import Sampling, Value
-from conductor.output import Output
+from conductor.values.messages import Sampling, Value
+from conductor.values.output import Output
 
 if TYPE_CHECKING:
     # Loaded where a graph is looked at: who only lists sessions does not wait for it.
     import networkx as nx
 
 MAX_STEPS = 100
-"""The most steps any workflow may have, whoever wrote it; a Conductor's own limit is lower."""
+"""The most steps any workflow may have; the limit for a Conductor's plan is lower."""
 
 MAX_INSTRUCTION = 100_000
 """The most characters one instruction may have."""
@@ -35,7 +35,7 @@ class Step(Value):
     """One piece of work. `access` holds 0-based positions of the earlier steps whose work it sees.
 
     `sees_previous`: it also sees all steps of the round before, where its run is a later round. `pin` is an
-    output that stands whatever changes above the step, which then is never called.
+    output that stays the same whatever changes above the step; a pinned step is never called.
     """
 
     instruction: str
@@ -56,7 +56,7 @@ class Workflow(Value):
     steps: tuple[Step, ...]
 
     def model_post_init(self, _context: object) -> None:
-        """Obey the rules. An `after` validator would be asked again by everything that holds a workflow."""
+        """Check the rules. An `after` validator would run again in every value that holds a workflow."""
         problems = problems_of(self.steps)
         if problems:
             raise problems[0]
@@ -109,9 +109,9 @@ class Workflow(Value):
 
     @cached_property
     def topology(self) -> Topology:
-        """The workflow's shape by name, judged by who waits for whom.
+        """The workflow's shape by name, judged by which step waits for which.
 
-        An edge that only repeats a longer way (1 -> 3 beside 1 -> 2 -> 3) makes nobody wait, so a
+        An edge that only repeats a longer way (1 -> 3 in addition to 1 -> 2 -> 3) adds no wait, so a
         chain whose steps see everything before them is still a chain; three such steps are the
         planner, executor and verifier of the paper.
         """
@@ -146,7 +146,7 @@ class Workflow(Value):
         """The pinned outputs by position."""
         return {i: step.pin for i, step in enumerate(self.steps) if step.pin is not None}
 
-    # Not kept: a value that holds itself cannot be compared.
+    # Not cached: a value that holds itself cannot be compared.
     @property
     def unpinned(self) -> Workflow:
         """The workflow without its pins."""
@@ -177,7 +177,7 @@ class Workflow(Value):
         return self._replace(step, sampling=sampling)
 
     def with_pin(self, step: int, output: Output | None) -> Workflow:
-        """Let `output` stand as what `step` answers, or nothing."""
+        """The workflow with `output` as the fixed answer of `step`; None unpins it."""
         return self._replace(step, pin=output)
 
     def add_step(self, step: Step, at: int | None = None) -> Workflow:
@@ -194,7 +194,7 @@ class Workflow(Value):
         return self._reordered(order, new=step)
 
     def remove_step(self, step: int) -> Workflow:
-        """Remove `step`; whoever read it reads it no longer, later steps are renumbered.
+        """Remove `step` and every access to it; later steps are renumbered.
 
         Raises `WorkflowError` for the only step.
         """
@@ -229,7 +229,7 @@ class Workflow(Value):
         return Workflow.of((*self.steps[:step], changed, *self.steps[step + 1 :]))
 
     def _reordered(self, order: Sequence[int | None], new: Step | None = None) -> Workflow:
-        """Steps in the given order of old positions (None stands for `new`), access renumbered."""
+        """The steps in the given order of old positions (None: the step `new`), access renumbered."""
         place = {old: at for at, old in enumerate(order) if old is not None}
 
         def moved(step: Step) -> Step:
@@ -259,7 +259,7 @@ def problems_of(steps: Sequence[Step]) -> tuple[WorkflowError, ...]:
 def _step_problems(i: int, step: Step) -> Iterable[WorkflowError]:
     name = f"Step {i + 1}"
     if not step.instruction.strip():
-        yield WorkflowError(f"{name} has an empty instruction; say what its worker shall do.", step=i)
+        yield WorkflowError(f"{name} has an empty instruction; describe what its worker shall do.", step=i)
     if len(step.instruction) > MAX_INSTRUCTION:
         yield WorkflowError(
             f"{name} has an instruction of {len(step.instruction):,} characters; "

@@ -1,6 +1,6 @@
 """What was understood of a Conductor's completion: values only.
 
-`planner/parse.py` makes them; events carry them, the store keeps them, the app shows them. Spans are
+`planner/parsing/parse.py` makes them, events carry them, the store stores them, the app shows them. Spans are
 [start, end) character offsets into the completion's text.
 """
 
@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from conductor.messages import Value
-from conductor.workflow import Workflow
+from conductor.values.messages import Value
+from conductor.workflow.model import Workflow
 
 Dialect = Literal["any", "binary", "position", "worker"]
 """How a Conductor writes access lists; a setting of the Conductor, never guessed from a plan."""
@@ -28,7 +28,7 @@ class PromptMessage(Value):
 
 
 class PlanPrompt(Value):
-    """What a Conductor was asked with: the messages, and what an answer is held to.
+    """What a Conductor was sent: the messages, and the form that its answer must have.
 
     `workers` are the pool's names as the messages number them, from 0; `form` is how the plan is to be
     written. `sent` is False where the Conductor is no model: the messages are those that one would have had.
@@ -58,7 +58,7 @@ class PlanProblem(Value):
 
 
 class Candidate(Value):
-    """One complete plan found in the text: a workflow, or the problems that keep it from being one.
+    """One complete plan found in the text: a workflow, or the problems that make it invalid.
 
     `worker_indices` are the pool numbers as written; `written_access` is each step's entry as the
     Conductor wrote it. `return_previous` marks three empty lists in a later round.
@@ -81,10 +81,11 @@ class Candidate(Value):
 class PlanReport(Value):
     """Everything a completion gave: the raw text, the thinking, the reasoning, the plans.
 
-    `text` is the completion as it came. `thinking` is what stood in `<think>` blocks, `reasoning` the
+    `text` is the completion as it came. `thinking` is the text of its `<think>` blocks, `reasoning` the
     rest of the text outside the chosen plan. `chosen` is the index of the candidate that counts: the
-    last valid one, else the last one, None when no complete plan was found; then `problems` say why.
-    `prompt` is what was asked, None where that was not kept.
+    last valid one, else the last one, None when no complete plan was found; then `problems` give the reasons.
+    `prompt` is what the Conductor was sent, None where that was not stored. `request_id` is the provider's
+    name of the call, None where it has none.
     """
 
     text: str
@@ -95,6 +96,7 @@ class PlanReport(Value):
     chosen: int | None = None
     problems: tuple[PlanProblem, ...] = ()
     prompt: PlanPrompt | None = None
+    request_id: str | None = None
 
     @property
     def candidate(self) -> Candidate | None:
@@ -113,7 +115,7 @@ class PlanReport(Value):
 
     @property
     def return_previous(self) -> bool:
-        """Whether the Conductor said to return the previous round's answer as it is."""
+        """Whether the Conductor's plan is to return the previous round's answer as it is."""
         return self.ok and self.candidate is not None and self.candidate.return_previous
 
     @property

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from conductor.plan_diff import PlanDiff, plan_diff
-from conductor.workflow import Workflow
+from conductor.workflow.diff import PlanDiff, plan_diff
+from conductor.workflow.model import Workflow
 
 Row = tuple[int | None, int | None, int | None]
 """A step's positions as planned, as edited, as run; None where it is not there."""
@@ -16,8 +16,8 @@ Row = tuple[int | None, int | None, int | None]
 
 @dataclass(frozen=True)
 class ThreeWay:
-    """Three states of a workflow. `planned` tells how the edited one differs from what was planned, `run` how
-    what was run differs from the edited one, None where nothing was run.
+    """Three states of a workflow. `planned` is how the edited one differs from the planned one, `run` how the
+    one last run differs from the edited one, None where none was run.
 
     Every step of every state is in exactly one of the `rows`.
     """
@@ -55,7 +55,7 @@ def three_way(planned: Workflow, edited: Workflow, run: Workflow | None) -> Thre
 
 
 def _insert(rows: list[Row], row: Row, *, column: int) -> None:
-    """Put a row behind the one of the step that stood before it in its column."""
+    """Insert a row behind the row of the previous step in its column."""
     own = row[column]
     assert own is not None, "a row has a step in the column it is placed by"
     behind, nearest = -1, -1

@@ -1,4 +1,4 @@
-"""Finds the complete plans that stand in a completion, as columns of literals.
+"""Finds the complete plans in a completion, as columns of literals.
 
 Knows how models label and wrap the three lists; knows neither workers nor dialects nor what makes a
 plan valid. Reads forward only: each stretch of the text is read at most twice.
@@ -12,26 +12,36 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from conductor.plan import Repair, Span
-from conductor.planner.labels import LIST_NAMES, MARK, ListName, label_repairs, name_of
-from conductor.planner.literal_reader import LiteralReader
-from conductor.planner.literals import Literal, Table, inner, repairs_of
-from conductor.planner.plan_objects import Column, object_plan
-from conductor.planner.plan_quotes import with_quotes
-from conductor.planner.repairs import repair
+from conductor.planner.parsing.literal_reader import LiteralReader
+from conductor.planner.parsing.literals import Literal, Table, inner, repairs_of
+from conductor.planner.parsing.plan_forms import (
+    LIST_NAMES,
+    MARK,
+    Column,
+    ListName,
+    label_repairs,
+    name_of,
+    object_plan,
+    with_quotes,
+)
+from conductor.planner.parsing.repairs import repair
+from conductor.workflow.plan_report import Repair, Span
 
 _FENCE = re.compile(r"`{3,}+(?:\w++(?=\s))?")
 _TICK = re.compile(r"[ \t]*+`{1,2}(?!`)")
 _STEPS_OPEN = re.compile(r"\{\s*+[\"']?steps[\"']?\s*+:\s*+\[", re.IGNORECASE)
+_SHOWN = 30
+"""Characters of what follows a label in place of a list."""
+
 _FENCE_DISTANCE = 200
-"""How far a fence may stand from the plan it wraps and still belong to its span."""
+"""How far a fence may be from the plan it wraps and still belong to its span."""
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
     """One complete plan as it is written. `by_step`: as one object a step, not as three lists.
 
-    `reasoning` is what the plan's own object says under that key.
+    `reasoning` is the text under that key of the plan's own object.
     """
 
     span: Span
@@ -45,12 +55,14 @@ class Draft:
 class PlanText:
     """The complete plans in the order of the text, and which labelled lists it has at all.
 
-    `unlisted` are labels that no list follows.
+    `unlisted` are labels that no list follows, each with the beginning of what does; `faults` are the
+    reasons why lists that are there cannot be read.
     """
 
     drafts: tuple[Draft, ...]
     listed: frozenset[ListName]
-    unlisted: frozenset[ListName]
+    unlisted: Mapping[ListName, str]
+    faults: Mapping[ListName, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +94,7 @@ class _Search:
         self._drafts: list[Draft] = []
         self._lists: list[_Labelled] = []
         self._found: set[ListName] = set()
+        self._faults: dict[ListName, str] = {}
 
     def run(self) -> PlanText:
         at = objects_from = 0
@@ -94,8 +107,12 @@ class _Search:
                 objects_from, taken = self._take_object(mark.start())
                 at = objects_from if taken else at
         self._group()
-        unlisted = {name_of(mark) for mark in self._marks if mark["name"] and not mark["list"]}
-        return PlanText(tuple(self._drafts), frozenset(self._found), frozenset(unlisted - self._found))
+        unlisted = {
+            name_of(mark): self._body[mark.end() : mark.end() + _SHOWN].partition("\n")[0].strip()
+            for mark in self._marks
+            if mark["name"] and not mark["list"] and name_of(mark) not in self._found
+        }
+        return PlanText(tuple(self._drafts), frozenset(self._found), unlisted, self._faults)
 
     def _take_list(self, mark: re.Match[str]) -> int:
         """Read the list after a label; the place where reading stopped."""
@@ -108,6 +125,9 @@ class _Search:
             _Labelled(name, (mark.start(), reading.span[1]), Column(entries, reading.fault), repairs)
         )
         self._found.add(name)
+        self._faults.pop(name, None)
+        if reading.fault:
+            self._faults[name] = reading.fault
         self._quote(reading.span)
         return reading.span[1]
 
@@ -152,7 +172,7 @@ class _Search:
         self._lists = []
 
     def _fence_repairs(self, at: int) -> tuple[Repair, ...]:
-        """The repair that names the code fence in which `at` stands, a place behind all that was read."""
+        """The repair that names the code fence around `at`, a place behind all that was read."""
         before = bisect_left(self._fences, (at, at))
         if (before - self._quoted) % 2 == 0:
             return ()
@@ -161,7 +181,7 @@ class _Search:
         return (repair("code-fence", "the code fence around the plan was ignored", self._fences[opening]),)
 
     def _quote(self, span: Span) -> None:
-        """Backticks inside of what was read as a plan are its text; neighbours are kept as one stretch."""
+        """Backticks inside of what was read as a plan are its text; neighbours are stored as one stretch."""
         first, end = (bisect_left(self._fences, (place, place)) for place in span)
         if first < end:
             self._quoted += end - first

@@ -11,25 +11,37 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from conductor.plan import Repair, Span
-from conductor.planner.literals import Listing, Literal, Number, Table, Text, Word
-from conductor.planner.quotes import QUOTES, QuoteReader, brackets
-from conductor.planner.repairs import repair
+from conductor.planner.parsing.literals import Listing, Literal, Number, Table, Text, Word
+from conductor.planner.parsing.quotes import QUOTES, QuoteReader, brackets
+from conductor.planner.parsing.repairs import repair
+from conductor.workflow.plan_report import Repair, Span
 
 MAX_DEPTH = 32
 """Brackets inside brackets; a plan needs four."""
 
-_VALUE = rf"[{QUOTES}\[\]{{}}\#0-9-]|(?:none|null|true|false)\b|[\s`]*+\Z"
-# Where a sentence goes on after a bracket, it may be one of the text's: 'see table['x'] for more'.
+_VALUE = rf"[{QUOTES}\[\]{{}}\#0-9-]|/[/*]|(?:none|null|true|false)\b|[\s`]*+\Z"
+# Where a sentence continues after a bracket, it may be one of the text's: 'see table['x'] for more'.
 _LIST_ENDS = (
     r"\](?=[ \t\]}*`;.)]*+"
     rf"(?:[\r\n#]|\Z|model|sub|access|,\s*+(?:[{QUOTES}\[{{0-9-]|\Z|model|sub|access)))"
 )
 _AFTER_ITEM = re.compile(
-    rf"\s*+(?:{_LIST_ENDS}|\#|[\s`]*+\Z|,\s*+(?:{_VALUE})|(?P<bracket>\]))", re.IGNORECASE
+    rf"\s*+(?:{_LIST_ENDS}|\#|/[/*]|[\s`]*+\Z|,\s*+(?:{_VALUE})|(?P<bracket>\]))", re.IGNORECASE
 )
-_AFTER_FIELD = re.compile(rf"\s*+(?:[}}:\#]|[\s`]*+\Z|,\s*+(?:{_VALUE}))", re.IGNORECASE)
-_GAP = re.compile(r"(?:\s++|#[^\n]*+)*+")
+_AFTER_FIELD = re.compile(rf"\s*+(?:[}}:\#]|/[/*]|[\s`]*+\Z|,\s*+(?:{_VALUE}))", re.IGNORECASE)
+_COMMENT = r"(?:#|//)[^\n]*+|/\*(?:[^*]|\*(?!/)){0,500}+\*/"
+_GAP = re.compile(rf"(?:\s++|{_COMMENT})*+")
+_COMMENT_OPENS = re.compile(r"#|/[/*]")
+_LABEL = re.compile(
+    r"[*_`]{0,3}+(?:model[ _-]?ids?|sub[ _-]?tasks?|access[ _-]?lists?)[*_`]{0,3}+[ \t]{0,9}+[=:]",
+    re.IGNORECASE,
+)
+_OPERATOR = re.compile(r"[-+*%/.]|(?:if|for|and|or|in)\b")
+_COMPUTED = re.compile(r"-?\d[\d.]*+\s*+[*+%]\s*+\d|[^,\[\]{}]{1,60}\bfor\b[^,\[\]{}]{1,60}\bin\b")
+_GOES_ON = re.compile(
+    r"\[|\.\w++\(|[ \t]*+(?:\*[ \t]*+(?:\d|len\b|\()|\+[ \t]*+[\[(]|if\b[^\n]{0,99}\belse\b)", re.IGNORECASE
+)
+"""How an expression continues behind a list; Markdown and sentences continue otherwise."""
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,17})(?![^\s,\]}#:`])")
 _WORD = re.compile(
     rf"[^\s,\[\]{{}}:=\#`{QUOTES}](?:[^,\[\]{{}}:=\#`\r\n{QUOTES}]*[^\s,\[\]{{}}:=\#`{QUOTES}])?"
@@ -38,9 +50,9 @@ _WORD = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What was read from one place: a literal, or a fault that says why there is none.
+    """What was read from one place: a literal, or a fault that is the reason why there is none.
 
-    `span` ends where reading stopped; whoever goes on reading starts there.
+    `span` ends where reading stopped; reading may continue there.
     """
 
     literal: Literal | None
@@ -49,7 +61,7 @@ class Reading:
 
 
 class _FaultError(Exception):
-    """Reading cannot go on; `at` is where whoever comes next may start."""
+    """Reading cannot continue; the next reader may start at `at`."""
 
     def __init__(self, message: str, at: int) -> None:
         super().__init__(message)
@@ -109,6 +121,8 @@ class LiteralReader:
             literal = self._read(start)
         except _FaultError as fault:
             return Reading(None, (start, fault.at), str(fault))
+        if _GOES_ON.match(self._text, literal.span[1]):
+            return Reading(None, literal.span, self._expression(start))
         gap = bisect_left(self._gaps, start)
         if gap < len(self._gaps) and self._gaps[gap] < literal.span[1]:
             return Reading(None, literal.span, "a <think> block stands inside it")
@@ -124,6 +138,8 @@ class LiteralReader:
                 return self._cut(stack)
             mark = self._text[at]
             frame = stack[-1]
+            if frame.bracket == "[" and (label := _LABEL.match(self._text, at)):
+                raise _FaultError(f"its closing {frame.closer} is missing before {label[0]!r}", at)
             if mark in "]}":
                 literal = self._close(frame, at)
                 stack.pop()
@@ -135,7 +151,7 @@ class LiteralReader:
                 self._comma(frame, at)
                 at += 1
             elif not frame.ready:
-                raise _FaultError(f"a comma is missing before {self._shown(at)}", at)
+                raise _FaultError(self._side_by_side(frame, at), at)
             elif frame.wants_key:
                 at = self._key(frame, at)
             elif mark in "[{":
@@ -153,9 +169,9 @@ class LiteralReader:
     def _after_gap(self, at: int, frame: _Frame) -> int:
         gap = _GAP.match(self._text, at)
         end = gap.end() if gap else at
-        comment = self._text.find("#", at, end)
-        if comment >= 0:
-            frame.repairs.append(repair("comment", "a comment was passed over", (comment, end)))
+        comment = _COMMENT_OPENS.search(self._text, at, end)
+        if comment:
+            frame.repairs.append(repair("comment", "a comment was passed over", (comment.start(), end)))
         return end
 
     def _cut(self, stack: list[_Frame]) -> Literal:
@@ -166,6 +182,20 @@ class LiteralReader:
         detail = f"a closing {frame.closer} was added at the end of the text"
         frame.repairs.append(repair("missing-bracket", detail, (self._end, self._end)))
         return frame.closed(self._end)
+
+    def _side_by_side(self, frame: _Frame, at: int) -> str:
+        """What is wrong where a value follows another one without a comma."""
+        last = frame.items[-1] if frame.items else None
+        if self._text[at] in QUOTES and isinstance(last, Text):
+            second = self._shown(at)
+            return f"two texts stand side by side, the second is {second}; put a comma between them"
+        prefix = self._text[at] in QUOTES and isinstance(last, Word) and last.span[1] == at
+        if last is not None and (prefix or _OPERATOR.match(self._text, at)):
+            return self._expression(last.span[0])
+        return f"a comma is missing before {self._shown(at)}"
+
+    def _expression(self, at: int) -> str:
+        return f"{self._shown(at)} is an expression, which is not computed; write the value itself"
 
     def _close(self, frame: _Frame, at: int) -> Literal:
         if self._text[at] != frame.closer:
@@ -202,6 +232,8 @@ class LiteralReader:
         word = _WORD.match(self._text, at)
         if not word:
             raise _FaultError(f"{self._shown(at)} stands where a value should be", at + 1)
+        if _COMPUTED.match(self._text, at, word.end()):
+            raise _FaultError(self._expression(at), word.end())
         return Word(word[0], word.span())
 
     def _quoted(self, frame: _Frame, at: int) -> Text:
@@ -216,5 +248,5 @@ class LiteralReader:
         return Text(quoted.value, (at, quoted.end), quoted.repairs)
 
     def _shown(self, at: int) -> str:
-        """The next few characters, for a message."""
-        return repr(self._text[at : at + 20])
+        """The next few characters of the line, for a message."""
+        return repr(self._text[at : at + 20].partition("\n")[0].rstrip())

@@ -1,4 +1,4 @@
-"""What a list or object literal in a completion says: frozen values with spans.
+"""The content of a list or object literal in a completion: frozen values with spans.
 
 Knows neither how they are read nor what they mean in a plan.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from conductor.plan import Repair, Span
+from conductor.workflow.plan_report import Repair, Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ def repairs_of(literal: Literal) -> Iterator[Repair]:
 
 
 def inner(literal: Literal) -> tuple[Literal, ...]:
-    """What stands directly inside a literal."""
+    """What is directly inside a literal."""
     match literal:
         case Listing(items=items):
             return items

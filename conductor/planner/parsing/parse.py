@@ -1,7 +1,7 @@
 """Reads a Conductor's completion: from text to a plan report.
 
-Knows what makes a plan valid; where plans stand in a text is plan_text's, what an access entry means
-is access's. Pure: nothing in the text is ever evaluated, and an invalid plan is never replaced.
+Knows what makes a plan valid; `find_plans` finds plans in a text, `entries` reads access entries. Pure:
+nothing in the text is ever evaluated, and an invalid plan is never replaced.
 """
 
 from __future__ import annotations
@@ -9,15 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from conductor.plan import Candidate, Dialect, Form, PlanProblem, PlanReport, Repair
-from conductor.planner.access import Meaning, Place, access_of
-from conductor.planner.labels import LIST_NAMES
-from conductor.planner.literals import Literal, Text
-from conductor.planner.plan_objects import Column
-from conductor.planner.plan_text import Draft, PlanText, find_plans
-from conductor.planner.scalars import shown, worker_index
-from conductor.planner.thinking import Spoken, split
-from conductor.workflow import MAX_INSTRUCTION, MAX_STEPS, Step, Workflow, problems_of
+from conductor.planner.parsing.entries import Meaning, Place, access_of, shown, worker_index
+from conductor.planner.parsing.find_plans import Draft, PlanText, find_plans
+from conductor.planner.parsing.literals import Literal, Text
+from conductor.planner.parsing.plan_forms import LIST_NAMES, Column, ListName
+from conductor.planner.parsing.thinking import Spoken, split
+from conductor.workflow.model import MAX_INSTRUCTION, MAX_STEPS, Step, Workflow, problems_of
+from conductor.workflow.plan_report import Candidate, Dialect, Form, PlanProblem, PlanReport, Repair
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +47,11 @@ def parse(
     round: int = 1,
     form: Form = "lists",
 ) -> PlanReport:
-    """What a Conductor's completion says.
+    """The report of a Conductor's completion.
 
     `workers` are the pool's names in the order that the prompt numbered them. `round` counts from 1; three
-    empty lists are legal from round 2 on. `form` is how the plan was asked for: both are read, and the other
-    one is a repair. Takes any text and raises nothing: what is wrong stands in the report, steps counted
+    empty lists are legal from round 2 on. `form` is the form that the prompt required: both are read, and the
+    other one is a repair. Takes any text and raises nothing: the report names what is wrong, steps counted
     from 1 in messages.
     """
     spoken = split(text)
@@ -82,7 +80,7 @@ def _chosen(candidates: Sequence[Candidate]) -> int | None:
 
 
 def _reasoning(body: str, draft: Draft | None) -> str:
-    """What stands around the plan, and what the plan's own object gives as its reasoning."""
+    """The text around the plan, and what the plan's own object gives as its reasoning."""
     if draft is None:
         return body.strip()
     start, end = draft.span
@@ -100,14 +98,19 @@ def _missing(found: PlanText, spoken: Spoken) -> Iterator[PlanProblem]:
         return
     for name in LIST_NAMES:
         if name not in found.listed:
-            fault = "has a label, but no list follows it" if name in found.unlisted else "is missing"
+            fault = "is missing"
+            if name in found.unlisted:
+                instead = f" ({found.unlisted[name]!r} stands there)" if found.unlisted[name] else ""
+                fault = f"has a label, but no list follows it{instead}"
             message = f"The list {name} {fault}; write {name} = [...] with one entry a step."
             yield PlanProblem(step=None, message=message)
+        elif name in found.faults:
+            yield PlanProblem(step=None, message=_unreadable(name, found.faults[name]))
 
 
 def _candidate(draft: Draft, text: str, rules: _Rules) -> Candidate:
     """One plan, read and judged."""
-    # What was asked for is no repair.
+    # The required form is no repair.
     asked_for = {"json-steps"} if rules.form == "json" else set()
     findings = _Findings(repairs=[repair for repair in draft.repairs if repair.kind not in asked_for])
     columns = [draft.columns[name] for name in LIST_NAMES]
@@ -137,14 +140,20 @@ def _written(entry: Literal | None, text: str) -> str:
     return "" if entry is None else text[slice(*entry.span)]
 
 
+def _unreadable(name: ListName, fault: str) -> str:
+    return f"The list {name} cannot be read: {fault}. Write it again."
+
+
 def _judge_lists(draft: Draft, rules: _Rules, findings: _Findings) -> None:
     """What is wrong with the lists as a whole."""
     if draft.by_step and draft.columns["model_id"].fault:
-        findings.wrong(None, f"The steps cannot be read: {draft.columns['model_id'].fault}. Write them anew.")
+        findings.wrong(
+            None, f"The steps cannot be read: {draft.columns['model_id'].fault}. Write them again."
+        )
         return
     for name, column in draft.columns.items():
         if column.fault:
-            findings.wrong(None, f"The list {name} cannot be read: {column.fault}. Write it anew.")
+            findings.wrong(None, _unreadable(name, column.fault))
     lengths = {name: len(draft.columns[name].entries) for name in LIST_NAMES if not draft.columns[name].fault}
     if len(set(lengths.values())) > 1:
         have = ", ".join(f"{name} {length}" for name, length in lengths.items())

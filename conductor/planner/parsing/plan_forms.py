@@ -1,17 +1,58 @@
-"""Plans written as JSON objects: three lists under their names, or one object a step.
+"""The forms in which models write the three lists: labelled in running text, as JSON objects, in quotes.
 
-Knows keys and their variants; judges nothing.
+Knows labels, keys and their variants, and what is loose about them; reads no list and judges nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+import re
+import typing
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from conductor.plan import Repair
-from conductor.planner.labels import LIST_NAMES, ListName
-from conductor.planner.literals import Listing, Literal, Table, Text
-from conductor.planner.repairs import repair
+from conductor.planner.parsing.literals import Listing, Literal, Table, Text
+from conductor.planner.parsing.quotes import DOUBLE, QUOTES
+from conductor.planner.parsing.repairs import repair
+from conductor.workflow.plan_report import Repair, Span
+
+ListName = typing.Literal["model_id", "subtasks", "access_list"]
+
+LIST_NAMES: tuple[ListName, ...] = ("model_id", "subtasks", "access_list")
+
+MARK = re.compile(
+    r"""
+    \{ (?=\s*+(?:["'“‘]|\w++\s*+:))
+    | (?P<line>^[ \t]*+ (?P<bullet>(?:[-*+•‣◦–]|[0-9]{1,3}[.)])[ \t]++)?+ )?+
+      (?<!\w) (?P<open>[*_`"'“‘]{0,3}+)
+      (?P<name>(?P<model_id>model[ _-]?ids?) | (?P<subtasks>sub[ _-]?tasks?)
+               | (?P<access_list>access(?:[ _-]?lists?)?))
+      (?P<shut>[*_`"'”’]{0,3}+) [ \t]*+ (?P<sign>[=:]) (?P<mid>[*_`]{0,3}+)
+      (?: \s*+ (?:`{3,}+\w*+\s*+|`{1,2})?+ (?P<list>\[) )?
+    """,
+    re.IGNORECASE | re.MULTILINE | re.VERBOSE,
+)
+"""A brace that may open an object, or a label; `list` is the bracket of the list after it, if any."""
+
+
+def name_of(mark: re.Match[str]) -> ListName:
+    return next(name for name in LIST_NAMES if mark[name])
+
+
+def label_repairs(mark: re.Match[str]) -> Iterator[Repair]:
+    """What is loose about a label."""
+    name, around = name_of(mark), mark["open"] + mark["shut"] + mark["mid"]
+    label = mark.span("name")
+    if mark["bullet"]:
+        yield repair("bullet", f"the bullet before {name} was ignored", mark.span("bullet"))
+    if "*" in around or "_" in around:
+        yield repair("bold-label", f"the Markdown around {name} was ignored", mark.span("open"))
+    if "`" in mark[0].replace("```", ""):
+        yield repair("backtick", f"the backticks around {name} were ignored", mark.span())
+    if mark["name"] != name:
+        yield repair("label-variant", f"{mark['name']!r} was read as {name}", label)
+    if mark["sign"] == ":":
+        yield repair("colon-label", f"the colon after {name} was read as =", mark.span("sign"))
+
 
 _SPELLINGS: Mapping[ListName, frozenset[str]] = {
     "model_id": frozenset(("model id", "model ids")),
@@ -37,7 +78,7 @@ class Column:
 class ObjectPlan:
     """The columns of an object that is a plan. `by_step`: as one object a step, not as three lists.
 
-    `reasoning` is what stands under that key, "" where there is none.
+    `reasoning` is the text under that key, "" where there is none.
     """
 
     columns: Mapping[ListName, Column]
@@ -103,3 +144,26 @@ def _first(fields: Mapping[str, _Field], keys: Collection[str]) -> _Field | None
 def _spelling(key: str) -> str:
     """A key without the differences that do not matter."""
     return key.strip().casefold().replace("_", " ").replace("-", " ")
+
+
+_DISTANCE = 200
+"""How far a quote may be from the plan that it wraps."""
+
+# A quote that touches a word belongs to that word.
+_BEFORE = re.compile(rf"(?:(?<=[\s:(`])|\A)[{QUOTES}]{{1,3}}\s*\Z")
+_AFTER = re.compile(rf"\s*+(?P<quote>[{QUOTES}]{{1,3}})(?=[\s`.)]|\Z)")
+# Of a label in quotes, the quote closes before the sign.
+_LABEL = re.compile(rf"\s*+[{QUOTES}]{{1,3}}[^{QUOTES}=:]*+[=:]")
+
+
+def with_quotes(text: str, span: Span) -> Span | None:
+    """The plan's `span` with the quotes around it, None where there are none."""
+    start, end = span
+    after = _AFTER.match(text, end, end + _DISTANCE)
+    before = _BEFORE.search(text, max(0, start - _DISTANCE), start) or _LABEL.match(text, start)
+    if after is None or before is None:
+        return None
+    opening = before[0].strip()[0]
+    if (opening in DOUBLE) != (after["quote"][0] in DOUBLE):
+        return None
+    return min(start, before.start()), after.end()

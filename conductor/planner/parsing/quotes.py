@@ -1,7 +1,7 @@
 """Reads one quoted text as Python, JSON or a careless model writes it.
 
-Knows quotes and escapes, not lists: what may follow a closing quote is told by the caller. Every search
-that fails is remembered, so reading stays linear however many quotes a hostile text opens.
+Knows quotes and escapes, not lists: the caller gives what may follow a closing quote. Every search
+that fails is cached, so reading stays linear however many quotes a hostile text opens.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from conductor.plan import Repair
-from conductor.planner.repairs import repair
+from conductor.planner.parsing.repairs import repair
+from conductor.workflow.plan_report import Repair
 
 DOUBLE = '"“”„‟'
 SINGLE = "'‘’‚‛"
@@ -110,7 +110,7 @@ class QuoteReader:
     def _next_opens(self, at: int, after: re.Pattern[str]) -> bool:
         """Whether a quote ends at `at` and another text begins, without the comma between them.
 
-        Two quotes in a row before a comma or bracket are a quotation that ends with its text: 'say 'no''.
+        Two quotes in a row before a comma or bracket are a quotation that ends with its text: 'answer 'no''.
         """
         following = _QUOTE.match(self._text, at)
         if following is None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from conductor.plan import Repair, Span
+from conductor.workflow.plan_report import Repair, Span
 
 RepairKind = Literal[
     "code-fence",
@@ -31,6 +31,7 @@ RepairKind = Literal[
     "bare-word",
     "worker-name",
     "bare-access",
+    "repeated-access",
 ]
 
 REPAIR_KINDS: Mapping[RepairKind, str] = {
@@ -54,10 +55,11 @@ REPAIR_KINDS: Mapping[RepairKind, str] = {
     "bare-word": "A name, or the word all, is written without quotes.",
     "worker-name": "A worker is given by its name instead of its number.",
     "bare-access": "An access entry is not inside a list.",
+    "repeated-access": "An access entry names the same step twice.",
 }
 """What each kind means, as a sentence for people."""
 
 
 def repair(kind: RepairKind, detail: str, span: Span) -> Repair:
-    """A repair of a known kind; `span` is where in the completion it stands."""
+    """A repair of a known kind; `span` is its place in the completion."""
     return Repair(kind=kind, detail=detail, span=span)

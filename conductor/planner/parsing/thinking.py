@@ -1,4 +1,4 @@
-"""Tells a completion's `<think>` blocks from what the model said aloud.
+"""Separates the `<think>` blocks of a completion from the rest of it.
 
 Knows the two tags and nothing of plans. Reasoning servers often strip the opening tag, and a cut
 completion has no closing one: both are understood.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from conductor.plan import Span
+from conductor.workflow.plan_report import Span
 
 _TAG = re.compile(r"<(/?)think>", re.IGNORECASE)
 
@@ -18,7 +18,7 @@ _TAG = re.compile(r"<(/?)think>", re.IGNORECASE)
 class Spoken:
     """A completion split in two.
 
-    `body` has the completion's length, with blanks where thinking stood, so offsets agree. `blocks`
+    `body` has the completion's length, with blanks in place of thinking, so offsets agree. `blocks`
     are the thinking's spans, tags included, in ascending order; `thinking` is their text without tags.
     """
 
@@ -28,7 +28,7 @@ class Spoken:
 
 
 def split(text: str) -> Spoken:
-    """Tell thinking from speech.
+    """Separate thinking from the rest.
 
     A closing tag without an opening one makes everything before it thinking; an opening tag without
     a closing one, everything after it. A block with blocks inside it lasts until its own closing tag, where

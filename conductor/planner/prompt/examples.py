@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, assert_never
 
-from conductor.plan import Dialect, Form
+from conductor.workflow.plan_report import Dialect, Form
 
 _MOST_ATTEMPTS = 3
 
@@ -44,7 +44,7 @@ def examples(pool: int, *, max_steps: int) -> tuple[Example, ...]:
 
 KEPT = Example(
     question="",
-    why="Say here in one sentence why the answer can stay.",
+    why="State here in one sentence why the answer can stay.",
     steps=(),
 )
 """How a later round returns the answer as it is."""
@@ -83,7 +83,7 @@ def _comparison(pool: int, *, attempts: int) -> Example:
     steps.append(ExampleStep(0, merge, tuple(range(attempts))))
     return Example(
         question="Does a lead or a lithium battery suit a mountain hut better, and why?",
-        why="This is a judgement, so several workers try it on their own and one weighs what they say.",
+        why="This is a judgement, so several workers try it on their own and one weighs their answers.",
         steps=tuple(steps),
     )
 

@@ -9,12 +9,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from conductor.conversation import Conversation
-from conductor.messages import Message, Part
-from conductor.plan import Dialect, Form
-from conductor.planner.conductor import PlanRequest
-from conductor.planner.examples import KEPT, examples, written
-from conductor.planner.prompt_words import access_words, form_words, kept_words, one_line, pool_lines, thrift
+from conductor.planner.prompt.examples import KEPT, examples, written
+from conductor.planner.prompt.sentences import (
+    access_words,
+    form_words,
+    kept_words,
+    one_line,
+    pool_lines,
+    thrift,
+)
+from conductor.planner.protocol import PlanRequest
+from conductor.values.conversation import Conversation
+from conductor.values.messages import Message, Part
+from conductor.workflow.plan_report import Dialect, Form
 
 _SYSTEM = """\
 Your part is to answer questions by having language models with different skills work on them. You are given \
@@ -31,7 +38,7 @@ For instance:
 
 _LABEL = re.compile(
     r"^(?=[ \t]*(?:(?:USER QUESTION|AVAILABLE LANGUAGE MODELS|PREVIOUS WORKFLOW|STEP \d+|SUBTASK|RESPONSE|"
-    r"INSTRUCTIONS FOR THE ANSWER|SAID BEFORE THE QUESTION)\b|(?:USER|ASSISTANT):))",
+    r"INSTRUCTIONS FOR THE ANSWER|CONVERSATION BEFORE THE QUESTION)\b|(?:USER|ASSISTANT):))",
     re.IGNORECASE | re.MULTILINE,
 )
 
@@ -95,7 +102,7 @@ def _opening(conversation: Conversation) -> Iterator[Part]:
         yield Part("system", _defused(conversation.system))
         between = "\n\n"
     if conversation.exchange:
-        between = f"{between}SAID BEFORE THE QUESTION:\n"
+        between = f"{between}CONVERSATION BEFORE THE QUESTION:\n"
         for turn in conversation.exchange:
             yield Part("frame", f"{between}{turn.role.upper()}:\n")
             yield Part("turn", _defused(turn.text))

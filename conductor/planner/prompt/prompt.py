@@ -1,7 +1,7 @@
-"""What a Conductor that is a language model is sent: pure, from a planning request to chat messages.
+"""The messages of a Conductor that is a language model: pure, from a planning request to chat messages.
 
-Knows the request and the dialects; the research code's layout is prompt_paper's. The user's question and the
-workers' responses are material: they stand between tags with a code that none of them holds.
+Knows the request and the dialects; `paper_prompt` has the research code's layout. The user's question and the
+workers' responses are material: they are between tags with a code that is in none of them.
 """
 
 from __future__ import annotations
@@ -9,24 +9,31 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
 
-from conductor.conversation import Conversation
-from conductor.messages import Message, Part
-from conductor.plan import Dialect, Form, PlanProblem
-from conductor.planner.conductor import PlanRequest
-from conductor.planner.examples import KEPT, examples, written
-from conductor.planner.prompt_paper import paper_messages
-from conductor.planner.prompt_words import access_words, form_words, kept_words, one_line, pool_lines, thrift
+from conductor.planner.prompt.examples import KEPT, examples, written
+from conductor.planner.prompt.paper_prompt import paper_messages
+from conductor.planner.prompt.sentences import (
+    access_words,
+    form_words,
+    kept_words,
+    one_line,
+    pool_lines,
+    thrift,
+)
+from conductor.planner.protocol import PlanRequest
+from conductor.values.conversation import Conversation
+from conductor.values.messages import Message, Part
 from conductor.workers.protocol import PromptStyle
+from conductor.workflow.plan_report import Dialect, Form, PlanProblem
 
 MAX_REPEATED = 20_000
-"""Characters of a rejected completion that are shown again; a plan stands at the end of it."""
+"""Characters of a rejected completion that are shown again, from its end, where the plan is."""
 
 _SYSTEM = """\
 You are a Conductor. You answer no question yourself: you write the workflow by which a pool of workers \
 answers it.
 
 A workflow has steps, at most {most}. Each step has one worker of the pool, an instruction in plain words, \
-and an access list that says whose work its worker sees. A worker is shown the user's question, its own \
+and an access list that names whose work its worker sees. A worker is shown the user's question, its own \
 instruction and what its access list gives it, and nothing else. Steps that do not read each other run at \
 the same time. The response of the last step is the answer that the user reads.
 
@@ -34,7 +41,7 @@ The pool:
 {pool}
 
 Take as few steps as the question needs. Choose workers by their strengths; one may be used several times or \
-not at all. Let each instruction say exactly what to do and what to hand on.{thrift}
+not at all. Let each instruction state exactly what to do and what to hand on.{thrift}
 
 {access}
 
@@ -45,7 +52,7 @@ Examples, for other questions:
 {examples}"""
 
 _INSTRUCTED = "The answer has to keep to these instructions. Every worker is shown them, too:\n"
-_EARLIER = "This was said before the question, and every worker is shown it as well:\n"
+_EARLIER = "The conversation before the question, which every worker is shown as well:\n"
 
 
 def plan_messages(
@@ -58,7 +65,7 @@ def plan_messages(
 ) -> tuple[Message, ...]:
     """The whole conversation: the task, the question, this round's rejected plans with their reasons.
 
-    `room_to_think` asks for some reasoning before the plan. The same request always gives the same messages.
+    `room_to_think` requests some reasoning before the plan. The same request always gives the same messages.
     """
     layout = paper_messages if style == "paper" else _our_messages
     messages = layout(request, dialect=dialect, room_to_think=room_to_think, form=form)
@@ -70,7 +77,7 @@ def plan_messages(
 def again_messages(
     messages: Sequence[Message], completion: str, problems: Sequence[PlanProblem]
 ) -> tuple[Message, ...]:
-    """`messages`, the completion that they gave, and why another is asked for."""
+    """`messages`, the completion that they gave, and why another is requested."""
     kept = completion[-MAX_REPEATED:]
     cut = "" if kept == completion else "(The beginning is left out.)\n"
     # Some servers refuse a message without text.
@@ -121,7 +128,7 @@ def _asking(request: PlanRequest, *, dialect: Dialect, form: Form, room_to_think
         yield from _round_before(request, code)
         keep = written(KEPT, dialect=dialect, form=form, room_to_think=room_to_think)
         yield Part("frame", f"{kept_words(form)}\n\n{keep}\n\n")
-        yield Part("frame", "If it does not, write a new workflow that mends what is wrong or missing.")
+        yield Part("frame", "If it does not, write a new workflow that corrects what is wrong or missing.")
     else:
         yield Part("frame", "Write the workflow for this question.")
 
@@ -175,7 +182,7 @@ def _round_before(request: PlanRequest, code: str) -> Iterator[Part]:
 
 
 def _code(request: PlanRequest) -> str:
-    """Letters and digits that stand nowhere in the material, the same ones for the same request."""
+    """Letters and digits that are nowhere in the material, the same ones for the same request."""
     responses = [response.response for response in request.responses]
     instructions = [step.instruction for step in request.previous.steps] if request.previous else []
     said = [request.conversation.system, *(turn.text for turn in request.conversation.exchange)]

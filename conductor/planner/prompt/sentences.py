@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from conductor.plan import Dialect, Form
-from conductor.planner.conductor import PlanRequest
-from conductor.planner.constraint import MAX_INSTRUCTION_WORDS, MAX_THINKING_LINES
+from conductor.planner.prompt.structured_output import MAX_INSTRUCTION_WORDS, MAX_THINKING_LINES
+from conductor.planner.protocol import PlanRequest
 from conductor.workers.protocol import WorkerCard
+from conductor.workflow.plan_report import Dialect, Form
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 

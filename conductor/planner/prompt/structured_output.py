@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
-from conductor.plan import Dialect
+from conductor.workflow.plan_report import Dialect
 
 Constraint = Literal["regex", "json", "none"]
 """vLLM's `structured_outputs`, a JSON Schema in `response_format`, or free text."""
@@ -31,7 +31,7 @@ _UNIT = "|".join(
     (
         _LETTER,
         r'\\["\\n]',
-        # Three backticks would be a fence, and <think> the end of what is said aloud.
+        # Three backticks would be a fence, and <think> the end of the visible text.
         f"`{_LETTER}",
         rf"<[^{_SPECIAL}{_UNWRITTEN} tT/]",
         rf"</[^{_SPECIAL}{_UNWRITTEN} tT]",
@@ -58,9 +58,8 @@ def plan_regex(
     A union over the number of steps: lists of one length, workers of the pool, access to earlier steps only
     (from round 2 on also to the round before), instructions of at most `max_instruction` words that are never
     empty. `room_to_think` lets a few lines of reasoning go before. In the dialect `worker` an access entry
-    may name any worker of the pool; whether one ran before, no such expression can say in a size that
-    compiles. Words have no length of their own, because a bound on characters takes ten times as long to
-    compile.
+    may name any worker of the pool; no such expression of a size that compiles can check that one ran before.
+    Words have no limit of length, because a bound on characters takes ten times as long to compile.
     """
     instruction = f'"{_VISIBLE}{_WORD}(?: {_WORD}){{0,{max_instruction - 1}}}"'
     plans = [
@@ -133,9 +132,9 @@ def plan_schema_json(
     """A JSON Schema of plans with one object a step, fit for strict modes.
 
     It promises lists of one length, workers of the pool and the number of steps (none from round 2 on means
-    to keep the answer). It cannot promise that access goes backwards, nor that an instruction says anything;
-    the parser tells. `room_to_think` puts the reasoning first. `max_instruction` bounds an instruction's
-    characters for models that would never end one; it keeps quotes and line breaks out as well.
+    to keep the answer). It cannot promise that access goes backwards, nor that an instruction has a meaning;
+    the parser checks those. `room_to_think` puts the reasoning first. `max_instruction` bounds an
+    instruction's characters for models that would never end one; it excludes quotes and line breaks as well.
     """
     instruction: dict[str, Any] = {"type": "string"}
     if max_instruction is not None:

@@ -15,18 +15,18 @@ from typing import Any
 import httpx
 
 from conductor.errors import PoolError, WorkerError
-from conductor.messages import Completion, Delta, Message, Retried, Sampling, Thought
-from conductor.workers.body import Wording
-from conductor.workers.call import Call
-from conductor.workers.catalogue import ServedModel, read_catalogue
-from conductor.workers.chunks import Chunk
-from conductor.workers.clock import Clock
-from conductor.workers.endpoint import Endpoint
-from conductor.workers.exchange import Reader, chunks, document
-from conductor.workers.failures import EndpointFailure, Failures
-from conductor.workers.lanes import Lane, Lanes
-from conductor.workers.reply import Reply
-from conductor.workers.retries import Retries, pause_note
+from conductor.values.messages import Completion, Delta, Message, Retried, Sampling, Thought
+from conductor.workers.endpoint.attempts import Call, Deadlines, Retries, pause_note
+from conductor.workers.endpoint.config import Endpoint
+from conductor.workers.endpoint.connections import Connections
+from conductor.workers.endpoint.failures import EndpointFailure, Failures
+from conductor.workers.endpoint.rate_limits import Limits
+from conductor.workers.endpoint.reply import Reply
+from conductor.workers.endpoint.request_body import RequestBody
+from conductor.workers.endpoint.transport import Head, Reader, chunks, document
+from conductor.workers.endpoint.wire import Chunk, ServedModel, read_catalogue
+from conductor.workers.keys.mask import NO_KEYS, Mask
+from conductor.workers.keys.secret import known_keys
 
 _UNSET = Sampling()
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
@@ -35,14 +35,14 @@ ChatItem = Delta | Thought | Retried | Completion
 
 
 class ChatClient:
-    """Asks one endpoint, in any number of event loops. `name` is the worker's, for sentences."""
+    """Calls one endpoint, in any number of event loops. `name` is the worker's, for messages."""
 
     def __init__(self, endpoint: Endpoint, *, name: str) -> None:
         self.endpoint = endpoint
         self.name = name
         self._failures = Failures(name, endpoint)
-        self._wording = Wording(endpoint)
-        self._lanes = Lanes(endpoint)
+        self._request_body = RequestBody(endpoint)
+        self._connections = Connections(endpoint)
 
     async def stream(
         self,
@@ -51,43 +51,50 @@ class ChatClient:
         sampling: Sampling = _UNSET,
         extra: Mapping[str, Any] = _NOTHING,
     ) -> AsyncGenerator[ChatItem, None]:
-        """The answer to `messages`; `extra` goes into the JSON body beside the endpoint's own.
+        """The answer to `messages`; `extra` is added to the JSON body's own keys.
 
         A failed attempt is followed by another as long as nothing of an answer has been yielded, each
-        announced by a `Retried` before its pause. Raises `EndpointFailure`, or another `WorkerError` where
-        the key is missing.
+        announced by a `Retried` before its pause. An answer whose connection breaks after its first words is
+        requested once more: the `Retried` withdraws them, and a caller that has sent them on closes the
+        stream. Raises `EndpointFailure`, or another `WorkerError` where the key is missing.
         """
-        call = self._call(lane := await self._lanes.here())
+        withdrawn = False
+        client = await self._connections.client()
+        call = self._call()
         for attempt in count(1):
-            body = self._wording.body(messages, sampling=sampling, extra=extra)
-            reply = Reply()
+            body = self._request_body.of(messages, sampling=sampling, extra=extra)
+            reply = Reply(call.mask)
             until = await self._entered(call)
             try:
-                async with aclosing(self._attempt(lane, call, body, reply, until=until)) as items:
+                async with aclosing(self._attempt(client, call, body, reply, until=until)) as items:
                     async for item in items:
                         yield item
                 return
             except EndpointFailure as failure:
-                if reply.shown:
+                failure.name_request(reply.request_id)
+                if reply.shown and not failure.cut_short:
                     raise
-                retried = self._again(call, failure, body=body, attempt=attempt)
+                if reply.shown and withdrawn:
+                    raise failure.after(attempt) from failure.__cause__
+                retried = self._again(call, failure, body=body, attempt=attempt, withdrawn=reply.shown)
+                withdrawn = withdrawn or bool(reply.shown)
             finally:
                 call.leave()
             yield retried
             await asyncio.sleep(retried.seconds)
 
     async def served(self) -> tuple[ServedModel, ...]:
-        """The models in the endpoint's list, asked once. Raises `WorkerError`."""
-        key = self._key()
-        client = (await self._lanes.here()).client
+        """The models in the endpoint's list, by one request. Raises `WorkerError`."""
+        key, mask = self._key_and_mask()
+        client = await self._connections.client()
         patience = self.endpoint.patience
-        clock = Clock(patience, until=asyncio.get_running_loop().time() + patience.total)
+        deadlines = Deadlines(patience, until=asyncio.get_running_loop().time() + patience.total)
         request = client.build_request("GET", self.endpoint.url("models"), headers=_headers(key))
         try:
-            return read_catalogue(await document(client, request, self._reader(clock, key)))
+            return read_catalogue(await document(client, request, self._reader(deadlines, mask)), mask)
         except TimeoutError:
-            raise clock.late(self._failures, 0) from None
-        except (httpx.TransportError, httpx.DecodingError) as error:
+            raise deadlines.late(self._failures, 0) from None
+        except httpx.TransportError as error:
             raise self._failures.of(error, 0) from error
         except ValueError as error:
             raise self._failures.malformed(str(error)) from None
@@ -98,21 +105,25 @@ class ChatClient:
 
     async def aclose(self) -> None:
         """Close the connections of the running loop now; otherwise they close with the loop."""
-        await self._lanes.aclose()
+        await self._connections.aclose()
 
-    def _key(self) -> str | None:
+    def _key_and_mask(self) -> tuple[str | None, Mask]:
         try:
-            return self.endpoint.key()
+            key = self.endpoint.key()
         except PoolError as error:
             raise WorkerError(f"{self.name}: {error}") from None
+        # A server may repeat any key that it was shown, also one from another worker's answer.
+        return key, Mask((key, *known_keys()))
 
-    def _call(self, lane: Lane) -> Call:
+    def _call(self) -> Call:
         endpoint = self.endpoint
+        key, mask = self._key_and_mask()
         return Call(
-            limits=lane.limits,
+            limits=Limits.of(endpoint),
             retries=Retries(endpoint.retries),
             total=endpoint.patience.total,
-            key=self._key(),
+            key=key,
+            mask=mask,
         )
 
     async def _entered(self, call: Call) -> float:
@@ -121,24 +132,29 @@ class ChatClient:
         except TimeoutError:
             raise self._failures.too_slow() from None
 
-    def _reader(self, clock: Clock, key: str | None) -> Reader:
-        return Reader(clock=clock, failures=self._failures, most=self.endpoint.max_characters, key=key)
+    def _reader(self, deadlines: Deadlines, mask: Mask) -> Reader:
+        return Reader(
+            deadlines=deadlines, failures=self._failures, most=self.endpoint.max_characters, mask=mask
+        )
 
     async def _attempt(
-        self, lane: Lane, call: Call, body: Mapping[str, Any], reply: Reply, *, until: float
+        self, client: httpx.AsyncClient, call: Call, body: Mapping[str, Any], reply: Reply, *, until: float
     ) -> AsyncGenerator[Delta | Thought | Completion, None]:
-        clock = Clock(self.endpoint.patience, until=until)
+        deadlines = Deadlines(self.endpoint.patience, until=until)
         url = self.endpoint.url("chat/completions")
-        request = lane.client.build_request("POST", url, json=body, headers=_headers(call.key))
+        request = client.build_request("POST", url, json=body, headers=_headers(call.key))
         try:
-            async with aclosing(chunks(lane.client, request, self._reader(clock, call.key))) as received:
+            async with aclosing(chunks(client, request, self._reader(deadlines, call.mask))) as received:
                 async for chunk in received:
-                    for item in self._taken(chunk, reply, clock=clock, key=call.key):
+                    if isinstance(chunk, Head):
+                        reply.request_id = chunk.request_id
+                        continue
+                    for item in self._taken(chunk, reply, deadlines=deadlines, mask=call.mask):
                         yield item
         except TimeoutError:
             if not reply.whole:
-                raise clock.late(self._failures, reply.characters) from None
-        except (httpx.TransportError, httpx.DecodingError) as error:
+                raise deadlines.late(self._failures, reply.characters) from None
+        except httpx.TransportError as error:
             if not reply.whole:
                 raise self._failures.of(error, reply.characters) from error
         if not reply.whole:
@@ -149,26 +165,26 @@ class ChatClient:
         yield reply.completion()
 
     def _taken(
-        self, chunk: Chunk | None, reply: Reply, *, clock: Clock, key: str | None
+        self, chunk: Chunk | None, reply: Reply, *, deadlines: Deadlines, mask: Mask
     ) -> list[Delta | Thought]:
-        """What the next chunk says; None is the server's word that there is no further one."""
+        """The items of the next chunk; None marks the end that the server has announced."""
         if chunk is None:
             reply.done = True
-            clock.tail()
+            deadlines.tail()
             return []
         if chunk.error:
-            raise self._failures.in_stream(chunk.error, key)
+            raise self._failures.in_stream(chunk.error, mask)
         items, went_on = reply.take(chunk)
         if reply.characters > self.endpoint.max_characters:
             raise self._failures.too_long()
         if reply.whole:
-            clock.tail()
+            deadlines.tail()
         elif went_on:
-            clock.token()
+            deadlines.token()
         return items
 
     def _check_answered(self, reply: Reply) -> None:
-        """An empty answer is one, but not where the server says why there is none."""
+        """An empty answer counts as one, but not where the server gives a reason why it is empty."""
         if not reply.empty:
             return
         if reply.called:
@@ -176,13 +192,13 @@ class ChatClient:
         if reply.finish == "content_filter":
             raise self._failures.filtered()
         if reply.finish == "error":
-            raise self._failures.in_stream(None, None)
+            raise self._failures.in_stream(None, NO_KEYS)
 
     def _again(
-        self, call: Call, failure: EndpointFailure, *, body: Mapping[str, Any], attempt: int
+        self, call: Call, failure: EndpointFailure, *, body: Mapping[str, Any], attempt: int, withdrawn: int
     ) -> Retried:
-        """What is said before the next attempt. Raises `EndpointFailure` where there is none."""
-        learned = self._wording.learn(failure, body)
+        """The announcement of the next attempt. Raises `EndpointFailure` where there is none."""
+        learned = self._request_body.learn(failure, body)
         if learned is not None:
             return Retried(attempt=attempt, message=f"{failure.reason}; {learned}.", seconds=0)
         try:
@@ -192,7 +208,8 @@ class ChatClient:
         if not call.can_wait(seconds):
             raise self._failures.no_time_to_wait(failure, seconds) from failure.__cause__
         note = pause_note(failure)
-        return Retried(attempt=attempt, message=f"{failure.reason}{note}.", seconds=seconds)
+        message = f"{failure.reason}{note}."
+        return Retried(attempt=attempt, message=message, seconds=seconds, withdrawn=withdrawn)
 
 
 def _headers(key: str | None) -> dict[str, str]:

@@ -1,6 +1,6 @@
-"""An endpoint that speaks OpenAI's chat completions: where it is, which model, and how patient to be.
+"""An endpoint with OpenAI's chat completions: its address, its model, and the limits of a call.
 
-Values only; chat.py asks it. No key is in here, only the name of the variable that holds it.
+Values only; client.py calls it. No key is in here, only the name of the variable that holds it.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ import httpx
 from pydantic import AfterValidator, ConfigDict, Field
 
 from conductor.errors import PoolError
-from conductor.messages import Value
-from conductor.workers.secret import SECRETS_FILE, find_secret
+from conductor.values.messages import Value
+from conductor.workers.keys.hosts import KeyHost, is_confirmed, origin_of
+from conductor.workers.keys.secret import SECRETS_FILE, find_secret, name_fault
 
 MAX_CHARACTERS = 4_000_000
 """A longer answer is broken off, where the pool file sets no other limit."""
 
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _SECRET_PARAMETER = re.compile(
     r"(^|[-_])(key|apikey|token|secret|password|passwd|pwd|sig|signature|auth|authorization|code)$", re.I
 )
@@ -48,15 +48,15 @@ def _checked_url(text: str) -> str:
 
 
 def _checked_variable(text: str) -> str:
-    if not _VARIABLE.fullmatch(text):
-        raise ValueError("write the name of an environment variable, like OPENAI_API_KEY, not the key itself")
+    if (fault := name_fault(text)) is not None:
+        raise ValueError(fault)
     return text
 
 
 def _checked_extra(extra: Mapping[str, Any]) -> Mapping[str, Any]:
     for name in extra:
         if name in _OWN_KEYS:
-            raise ValueError(f"{name} cannot stand in extra; it has a key of its own or is set by the app")
+            raise ValueError(f"{name} cannot be set in extra; it has a key of its own or is set by the app")
         if _SECRET_EXTRA.search(name):
             raise ValueError(f"{name} looks like a key; name a variable in api_key_env")
     try:
@@ -87,10 +87,10 @@ class Patience(Value):
 
 
 class Endpoint(Value):
-    """One served model and how to ask it.
+    """One served model and how it is called.
 
     `concurrency` and `requests_per_minute` are limits (None: none), `retries` how often a failed request is
-    asked again, `max_characters` where an answer is broken off, `extra` goes into the request's body.
+    repeated, `max_characters` where an answer is broken off, `extra` goes into the request's body.
     """
 
     model_config = ConfigDict(hide_input_in_errors=True)
@@ -124,11 +124,40 @@ class Endpoint(Value):
         base = httpx.URL(self.base_url)
         return base.copy_with(path=f"{base.path.rstrip('/')}/{path}")
 
+    @property
+    def key_host(self) -> KeyHost | None:
+        """Which key goes to which host; None where none is named."""
+        return None if self.api_key_env is None else KeyHost(self.api_key_env, origin_of(self.base_url))
+
+    @property
+    def unconfirmed(self) -> KeyHost | None:
+        """Which key there is that was not confirmed for this host; None where there is none.
+
+        Raises `PoolError` when the key cannot be looked up, or what was confirmed cannot be read.
+        """
+        pair = self.key_host
+        if pair is None or find_secret(pair.variable) is None or is_confirmed(pair):
+            return None
+        return pair
+
     def key(self) -> str | None:
-        """The key, None where none is named. Raises `PoolError` when the variable is not set."""
+        """The key, None where none is named.
+
+        Raises `PoolError` when the variable is not set, or was not confirmed for this host.
+        """
         if self.api_key_env is None:
             return None
         key = find_secret(self.api_key_env)
         if key is None:
             raise PoolError(f"{self.api_key_env} is not set; export it, or write it into {SECRETS_FILE}.")
+        if (pair := self.unconfirmed) is not None:
+            raise PoolError(f"{pair.fault}.")
         return key
+
+    def key_fault(self) -> str | None:
+        """Why `key` raises an error now, None where it returns."""
+        try:
+            self.key()
+        except PoolError as error:
+            return str(error)
+        return None

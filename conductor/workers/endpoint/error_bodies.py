@@ -1,4 +1,4 @@
-"""A server's own words about an error: found in whatever shape they come, and made fit to be shown.
+"""A server's message about an error: found in each of the known shapes, and shortened to be shown.
 
 Knows the shapes and the Retry-After header; knows neither endpoints nor failures.
 """
@@ -12,25 +12,27 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-SAID_CHARACTERS = 300
-"""How much of a server's own words is shown."""
+from conductor.text.json_text import joined
 
-_UNSPOKEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069]+|\s+")
+SHOWN_CHARACTERS = 300
+"""The length at which a server's message is cut."""
+
+_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069]+|\s+")
 
 
 def shortened(text: str) -> str:
-    """One line, without control characters, of at most `SAID_CHARACTERS`."""
-    line = _UNSPOKEN.sub(" ", text).strip()
-    return line if len(line) <= SAID_CHARACTERS else f"{line[: SAID_CHARACTERS - 1]}…"
+    """One line, without control characters and halves of others, of at most `SHOWN_CHARACTERS`."""
+    line = _UNPRINTABLE.sub(" ", joined(text)).strip()
+    return line if len(line) <= SHOWN_CHARACTERS else f"{line[: SHOWN_CHARACTERS - 1]}…"
 
 
-def quoted(said: str) -> str:
-    """How words follow a sentence; "" where there are none."""
-    return f": “{shortened(said).rstrip('.')}”" if said else ""
+def quoted(message: str) -> str:
+    """The message as the end of a sentence; "" where there is none."""
+    return f": “{shortened(message).rstrip('.')}”" if message else ""
 
 
-def spoken(body: bytes) -> str:
-    """A server's own words about an error, whatever shape it gives them."""
+def error_message(body: bytes) -> str:
+    """The message in an error's body; the whole text where its shape is unknown, "" for an HTML page."""
     text = body.decode("utf-8", errors="replace").strip()
     if text.startswith("<"):
         return ""
@@ -41,7 +43,7 @@ def spoken(body: bytes) -> str:
 
 
 def message_of(error: Any) -> str:
-    """The words in the known shapes: OpenAI's, FastAPI's, Google's list, a bare text."""
+    """The message in the known shapes: OpenAI's, FastAPI's, Google's list, a bare text."""
     match error:
         case str():
             return error

@@ -1,6 +1,6 @@
 """What can go wrong at an endpoint, each as one sentence: who, what, how long, and what to do.
 
-Knows httpx's errors and the statuses of HTTP; knows neither streams nor retries, but says which failures
+Knows httpx's errors and the statuses of HTTP; knows neither streams nor retries, but marks which failures
 are worth another attempt. A key that a server repeats is masked.
 """
 
@@ -12,9 +12,9 @@ from http import HTTPStatus
 import httpx
 
 from conductor.errors import WorkerError
-from conductor.workers.endpoint import Endpoint
-from conductor.workers.said import message_of, quoted, retry_after, shortened, spoken
-from conductor.workers.secret import masked
+from conductor.workers.endpoint.config import Endpoint
+from conductor.workers.endpoint.error_bodies import error_message, message_of, quoted, retry_after, shortened
+from conductor.workers.keys.mask import Mask
 
 _RETRIED = frozenset((408, 409, 429))
 _AGAIN = "run the step again"
@@ -23,9 +23,10 @@ _AGAIN = "run the step again"
 class EndpointFailure(WorkerError):
     """An endpoint gave no answer.
 
-    `reason` and `advice` make the sentence. `status` is the HTTP status where there was one, `said` the
-    server's own words, `transient` says whether another attempt may help, after `retry_after` seconds where
-    the server asked for that.
+    `reason` and `advice` make the sentence. `status` is the HTTP status where there was one, `server_message`
+    the server's own message, `transient` whether another attempt may help, after `retry_after` seconds where
+    the server requires that. `cut_short` is true where the connection ended before the answer did.
+    `request_id` is the provider's own name of the call, None where it gave none.
     """
 
     def __init__(
@@ -34,21 +35,31 @@ class EndpointFailure(WorkerError):
         *,
         advice: str,
         status: int | None = None,
-        said: str = "",
+        server_message: str = "",
         transient: bool = False,
         retry_after: float | None = None,
+        cut_short: bool = False,
     ) -> None:
         super().__init__(f"{reason}; {advice}.")
         self.reason = reason
         self.advice = advice
         self.status = status
-        self.said = said
+        self.server_message = server_message
         self.transient = transient
         self.retry_after = retry_after
+        self.cut_short = cut_short
+        self.request_id: str | None = None
 
     def refuses(self, parameter: str) -> bool:
         """Whether the server refused the request and named this parameter of its body."""
-        return self.status in (400, 422) and parameter in self.said
+        return self.status in (400, 422) and parameter in self.server_message
+
+    def name_request(self, request_id: str | None) -> None:
+        """Add the provider's id of the call to the sentence, for a request to its support."""
+        if request_id is not None:
+            self.request_id = request_id
+            self.reason = f"{self.reason} (request id {request_id})"
+            self.args = (f"{self.reason}; {self.advice}.",)
 
     def after(self, attempts: int) -> EndpointFailure:
         """The same once it has happened at the last of so many attempts."""
@@ -58,7 +69,7 @@ class EndpointFailure(WorkerError):
             f"{self.reason}, at the last of {attempts} attempts",
             advice=self.advice,
             status=self.status,
-            said=self.said,
+            server_message=self.server_message,
         )
 
 
@@ -102,7 +113,7 @@ class Failures:
         seconds = _seconds(self._endpoint.patience.total)
         return EndpointFailure(
             f"{self._at} did not finish within {seconds}, all attempts together",
-            advice="raise total_seconds in the pool file, or ask for a shorter answer",
+            advice="raise total_seconds in the pool file, or request a shorter answer",
         )
 
     def no_time_to_wait(self, failure: EndpointFailure, seconds: float) -> EndpointFailure:
@@ -113,19 +124,17 @@ class Failures:
             f"{total} in all",
             advice="raise total_seconds in the pool file, or run the step later",
             status=failure.status,
-            said=failure.said,
+            server_message=failure.server_message,
         )
 
     # -- the connection ----------------------------------------------------------------------------
 
-    def of(self, error: httpx.TransportError | httpx.DecodingError, characters: int) -> EndpointFailure:
+    def of(self, error: httpx.TransportError, characters: int) -> EndpointFailure:
         """What httpx met before or after so many characters of the answer."""
         if isinstance(error, httpx.ConnectTimeout):
             return self.no_connection()
         if isinstance(error, httpx.ConnectError):
             return self._unreachable(error)
-        if isinstance(error, httpx.DecodingError):
-            return self.malformed("its compression cannot be undone")
         return self.broken(characters)
 
     def _unreachable(self, error: httpx.ConnectError) -> EndpointFailure:
@@ -144,19 +153,24 @@ class Failures:
     def broken(self, characters: int) -> EndpointFailure:
         """The connection ended before the answer did."""
         when = f"after {_characters(characters)}" if characters else "before the first token"
-        return EndpointFailure(f"{self._at} broke the connection {when}", advice=_AGAIN, transient=True)
+        return EndpointFailure(
+            f"{self._at} broke the connection {when}", advice=_AGAIN, transient=True, cut_short=True
+        )
 
     # -- what came -----------------------------------------------------------------------------------
 
-    def status(self, response: httpx.Response, body: bytes, key: str | None) -> EndpointFailure:
-        """An answer that is no success."""
+    def status(
+        self, response: httpx.Response, body: bytes, mask: Mask, *, encoding: str = ""
+    ) -> EndpointFailure:
+        """An answer that is no success; `encoding` is set where its body was compressed and not read."""
         code = response.status_code
-        said = masked(spoken(body), key)
+        server_message = mask(error_message(body))
+        unread = f", with words compressed ({shortened(encoding)}) that are not read" if encoding else ""
         return EndpointFailure(
-            f"{self._at} answered {_status(code)}{quoted(said)}",
+            f"{self._at} answered {_status(code)}{quoted(server_message)}{unread}",
             advice=self._advice(code),
             status=code,
-            said=said,
+            server_message=server_message,
             transient=code in _RETRIED or code >= 500,
             retry_after=retry_after(response.headers.get("retry-after", "")),
         )
@@ -181,25 +195,33 @@ class Failures:
             case _:
                 return "change what it objects to in the step or the pool file"
 
-    def in_stream(self, error: object, key: str | None) -> EndpointFailure:
+    def in_stream(self, error: object, mask: Mask) -> EndpointFailure:
         """An error that came in the place of a piece of the answer."""
         code = error.get("code") if isinstance(error, dict) else None
         status = code if isinstance(code, int) and not isinstance(code, bool) else None
-        said = masked(message_of(error), key)
+        server_message = mask(message_of(error))
         return EndpointFailure(
-            f"{self._at} reported an error{quoted(said)}",
+            f"{self._at} reported an error{quoted(server_message)}",
             advice=_AGAIN,
             status=status,
-            said=said,
+            server_message=server_message,
             transient=status is not None and (status in _RETRIED or 500 <= status < 600),
         )
 
     def wrong_type(self, content_type: str) -> EndpointFailure:
-        """Something else than an answer came, with a status that says all is well."""
+        """The status is a success, but the body is no answer."""
         return EndpointFailure(
             f"{self._at} answered with {shortened(content_type) or 'no content type'} "
             "instead of an event stream",
             advice="check base_url in the pool file, which for most servers ends in /v1",
+        )
+
+    def compressed(self, encoding: str) -> EndpointFailure:
+        """The answer has a content encoding, which nothing here undoes."""
+        return EndpointFailure(
+            f"{self._at} sent its answer compressed ({shortened(encoding)}), which is not read",
+            advice="make the server, or a proxy before it, send no Content-Encoding where a request accepts "
+            "identity",
         )
 
     def malformed(self, what: str) -> EndpointFailure:
@@ -210,7 +232,7 @@ class Failures:
         )
 
     def too_long(self) -> EndpointFailure:
-        """The answer passes what is kept of one."""
+        """The answer is longer than the limit."""
         limit = f"{self._endpoint.max_characters:,}"
         return EndpointFailure(
             f"{self._at} sent more than {limit} characters and was broken off",
@@ -220,7 +242,7 @@ class Failures:
     def tool_calls(self) -> EndpointFailure:
         """Tools were called, and there is no text."""
         return EndpointFailure(
-            f"{self._at} called tools that nobody offered, and answered nothing",
+            f"{self._at} called tools that were not offered, and answered nothing",
             advice=f"{_AGAIN}, or give the step another worker",
         )
 

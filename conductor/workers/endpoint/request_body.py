@@ -1,4 +1,4 @@
-"""The body of a chat completion request, in the words that an endpoint takes.
+"""The body of a chat completion request, with the parameters that an endpoint accepts.
 
 Endpoints differ in a few parameters. What one has refused is remembered and not sent to it again.
 """
@@ -8,22 +8,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from conductor.messages import Message, Sampling
-from conductor.workers.endpoint import Endpoint
-from conductor.workers.failures import EndpointFailure
+from conductor.text.json_text import joined
+from conductor.values.messages import Message, Sampling
+from conductor.workers.endpoint.config import Endpoint
+from conductor.workers.endpoint.failures import EndpointFailure
 
 _USAGE = {"stream_options": {"include_usage": True}}
 
 
-class Wording:
-    """What one endpoint takes."""
+class RequestBody:
+    """Builds the bodies for one endpoint, and remembers which parameters it refuses."""
 
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
         self._asks_usage = True
         self._limit = "max_tokens"
 
-    def body(
+    def of(
         self, messages: Sequence[Message], *, sampling: Sampling, extra: Mapping[str, Any]
     ) -> dict[str, Any]:
         """The request's JSON; `extra` goes before the endpoint's own."""
@@ -34,7 +35,7 @@ class Wording:
         }
         return {
             "model": self._endpoint.model,
-            "messages": [{"role": message.role, "content": message.content} for message in messages],
+            "messages": [{"role": message.role, "content": joined(message.content)} for message in messages],
             "stream": True,
             **(_USAGE if self._asks_usage else {}),
             **{name: value for name, value in named.items() if value is not None},
@@ -43,7 +44,7 @@ class Wording:
         }
 
     def learn(self, failure: EndpointFailure, body: Mapping[str, Any]) -> str | None:
-        """What will be said differently after this refusal of `body`; None when nothing can be."""
+        """Adapts to this refusal of `body`; the change in words, None where nothing changes."""
         if "stream_options" in body and (
             failure.refuses("stream_options") or failure.refuses("include_usage")
         ):

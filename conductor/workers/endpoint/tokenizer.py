@@ -1,7 +1,7 @@
-"""How many tokens a text is: by a model's own tokenizer, or by the rule of the shipped fake.
+"""How many tokens a text is: by a model's own tokenizer, or by the rule of simulated workers.
 
-Knows texts, and a `tokenizer.json` as the `tokenizers` library writes it; asks no network. Such a file has
-megabytes and takes half a second to read, so it is read once and kept while it stays the same.
+Knows texts, and a `tokenizer.json` as the `tokenizers` library writes it; uses no network. Such a file has
+megabytes and takes half a second to read, so it is cached until it changes.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Tokenizer:
 
 
 def stretches(texts: Sequence[str]) -> tuple[int, ...]:
-    """What the shipped fake takes for the tokens of the texts joined: stretches between spaces.
+    """The tokens of the texts joined, as simulated workers count them: stretches between spaces.
 
     One begins at the start and behind each space; it counts for the text in which it begins.
     """
@@ -91,7 +91,7 @@ def _read(path: Path, _changed_at: int, _size: int) -> Tokenizer:
             f"{path} is not a tokenizer.json of the tokenizers library: {str(error)[:200]}. "
             "Download the model's own again."
         ) from error
-    # Some files say how a training batch is to be cut and filled up.
+    # Some files contain how a training batch is cut and filled up.
     model.no_truncation()
     model.no_padding()
     return Tokenizer(path, model)

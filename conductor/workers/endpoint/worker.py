@@ -1,4 +1,4 @@
-"""A language model as a worker: any endpoint that speaks OpenAI's chat completions.
+"""A language model as a worker: any endpoint with OpenAI's chat completions.
 
 Knows the worker protocol; the calls are the client's. What does not fit its context is refused before it
 is sent, and a call is priced here.
@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
-from conductor.messages import Completion, Request, Sampling
-from conductor.workers.chat import ChatClient, ChatItem
-from conductor.workers.context import check_context
-from conductor.workers.endpoint import Endpoint
+from conductor.values.messages import Completion, Request, Sampling
+from conductor.workers.endpoint.client import ChatClient, ChatItem
+from conductor.workers.endpoint.config import Endpoint
+from conductor.workers.endpoint.tokens import check_context
 from conductor.workers.protocol import Price, PromptStyle, WorkerCard
 
 _UNSET = Sampling()
@@ -51,6 +51,7 @@ class OpenAIWorker:
             fallback=fallback,
             tokenizer=tokenizer,
             parameters=endpoint.parameters,
+            unusable=endpoint.key_fault(),
         )
 
     def __repr__(self) -> str:

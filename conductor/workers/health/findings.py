@@ -1,6 +1,7 @@
-"""What an examination of a worker finds, and how each finding is said: what is, and what to do about it.
+"""The findings of an examination of a worker, each with its sentence: what was found, and what to do about
+it.
 
-Values and sentences; knows nobody who could be asked.
+Values and sentences; sends no request.
 """
 
 from __future__ import annotations
@@ -8,9 +9,9 @@ from __future__ import annotations
 from difflib import get_close_matches
 from typing import Literal
 
-from conductor.messages import Completion, Value
-from conductor.workers.catalogue import ServedModel
-from conductor.workers.secret import SECRETS_FILE
+from conductor.values.messages import Completion, Value
+from conductor.workers.endpoint.wire import ServedModel
+from conductor.workers.keys.secret import SECRETS_FILE
 
 Check = Literal["key", "reachable", "model", "answer"]
 FindingState = Literal["well", "unsure", "failing", "skipped"]
@@ -54,7 +55,7 @@ class Health(Value):
 
     @property
     def complaints(self) -> tuple[Finding, ...]:
-        """What somebody should look at."""
+        """The findings that a person should act on."""
         return tuple(finding for finding in self.findings if finding.advice)
 
     def finding(self, check: Check) -> Finding | None:
@@ -87,7 +88,7 @@ def key_missing(variable: str) -> Finding:
 
 
 def reachable(host: str) -> Finding:
-    """Somebody answered there, whatever it was."""
+    """The host answered, whatever the answer was."""
     return Finding(check="reachable", state="well", word="yes", message=f"{host} can be reached.")
 
 
@@ -99,7 +100,7 @@ def no_list(reason: str) -> Finding:
 
 
 def listed(wanted: str, served: tuple[ServedModel, ...], *, context: int | None) -> Finding:
-    """How the model stands in the endpoint's list; `context` is what the pool file says of it, in tokens."""
+    """How the endpoint's list names the model; `context` is the one in the pool file, in tokens."""
     found = next((model for model in served if wanted in _spellings(model.name)), None)
     if found is None:
         return Finding(
@@ -115,7 +116,7 @@ def listed(wanted: str, served: tuple[ServedModel, ...], *, context: int | None)
             state="unsure",
             word="listed",
             message=f"{wanted} is served with a context of {found.context:,} tokens, "
-            f"and the pool file says {context:,}",
+            f"and the pool file states {context:,}",
             advice=f"write context = {found.context} there",
         )
     size = "" if found.context is None else f", with a context of {found.context:,} tokens"
@@ -139,7 +140,7 @@ def answered(completion: Completion, *, limit: int) -> Finding:
 
 
 def failing(check: Check, word: str, message: str, advice: str) -> Finding:
-    """What keeps it from being used."""
+    """A finding that makes the worker unusable."""
     return Finding(check=check, state="failing", word=word, message=message, advice=advice)
 
 

@@ -1,23 +1,22 @@
 """Whether a worker, or the Conductor, can be used: its key, its endpoint, its model, and a short answer.
 
-Knows endpoints and the worker protocol. A key is used and never shown. An endpoint is asked for its list
-and for one answer, with its own patience and without retries; what fails is a finding, never an error.
+Knows endpoints and the worker protocol. A key is used and never shown. Each endpoint gets a request for its
+list and one for an answer, with its own timeouts and without retries; a failure is a finding, never an error.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, AsyncIterable
 
 import httpx
 
 from conductor.errors import PoolError, WorkerError
-from conductor.messages import Completion, Delta, Message, Part, Request, Retried, Thought
-from conductor.workers.chat import ChatClient
-from conductor.workers.endpoint import Endpoint
-from conductor.workers.failures import EndpointFailure
-from conductor.workers.findings import (
+from conductor.values.messages import Completion, Delta, Message, Part, Request, Retried, Thought
+from conductor.workers.endpoint.client import ChatClient
+from conductor.workers.endpoint.config import Endpoint
+from conductor.workers.endpoint.failures import EndpointFailure
+from conductor.workers.health.findings import (
     NO_KEY,
     Finding,
     Health,
@@ -30,12 +29,13 @@ from conductor.workers.findings import (
     reachable,
     skipped,
 )
+from conductor.workers.health.targets import ProbeTarget
+from conductor.workers.keys.secret import find_secret
 from conductor.workers.protocol import StreamItem, Worker
-from conductor.workers.secret import find_secret, masked
-from conductor.workers.subject import Subject
+from conductor.workers.stream import opened
 
 PROBE_TOKENS = 16
-"""How long the answer may be: one token tells that it comes, the others how fast they follow."""
+"""The longest answer: one token shows that an answer comes, the others how fast they follow."""
 
 AT_ONCE = 16
 """How many are examined at the same time."""
@@ -52,42 +52,42 @@ _QUESTION = (
 )
 
 
-async def examine(subject: Subject) -> AsyncGenerator[Health, None]:
+async def examine(target: ProbeTarget) -> AsyncGenerator[Health, None]:
     """What is known after each check; the last one is done."""
-    if subject.endpoint is None:
-        yield await _asked(Health(), _own_answer(subject.worker), name=subject.name)
+    if target.endpoint is None:
+        yield await _asked(Health(), _own_answer(target.worker), name=target.name)
         return
-    health = Health().found(key := _key(subject.endpoint))
+    health = Health().found(key := _key(target.endpoint))
     yield health
-    client = ChatClient(_once(subject.endpoint, with_key=key.state == "well"), name=subject.name)
+    client = ChatClient(_once(target.endpoint, with_key=key.state == "well"), name=target.name)
     try:
-        health = health.found(*await _list(client, context=subject.context))
+        health = health.found(*await _list(client, context=target.context))
         yield health
         if key.state != "well":
-            yield health.found(skipped("answer", "the key is missing")).ended()
+            yield health.found(skipped("answer", f"the key is {key.word}")).ended()
         elif health.failing:
             yield health.found(skipped("answer", "the endpoint cannot be reached")).ended()
         else:
-            sampling = subject.sampling.model_copy(update={"max_tokens": PROBE_TOKENS})
-            yield await _asked(health, client.stream(_QUESTION, sampling=sampling), name=subject.name)
+            sampling = target.sampling.model_copy(update={"max_tokens": PROBE_TOKENS})
+            yield await _asked(health, client.stream(_QUESTION, sampling=sampling), name=target.name)
     finally:
         await client.aclose()
 
 
 def rate(tokens: int | None, *, first: float, last: float) -> float | None:
-    """Tokens a second after the first one, which came at `first`; None where they cannot be told apart."""
+    """Tokens a second after the first one, which came at `first`; None where they cannot be separated."""
     if tokens is None or tokens < 2 or last <= first:
         return None
     return (tokens - 1) / (last - first)
 
 
-def _own_answer(worker: Worker | None) -> AsyncIterator[StreamItem]:
+def _own_answer(worker: Worker | None) -> AsyncIterable[StreamItem]:
     assert worker is not None, "who has no endpoint is a worker"
     return worker.stream(Request(messages=_QUESTION, sampling=worker.card.sampling))
 
 
 def _once(endpoint: Endpoint, *, with_key: bool) -> Endpoint:
-    """The endpoint without retries; without its key it can still tell that it is there."""
+    """The endpoint without retries; without its key it can still show that it is there."""
     variable = endpoint.api_key_env if with_key else None
     return endpoint.model_copy(update={"retries": 0, "api_key_env": variable})
 
@@ -100,8 +100,14 @@ def _key(endpoint: Endpoint) -> Finding:
         key = find_secret(variable)
     except PoolError as error:
         reason, _, advice = str(error).rstrip(".").partition("; ")
-        return failing("key", "unusable", reason, advice or "mend that file")
-    return key_missing(variable) if key is None else key_set(variable)
+        return failing("key", "unusable", reason, advice or "correct that file")
+    if key is None:
+        return key_missing(variable)
+    fault = endpoint.key_fault()
+    if fault is not None:
+        reason, _, advice = fault.rstrip(".").partition("; ")
+        return failing("key", "not confirmed", reason, advice)
+    return key_set(variable)
 
 
 async def _list(client: ChatClient, *, context: int | None) -> tuple[Finding, Finding]:
@@ -117,32 +123,30 @@ async def _list(client: ChatClient, *, context: int | None) -> tuple[Finding, Fi
         if failure.status in (401, 403):
             return yes, skipped("model", "its list of models needs the right key")
         return yes, no_list(reason)
-    found = listed(client.endpoint.model, served, context=context)
-    # Names are the server's words, in which it may have repeated the key.
-    return yes, found.model_copy(update={"advice": masked(found.advice, client.endpoint.key())})
+    return yes, listed(client.endpoint.model, served, context=context)
 
 
-async def _asked(health: Health, stream: AsyncIterator[StreamItem], *, name: str) -> Health:
+async def _asked(health: Health, stream: AsyncIterable[StreamItem], *, name: str) -> Health:
     """The health with the answer of `stream` and its pace, done."""
     time = asyncio.get_running_loop().time
     begun = time()
     first = last = None
     completion = Completion(text="")
     try:
-        async with aclosing(stream) as items:  # type: ignore[type-var]
+        async with opened(stream) as items:
             async for item in items:
                 if isinstance(item, Delta | Thought):
                     last = time()
                     first = last if first is None else first
                 elif isinstance(item, Retried):
-                    begun = time()  # it was asked in words that it does not take, and is asked anew
+                    begun = time()  # it refused a parameter, and the request is sent again without it
                 elif isinstance(item, Completion):
                     completion = item
     except EndpointFailure as failure:
         finding = failing("answer", "fails", _nameless(failure, name), failure.advice)
         return health.found(finding).ended()
     except WorkerError as error:
-        advice = "give its steps to another worker until this is mended"
+        advice = "give its steps to another worker until this is fixed"
         return health.found(failing("answer", "fails", str(error).rstrip("."), advice)).ended()
     measures: dict[str, float | None] = {}
     if first is not None and last is not None:
@@ -155,5 +159,5 @@ async def _asked(health: Health, stream: AsyncIterator[StreamItem], *, name: str
 
 
 def _nameless(failure: EndpointFailure, name: str) -> str:
-    """A failure's reason without the worker's name, which stands beside it already."""
+    """A failure's reason without the worker's name, which is shown next to it already."""
     return failure.reason.removeprefix(f"{name}: ")

@@ -1,7 +1,7 @@
 """The child process that computes: a task as a JSON line in, the answer's lines as JSON lines out.
 
-Started by `process.py`. It runs nothing it is sent: a task is data, read by our own parser. Memory
-is limited where the platform can, and a computation whose parent died ends by itself.
+Started by `process.py`. It runs nothing it is sent: a task is data, read by our own parser. Memory is
+limited where the platform can, and a computation ends when its parent dies.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ import sys
 from collections.abc import Iterator
 from contextlib import suppress
 
-from conductor.workers.offline.checker import check
-from conductor.workers.offline.mathematics import mathematics
-from conductor.workers.offline.task import Task
+from conductor.workers.offline.mathematics.checker import check
+from conductor.workers.offline.mathematics.expert import mathematics
+from conductor.workers.offline.task import Refusal, Task
 
 MAX_MEMORY = 2 * 1024**3
 """Bytes of address space; SymPy itself takes about a tenth."""
 
 MAX_LINE = 20_000
-"""Characters of one line of an answer; longer lines are cut and say so."""
+"""Characters of one line of an answer; longer lines are cut and marked so."""
 
 
 def answered(expert: str, task: Task) -> Iterator[str]:
@@ -48,17 +48,17 @@ def _serve() -> None:
     sys.set_int_max_str_digits(0)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     limit_memory()
-    _say({"done": True})
+    _send({"done": True})
     for sent in sys.stdin:
         call = json.loads(sent)
         _end_after(call["seconds"])
-        task = Task.model_validate(call["task"])
+        task = Task.of_json(call["task"])
         try:
             for line in answered(call["expert"], task):
-                _say({"line": line})
-            _say({"done": True})
+                _send({"line": line, "refused": isinstance(line, Refusal)})
+            _send({"done": True})
         except MemoryError:
-            _say({"error": f"needed more than {MAX_MEMORY // 1024**3} GiB of memory"})
+            _send({"error": f"needed more than {MAX_MEMORY // 1024**3} GiB of memory"})
         _end_after(0)
 
 
@@ -68,7 +68,7 @@ def _end_after(seconds: float) -> None:
         signal.setitimer(signal.ITIMER_REAL, seconds)
 
 
-def _say(message: dict[str, object]) -> None:
+def _send(message: dict[str, object]) -> None:
     print(json.dumps(message), flush=True)
 
 

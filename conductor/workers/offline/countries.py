@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import re
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -21,48 +21,29 @@ PROPERTIES: tuple[Property, ...] = ("capital", "continent", "currency", "languag
 
 @dataclass(frozen=True)
 class Country:
-    """A country and the four things known of it; `capital` and `currency` are None where there is none."""
+    """A country, its other names, and the text of each property in the table; `;` parts several values."""
 
     name: str
     aliases: tuple[str, ...]
-    capital: str
-    continent: str
-    currency: str
-    languages: tuple[str, ...]
+    properties: Mapping[str, str]
 
     def values(self, of: Property) -> tuple[str, ...]:
-        """The values of a property, each by itself."""
-        match of:
-            case "capital":
-                return tuple(re.sub(r" \(.*\)", "", each) for each in self.capital.split("; "))
-            case "continent":
-                return (self.continent,)
-            case "currency":
-                return (self.currency,)
-            case "languages":
-                return self.languages
+        """The values of a property, one by one and without the text in brackets behind them."""
+        return tuple(re.split(r"; ?", re.sub(r" \([^()]*\)", "", self.properties[of])))
 
-    def told(self, of: Property) -> str:
+    def text(self, of: Property) -> str:
         """A property as text."""
-        return ", ".join(self.languages) if of == "languages" else str(getattr(self, of))
+        return self.properties[of].replace(";", ", ") if of == "languages" else self.properties[of]
 
 
 @cache
 def countries() -> tuple[Country, ...]:
     """All countries of the table, in its order."""
     with Path(__file__).with_name("countries.csv").open(encoding="utf-8", newline="") as file:
-        return tuple(_country(row) for row in csv.DictReader(file))
-
-
-def _country(row: Mapping[str, str]) -> Country:
-    return Country(
-        name=row["name"],
-        aliases=tuple(filter(None, row["aliases"].split(";"))),
-        capital=row["capital"],
-        continent=row["continent"],
-        currency=row["currency"],
-        languages=tuple(row["languages"].split(";")),
-    )
+        return tuple(
+            Country(row.pop("name"), tuple(filter(None, row.pop("aliases").split(";"))), row)
+            for row in csv.DictReader(file)
+        )
 
 
 def key_of(name: str) -> str:
@@ -80,10 +61,10 @@ def named_countries(text: str) -> tuple[Country, ...]:
     return tuple(found.values())
 
 
-def having(text: str, of: Property) -> tuple[tuple[str, tuple[Country, ...]], ...]:
-    """Each value of a property that a text names, with the countries that have it."""
+def having(text: str, of: Property) -> Mapping[str, tuple[str, tuple[Country, ...]]]:
+    """Each value of a property that a text names, by its key: how it is written, and who has it."""
     named = [name for name in _names_in(text, index=_by_value(of)) if name in _by_value(of)]
-    return tuple(_by_value(of)[name] for name in dict.fromkeys(named))
+    return {name: _by_value(of)[name] for name in named}
 
 
 _LONGEST_NAME = 7
@@ -94,8 +75,7 @@ _CASED = {"us", "emirates", "georgia", "chad", "jordan", "turkey", "niger"}
 def _names_in(text: str, *, index: Mapping[str, object] | None = None) -> list[str]:
     """Longest known names (of countries and capitals, or of `index`) from left to right."""
     known = index if index is not None else _known_names()
-    raw = re.sub(r"\bU\.\s?S\.(?:\s?A\.)?", "US", text)
-    written = re.findall(r"[^\W_]+", _joined(raw))
+    written = _words(text)
     keys = {word: key_of(word) for word in set(written)}
     words = [keys[word] for word in written]
     begins = {name.split(" ")[0] for name in known}
@@ -114,6 +94,21 @@ def _names_in(text: str, *, index: Mapping[str, object] | None = None) -> list[s
         else:
             at += 1
     return names
+
+
+def words_beside(text: str, *, values: Collection[str] = ()) -> list[str]:
+    """The words of a text, as keys, without the countries that it names and these `values`.
+
+    A word in another script is itself.
+    """
+    rest = f" {' '.join(key_of(word) or word for word in _words(text))} "
+    for name in (*(name for name in _names_in(text) if name in _by_name()), *values):
+        rest = rest.replace(f" {name} ", " ", 1)
+    return rest.split()
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"[^\W_]+", _joined(re.sub(r"\bU\.\s?S\.(?:\s?A\.)?", "US", text)))
 
 
 def _joined(text: str) -> str:
@@ -139,25 +134,26 @@ def _known_names() -> Mapping[str, object]:
 
 @cache
 def _by_value(of: Property) -> Mapping[str, tuple[str, tuple[Country, ...]]]:
-    """The countries that have a value, by the value's key; a currency also by its last word."""
+    """How a value is written and the countries that have it, by each of the value's spellings."""
     groups: dict[str, tuple[str, tuple[Country, ...]]] = {}
     for country in countries():
         for value in country.values(of):
-            for name, shown in _spellings(value, of):
+            for name, shown in _spellings(value, of).items():
                 before = groups.get(name, (shown, ()))
                 groups[name] = (before[0], (*before[1], country))
     return groups
 
 
-_SPELLINGS: Mapping[Property, Callable[[str], dict[str, str]]] = {
-    "capital": lambda value: {key_of(_joined(value)): value, key_of(value): value},
-    "continent": lambda value: {key_of(value): value},
-    "currency": lambda value: {key_of(value).split()[-1]: key_of(value).split()[-1], key_of(value): value},
-    "languages": lambda value: {key_of(value): value, key_of(value.split()[0]): value},
-}
+def _spellings(value: str, of: Property) -> dict[str, str]:
+    """The keys by which a value may be named, and how it is then written.
 
-
-def _spellings(value: str, of: Property) -> list[tuple[str, str]]:
-    spellings = _SPELLINGS[of](value)
-    plurals = {f"{name}s": shown for name, shown in spellings.items()} if of == "currency" else {}
-    return list({**spellings, **plurals}.items())
+    A currency is also named by its last word and in the plural, a language by its first word.
+    """
+    found = {key_of(_joined(value)): value, key_of(value): value}
+    if of == "currency":
+        last = key_of(value).split()[-1]
+        found = {last: last, **found}
+        found |= {f"{name}s": shown for name, shown in found.items()}
+    if of == "languages":
+        found[key_of(value.split(maxsplit=1)[0])] = value
+    return found

@@ -1,7 +1,7 @@
 """The built-in experts as workers: what each is, and how its lines become a stream.
 
-Knows the worker protocol. An expert computes or looks up and never pretends to be a language model;
-its card says so. Usage is unknown, because nothing is cut into tokens.
+Knows the worker protocol. An expert computes or looks up and never pretends to be a language model; its card
+has the kind "offline". Usage is unknown, because nothing is cut into tokens.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
-from conductor.messages import Completion, Delta, Request
+from conductor.values.messages import Completion, Delta, Request
 from conductor.workers.offline.facts import fact_check, facts
-from conductor.workers.offline.process import TIME_LIMIT, kernel
-from conductor.workers.offline.task import Task
+from conductor.workers.offline.process import TIME_LIMIT, calculator
+from conductor.workers.offline.task import Refusal, Task
 from conductor.workers.offline.text import text
 from conductor.workers.protocol import Worker, WorkerCard
 
@@ -23,7 +23,7 @@ ExpertName = Literal["mathematics", "facts", "text", "checker"]
 EXPERTS: tuple[ExpertName, ...] = get_args(ExpertName)
 
 _STRENGTHS: dict[ExpertName, str] = {
-    "mathematics": "computes exactly: arithmetic, equations, calculus, number theory; no proofs, no prose",
+    "mathematics": "computes exactly: arithmetic, units, dates, equations, calculus; no proofs, no prose",
     "facts": "looks up capital, continent, currency and official languages of countries; nothing else",
     "text": "picks the key sentences of a text and merges the answers it sees; writes nothing of its own",
     "checker": "checks a visible answer to a calculation or a country fact by a second way",
@@ -58,14 +58,15 @@ class OfflineExpert:
         )
 
     async def stream(self, request: Request) -> AsyncIterator[Delta | Completion]:
-        """See `Worker.stream`. One delta a line."""
-        said = ""
+        """See `Worker.stream`. One delta a line; a last line that is a `Refusal` makes the answer one."""
+        said, refused = "", False
         async with aclosing(self._lines(Task.of(request))) as lines:
             async for line in lines:
                 piece = f"\n{line}" if said else line
                 said += piece
+                refused = isinstance(line, Refusal)
                 yield Delta(text=piece)
-        yield Completion(text=said)
+        yield Completion(text=said, finish_reason="refused" if refused else "stop")
 
     async def _lines(self, task: Task) -> AsyncGenerator[str, None]:
         # Long texts take a while to read; other steps stream meanwhile.
@@ -74,7 +75,7 @@ class OfflineExpert:
             for line in known:
                 yield line
             return
-        computed = kernel().lines(self.expert, task, seconds=self.seconds)
+        computed = calculator().lines(self.expert, task, seconds=self.seconds)
         async with aclosing(computed) as lines:
             async for line in lines:
                 yield line

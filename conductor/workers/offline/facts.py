@@ -1,18 +1,26 @@
 """The facts expert: capital, continent, currency and official languages of countries, from the table.
 
-Knows how such facts are asked for and told. What the table does not hold it says by name; it never
-guesses. A told fact is a line `Capital of France: Paris`.
+Knows how questions name such facts and how answers state them. A refusal names what the table does not hold;
+nothing is guessed. A fact is stated as a line `Capital of France: Paris`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
-from conductor.workers.offline.countries import PROPERTIES, Country, Property, having, key_of, named_countries
-from conductor.workers.offline.task import Task
+from conductor.workers.offline.countries import (
+    PROPERTIES,
+    Country,
+    Property,
+    having,
+    key_of,
+    named_countries,
+    words_beside,
+)
+from conductor.workers.offline.task import Refusal, Task
 
-CANNOT = (
+CANNOT = Refusal(
     "I am the built-in facts expert, not a language model: I know the capital, continent, currency and "
     "official languages of countries, and found no such question here. Name a country, or give this step "
     "to a language model."
@@ -32,8 +40,26 @@ _NOT_HELD = re.compile(
     r"\b(population|inhabitants|area|president|prime minister|king|queen|leader|flag|anthem|GDP|climate|"
     r"history|religion|rivers?|mountains?|neighbou?rs?|borders?|time zone|founded|independence|food)\b", re.I
 )  # fmt: skip
+_STATE_OF = re.compile(r"\b(?:state|head) of\b", re.I)
+_ASKING = frozenset(
+    "a|all|also|an|and|answer|answers|any|are|as|ask|asked|asks|at|be|below|briefly|by|can|capital|"
+    "capitals|common|compare|compared|comparison|continent|continents|contrast|could|countries|country|"
+    "currencies|currency|d|did|differ|difference|differences|different|differs|do|does|each|every|"
+    "exactly|fact|facts|find|following|for|from|give|given|has|have|how|i|in|information|into|is|it|its|"
+    "just|know|known|language|languages|list|ll|look|lookup|main|me|mention|money|name|named|names|"
+    "nation|nations|necessary|need|needed|needs|of|official|on|one|only|or|pay|people|please|provide|"
+    "question|re|relevant|report|s|same|share|shared|should|speak|speaks|spoken|state|states|step|t|tell|"
+    "that|the|their|them|then|there|these|they|this|those|to|up|us|use|used|uses|using|versus|vs|was|we|"
+    "what|when|where|which|will|with|would|you|your".split("|")
+)
+"""Words that ask for nothing but the four facts."""
+_OF_PROPERTY = frozenset("pay people speak speaks spoken use used uses using".split())
+"""Those of them that ask for something else where none of the four is asked for by name."""
+MAX_NAMED = 5
+"""Words that a refusal names."""
+
 _ROLE = re.compile(r" \([^()]*\)")
-"""What a name is said with, as which of several capitals it is; an answer is right without it."""
+"""The addition to a name, as which of several capitals it is; an answer is right without it."""
 
 _PARTED = re.compile(r"[,;] ")
 _SHARED = re.compile(r"\b(share|same|both|common|differ|different)\b", re.I)
@@ -56,13 +82,17 @@ def facts(task: Task) -> list[str]:
         return reverse
     if not found:
         return [CANNOT]
-    if not properties and (missing := _NOT_HELD.findall(f"{task.instruction}\n{task.query}")):
-        return [_not_held(missing), *_told(found, PROPERTIES)]
-    lines = _told(found, properties or PROPERTIES)
+    named = bool(named_countries(task.instruction))
+    complete = named and bool(asked_properties(task.instruction))
+    asked = task.instruction if complete else f"{task.instruction}\n{task.query}"
+    if missing := _NOT_HELD.findall(asked):
+        return [*_stated(found, properties)[:-1], _not_held(missing)] if properties else [_not_held(missing)]
+    doing = frozenset() if properties else _OF_PROPERTY
+    if not complete and (unknown := _unread(asked if named else task.query, beside=doing)):
+        return [_not_understood(unknown)]
+    lines = _stated(found, properties or PROPERTIES)
     if len(found) > 1 and _SHARED.search(task.query):
         lines[-1:] = _compared(found, properties or PROPERTIES)
-    if missing := _NOT_HELD.findall(task.query):
-        lines.insert(0, _not_held(missing))
     return lines
 
 
@@ -73,7 +103,7 @@ def asked_properties(text: str) -> tuple[Property, ...]:
 
 def fact_line(country: Country, of: Property) -> str:
     """One fact as a line."""
-    return f"{_TITLES[of]} of {country.name}: {country.told(of)}"
+    return f"{_TITLES[of]} of {country.name}: {country.text(of)}"
 
 
 def _about_country(task: Task) -> bool:
@@ -81,17 +111,37 @@ def _about_country(task: Task) -> bool:
     return not _asks_which(task.query) or bool(named_countries(task.instruction))
 
 
-def _not_held(missing: Sequence[str]) -> str:
+def _not_held(missing: Sequence[str]) -> Refusal:
     names = ", ".join(dict.fromkeys(word.lower() for word in missing))
-    return f"My table does not hold: {names}. It holds capital, continent, currency and official languages."
+    return Refusal(
+        f"My table does not hold: {names}. It holds capital, continent, currency and official languages."
+    )
 
 
-def _told(found: Sequence[Country], properties: Sequence[Property]) -> list[str]:
+def _not_understood(words: Sequence[str]) -> Refusal:
+    shown = ", ".join(dict.fromkeys(words[:MAX_NAMED]))
+    return Refusal(
+        f"I am the built-in facts expert, not a language model, and do not understand: {shown}. My table "
+        "holds capital, continent, currency and official languages of countries; ask for these alone, or "
+        "give this step to a language model."
+    )
+
+
+def _unread(text: str, *, values: Collection[str] = (), beside: Collection[str] = ()) -> list[str]:
+    """The words of a text that ask for something else than the facts of the countries that it names, those
+    `beside` them included.
+    """
+    # A state is a country in "which states", and a part of one in "the state of".
+    words = ["state of" if _STATE_OF.search(text) else "", *words_beside(text, values=values)]
+    return [word for word in words if word and (word not in _ASKING or word in beside)]
+
+
+def _stated(found: Sequence[Country], properties: Sequence[Property]) -> list[str]:
     lines = [fact_line(country, each) for country in found for each in properties]
     if len(lines) == 1:
-        return [*lines, f"Answer: {found[0].told(properties[0])}"]
+        return [*lines, f"Answer: {found[0].text(properties[0])}"]
     if len(properties) == 1:
-        return [*lines, "Answer: " + "; ".join(f"{each.name}: {each.told(properties[0])}" for each in found)]
+        return [*lines, "Answer: " + "; ".join(f"{each.name}: {each.text(properties[0])}" for each in found)]
     return [*lines, "Answer: " + "; ".join(f"{line[0].lower()}{line[1:]}" for line in lines)]
 
 
@@ -117,8 +167,9 @@ def _reverse_lines(text: str) -> list[str]:
     if not _asks_which(text):
         return []
     for of in PROPERTIES:
-        if _USES[of].search(text) and (groups := having(text, of)):
-            value, found = groups[0]
+        groups = having(text, of) if _USES[of].search(text) else {}
+        if len(groups) == 1 and not named_countries(text) and not _unread(text, values=groups):
+            [(value, found)] = groups.values()
             names = [country.name for country in found]
             more = "" if len(names) <= MAX_LISTED else f" and {len(names) - MAX_LISTED} more"
             return [
@@ -131,32 +182,32 @@ def _reverse_lines(text: str) -> list[str]:
 def fact_check(task: Task) -> list[str] | None:
     """Each visible answer held against the table; None when the question is not about its facts."""
     expected = facts(Task(query=task.query, instruction=""))
-    if expected == [CANNOT] or not task.answers:
+    if isinstance(expected[-1], Refusal) or not task.answers:
         return None
     right = next(line for line in expected if line.startswith("Answer: ")).removeprefix("Answer: ")
-    told = [line for line in expected if not line.startswith("Answer: ")]
-    lines = [f"In the table: {line}" for line in told]
-    values = _key_values(told, right)
+    stated = [line for line in expected if not line.startswith("Answer: ")]
+    lines = [f"In the table: {line}" for line in stated]
+    values = _key_values(stated, right)
     answer = right
     for each in task.answers:
-        said = key_of(each.seen.response)
+        said = key_of(each.response)
         complete = all(key_of(value) in said for value in values)
-        if complete or _repeats_table(each.seen.response):
-            lines.append(f"Verified: {each.source} says the same.")
-            answer = each.text if complete else answer
+        if complete or _repeats_table(each.response):
+            lines.append(f"Verified: {each.source} answers the same.")
+            answer = each.answer if complete else answer
         else:
-            lines.append(f"Correction: {each.source} says {each.text}. The right answer is {right}.")
+            lines.append(f"Correction: {each.source} answers {each.answer}. The right answer is {right}.")
     return [*lines, f"Answer: {answer}"]
 
 
 def _repeats_table(response: str) -> bool:
-    """Whether a response consists of told facts, all of which stand in the table."""
-    told = [line for line in response.splitlines() if line.startswith(tuple(_TITLES.values()))]
+    """Whether a response states facts, and the table holds all of them."""
+    stated = [line for line in response.splitlines() if line.startswith(tuple(_TITLES.values()))]
     held = {fact_line(country, of) for country in named_countries(response) for of in PROPERTIES}
-    return bool(told) and held.issuperset(told)
+    return bool(stated) and held.issuperset(stated)
 
 
-def _key_values(told: Sequence[str], right: str) -> list[str]:
-    said = (_ROLE.sub("", line.split(": ", 1)[1]) for line in told if " of " in line)
+def _key_values(stated: Sequence[str], right: str) -> list[str]:
+    said = (_ROLE.sub("", line.split(": ", 1)[1]) for line in stated if " of " in line)
     values = [part for facts in said for part in _PARTED.split(facts)]
     return values or right.split(", ")

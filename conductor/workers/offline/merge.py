@@ -1,6 +1,6 @@
-"""Several visible responses merged into one: what they say, where they disagree, what they agree on.
+"""Several visible responses merged into one: their statements, disagreements and common answer.
 
-Only repeats and compares; every line is a source's own or says which step said it.
+Only repeats and compares; every line is a source's own or names the step that it comes from.
 """
 
 from __future__ import annotations
@@ -10,12 +10,11 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from fractions import Fraction
 
-from conductor.messages import SeenResponse
 from conductor.workers.offline.summary import sentences_of
-from conductor.workers.offline.task import SeenAnswer, Task
+from conductor.workers.offline.task import Refusal, SeenStep, Task
 
 MAX_LINES = 12
-"""Lines repeated of one response, or beside facts; what is left out is said."""
+"""Lines repeated of one response, or in addition to facts; the number of lines left out is shown."""
 
 MAX_NUMBER = 1_000
 """Characters of a number compared by value, and about the most digits a power of ten adds to it."""
@@ -24,12 +23,17 @@ _FACT = re.compile(
     r"^(?P<property>Capital|Continent|Currency|Official languages) of (?P<of>[^:]+): (?P<value>.+)$"
 )
 _NUMBER = re.compile(r"(?<![\w.])-?\d+(?:[.,]\d+)*")
+_COMPARES = re.compile(r"\bcompar", re.IGNORECASE)
 _ANSWER_LINE = re.compile(r"^[^\w\n]*(?:final )?answer[^\w\n]*:", re.IGNORECASE)
 _LARGE_POWER = re.compile(r"e[-+]?[\d_]{4,}", re.IGNORECASE)
 
 
 def merged(task: Task) -> list[str]:
-    """The merged text as lines; compared facts become one line a property, below what else was said."""
+    """The merged text as lines; compared facts become one line a property, below all other lines."""
+    missing = [_named(response) for response in task.seen if response.refusal]
+    if missing and (len(missing) == len(task.seen) or _COMPARES.search(task.instruction)):
+        # Of several answers to one question some may be missing, of a comparison none.
+        return [*_repeated(task.seen), Refusal(f"{', '.join(missing)} gave none.")]
     disagreements = _disagreements(task.seen)
     if (table := _comparison(task.seen)) and not disagreements:
         return [*_beside_facts(task.seen), *table]
@@ -39,14 +43,14 @@ def merged(task: Task) -> list[str]:
 # -- facts side by side ---------------------------------------------------------------------------
 
 
-def _facts_in(response: SeenResponse) -> list[tuple[str, str, str]]:
+def _facts_in(response: SeenStep) -> list[tuple[str, str, str]]:
     """(property, of what, value) of each fact line."""
     matches = (_FACT.match(line.strip()) for line in response.response.splitlines())
     return [(match["property"], match["of"], match["value"]) for match in matches if match]
 
 
-def _comparison(seen: Sequence[SeenResponse]) -> list[str]:
-    """One line a property with everybody's value; empty unless two things are told of."""
+def _comparison(seen: Sequence[SeenStep]) -> list[str]:
+    """One line for each property with the value of each thing; empty for fewer than two things."""
     values: dict[str, dict[str, str]] = defaultdict(dict)
     for response in seen:
         for title, of, value in _facts_in(response):
@@ -54,7 +58,7 @@ def _comparison(seen: Sequence[SeenResponse]) -> list[str]:
     if max(map(len, values.values()), default=0) < 2:
         return []
     lines = [
-        f"{title}: {'; '.join(f'{of} - {told}' for of, told in each.items())}"
+        f"{title}: {'; '.join(f'{of} - {value}' for of, value in each.items())}"
         for title, each in values.items()
     ]
     same = [title.lower() for title, each in values.items() if len(each) > 1 and len(set(each.values())) == 1]
@@ -64,9 +68,9 @@ def _comparison(seen: Sequence[SeenResponse]) -> list[str]:
     return [*lines, f"Answer: {'; '.join(said)}"]
 
 
-def _beside_facts(seen: Sequence[SeenResponse]) -> list[str]:
-    """Each line that is neither a fact nor an answer, once; under its step's name where not all say it."""
-    said: dict[str, list[tuple[SeenResponse, str]]] = defaultdict(list)
+def _beside_facts(seen: Sequence[SeenStep]) -> list[str]:
+    """Each line that is neither a fact nor an answer, once; with its step's name unless all steps have it."""
+    said: dict[str, list[tuple[SeenStep, str]]] = defaultdict(list)
     for response in seen:
         for line in dict.fromkeys(map(str.strip, response.response.splitlines())):
             if line and not _FACT.match(line) and not _ANSWER_LINE.match(line):
@@ -82,7 +86,7 @@ def _beside_facts(seen: Sequence[SeenResponse]) -> list[str]:
 # -- what each step adds ------------------------------------------------------------------------------
 
 
-def _repeated(seen: Sequence[SeenResponse]) -> list[str]:
+def _repeated(seen: Sequence[SeenStep]) -> list[str]:
     """Each step's lines that no earlier step had, under its name."""
     known: set[str] = set()
     lines: list[str] = []
@@ -97,7 +101,7 @@ def _repeated(seen: Sequence[SeenResponse]) -> list[str]:
     return lines
 
 
-def _named(response: SeenResponse) -> str:
+def _named(response: SeenStep) -> str:
     return f"Step {response.step + 1} ({response.worker})"
 
 
@@ -119,7 +123,7 @@ def _plain(text: str) -> str:
 # -- where they disagree ------------------------------------------------------------------------------
 
 
-def _disagreements(seen: Sequence[SeenResponse]) -> list[str]:
+def _disagreements(seen: Sequence[SeenStep]) -> list[str]:
     """Statements alike but for their values, made by different steps."""
     said: dict[str, dict[int, tuple[str, str]]] = defaultdict(dict)
     for response in seen:
@@ -127,7 +131,7 @@ def _disagreements(seen: Sequence[SeenResponse]) -> list[str]:
             for subject, value in _claims(line):
                 said[subject].setdefault(response.step, (value, line))
     return [
-        "Disagreement: " + "; ".join(f'step {step + 1} says "{line}"' for step, (_, line) in claims.items())
+        "Disagreement: " + "; ".join(f'step {step + 1} states "{line}"' for step, (_, line) in claims.items())
         for claims in said.values()
         if len({value for value, _ in claims.values()}) > 1
     ]
@@ -147,29 +151,29 @@ def _claims(line: str) -> list[tuple[str, str]]:
 # -- what follows -----------------------------------------------------------------------------------------
 
 
-def _conclusion(answers: Sequence[SeenAnswer]) -> list[str]:
+def _conclusion(answers: Sequence[SeenStep]) -> list[str]:
     """The common answer; else the disagreement, and the answer that was checked or that most give."""
     if not answers:
         return ["None of the visible steps ends with an answer."]
-    if len({comparable(answer.text) for answer in answers}) == 1:
+    if len({comparable(answer.answer) for answer in answers}) == 1:
         agree = [f"All {len(answers)} answers agree."] if len(answers) > 1 else []
-        return [*agree, f"Answer: {answers[-1].text}"]
-    said = "; ".join(f"{answer.source} answers {answer.text}" for answer in answers)
+        return [*agree, f"Answer: {answers[-1].answer}"]
+    said = "; ".join(f"{answer.source} answers {answer.answer}" for answer in answers)
     return [f"Disagreement: {said}.", *_decided(answers)]
 
 
-def _decided(answers: Sequence[SeenAnswer]) -> list[str]:
+def _decided(answers: Sequence[SeenStep]) -> list[str]:
     checks = [
-        each for each in answers if re.search(r"^(?:Verified|Correction):", each.seen.response, re.MULTILINE)
+        each for each in answers if re.search(r"^(?:Verified|Correction):", each.response, re.MULTILINE)
     ]
     if checks:
-        return [f"The check in {checks[-1].source} decides.", f"Answer: {checks[-1].text}"]
-    votes = Counter(comparable(answer.text) for answer in answers)
+        return [f"The check in {checks[-1].source} decides.", f"Answer: {checks[-1].answer}"]
+    votes = Counter(comparable(answer.answer) for answer in answers)
     winner, count = votes.most_common(1)[0]
     if 2 * count > len(answers):
-        text = next(answer.text for answer in answers if comparable(answer.text) == winner)
+        text = next(answer.answer for answer in answers if comparable(answer.answer) == winner)
         return [f"{count} of {len(answers)} answers agree.", f"Answer: {text}"]
-    return ["Answer: no common answer; nothing visible decides between them"]
+    return [Refusal("The visible answers differ, and nothing visible decides between them.")]
 
 
 def comparable(answer: str) -> str:

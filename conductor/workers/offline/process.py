@@ -1,7 +1,7 @@
-"""The kernel as seen from the app: a child process per event loop, started when first needed.
+"""The child process that computes, as seen from the app: one for each event loop, started when first needed.
 
-Knows pipes, time limits and ends; nothing of mathematics. Calls wait for one another. A call that
-takes too long, or is cancelled, ends the child; the next call starts another.
+Knows pipes, time limits and ends; nothing of mathematics. Calls wait for one another. A call that takes too
+long, or is cancelled, ends the child; the next call starts another.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ import sys
 from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncGenerator
 from contextlib import suppress
+from dataclasses import asdict
 from pathlib import Path
 
 from conductor.errors import WorkerError
-from conductor.workers.offline.task import Task
+from conductor.workers.offline.task import Refusal, Task
 
 TIME_LIMIT = 10.0
 """Seconds one computation may take."""
@@ -24,12 +25,29 @@ TIME_LIMIT = 10.0
 START_LIMIT = 60.0
 """Seconds the child may take to start, which imports SymPy."""
 
+PASSED = (
+    "PATH",
+    "LD_LIBRARY_PATH",
+    "DYLD_LIBRARY_PATH",
+    "PYTHONHOME",
+    "PYTHONUSERBASE",
+    "LANG",
+    "LC_ALL",
+    "LC_CTYPE",
+    "SYSTEMROOT",
+    "APPDATA",
+    "TEMP",
+    "TMP",
+)
+"""The environment variables that the child gets in addition to `PYTHONPATH`: what Python needs to start and
+to find its packages. No key and no setting of this program is among them."""
+
 _ROOT = Path(__file__).resolve().parents[3]
 _MAX_MESSAGE = 16 * 1024**2
 
 
-class Kernel:
-    """One child process and whoever waits for it, all in one event loop."""
+class Calculator:
+    """One child process and the calls that wait for it, all in one event loop."""
 
     def __init__(self) -> None:
         self._turn = asyncio.Lock()
@@ -48,7 +66,11 @@ class Kernel:
             try:
                 process = await self._started()
                 deadline = asyncio.get_running_loop().time() + seconds
-                await _send(process, {"expert": expert, "task": task.model_dump(), "seconds": seconds + 1})
+                assert process.stdin is not None
+                call = {"expert": expert, "task": asdict(task), "seconds": seconds + 1}
+                process.stdin.write(json.dumps(call).encode() + b"\n")
+                with suppress(ConnectionError):  # `_received` notices a child that died, with its reason.
+                    await process.stdin.drain()
                 while (line := await _received(process, deadline)) is not None:
                     yield line
                 finished = True
@@ -88,15 +110,14 @@ class Kernel:
 
 async def _child() -> AsyncGenerator[Process, None]:
     """The child, ready; ended when this generator is closed, by asyncio at the latest, with its loop."""
-    paths = (str(_ROOT), os.environ.get("PYTHONPATH"))
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",
-        "conductor.workers.offline.kernel",
+        "conductor.workers.offline.child",
         stdin=PIPE,
         stdout=PIPE,
         cwd=_ROOT,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in paths if path)},
+        env=_environment(),
         limit=_MAX_MESSAGE,
     )
     try:
@@ -112,11 +133,10 @@ async def _child() -> AsyncGenerator[Process, None]:
         await process.communicate()
 
 
-async def _send(process: Process, message: dict[str, object]) -> None:
-    assert process.stdin is not None
-    process.stdin.write(json.dumps(message).encode() + b"\n")
-    with suppress(ConnectionError):  # A child that died is noticed, with its reason, by `_received`.
-        await process.stdin.drain()
+def _environment() -> dict[str, str]:
+    paths = (str(_ROOT), os.environ.get("PYTHONPATH"))
+    passed = {name: os.environ[name] for name in PASSED if name in os.environ}
+    return {**passed, "PYTHONPATH": os.pathsep.join(path for path in paths if path)}
 
 
 async def _received(process: Process, deadline: float) -> str | None:
@@ -134,28 +154,18 @@ async def _received(process: Process, deadline: float) -> str | None:
     if "error" in message:
         raise WorkerError(f"The computation {message['error']} and was stopped. Make the question smaller.")
     line: str | None = message.get("line")
-    return line
+    return Refusal(line) if line is not None and message["refused"] else line
 
 
-_KERNELS: dict[asyncio.AbstractEventLoop, Kernel] = {}
+_CALCULATORS: dict[asyncio.AbstractEventLoop, Calculator] = {}
 
 
-def kernel() -> Kernel:
-    """The kernel of the running event loop."""
+def calculator() -> Calculator:
+    """The calculator of the running event loop."""
     loop = asyncio.get_running_loop()
-    if loop not in _KERNELS:
+    if loop not in _CALCULATORS:
         # A copy: other loops, in threads of their own, add theirs meanwhile.
-        for closed in [each for each in tuple(_KERNELS) if each.is_closed()]:
-            _KERNELS.pop(closed, None)
-        _KERNELS[loop] = Kernel()
-    return _KERNELS[loop]
-
-
-async def warm_up() -> None:
-    """Start this loop's computing process ahead of the first question. Raises `WorkerError`."""
-    await kernel().warm_up()
-
-
-async def close() -> None:
-    """End this loop's computing process; the next question starts another."""
-    await kernel().close()
+        for closed in [each for each in tuple(_CALCULATORS) if each.is_closed()]:
+            _CALCULATORS.pop(closed, None)
+        _CALCULATORS[loop] = Calculator()
+    return _CALCULATORS[loop]

@@ -1,6 +1,6 @@
 """An extractive summary: the sentences that share most words with the others, in their own order.
 
-TextRank over a networkx graph of sentences, by power iteration. Nothing is reworded.
+TextRank over the sentences, by power iteration. Nothing is reworded.
 """
 
 from __future__ import annotations
@@ -10,8 +10,6 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from itertools import combinations
-
-import networkx as nx
 
 MAX_RANKED = 100
 """Sentences compared with one another; of a longer text those with the most frequent words."""
@@ -73,22 +71,16 @@ def _most_frequent(sentences: Sequence[str]) -> list[int]:
 
 
 def _ranks(sentences: Sequence[frozenset[str]]) -> list[float]:
-    """The PageRank of each sentence in the graph of shared words (TextRank, Mihalcea and Tarau 2004).
-
-    The rounds are written out: networkx's own pagerank needs scipy, a large dependency for one loop.
-    """
-    graph: nx.Graph[int] = nx.Graph()
-    graph.add_nodes_from(range(len(sentences)))
-    graph.add_weighted_edges_from(
-        (i, j, shared / (1 + math.log(len(left)) + math.log(len(right))))
-        for (i, left), (j, right) in combinations(enumerate(sentences), 2)
-        if (shared := len(left & right))
-    )
-    strength = dict(graph.degree(weight="weight"))
+    """The rank of each sentence among those that share words (TextRank, Mihalcea and Tarau 2004)."""
+    links: list[dict[int, float]] = [{} for _ in sentences]
+    for (i, left), (j, right) in combinations(enumerate(sentences), 2):
+        if shared := len(left & right):
+            links[i][j] = links[j][i] = shared / (1 + math.log(len(left)) + math.log(len(right)))
+    strength = [sum(near.values()) for near in links]
     ranks = [1.0] * len(sentences)
     for _ in range(ROUNDS):
         ranks = [
-            1 - DAMPING + DAMPING * sum(ranks[j] * edge["weight"] / strength[j] for j, edge in near.items())
-            for _, near in graph.adjacency()
+            1 - DAMPING + DAMPING * sum(ranks[j] * weight / strength[j] for j, weight in near.items())
+            for near in links
         ]
     return ranks

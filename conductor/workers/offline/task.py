@@ -1,31 +1,80 @@
-"""What an expert is asked: the query, its own instruction, and the answers it may see. Values only."""
+"""The task of an expert, the answers that it may see, and how it declines to answer. Values only.
+
+Plain dataclasses: the child process reads them too, and starts sooner without pydantic.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from conductor.messages import Request, SeenResponse, Value
+if TYPE_CHECKING:
+    from conductor.values.messages import Request
 
 # Each takes the rest of its line as it is: what must be trimmed there would be tried at every character.
 _ANSWER = re.compile(r"^[^\w\n]*(?:final )?answer[^\w\n]*?:\s*(\S.*)", re.IGNORECASE | re.MULTILINE)
-_SAID = re.compile(r"\b(?:answer|result) is:?\s+(\S.*)", re.IGNORECASE)
+_SENTENCE = re.compile(r"\b(?:answer|result) is:?\s+(\S.*)", re.IGNORECASE)
 _NOT_CHECKED = " (not checked)"
+_NO_ANSWER = "No answer: "
 _PLAN = re.compile(r"^\s*plan\b|\b(?:do not|don't|without) solv", re.IGNORECASE)
 _CHECK = re.compile(r"^\W*(?:please )?(?:check|verify|re-?check|double-check|review)\b", re.IGNORECASE)
 
 
-class Task(Value):
+class Refusal(str):
+    """The last line of an expert that has no answer: why not, and what to do."""
+
+    __slots__ = ()
+
+    def __new__(cls, why: str) -> Refusal:
+        """`why` behind the words by which other experts know a refusal."""
+        return super().__new__(cls, why if why.startswith(_NO_ANSWER) else f"{_NO_ANSWER}{why}")
+
+
+@dataclass(frozen=True)
+class SeenStep:
+    """An earlier step that a step reads: its 0-based number, its worker and its response."""
+
+    step: int
+    worker: str
+    response: str
+
+    @property
+    def answer(self) -> str:
+        """The answer that the response ends with, empty where it ends with none (a plan, a refusal)."""
+        return answer_in(self.response) or ""
+
+    @property
+    def refusal(self) -> str | None:
+        """The refusal that the response ends with, None where it ends with none."""
+        last = self.response.rstrip().rpartition("\n")[2]
+        return last if last.startswith(_NO_ANSWER) else None
+
+    @property
+    def source(self) -> str:
+        """The step as people count it, with its worker."""
+        return f"step {self.step + 1} ({self.worker})"
+
+
+@dataclass(frozen=True)
+class Task:
     """The parts of a request that experts read."""
 
     query: str
     instruction: str
-    seen: tuple[SeenResponse, ...] = ()
+    seen: tuple[SeenStep, ...] = ()
 
     @classmethod
     def of(cls, request: Request) -> Task:
         """The task of a stored request."""
-        return cls(query=request.query, instruction=request.instruction, seen=request.seen)
+        seen = (SeenStep(each.step, each.worker, each.response) for each in request.seen)
+        return cls(query=request.query, instruction=request.instruction, seen=tuple(seen))
+
+    @classmethod
+    def of_json(cls, sent: Mapping[str, Any]) -> Task:
+        """The task that `dataclasses.asdict` wrote."""
+        return cls(sent["query"], sent["instruction"], tuple(SeenStep(**each) for each in sent["seen"]))
 
     @property
     def asks_plan(self) -> bool:
@@ -38,30 +87,26 @@ class Task(Value):
         return bool(_CHECK.search(self.instruction))
 
     @property
-    def answers(self) -> tuple[SeenAnswer, ...]:
-        """What each visible step answers, in order; steps that answer nothing (a plan) are left out."""
-        found = ((seen, answer_in(seen.response)) for seen in self.seen)
-        return tuple(SeenAnswer(seen, answer) for seen, answer in found if answer is not None)
-
-
-@dataclass(frozen=True)
-class SeenAnswer:
-    """An earlier step and the answer its response ends with."""
-
-    seen: SeenResponse
-    text: str
+    def answers(self) -> tuple[SeenStep, ...]:
+        """The visible steps that give an answer, in order."""
+        return tuple(seen for seen in self.seen if seen.answer)
 
     @property
-    def source(self) -> str:
-        """The step as people count it, with its worker."""
-        return f"step {self.seen.step + 1} ({self.seen.worker})"
+    def refusals(self) -> tuple[str, ...]:
+        """Why visible steps have no answer, each reason once."""
+        return tuple(dict.fromkeys(seen.refusal for seen in self.seen if seen.refusal))
 
 
 def answer_in(response: str) -> str | None:
-    """What stands behind the last `Answer:` of a response, or its only line; None when neither is there."""
+    """The text after the last `Answer:` of a response, or its only line; None when neither is there.
+
+    A refusal of an expert has no answer.
+    """
+    if SeenStep(0, "", response).refusal:
+        return None
     if found := _ANSWER.findall(response):
         return str(found[-1]).rstrip().rstrip("*").strip().removesuffix(_NOT_CHECKED)
-    if found := _SAID.findall(response):
+    if found := _SENTENCE.findall(response):
         return str(found[-1]).strip().removesuffix(".").strip().removesuffix(_NOT_CHECKED)
     lines = response.strip().splitlines()
     return lines[0].strip() if len(lines) == 1 and len(lines[0]) <= 200 else None

@@ -1,6 +1,6 @@
 """The text expert: summarises what it is given and merges what it sees.
 
-Knows which of the two is asked, and of what; the work is in `summary.py` and `merge.py`.
+Knows which of the two is requested, and of what; the work is in `summary.py` and `merge.py`.
 """
 
 from __future__ import annotations
@@ -9,14 +9,17 @@ import re
 
 from conductor.workers.offline.merge import merged
 from conductor.workers.offline.summary import sentences_of, summarised
-from conductor.workers.offline.task import Task
+from conductor.workers.offline.task import Refusal, Task
 
-CANNOT = (
+CANNOT = Refusal(
     "I am the built-in text expert, not a language model: I can pick the most important sentences of a "
     "text and merge answers that I can see, but I write nothing of my own. Give me a text to summarise, "
     "let this step read other steps, or give it to a language model."
 )
-TOO_SHORT = "There are too few sentences to leave any out; this is the whole text:"
+NOTHING_ANSWERED = Refusal(
+    "None of the steps that I can see gives an answer, so there is nothing to pass on."
+)
+TOO_SHORT = Refusal("There are too few sentences to leave any out; above is the whole text.")
 DEFAULT_SENTENCES = 3
 
 _SUMMARY = re.compile(
@@ -39,7 +42,8 @@ def text(task: Task) -> list[str]:
     summary = _SUMMARY.search(task.instruction)
     if task.seen and not (summary and _OF_QUESTION.search(task.instruction)):
         if summary:
-            return _summary("\n\n".join(response.response for response in task.seen), task)
+            answers = [each.response for each in task.seen if not each.refusal]
+            return _summary("\n\n".join(answers), task) if answers else [NOTHING_ANSWERED]
         return merged(task)
     given = _given_text(task)
     wants = summary or _SUMMARY.search(task.query)
@@ -63,12 +67,12 @@ def _summary(given: str, task: Task) -> list[str]:
     count = _count(task.instruction) or _count(task.query) or DEFAULT_SENTENCES
     sentences = summarised(given, count)
     if len(sentences) < count or sentences == sentences_of(given):
-        return [TOO_SHORT, *sentences]
+        return [*sentences, TOO_SHORT]
     return sentences
 
 
 def _count(text: str) -> int | None:
-    """How many sentences are asked for, None when the text does not say."""
+    """The number of sentences that a text asks for, None where it names none."""
     said = _COUNT.search(text)
     if said is None:
         return None

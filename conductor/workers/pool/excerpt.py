@@ -1,4 +1,4 @@
-"""A pool file's text as it may be shown to whoever opens the app: keys that were pasted into it are masked.
+"""A pool file's text as every user of the app may see it: keys that were pasted into it are masked.
 
 Knows what pasted keys look like; knows no table. Pure.
 """
@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 
-from conductor.workers.secret import MASK
+from conductor.workers.keys.mask import MASK
+from conductor.workers.keys.secret import repeatable
 
 _AROUND = 2
 
@@ -15,7 +16,7 @@ _PASTED = re.compile(
     r"""((?<![A-Za-z])(?:api)?[-_]?(?:key|secret|password|passwd|pwd|authorization|auth[-_]?token|access[-_]?token)["']?\s*=\s*)(["']).+?\2""",
     re.IGNORECASE,
 )
-_NO_VARIABLE = re.compile(r"""(api_key_env["']?\s*=\s*)(["'])(?!["']|[A-Za-z_][A-Za-z0-9_]*\2).+?\2""")
+_VARIABLE = re.compile(r"""(api_key_env["']?\s*=\s*)(["'])(.+?)\2""")
 _USER_IN_URL = re.compile(r"(://)[^/\s\"']+@")
 _KEY_IN_URL = re.compile(
     r"([?&][^=&\s\"']*(?:key|token|secret|password|sig|signature|auth|code)=)[^&\s\"']+", re.IGNORECASE
@@ -25,9 +26,13 @@ _KEY_IN_URL = re.compile(
 def shown(text: str) -> str:
     """The text with every value masked that looks like a key."""
     text = _PASTED.sub(rf"\1\2{MASK}\2", text)
-    text = _NO_VARIABLE.sub(rf"\1\2{MASK}\2", text)
+    text = _VARIABLE.sub(_without_key, text)
     text = _USER_IN_URL.sub(rf"\1{MASK}@", text)
     return _KEY_IN_URL.sub(rf"\1{MASK}", text)
+
+
+def _without_key(found: re.Match[str]) -> str:
+    return found[0] if repeatable(found[3]) else f"{found[1]}{found[2]}{MASK}{found[2]}"
 
 
 def left_masked(text: str, *, original: str) -> int | None:

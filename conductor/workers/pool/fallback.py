@@ -1,21 +1,21 @@
-"""A worker with another one that stands in for it.
+"""A worker with a fallback, another worker that answers where the first fails.
 
-Knows the worker protocol only. Whoever falls back says so before the other's first word.
+Knows the worker protocol only. A `FellBack` item comes before the fallback's first word.
 """
 
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
-from contextlib import aclosing
 from dataclasses import replace
 
 from conductor.errors import WorkerError
-from conductor.messages import Delta, Request, Sampling, Thought
+from conductor.values.messages import Delta, Request, Retried, Sampling, Thought
 from conductor.workers.protocol import FellBack, Inner, StreamItem, Worker, WorkerCard
+from conductor.workers.stream import opened
 
 
 class FallbackWorker:
-    """Asks `first`, and `second` where the first finally fails before it has said anything."""
+    """Calls `first`, and `second` where the first finally fails and none of its text counts."""
 
     def __init__(self, first: Worker, second: Worker) -> None:
         self.first = first
@@ -23,8 +23,11 @@ class FallbackWorker:
 
     @property
     def card(self) -> WorkerCard:
-        """The first one's: it is asked by this name."""
-        return self.first.card
+        """The first one's, whose name the worker has. It can be used as long as the second can."""
+        own = self.first.card
+        if own.unusable is None or self.second.card.unusable is not None:
+            return own
+        return own.model_copy(update={"unusable": None})
 
     def __repr__(self) -> str:
         return f"FallbackWorker({self.first!r}, {self.second!r})"
@@ -33,8 +36,10 @@ class FallbackWorker:
         """See `Worker.stream`."""
         shown = False
         try:
-            async with aclosing(self.first.stream(request)) as items:  # type: ignore[type-var]
+            async with opened(self.first.stream(request)) as items:
                 async for item in items:
+                    if isinstance(item, Retried) and item.withdrawn:
+                        shown = False
                     shown = shown or isinstance(item, Delta | Thought | Inner)
                     yield item
             return
@@ -44,7 +49,7 @@ class FallbackWorker:
             message = str(error)
         other = self.second.card
         yield FellBack(worker=other.name, worker_kind=other.kind, message=message)
-        async with aclosing(self.second.stream(self._for_second(request))) as items:  # type: ignore[type-var]
+        async with opened(self.second.stream(self._for_second(request))) as items:
             async for item in items:
                 yield item
 

@@ -12,14 +12,12 @@ from functools import cached_property
 from pathlib import Path
 
 from conductor.errors import PoolError
-from conductor.workers.entries import ConductorEntry
-from conductor.workers.offline import offline_workers
-from conductor.workers.pool_file import Keys, read_tables
+from conductor.text.named_file import read_whole
+from conductor.values.output import OFFLINE_LABEL, SIMULATED_LABEL
+from conductor.workers.offline.experts import offline_workers
+from conductor.workers.pool.schema import ConductorEntry
+from conductor.workers.pool.toml_file import read_tables
 from conductor.workers.protocol import Worker, WorkerCard
-from conductor.workers.whole_file import read_whole
-
-OFFLINE_LABEL = "offline, no model is called"
-SIMULATED_LABEL = "simulated, no model is called"
 
 DEFAULT_PATH = Path("pool.toml")
 """Where the pool file is looked for when none is named."""
@@ -32,7 +30,7 @@ HERE = Path()
 class Pool:
     """Workers in the order in which a Conductor numbers them, from 0. Raises `PoolError` on bad names.
 
-    `conductor` is who plans for them, None where the file names nobody.
+    `conductor` plans for them; None where the file names none.
     """
 
     workers: tuple[Worker, ...]
@@ -63,6 +61,11 @@ class Pool:
         return {name: card.identity for name, card in self.cards.items()}
 
     @cached_property
+    def unusable(self) -> Mapping[str, str]:
+        """The reason, by name, for each worker that cannot be called with the present settings."""
+        return {name: card.unusable for name, card in self.cards.items() if card.unusable is not None}
+
+    @cached_property
     def _by_name(self) -> Mapping[str, Worker]:
         return {worker.card.name: worker for worker in self.workers}
 
@@ -78,7 +81,7 @@ class Pool:
 
     @property
     def label(self) -> str | None:
-        """What must be said wherever this pool's output is shown; None when models answer."""
+        """The warning to show wherever this pool's output is shown; None when models answer."""
         kinds = {worker.card.kind for worker in self.workers}
         if "model" in kinds:
             return None
@@ -103,30 +106,30 @@ def configured_path(path: Path | None = None) -> Path | None:
     return DEFAULT_PATH if DEFAULT_PATH.exists() else None
 
 
-def configured_pool(path: Path | None = None, *, keys: Keys = "required") -> Pool:
+def configured_pool(path: Path | None = None) -> Pool:
     """The pool of the file in use (see `configured_path`), else the offline pool. Raises `PoolError`."""
     found = configured_path(path)
-    return offline_pool() if found is None else read_pool(found, keys=keys)
+    return offline_pool() if found is None else read_pool(found)
 
 
-def read_pool(path: Path, *, keys: Keys = "required") -> Pool:
-    """The pool a TOML file describes. Raises `PoolError` naming the file and the line."""
+def read_pool(path: Path) -> Pool:
+    """The pool a TOML file describes. Raises `PoolError` naming the file and the line.
+
+    A worker whose key is missing is in the pool, and its card is marked unusable.
+    """
     text = read_whole(path)
     if text is None:
         raise PoolError(
             f"The pool file {path} cannot be read: No such file or directory. Name another one, or none at "
             "all for the built-in experts."
         )
-    return parse_pool(text, source=str(path), keys=keys, folder=path.parent)
+    return parse_pool(text, source=str(path), folder=path.parent)
 
 
-def parse_pool(
-    text: str, *, source: str = "the pool file", keys: Keys = "required", folder: Path = HERE
-) -> Pool:
+def parse_pool(text: str, *, source: str = "the pool file", folder: Path = HERE) -> Pool:
     """The pool this TOML text describes: `[[worker]]` tables in order. Raises `PoolError`.
 
-    With `keys` "optional" a missing key is an error only when its worker is asked. Files that a table names
-    are looked for in `folder`.
+    Files that a table names are looked for in `folder`.
     """
-    tables = read_tables(text, source=source, keys=keys, folder=folder)
+    tables = read_tables(text, source=source, folder=folder)
     return Pool(workers=tables.workers, conductor=tables.conductor)

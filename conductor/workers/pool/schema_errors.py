@@ -1,4 +1,4 @@
-"""What is wrong with a table of a pool file, key by key, in words for whoever wrote it.
+"""What is wrong with a table of a pool file, key by key, in words for the person who wrote it.
 
 Knows pydantic's errors and the tables' keys; knows no lines. A value is never repeated: it may be a key.
 """
@@ -12,22 +12,22 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
-from conductor.workers.entries import conductor_table, worker_table
-from conductor.workers.offline import EXPERTS
+from conductor.workers.offline.experts import EXPERTS
+from conductor.workers.pool.schema import conductor_table, worker_table
 
 _NO_TABLE = ("dict_type", "model_type", "model_attributes_type")
 _SECRET = re.compile(r"key|token$|secret", re.IGNORECASE)
 
 
 class Fault(NamedTuple):
-    """A key, and what is wrong with what stands there."""
+    """A key, and what is wrong with its value."""
 
     key: str
     message: str
 
 
 def worker_faults(entry: Mapping[str, Any]) -> tuple[Fault, ...]:
-    """The faults of a `[[worker]]` table by itself; none where it is a good one."""
+    """The faults of one `[[worker]]` table; none where it is valid."""
     try:
         worker_table(entry)
     except ValidationError as error:
@@ -45,7 +45,7 @@ def conductor_faults(entry: Mapping[str, Any]) -> tuple[Fault, ...]:
 
 
 def faults(error: ValidationError, entry: object, *, tagged: bool) -> tuple[Fault, ...]:
-    """The first fault of each key. In a `tagged` error the table's kind stands before the key."""
+    """The first fault of each key. In a `tagged` error the table's kind comes before the key."""
     found: dict[str, Fault] = {}
     kinds: dict[str, list[str]] = {"missing": [], "extra_forbidden": []}
     for detail in error.errors(include_url=False, include_input=False, include_context=False):
@@ -56,7 +56,7 @@ def faults(error: ValidationError, entry: object, *, tagged: bool) -> tuple[Faul
             kinds.setdefault(detail["type"], []).append(key)
     for key in kinds["extra_forbidden"]:
         for meant in get_close_matches(key, kinds["missing"], n=1):
-            # One mistake, told where it was made.
+            # One mistake, reported where it was made.
             found[key] = Fault(key, f"unknown key; write {meant}.")
             found.pop(meant, None)
     return tuple(found.values())

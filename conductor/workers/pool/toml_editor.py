@@ -1,7 +1,8 @@
-"""A pool file as a document to edit: tables are added, changed and removed, all else stays as it is.
+"""A pool file as a document to edit: tables are added, changed and removed, the rest of the text stays as it
+is.
 
-An edit is a new document; only `opened` and `save` touch the disk. Knows the file's text and its blocks;
-what a table may say is the reader's (pool.py).
+An edit is a new document; only `opened` and `save` touch the disk. Knows the file's text and its tables;
+which keys a table may have is in `schema`.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ import tomlkit
 from tomlkit.items import AbstractTable
 
 from conductor.errors import PoolError
-from conductor.workers.pool import Pool, parse_pool
-from conductor.workers.toml_blocks import Block, blocks
-from conductor.workers.whole_file import read_whole, write_whole
+from conductor.text.named_file import read_whole, write_whole
+from conductor.workers.pool.pool import Pool, parse_pool
+from conductor.workers.pool.toml_tables import Table, lines_of, tables_in
 
 Entry = Mapping[str, Any]
 """A table as plain values."""
@@ -29,7 +30,7 @@ Place = int | Literal["conductor"]
 
 @dataclass(frozen=True)
 class PoolDocument:
-    """The text of the file at `path`, and what stood there `before`; None where there was no file."""
+    """The text of the file at `path`, and its text `before` the edit; None where there was no file."""
 
     path: Path
     before: str | None
@@ -54,7 +55,7 @@ class PoolDocument:
 
     def pool(self) -> Pool:
         """The pool that the text describes, whether its keys are set or not. Raises `PoolError`."""
-        return parse_pool(self.text, source=str(self.path), keys="optional", folder=self.path.parent)
+        return parse_pool(self.text, source=str(self.path), folder=self.path.parent)
 
     # -- edits -----------------------------------------------------------------------------------
 
@@ -72,14 +73,15 @@ class PoolDocument:
 
     def with_conductor(self, entry: Entry) -> PoolDocument:
         """A Conductor in a file that has none, above its workers. Raises `PoolError`."""
-        at = min((block.start for block in blocks(self.text)), default=len(self.text))
-        above, below = self.text[:at], self.text[at:]
+        lines = lines_of(self.text)
+        at = min((table.first for table in tables_in(lines)), default=len(lines))
+        above, below = "".join(lines[:at]), "".join(lines[at:])
         gap = "\n" if below else ""
         expected = {**self._tables(), "conductor": dict(entry)}
         return self._edited(f"{above}{_rendered('conductor', entry)}{gap}{below}", expected)
 
     def changed(self, place: Place, entry: Entry) -> PoolDocument:
-        """Another table at `place`; keys that say the same stay as they are written.
+        """Another table at `place`; keys whose value is unchanged stay as they are written.
 
         Workers that fall back to a renamed one follow it. Raises `PoolError`.
         """
@@ -93,10 +95,10 @@ class PoolDocument:
         return document
 
     def without(self, place: Place) -> PoolDocument:
-        """No such table, nor the comment that stands right above it. Raises `PoolError`."""
+        """The document without that table and the comment right above it. Raises `PoolError`."""
         self._entry(place)
-        block = self._block(place)
-        above, below = self.text[: block.start], self.text[block.tail :]
+        lines, table = self._table(place)
+        above, below = "".join(lines[: table.first]), "".join(lines[table.tail :])
         # The gap below goes with the table; at the end of the file it is the gap above.
         text = above + below.lstrip("\r\n") if below.strip() else above.rstrip() + "\n"
         expected = self._tables()
@@ -109,10 +111,10 @@ class PoolDocument:
     # -- the disk --------------------------------------------------------------------------------
 
     def save(self) -> Pool:
-        """Write the text in the place of the file; the pool that it describes.
+        """Replace the file by the text. Returns the pool that it describes.
 
-        Raises `PoolError`, and leaves the file as it is, when the text describes no pool, when the file was
-        changed by somebody else meanwhile, or when it cannot be written.
+        Raises `PoolError`, and leaves the file as it is, when the text describes no pool, when another
+        program or person changed the file meanwhile, or when it cannot be written.
         """
         pool = self.pool()
         write_whole(self.path, self.text, before=self.before)
@@ -124,7 +126,7 @@ class PoolDocument:
         try:
             return tomllib.loads(self.text)
         except (ValueError, RecursionError):
-            # The reader says it best.
+            # The reader's error names the line.
             self.pool()
             raise
 
@@ -134,26 +136,27 @@ class PoolDocument:
             entry = tables["conductor"] if place == "conductor" else tables["worker"][place]
         except (KeyError, IndexError):
             raise PoolError(
-                f"{self.path} has no such table any more; look at what it says now, and edit that."
+                f"{self.path} has no such table any more; read its present text, and edit that."
             ) from None
         assert isinstance(entry, dict), "the reader refuses anything else"
         return entry
 
-    def _block(self, place: Place) -> Block:
-        name = "conductor" if place == "conductor" else "worker"
-        own = [block for block in blocks(self.text) if block.name == name]
-        at = 0 if place == "conductor" else place
+    def _table(self, place: Place) -> tuple[list[str], Table]:
+        """The lines of the text, and the place of the table at `place` in them."""
+        name, at = ("conductor", 0) if place == "conductor" else ("worker", place)
+        lines = lines_of(self.text)
+        own = [table for table in tables_in(lines) if table.name == name]
         if at >= len(own):
             raise self._unusual()
-        return own[at]
+        return lines, own[at]
 
     def _changed(self, place: Place, entry: Entry) -> PoolDocument:
-        block = self._block(place)
-        part = tomlkit.parse(self.text[block.header : block.end])
+        lines, table = self._table(place)
+        part = tomlkit.parse("".join(lines[table.header : table.end]))
         found = part["conductor"] if place == "conductor" else part["worker"][0]
-        assert isinstance(found, AbstractTable), "the block begins with its header"
+        assert isinstance(found, AbstractTable), "the part begins with the table's header"
         _update(found, entry)
-        text = f"{self.text[: block.header]}{part.as_string()}{self.text[block.end :]}"
+        text = "".join([*lines[: table.header], part.as_string(), *lines[table.end :]])
         expected = self._tables()
         if place == "conductor":
             expected["conductor"] = dict(entry)
@@ -162,7 +165,7 @@ class PoolDocument:
         return self._edited(text, expected)
 
     def _edited(self, text: str, expected: Mapping[str, Any]) -> PoolDocument:
-        """The document with `text`, where that says what it should and nothing else."""
+        """The document with `text`, where that has the expected values and no others."""
         if "\r\n" in self.text:
             text = text.replace("\r\n", "\n").replace("\n", "\r\n")
         try:
@@ -195,7 +198,7 @@ def _update(table: AbstractTable, entry: Entry) -> None:
 
 
 def _same(item: Any, value: Any) -> bool:
-    """Whether a number, text or table needs no rewriting; 1 and 1.0 say the same, 1 and true do not."""
+    """Whether an item needs no rewriting: 1 equals 1.0, but not true."""
     said = item.unwrap() if hasattr(item, "unwrap") else item
     return bool(said == value) and isinstance(said, bool) == isinstance(value, bool)
 

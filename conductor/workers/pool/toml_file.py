@@ -1,13 +1,13 @@
-"""A pool's TOML file: its tables in order, and for every fault the line where it stands.
+"""Reads a pool's TOML file: its tables in order, and for every fault its line.
 
-Knows the file's structure and its names; what a table may say is entries'.
+Knows the structure of the file and the names in it; which keys a table may have is in `schema`.
 """
 
 from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -16,8 +16,9 @@ from typing import Any, Literal
 from pydantic import ValidationError
 
 from conductor.errors import PoolError
-from conductor.workers.endpoint import Endpoint
-from conductor.workers.entries import (
+from conductor.workers.endpoint.tokenizer import read_tokenizer
+from conductor.workers.pool.fallback import FallbackWorker
+from conductor.workers.pool.schema import (
     ConductorEntry,
     ConductorTable,
     ModelTable,
@@ -25,16 +26,9 @@ from conductor.workers.entries import (
     conductor_table,
     worker_table,
 )
-from conductor.workers.entry_faults import faults
-from conductor.workers.fallback import FallbackWorker
+from conductor.workers.pool.schema_errors import faults
+from conductor.workers.pool.toml_tables import ends_before, lines_of, tables_in
 from conductor.workers.protocol import Worker
-from conductor.workers.tokenizer import read_tokenizer
-
-Keys = Literal["required", "optional"]
-"""Whether a variable that is not set is an error when the file is read, or only when the key is needed."""
-
-_LONG_TEXT = re.compile(r'("""|\'\'\')[\s\S]*?\1')
-_HEADER = re.compile(r"\s*\[\[?\s*([^\]]*?)\s*\]")
 
 
 @dataclass(frozen=True)
@@ -45,10 +39,10 @@ class PoolFile:
     conductor: ConductorEntry | None
 
 
-def read_tables(text: str, *, source: str, keys: Keys, folder: Path) -> PoolFile:
+def read_tables(text: str, *, source: str, folder: Path) -> PoolFile:
     """The workers in order, with their fallbacks, and the Conductor. Raises `PoolError`.
 
-    `folder` is where the files are looked for that a table names.
+    Files that a table names are looked up in `folder`.
     """
     document = _document(text, source)
     places = _Places(text, source)
@@ -62,19 +56,15 @@ def read_tables(text: str, *, source: str, keys: Keys, folder: Path) -> PoolFile
     _check_names(tables, conductor, places)
     _check_fallbacks(tables, places)
     tables = _with_tokenizers(tables, folder, places)
-    if keys == "required":
-        _check_keys(tables, conductor, places)
     return PoolFile(workers=_with_fallbacks(tables), conductor=None if conductor is None else conductor.entry)
 
 
 class _Places:
-    """Where things stand. A table is a worker's index (from 0), "conductor", or None for the whole file."""
+    """The lines of keys. A table is a worker's index (from 0), "conductor", or None for the whole file."""
 
     def __init__(self, text: str, source: str) -> None:
         self.source = source
-        # Lines of long texts are no keys, but count.
-        plain = _LONG_TEXT.sub(lambda found: "\n" * found[0].count("\n"), text)
-        self._lines = plain.splitlines()
+        self._lines = lines_of(text)
 
     def error(self, table: int | Literal["conductor"] | None, key: str, message: str) -> PoolError:
         """`message` with the file and the line of `key`, else of its table."""
@@ -83,36 +73,21 @@ class _Places:
         return PoolError(f"{self.source}, line {line}: {message}", line=line, key=key, reason=reason)
 
     def _line(self, table: int | Literal["conductor"] | None, key: str) -> int:
-        first, last = self._extent(table)
-        name = re.escape(key)
+        start, end = self._extent(table)
         owner = "" if table is None else r"""(?:\[\s*(?:worker|conductor)\s*\.\s*)?"""
-        spelled = re.compile(rf"""\s*{owner}\[*\s*["']?{name}["']?\s*[\]=.]""")
-        lines = range(first, last + 1)
-        return next((number for number in lines if spelled.match(self._lines[number - 1])), max(first, 1))
+        spelled = re.compile(rf"""\s*{owner}\[*\s*["']?{re.escape(key)}["']?\s*[\]=.]""")
+        for at in range(start, end):
+            if spelled.match(self._lines[at]) and ends_before(self._lines, start, at):
+                return at + 1
+        return start + 1
 
     def _extent(self, table: int | Literal["conductor"] | None) -> tuple[int, int]:
-        """The first and last line of a table with its inner tables, from 1."""
-        whole = (1, len(self._lines))
-        if table is None:
-            return whole
-        name = "conductor" if table == "conductor" else "worker"
-        headers = list(self._headers())
-        own = [number for number, header in headers if header == name]
-        at = 0 if table == "conductor" else table
-        if not isinstance(at, int) or at >= len(own):
-            return whole
-        others = (
-            number
-            for number, header in headers
-            if number > own[at] and not header.startswith((f"{name}.", f"{name} ."))
-        )
-        return own[at], next(others, len(self._lines) + 1) - 1
-
-    def _headers(self) -> Iterator[tuple[int, str]]:
-        for number, line in enumerate(self._lines, start=1):
-            header = _HEADER.match(line)
-            if header is not None:
-                yield number, header[1].replace('"', "").replace("'", "")
+        """The first line of a table, and the first one after it, from 0; of the whole file for None."""
+        name, at = ("conductor", 0) if table == "conductor" else ("worker", table)
+        own = [found for found in tables_in(self._lines) if found.name == name]
+        if at is None or at >= len(own):
+            return 0, len(self._lines)
+        return own[at].header, own[at].following
 
 
 def _document(text: str, source: str) -> dict[str, Any]:
@@ -170,7 +145,7 @@ def _check_price(
     missing = [key for key, price in prices.items() if price is None]
     if len(missing) == 1:
         (given,) = prices.keys() - missing
-        raise places.error(place, given, f"{whose}, {given}: it needs {missing[0]} beside it.")
+        raise places.error(place, given, f"{whose}, {given}: it needs {missing[0]} too.")
 
 
 def _check_names(tables: list[WorkerTable], conductor: ConductorTable | None, places: _Places) -> None:
@@ -191,7 +166,7 @@ def _check_fallbacks(tables: list[WorkerTable], places: _Places) -> None:
             where = f"worker {index + 1}, fallback:"
             if following not in by_name:
                 if len(chain) > 1:
-                    break  # said where the other worker stands
+                    break  # reported at the other worker
                 known = ", ".join(by_name)
                 raise places.error(
                     index, "fallback", f"{where} there is no worker named {following!r}; there are {known}."
@@ -206,22 +181,6 @@ def _check_fallbacks(tables: list[WorkerTable], places: _Places) -> None:
 
 def _fallback(table: WorkerTable) -> str | None:
     return table.fallback if isinstance(table, ModelTable) else None
-
-
-def _check_keys(tables: list[WorkerTable], conductor: ConductorTable | None, places: _Places) -> None:
-    """Raises `PoolError` at the first table whose variable is not set."""
-    served: list[tuple[int | Literal["conductor"], str, Endpoint]] = [
-        (index, f"worker {index + 1}", table.endpoint)
-        for index, table in enumerate(tables)
-        if isinstance(table, ModelTable)
-    ]
-    if conductor is not None:
-        served.insert(0, ("conductor", "[conductor]", conductor.endpoint))
-    for table, whose, endpoint in served:
-        try:
-            endpoint.key()
-        except PoolError as error:
-            raise places.error(table, "api_key_env", f"{whose}, api_key_env: {error}") from None
 
 
 def _with_tokenizers(tables: list[WorkerTable], folder: Path, places: _Places) -> list[WorkerTable]:
@@ -258,7 +217,7 @@ def _whole_path(said: str, folder: Path) -> Path:
 
 
 def _with_fallbacks(tables: list[WorkerTable]) -> tuple[Worker, ...]:
-    """The workers. Those that stand in are the very ones of the pool, limits included."""
+    """The workers. A fallback is the same object as the worker of that name, so both share its limits."""
     by_name = {table.name: table for table in tables}
     alone = {table.name: table.build() for table in tables}
 

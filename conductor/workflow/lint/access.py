@@ -1,43 +1,18 @@
-"""Rules about who reads whom: outputs that nobody reads, a final step that sees nothing, access too much."""
+"""Rules about which step reads which: unread outputs, a final step that sees nothing, needless access."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 
-from conductor.checks.finding import Finding, Fix, Subject, named
-from conductor.workflow import Workflow
+from conductor.workflow.lint.finding import Finding, Fix, Subject, named
+from conductor.workflow.model import Workflow
 
 _LEAST_REPEATED = 40
 """Characters an output has at least, before another one that holds it makes it redundant."""
 
-_LEAD = r"\W*(?:(?:please|now|then|finally|carefully)[\s,]+)?"
-
-_REWORKS = re.compile(
-    rf"{_LEAD}(?:merge|combine|rewrite|improve|revise|polish|correct|refine|condense|consolidate|"
-    r"synthesi[sz]e|edit|unify)\b",
-    re.I,
-)
-"""How an instruction begins whose output takes the place of what it reads."""
-
-_FINISHES = re.compile(
-    rf"{_LEAD}(?:polish|format|translate|rewrite|shorten|proofread|present|rephrase|condense|typeset|"
-    r"convert)\b",
-    re.I,
-)
-"""How an instruction begins that works on one text."""
-
-_NEEDS_SOURCES = re.compile(
-    r"\b(?:check|compar|verif|original|draft|both|all\b|each\b|every|attempt|answers|plan|earlier|source|"
-    r"note|against|versus|fact|consisten|faithful|first|preserv|keep|kept|lost|miss|code|test|combin|merg|"
-    r"use|using|with\b)",
-    re.I,
-)
-"""Words that let an instruction need more than the newest text."""
-
 
 def blind_final_step(subject: Subject) -> Iterator[Finding]:
-    """A final step that reads nothing though there are others; it also stands for their unread outputs."""
+    """A final step that reads nothing though there are others; it also covers their unread outputs."""
     workflow = subject.workflow
     if not _blind(subject):
         return
@@ -55,8 +30,24 @@ def blind_final_step(subject: Subject) -> Iterator[Finding]:
     )
 
 
+def pinned_before(subject: Subject) -> Iterator[Finding]:
+    """A pinned step whose inputs changed since its output was made; a person's text may be meant to stay."""
+    for step in sorted(subject.changed_pins):
+        pin = subject.workflow.steps[step].pin if step < len(subject.workflow) else None
+        if pin is None:
+            continue
+        made = "made" if pin.hand is None else "written by hand"
+        yield Finding(
+            "pinned-before",
+            step,
+            "warning" if pin.hand is None else "note",
+            f"Step {step + 1} is pinned, and its inputs changed since its output was {made}.",
+            (Fix(f"Unpin step {step + 1}", subject.workflow.with_pin(step, None)),),
+        )
+
+
 def unread_output(subject: Subject) -> Iterator[Finding]:
-    """Steps before the final one whose output nobody reads."""
+    """Steps before the final one whose output no step reads."""
     workflow = subject.workflow
     if _blind(subject):
         return
@@ -66,42 +57,33 @@ def unread_output(subject: Subject) -> Iterator[Finding]:
                 "unread-output",
                 step,
                 "warning",
-                f"Nobody reads step {step + 1}, so its work cannot reach the answer.",
+                f"No step reads step {step + 1}, so its work cannot reach the answer.",
                 (reading(workflow, workflow.final, (step,)), _removing(workflow, step)),
             )
 
 
 def redundant_access(subject: Subject) -> Iterator[Finding]:
-    """A step that reads an earlier text beside the later one that holds it, or has taken its place."""
+    """A step that reads an earlier output and also a later one that contains it word for word."""
     workflow = subject.workflow
     for step, own in enumerate(workflow.steps):
         if own.pin is not None:
             continue
-        why = {read: _why_redundant(subject, step, read) for read in own.access}
-        redundant = {read: said for read, said in why.items() if said is not None}
+        redundant = {read: by for read in own.access for by in own.access if _repeats(subject, by, read)}
         if redundant:
             rest = [read for read in own.access if read not in redundant]
             fix = Fix(f"Let step {step + 1} read {named(rest)} only", workflow.with_access(step, rest))
-            said = "; and ".join(f"step {read + 1} and also {by}" for read, by in redundant.items())
-            yield Finding("redundant-access", step, "note", f"Step {step + 1} reads {said}.", (fix,))
-
-
-def _why_redundant(subject: Subject, step: int, read: int) -> str | None:
-    steps = subject.workflow.steps
-    holders = [by for by in steps[step].access if read in steps[by].access]
-    for by in holders:
-        if _repeats(subject, by, read):
-            return f"step {by + 1}, whose output holds that of step {read + 1} word for word"
-    if _FINISHES.match(steps[step].instruction) and not _NEEDS_SOURCES.search(steps[step].instruction):
-        for by in holders:
-            if _REWORKS.match(steps[by].instruction):
-                return f"step {by + 1}, which has reworked it"
-    return None
+            words = "; and ".join(
+                f"step {read + 1} and also step {by + 1}, whose output holds that of step {read + 1} "
+                "word for word"
+                for read, by in redundant.items()
+            )
+            yield Finding("redundant-access", step, "note", f"Step {step + 1} reads {words}.", (fix,))
 
 
 def _repeats(subject: Subject, by: int, read: int) -> bool:
+    """Whether the step `by` reads the step `read` and has its whole output in its own."""
     outputs = subject.outputs
-    if by not in outputs or read not in outputs:
+    if read not in subject.workflow.steps[by].access or by not in outputs or read not in outputs:
         return False
     text = outputs[read].text.strip()
     return len(text) >= _LEAST_REPEATED and text in outputs[by].text

@@ -1,13 +1,13 @@
-"""A finding of the plan check, the ways to mend it, and the rules there are. Values only."""
+"""A finding of the plan check, its fixes, and the rules there are. Values only."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from conductor.output import Output
-from conductor.workflow import Workflow
+from conductor.values.output import Output
+from conductor.workflow.model import Workflow
 
 Severity = Literal["warning", "note"]
 """A warning costs work or spoils the answer; a note is about tidiness."""
@@ -21,24 +21,26 @@ Rule = Literal[
     "checks-own-work",
     "same-instruction",
     "redundant-access",
+    "pinned-before",
 ]
 
 RULES: Mapping[Rule, str] = {
     "too-many-steps": "There are no more steps than the limit allows.",
     "blind-final-step": "The final step sees the work that the answer is made of.",
-    "unread-output": "Every step's output is read by somebody.",
-    "speaks-of-unseen": "An instruction speaks only of work that its step may read.",
+    "unread-output": "Every step's output is read by another step.",
+    "speaks-of-unseen": "An instruction refers only to outputs that its step may read.",
     "leaked-output": "No instruction repeats, word for word, an output that its step may not read.",
-    "checks-own-work": "Nobody checks a step that the same worker did.",
-    "same-instruction": "No worker is asked for the same thing twice.",
-    "redundant-access": "No step reads what another step that it reads repeats or reworks.",
+    "checks-own-work": "No worker checks its own step.",
+    "same-instruction": "No worker gets the same instruction twice.",
+    "redundant-access": "No step reads what another step that it reads repeats word for word.",
+    "pinned-before": "No pinned output answers other inputs than those that its step has now.",
 }
-"""Each rule and what holds where it finds nothing, in the order in which findings of a step are told."""
+"""Each rule and what holds where it finds nothing, in the order of the findings of a step."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """One way to mend a finding: what it does, and the whole workflow after it, in which it is gone."""
+    """One fix of a finding: what it does, and the whole workflow after it, without the finding."""
 
     label: str
     workflow: Workflow = field(repr=False)
@@ -46,10 +48,10 @@ class Fix:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What `rule` found at `step` (0-based; None: the whole workflow), the best way to mend it first.
+    """What `rule` found at `step` (0-based; None: the whole workflow), the best fix first.
 
     `sentence` counts steps from 1. It may quote an instruction or name a worker, so it is untrusted text.
-    There is no fix where only a person can tell what was meant.
+    There is no fix where only a person knows what was meant.
     """
 
     rule: Rule
@@ -69,6 +71,7 @@ class Subject:
     later_round: bool
     query: str
     workers: Sequence[str] | None
+    changed_pins: Collection[int] = ()
 
     def sees_nothing(self, step: int) -> bool:
         """Whether a step reads no other one, of this round or the one before."""
@@ -77,7 +80,7 @@ class Subject:
 
 
 def named(steps: Sequence[int]) -> str:
-    """Steps (0-based) as people say them: "step 2", "steps 1, 2 and 4"."""
+    """Steps (0-based) in words, counted from 1: "step 2", "steps 1, 2 and 4"."""
     numbers = [str(step + 1) for step in steps]
     if len(numbers) == 1:
         return f"step {numbers[0]}"

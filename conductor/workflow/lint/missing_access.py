@@ -1,4 +1,4 @@
-"""Rules about instructions and work their step may not read: spoken of, or repeated word for word."""
+"""Rules about instructions that refer to outputs which their step may not read, or repeat them."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence, Set
 from functools import lru_cache
 from itertools import groupby
 
-from conductor.checks.finding import Finding, Fix, Subject
-from conductor.checks.reading import reading
-from conductor.checks.wording import Mention, made, mentions, taken_up
+from conductor.workflow.lint.access import reading
+from conductor.workflow.lint.finding import Finding, Fix, Subject
+from conductor.workflow.lint.references import Mention, mentions
 
 _STRETCH = 8
 """So many words in a row are no coincidence."""
@@ -23,7 +23,7 @@ _QUOTE = 80
 
 
 def speaks_of_unseen(subject: Subject) -> Iterator[Finding]:
-    """Instructions that speak of the previous answer, or of a numbered step's, where it may not be read."""
+    """Instructions that refer to the previous answer, or to a numbered step's, where it may not be read."""
     workflow = subject.workflow
     for step, own in enumerate(workflow.steps):
         found = [] if own.pin is not None else _mentions(subject, step)
@@ -32,30 +32,20 @@ def speaks_of_unseen(subject: Subject) -> Iterator[Finding]:
         meant = sorted({at for mention in found for at in _meant(mention, step)})
         if subject.sees_nothing(step):
             fixes = tuple(_ways(subject, step, found[0], meant))
-            sentence = f"Step {step + 1} speaks of “{found[0].words}” but reads no step."
+            sentence = f"Step {step + 1} refers to “{found[0].words}” but reads no step."
         else:
             unseen = [at for at in meant if at not in own.access]
             fixes = (reading(workflow, step, unseen),) if unseen else ()
             words = next((mention.words for mention in found if {*_meant(mention, step)} & {*unseen}), "")
-            sentence = f"Step {step + 1} speaks of “{words}” but may not read it."
+            sentence = f"Step {step + 1} refers to “{words}” but may not read it."
         # What comes before the first step is the question's, whatever it is called.
         if fixes:
             yield Finding("speaks-of-unseen", step, "warning", sentence, fixes)
 
 
 def _mentions(subject: Subject, step: int) -> Sequence[Mention]:
-    """What an instruction speaks of, and what it takes up that an earlier step was asked to make.
-
-    What the query calls by the same words is the query's.
-    """
-    workflow = subject.workflow
-    own = workflow.steps[step]
-    found = list(mentions(own.instruction))
-    taken = taken_up(own.instruction)
-    if taken is not None and not own.access:
-        kind, words = taken
-        makers = [earlier for earlier in range(step) if made(workflow.steps[earlier].instruction) == kind]
-        found += [Mention(words, steps=(maker + 1,)) for maker in makers[-1:]]
+    """What an instruction refers to; the same words in the query mean something of the query's."""
+    found = mentions(subject.workflow.steps[step].instruction)
     if not found:
         return ()
     asked = " ".join(subject.query.casefold().split())
@@ -63,13 +53,13 @@ def _mentions(subject: Subject, step: int) -> Sequence[Mention]:
 
 
 def _meant(mention: Mention, step: int) -> Sequence[int]:
-    """The earlier positions that numbers mean; whoever names a step 0 counts from 0."""
+    """The earlier positions that numbers mean; an instruction that names a step 0 counts from 0."""
     first = 0 if 0 in mention.steps else 1
     return [number - first for number in mention.steps if 0 <= number - first < step]
 
 
 def _ways(subject: Subject, step: int, mention: Mention, meant: Sequence[int]) -> Iterator[Fix]:
-    """How a step that reads nothing may come to see what it speaks of."""
+    """How a step that reads nothing can be given what it refers to."""
     workflow = subject.workflow
     if mention.steps and not meant:
         return
@@ -109,15 +99,15 @@ def leaked_output(subject: Subject) -> Iterator[Finding]:
     runs: dict[int, dict[int, Set[Run]]] = {}
     found = {}
     for source, output in subject.outputs.items():
-        said = _words(output.text)
-        length = _length(said, output.text)
+        words_of_output = _words(output.text)
+        length = _length(words_of_output, output.text)
         if length is None or source >= len(steps):
             continue
         if length not in runs:
             runs[length] = {step: set(_runs(words, length)) for step, words in asked.items()}
-        spoken = _spoken(said, vocabulary, length)
+        output_runs = _runs_of(words_of_output, vocabulary, length)
         for step, of_step in runs[length].items():
-            common = of_step & spoken
+            common = of_step & output_runs
             if common and step != source and source not in steps[step].access:
                 common -= _known_otherwise(subject, step, length)
                 if common:
@@ -125,25 +115,25 @@ def leaked_output(subject: Subject) -> Iterator[Finding]:
     yield from (found[place] for place in sorted(found))
 
 
-def _length(said: Sequence[str], text: str) -> int | None:
-    """How many words of an output in a row count as repeated; None where it is too short to tell."""
-    if len(said) >= _STRETCH:
+def _length(words_of_output: Sequence[str], text: str) -> int | None:
+    """How many words of an output in a row count as repeated; None where it is too short."""
+    if len(words_of_output) >= _STRETCH:
         return _STRETCH
-    long_enough = len(said) >= _SHORT and len(text.strip()) >= _LEAST_CHARACTERS
-    return len(said) if long_enough else None
+    long_enough = len(words_of_output) >= _SHORT and len(text.strip()) >= _LEAST_CHARACTERS
+    return len(words_of_output) if long_enough else None
 
 
-def _spoken(said: Sequence[str], vocabulary: Set[str], length: int) -> Set[Run]:
+def _runs_of(words_of_output: Sequence[str], vocabulary: Set[str], length: int) -> Set[Run]:
     """The runs of a text that only use these words. A long text has most words from elsewhere."""
     found: set[Run] = set()
-    for known, words in groupby(said, vocabulary.__contains__):
+    for known, words in groupby(words_of_output, vocabulary.__contains__):
         if known:
             found.update(_runs(list(words), length))
     return found
 
 
 def _known_otherwise(subject: Subject, step: int, length: int) -> Set[Run]:
-    """What a step may know all the same: the query, what others are asked, and what it reads."""
+    """What a step may know all the same: the query, the other instructions, and what it reads."""
     steps, outputs = subject.workflow.steps, subject.outputs
     others = [own.instruction for other, own in enumerate(steps) if other != step]
     seen = [outputs[read].text for read in steps[step].access if read in outputs]

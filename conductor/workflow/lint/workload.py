@@ -1,12 +1,12 @@
-"""Rules about how the work is shared out: too many steps, the same work twice, one's own work checked."""
+"""Rules about how the work is divided: too many steps, the same work twice, a worker that checks itself."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
 
-from conductor.checks.finding import Finding, Fix, Subject, named
-from conductor.workflow import Step, Workflow
+from conductor.workflow.lint.finding import Finding, Fix, Subject, named
+from conductor.workflow.model import Step, Workflow
 
 _MOST_WORKERS = 2
 """How many other workers are offered for a step."""
@@ -25,7 +25,7 @@ _CHECKS = re.compile(
     rf"(?:[\w'-]+\s+){{0,3}}?{_CHECKED}\b",
     re.I,
 )
-"""How an instruction begins that judges somebody's work."""
+"""How an instruction begins that judges the work of another step."""
 
 
 def too_many_steps(subject: Subject) -> Iterator[Finding]:
@@ -37,7 +37,7 @@ def too_many_steps(subject: Subject) -> Iterator[Finding]:
 
 
 def _shortening(workflow: Workflow, limit: int) -> Fix:
-    """Remove what the answer misses least; whoever read a removed step reads what that one read."""
+    """Remove what matters least to the answer; the readers of a removed step read what it read."""
     places, gone = list(range(len(workflow))), []
     while len(workflow) > limit:
         victim = _least_missed(workflow)
@@ -50,7 +50,7 @@ def _shortening(workflow: Workflow, limit: int) -> Fix:
 
 
 def _least_missed(workflow: Workflow) -> int:
-    """The last step that nobody reads; else the last of several attempts; else the one before the final."""
+    """The last step that no step reads; else the last of several attempts; else the one before the final."""
     steps = range(workflow.final - 1, -1, -1)
     unread = (step for step in steps if not workflow.readers[step])
     several = (
@@ -63,7 +63,7 @@ def _least_missed(workflow: Workflow) -> int:
 
 
 def same_instruction(subject: Subject) -> Iterator[Finding]:
-    """The same worker asked for the same with the same in view; two workers are independent attempts."""
+    """One worker with the same instruction and access twice; two workers are independent attempts."""
     workflow = subject.workflow
     first: dict[tuple[object, ...], int] = {}
     for step, own in enumerate(workflow.steps):
@@ -102,7 +102,7 @@ def _without_twin(workflow: Workflow, twin: int, step: int) -> Fix:
 
 
 def checks_own_work(subject: Subject) -> Iterator[Finding]:
-    """A step that judges work which its own worker did, and nobody else's."""
+    """A step that judges only work which its own worker did."""
     workflow = subject.workflow
     for step, own in enumerate(workflow.steps):
         if own.pin is not None or not own.access or not _CHECKS.match(own.instruction):
@@ -127,7 +127,7 @@ def _judged(workflow: Workflow, step: int) -> Sequence[int]:
 
 
 def _alone(subject: Subject) -> bool:
-    """Whether nobody else is there who could check."""
+    """Whether the pool has no other worker that could check."""
     return subject.workers is not None and len(set(subject.workers)) < 2
 
 

@@ -9,11 +9,17 @@ from collections.abc import Iterator, Sequence
 
 import sympy as sp
 
-from conductor.workers.offline.arithmetic import factors
-from conductor.workers.offline.expression import difference_of, expression_of
-from conductor.workers.offline.formula import Relation, relation_text
-from conductor.workers.offline.notation import about, roots_written, set_written, written
-from conductor.workers.offline.problem import Problem
+from conductor.workers.offline.mathematics.arithmetic import factors
+from conductor.workers.offline.mathematics.expression import (
+    about,
+    difference_of,
+    expression_of,
+    roots_written,
+    set_written,
+    written,
+)
+from conductor.workers.offline.mathematics.formula import Relation, formula_text
+from conductor.workers.offline.mathematics.question import Problem
 
 
 def solve(problem: Problem) -> Iterator[str]:
@@ -25,11 +31,11 @@ def solve(problem: Problem) -> Iterator[str]:
     elif len(relations) == 1 and (len(free) == 1 or problem.variable):
         yield from _equation(relations[0], sp.Symbol(problem.variable or free[0]))
     else:
-        yield from _system(relations, problem.variable, free)
+        yield from _system(relations, free)
 
 
 def _equation(relation: Relation, x: sp.Symbol) -> Iterator[str]:
-    yield f"Equation: {relation_text(relation)}"
+    yield f"Equation: {formula_text(relation)}"
     expression = sp.together(difference_of(relation))
     top, bottom = sp.fraction(expression)
     if sp.expand(top).is_polynomial(x):
@@ -84,7 +90,7 @@ def _answer_roots(x: sp.Symbol, roots: Sequence[sp.Expr]) -> Iterator[str]:
 
 
 def _transcendental(expression: sp.Expr, x: sp.Symbol) -> Iterator[str]:
-    """Real solutions of an equation that is no polynomial; infinite families are said to be so."""
+    """Real solutions of an equation that is no polynomial; infinite families are marked as such."""
     if expression.free_symbols != {x}:
         yield from _answer_roots(x, sp.solve(expression, x))
         return
@@ -114,10 +120,9 @@ def _numeric_root(expression: sp.Expr, x: sp.Symbol) -> Iterator[str]:
     raise NotImplementedError
 
 
-def _system(relations: Sequence[Relation], asked: str | None, free: Sequence[str]) -> Iterator[str]:
+def _system(relations: Sequence[Relation], wanted: Sequence[str]) -> Iterator[str]:
     for number, relation in enumerate(relations, start=1):
-        yield f"Equation {number}: {relation_text(relation)}"
-    wanted = list(free) if len(relations) > 1 or not asked else [asked]
+        yield f"Equation {number}: {formula_text(relation)}"
     solutions = sp.solve([difference_of(each) for each in relations], *map(sp.Symbol, wanted), dict=True)
     if not solutions:
         yield "Together the equations contradict each other."
@@ -127,14 +132,9 @@ def _system(relations: Sequence[Relation], asked: str | None, free: Sequence[str
         given = [name for name in wanted if sp.Symbol(name) not in solution]
         if given:
             yield f"{', '.join(given)} can be any number."
-    said = (
-        ", ".join(
-            f"{name} = {written(value)}"
-            for name, value in sorted(solution.items(), key=lambda pair: str(pair[0]))
-        )
-        for solution in solutions
-    )
-    yield f"Answer: {' or '.join(said)}"
+    rows = (sorted(solution.items(), key=lambda pair: str(pair[0])) for solution in solutions)
+    answers = (", ".join(f"{name} = {written(value)}" for name, value in row) for row in rows)
+    yield f"Answer: {' or '.join(answers)}"
 
 
 _SIGNS = {"<": sp.Lt, "<=": sp.Le, ">": sp.Gt, ">=": sp.Ge, "=": sp.Eq, "!=": sp.Ne}
@@ -142,7 +142,7 @@ _SIGNS = {"<": sp.Lt, "<=": sp.Le, ">": sp.Gt, ">=": sp.Ge, "=": sp.Eq, "!=": sp
 
 def _inequality(relations: Sequence[Relation], free: Sequence[str]) -> Iterator[str]:
     for relation in relations:
-        yield f"Condition: {relation_text(relation)}"
+        yield f"Condition: {formula_text(relation)}"
     if len(free) != 1:
         raise NotImplementedError
     x = sp.Symbol(free[0], real=True)

@@ -10,9 +10,11 @@ from collections.abc import Iterator
 import sympy as sp
 
 from conductor.errors import QueryError
-from conductor.workers.offline.expression import expression_of
-from conductor.workers.offline.notation import about, written
-from conductor.workers.offline.problem import Problem
+from conductor.workers.offline.mathematics.expression import about, expression_of, written
+from conductor.workers.offline.mathematics.question import Problem
+
+TERMS = 6
+"""The order of a series where the question gives none."""
 
 MAX_ORDER = 20
 MAX_FACTORS = 2_000
@@ -27,13 +29,14 @@ def _parts(problem: Problem) -> tuple[sp.Expr, sp.Symbol, list[sp.Expr]]:
 def derivative(problem: Problem) -> Iterator[str]:
     """The derivative, term by term where the formula is a sum, and its value at a point if one is asked."""
     expression, x, at = _parts(problem)
-    if isinstance(expression, sp.Add) and problem.order == 1 and len(expression.args) <= 6:
+    order = problem.order or 1
+    if isinstance(expression, sp.Add) and order == 1 and len(expression.args) <= 6:
         for term in expression.as_ordered_terms():
             yield f"d/d{x} of {written(term)} = {written(sp.diff(term, x))}"
     result = expression
-    for order in range(1, min(problem.order, MAX_ORDER) + 1):
+    for at_order in range(1, order + 1):
         result = sp.diff(result, x)
-        yield f"Derivative {order}: {written(result)}"
+        yield f"Derivative {at_order}: {written(result)}"
     if at:
         result = result.subs(x, at[0])
         yield f"At {x} = {written(at[0])}: {written(result)}"
@@ -119,9 +122,11 @@ def product(problem: Problem) -> Iterator[str]:
 
 def series(problem: Problem) -> Iterator[str]:
     """The power series around a point, up to but without the term of the given order."""
-    expression, x, (point,) = _parts(problem)
-    expansion = sp.series(expression, x, point, problem.order).removeO()
-    yield f"Terms below ({x} - {written(point)})^{problem.order}:"
+    expression, x, bounds = _parts(problem)
+    point = bounds[0] if bounds else sp.Integer(0)
+    order = min(problem.order or TERMS, MAX_ORDER)
+    expansion = sp.series(expression, x, point, order).removeO()
+    yield f"Terms below ({x} - {written(point)})^{order}:"
     yield f"Answer: {' + '.join(map(written, _rising(expansion, x))).replace('+ -', '- ')} + ..."
 
 

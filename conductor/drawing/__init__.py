@@ -1,0 +1,1 @@
+"""Where a workflow's cards lie, and the pyvis network that shows them."""

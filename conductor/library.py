@@ -1,0 +1,179 @@
+"""Planning, running and both in one call each: the library's own entry, for notebooks and programs.
+
+Joins the pool's Conductor, the planner and the engine, and folds their events. Knows no store: outputs to
+reuse are given as the runs that made them. `plan`, `run` and `ask` block in any thread, also where an event
+loop runs, as in a notebook; `aplan`, `arun` and `aask` are coroutines.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import threading
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable
+from contextlib import aclosing
+from functools import cache
+from typing import Any, TypeVar
+
+from conductor.engine.meter import Meter
+from conductor.errors import PlanError
+from conductor.orchestrate import orchestrate, plan_request, plan_round
+from conductor.planner.planner import check_query
+from conductor.recorder import MemoryRecorder
+from conductor.runs.events import Event
+from conductor.runs.request import RunRequest
+from conductor.runs.request_state import RequestState
+from conductor.runs.state import RunState
+from conductor.runtime import runtime_of
+from conductor.values.budget import NO_BUDGET, Budget
+from conductor.values.presets import Settings
+from conductor.workers.pool.pool import Pool, configured_pool
+from conductor.workflow.model import Workflow
+from conductor.workflow.plan_report import PlanReport
+
+T = TypeVar("T")
+OnEvent = Callable[[Event], None]
+
+
+async def aplan(
+    query: str, *, pool: Pool | None = None, settings: Settings | None = None, on_event: OnEvent | None = None
+) -> PlanReport:
+    """Ask the pool's Conductor for a workflow that answers `query`; the report's `workflow` is the plan.
+
+    Without a `pool` the configured one is used (`pool.toml`, else the offline experts). Raises `PlanError`
+    with the last attempt's reason where no valid plan came, `PoolError` and `QueryError`.
+    """
+    request = RunRequest(check_query(query), settings or Settings())
+    runtime = runtime_of(pool or configured_pool())
+    planning = plan_round(
+        plan_request(request, pool=runtime.pool),
+        request,
+        conductor=runtime.conductor,
+        meter=Meter(request.settings.budget),
+        recorder=MemoryRecorder(),
+    )
+    state = (await _folded(planning, on_event)).attempts[-1]
+    if state.report is None or state.report.workflow is None:
+        raise PlanError(_no_plan(state))
+    return state.report
+
+
+async def arun(
+    workflow: Workflow,
+    query: str,
+    *,
+    pool: Pool | None = None,
+    after: RunState | Iterable[RunState] = (),
+    budget: Budget = NO_BUDGET,
+    on_event: OnEvent | None = None,
+) -> RunState:
+    """Run `workflow` on `query` and return its fold, with the `answer` and the `outputs`.
+
+    `after` is one or more earlier runs: a step that has an output there under its fingerprint is reused and
+    not called. A failed step raises nothing: the state's `status` and steps show it. Raises `WorkflowError`
+    where a step names a worker that the pool does not have, `PoolError` and `QueryError`.
+    """
+    request = RunRequest(check_query(query), Settings(budget=budget), workflow=workflow)
+    runs = (after,) if isinstance(after, RunState) else after
+    outputs = {output.fingerprint: output for run in runs for output in run.outputs.values()}
+    state = await _folded(_events(request, pool, MemoryRecorder(outputs)), on_event)
+    return state.runs[-1]
+
+
+async def aask(
+    query: str, *, pool: Pool | None = None, settings: Settings | None = None, on_event: OnEvent | None = None
+) -> RunState:
+    """Plan and run `query`, in as many rounds as the settings allow; the last round's run.
+
+    Raises `PlanError` where the first round gave no plan, `PoolError` and `QueryError`.
+    """
+    request = RunRequest(check_query(query), settings or Settings())
+    state = await _folded(_events(request, pool, MemoryRecorder()), on_event)
+    if not state.runs:
+        raise PlanError(_no_plan(state.attempts[-1]))
+    return state.runs[-1]
+
+
+def plan(
+    query: str, *, pool: Pool | None = None, settings: Settings | None = None, on_event: OnEvent | None = None
+) -> PlanReport:
+    """`aplan`, waited for. `on_event` is called in another thread."""
+    return _waited(aplan(query, pool=pool, settings=settings, on_event=on_event))
+
+
+def run(
+    workflow: Workflow,
+    query: str,
+    *,
+    pool: Pool | None = None,
+    after: RunState | Iterable[RunState] = (),
+    budget: Budget = NO_BUDGET,
+    on_event: OnEvent | None = None,
+) -> RunState:
+    """`arun`, waited for. `on_event` is called in another thread."""
+    return _waited(arun(workflow, query, pool=pool, after=after, budget=budget, on_event=on_event))
+
+
+def ask(
+    query: str, *, pool: Pool | None = None, settings: Settings | None = None, on_event: OnEvent | None = None
+) -> RunState:
+    """`aask`, waited for. `on_event` is called in another thread."""
+    return _waited(aask(query, pool=pool, settings=settings, on_event=on_event))
+
+
+def _events(request: RunRequest, pool: Pool | None, recorder: MemoryRecorder) -> AsyncGenerator[Event, None]:
+    meter = Meter(request.settings.budget)
+    runtime = runtime_of(pool or configured_pool())
+    return orchestrate(
+        request,
+        conductor=runtime.conductor,
+        pool=runtime.pool_for(meter),
+        meter=meter,
+        recorder=recorder,
+    )
+
+
+async def _folded(events: AsyncGenerator[Event, None], on_event: OnEvent | None) -> RequestState:
+    state = RequestState()
+    async with aclosing(events):
+        async for event in events:
+            state = state.advance(event)
+            if on_event is not None:
+                on_event(event)
+    return state
+
+
+def _no_plan(state: RunState) -> str:
+    if state.planning_failure is None and state.no_plan is not None:
+        return f"The Conductor's answer holds no valid plan. {state.no_plan}"
+    return state.no_plan or "The Conductor gave no plan; ask again."
+
+
+# -- waiting ---------------------------------------------------------------------------------------
+
+
+def _waited(work: Coroutine[Any, Any, T]) -> T:
+    """The coroutine's result. An interrupt, as of a notebook's kernel, cancels it."""
+    future = asyncio.run_coroutine_threadsafe(work, _loop())
+    try:
+        return future.result()
+    except BaseException:
+        future.cancel()
+        raise
+
+
+@cache
+def _loop() -> asyncio.AbstractEventLoop:
+    """The loop in which all waited calls run: connections and computing processes outlive a call."""
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, name="conductor-library", daemon=True)
+    thread.start()
+
+    def close() -> None:
+        asyncio.run_coroutine_threadsafe(loop.shutdown_asyncgens(), loop).result(timeout=2)
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join(timeout=2)
+        loop.close()
+
+    atexit.register(close)
+    return loop

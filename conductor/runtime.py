@@ -1,0 +1,51 @@
+"""The planner and the workers: a pool and the Conductor that writes workflows for it.
+
+A frozen value, so that what has begun continues with the same ones, whatever is configured meanwhile.
+Knows neither files nor sessions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+from conductor.engine.meter import Meter
+from conductor.planner.model_planner import ModelConductor
+from conductor.planner.protocol import Conductor
+from conductor.planner.rule_planner import OfflineConductor
+from conductor.recursion import with_conductor
+from conductor.values.budget import NO_BUDGET
+from conductor.values.presets import Settings
+from conductor.workers.pool.pool import Pool
+
+
+@dataclass(frozen=True)
+class Runtime:
+    """`nests`: the Conductor is one more worker of its own pool, in addition to `workers`."""
+
+    workers: Pool
+    conductor: Conductor
+    nests: bool = False
+
+    @cached_property
+    def pool(self) -> Pool:
+        """All who may be given a step."""
+        return self.pool_for(Meter(NO_BUDGET))
+
+    def pool_for(self, meter: Meter) -> Pool:
+        """The pool of a run whose spending `meter` counts."""
+        if not self.nests:
+            return self.workers
+        return with_conductor(self.workers, self.conductor, settings=Settings(), meter=meter)
+
+
+Runtimes = Callable[[], Runtime]
+"""The runtime for what begins now. Raises `PoolError` while what is configured cannot be read."""
+
+
+def runtime_of(pool: Pool) -> Runtime:
+    """The pool with the Conductor that plans for it: the model that its file names, else the rules."""
+    entry = pool.conductor
+    conductor = OfflineConductor() if entry is None else ModelConductor(entry)
+    return Runtime(workers=pool, conductor=conductor, nests=entry is not None and entry.as_worker)

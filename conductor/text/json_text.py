@@ -1,0 +1,75 @@
+"""JSON text of which nothing is lost: each name is there once, every number is one, characters are whole.
+
+Python's `json` keeps the last of two members of one name, and reads NaN. JSON can escape one half of a
+character, one of the two surrogates with which UTF-16 writes it, alone or in another piece of a stream than
+its other half; UTF-8, in which everything is stored and sent, has no form for a half.
+"""
+
+from __future__ import annotations
+
+import re
+from math import isfinite
+from typing import Any, NoReturn
+
+from conductor.errors import FormatError
+
+
+def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The object of these members, for `json`'s `object_pairs_hook`. Raises `FormatError`."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names: set[str] = set()
+        for name, _ in pairs:
+            if name in names:
+                raise named_twice(name)
+            names.add(name)
+    return found
+
+
+def named_twice(name: str) -> FormatError:
+    """What is wrong with an object that has two members of this name."""
+    return FormatError(
+        f"The file names {name[:60]!r} twice in one object, so it has two values; take one out."
+    )
+
+
+def no_number(name: str) -> NoReturn:
+    """For `json`'s `parse_constant`: a constant that is no number. Raises `FormatError`."""
+    raise FormatError(f"The file has {name} in the place of a number.")
+
+
+def finite(digits: str) -> float:
+    """For `json`'s `parse_float`. Raises `FormatError` for a number that is too large to be one."""
+    number = float(digits)
+    if not isfinite(number):
+        raise FormatError(f"The file has the number {digits[:40]}, which is too large.")
+    return number
+
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def joined(text: str) -> str:
+    """The text with its halves joined where they form a pair; any other half becomes U+FFFD."""
+    if not _SURROGATE.search(text):
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+class HalfJoiner:
+    """A stream of text. What `feed` and `end` return, one after another, is `joined` of all that was fed."""
+
+    def __init__(self) -> None:
+        self._held = ""
+
+    def feed(self, text: str) -> str:
+        """What is certain after the next piece: all of it but a first half at its end."""
+        text, self._held = self._held + text, ""
+        if text and "\ud800" <= text[-1] <= "\udbff":
+            text, self._held = text[:-1], text[-1]
+        return joined(text)
+
+    def end(self) -> str:
+        """What was held back for a second half that did not come."""
+        held, self._held = self._held, ""
+        return joined(held)

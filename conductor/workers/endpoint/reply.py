@@ -1,0 +1,195 @@
+"""An answer while it comes: its text, its reasoning, and how it ended.
+
+Folds chunks into items, without halves of characters and without keys; knows neither connections nor time.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+from conductor.text.json_text import HalfJoiner
+from conductor.values.messages import Completion, Delta, FinishReason, Thought, Usage
+from conductor.workers.endpoint.wire import Chunk, Piece
+from conductor.workers.keys.mask import Mask, MaskedStream
+
+# -- the <think> block -------------------------------------------------------------------------------
+
+_OPEN = "<think>"
+_CLOSE = re.compile(r"</think>", re.IGNORECASE)
+_CLOSE_LENGTH = len("</think>")
+_MOST_BLANKS = 64
+"""More blanks than this before a tag are an answer's own."""
+
+
+class ThinkBlock:
+    """Separates the `<think>` block with which open models begin from the answer, while both are streamed.
+
+    Deltas joined are the answer, thoughts joined the reasoning. A block counts at the very beginning; later
+    ones are part of the answer.
+    """
+
+    def __init__(self) -> None:
+        self._at: Literal["start", "thinking", "between", "answer"] = "start"
+        self._held = ""
+
+    def feed(self, text: str) -> list[Delta | Thought]:
+        """The next piece of text; what of it is certain."""
+        if self._at == "answer":
+            return [Delta(text=text)] if text else []
+        self._held += text
+        items: list[Delta | Thought] = []
+        if self._at == "start":
+            self._open()
+        if self._at == "thinking":
+            items += self._think()
+        if self._at == "between":
+            self._held = self._held.lstrip()
+            self._at = "answer" if self._held else "between"
+        if self._at == "answer":
+            items += self._rest(Delta)
+        return items
+
+    def end(self) -> list[Delta | Thought]:
+        """What was held back for a tag that did not come."""
+        return self._rest(Thought if self._at == "thinking" else Delta)
+
+    def _open(self) -> None:
+        began = self._held.lstrip().lower()
+        if began.startswith(_OPEN):
+            self._held = self._held.lstrip()[len(_OPEN) :]
+            self._at = "thinking"
+        elif not _OPEN.startswith(began) or len(self._held) > _MOST_BLANKS:
+            self._at = "answer"
+
+    def _think(self) -> list[Thought]:
+        close = _CLOSE.search(self._held)
+        if close is None:
+            # The last characters may be the beginning of the closing tag.
+            tail = self._held[-_CLOSE_LENGTH:]
+            at = tail.rfind("<")
+            kept = tail[at:] if at >= 0 and "</think>".startswith(tail[at:].lower()) else ""
+            thought = self._held.removesuffix(kept)
+            self._held = kept
+        else:
+            thought, self._held = self._held[: close.start()], self._held[close.end() :]
+            self._at = "between"
+        return [Thought(text=thought)] if thought else []
+
+    def _rest(self, kind: type[Delta] | type[Thought]) -> list[Delta | Thought]:
+        held, self._held = self._held, ""
+        return [kind(text=held)] if held else []
+
+
+# -- the answer --------------------------------------------------------------------------------------
+
+_REASONS: dict[str, FinishReason] = {
+    "stop": "stop",
+    "eos": "stop",
+    "end_turn": "stop",
+    "length": "length",
+    "max_tokens": "length",
+    "content_filter": "refused",
+}
+
+
+class _CleanText:
+    """One text in pieces: halves of characters are joined, then keys masked."""
+
+    def __init__(self, mask: Mask) -> None:
+        self._halves = HalfJoiner()
+        self._masked = MaskedStream(mask)
+
+    def feed(self, text: str) -> str:
+        return self._masked.feed(self._halves.feed(text))
+
+    def end(self) -> str:
+        return self._masked.feed(self._halves.end()) + self._masked.end()
+
+
+class Reply:
+    """What has arrived of one answer.
+
+    `characters` counts its text and reasoning, `finish` is the server's reason for the end, `done` whether
+    the server has announced the end. `shown` counts the characters that were yielded, `called` is whether it
+    has called tools, `declined` whether any of its text was in the protocol's field for refusals. `mask`
+    hides the keys in both text and reasoning. `request_id` is the provider's own id of the call.
+    """
+
+    def __init__(self, mask: Mask) -> None:
+        self.characters = 0
+        self.shown = 0
+        self.called = False
+        self.declined = False
+        self.done = False
+        self.finish: str | None = None
+        self.request_id: str | None = None
+        self._usage: Usage | None = None
+        self._answer = _CleanText(mask)
+        self._thought = _CleanText(mask)
+        self._think_block = ThinkBlock()
+        self._text: list[str] = []
+        self._thoughts: list[str] = []
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is no answer, with or without reasoning."""
+        return not "".join(self._text).strip()
+
+    @property
+    def whole(self) -> bool:
+        """Whether nothing of the answer is to come, but perhaps its usage."""
+        return self.done or self.finish is not None
+
+    def take(self, chunk: Chunk) -> tuple[list[Delta | Thought], bool]:
+        """The items of the next chunk, and whether the chunk brought any progress."""
+        used = chunk.used
+        self._usage = used or self._usage
+        choice = chunk.choice
+        if choice is None:
+            return [], used is not None
+        self.finish = choice.finish_reason or self.finish
+        piece = choice.delta or choice.message
+        items, progress = ([], False) if piece is None else self._piece(piece)
+        return items, progress or used is not None or choice.finish_reason is not None
+
+    def end(self) -> list[Delta | Thought]:
+        """Items held back until now."""
+        items = _thoughts(self._thought.end())
+        return self._noted([*items, *self._think_block.feed(self._answer.end()), *self._think_block.end()])
+
+    def completion(self) -> Completion:
+        """The whole."""
+        return Completion(
+            text="".join(self._text),
+            reasoning="".join(self._thoughts),
+            usage=self._usage or Usage(),
+            finish_reason=self._reason,
+            request_id=self.request_id,
+        )
+
+    @property
+    def _reason(self) -> FinishReason:
+        if self.called:
+            return "other"
+        return "refused" if self.declined else _REASONS.get(self.finish or "", "other")
+
+    def _piece(self, piece: Piece) -> tuple[list[Delta | Thought], bool]:
+        thought, text = piece.thought, piece.text
+        calls = bool(piece.tool_calls or piece.function_call)
+        self.called = self.called or calls
+        self.declined = self.declined or piece.declined
+        self.characters += len(thought) + len(text)
+        items = _thoughts(self._thought.feed(thought))
+        items += self._think_block.feed(self._answer.feed(text))
+        return self._noted(items), bool(thought or text or calls)
+
+    def _noted(self, items: list[Delta | Thought]) -> list[Delta | Thought]:
+        for item in items:
+            (self._text if isinstance(item, Delta) else self._thoughts).append(item.text)
+            self.shown += len(item.text)
+        return items
+
+
+def _thoughts(text: str) -> list[Delta | Thought]:
+    return [Thought(text=text)] if text else []

@@ -1,0 +1,111 @@
+"""Keys: which variables may hold one, and where they are looked up.
+
+Knows the environment and `.streamlit/secrets.toml`; knows no endpoint. A key is read when it is needed and
+stored nowhere. This module reads no variable that may not hold a key.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from conductor.errors import PoolError
+
+SECRETS_FILE = Path(".streamlit/secrets.toml")
+KEY_NAMES = "CONDUCTOR_KEY_NAMES"
+"""The environment variable that lists, separated by commas, further variables that hold keys."""
+_NO_NAME = "write the name of an environment variable, like OPENAI_API_KEY, not the key itself"
+
+_SUFFIX = "_API_KEY"
+_NAMES = ("HF_TOKEN", "CONDUCTOR_KEY")
+_OWN_PREFIX = "CONDUCTOR_"
+
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_NO_PASTED_KEY = re.compile(r"[A-Z][A-Z0-9]{0,14}(_[A-Z0-9]{1,15})*")
+
+
+def name_fault(variable: str) -> str | None:
+    """Why a variable of that name may not be sent as a key, and what to do; None where it may.
+
+    This function and `CONDUCTOR_KEY_NAMES` decide which names are keys, never a pool file: anyone who can
+    edit that file could otherwise send any variable of the environment to any host.
+    """
+    if not _VARIABLE.fullmatch(variable):
+        return _NO_NAME
+    # On Windows the names of variables are case-insensitive.
+    if variable.upper().startswith(_OWN_PREFIX) and variable not in _NAMES:
+        named = variable if repeatable(variable) else "this variable"
+        return f"{named} is a setting of this program and is sent nowhere; name one that ends in {_SUFFIX}"
+    if variable in _NAMES or variable.endswith(_SUFFIX) or variable in _listed():
+        return None
+    if not repeatable(variable):
+        return _NO_NAME
+    return (
+        f"{variable} may not be sent as a key: the name of a key ends in {_SUFFIX}, or is HF_TOKEN or "
+        f"CONDUCTOR_KEY; rename the variable, or list {variable} in {KEY_NAMES} before the program starts"
+    )
+
+
+def repeatable(variable: str) -> bool:
+    """Whether a text in the place of a variable's name may be shown: it is no key that was pasted.
+
+    Those have longer words than the usual names, or small letters.
+    """
+    return variable in _listed() or _NO_PASTED_KEY.fullmatch(variable) is not None
+
+
+def find_secret(variable: str) -> str | None:
+    """The value of the environment variable, else of that top-level key of the secrets file, else None.
+
+    Raises `PoolError` when a variable of that name may not be sent, the secrets file cannot be read, or the
+    value is not valid in a header.
+    """
+    if (fault := name_fault(variable)) is not None:
+        raise PoolError(f"{fault}.")
+    value = os.environ.get(variable, "").strip() or _from_file(variable)
+    if value and not (value.isascii() and value.isprintable()):
+        raise PoolError(f"{variable} holds characters that no key has; copy the key again, in one line.")
+    return value or None
+
+
+def own_setting(variable: str) -> str | None:
+    """The value of a setting of this program, looked up where keys are; None where it is not set.
+
+    Raises `PoolError` when the secrets file cannot be read.
+    """
+    return os.environ.get(variable, "").strip() or _from_file(variable) or None
+
+
+def known_keys() -> tuple[str, ...]:
+    """The values of all variables that may hold a key, in the environment and the secrets file."""
+    try:
+        document = _document()
+    except PoolError:
+        document = {}  # looking up a key of the file raises the reason; no key of it was handed out
+    held = {**document, **os.environ}
+    texts = ((name, value.strip()) for name, value in held.items() if isinstance(value, str))
+    return tuple(text for name, text in texts if text and name_fault(name) is None)
+
+
+def _listed() -> frozenset[str]:
+    return frozenset(name.strip() for name in os.environ.get(KEY_NAMES, "").split(",")) - {""}
+
+
+def _document() -> dict[str, Any]:
+    try:
+        return tomllib.loads(SECRETS_FILE.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, RecursionError):
+        # The parser's error may quote a key.
+        raise PoolError(f"{SECRETS_FILE} cannot be read: it must be TOML in UTF-8.") from None
+
+
+def _from_file(variable: str) -> str:
+    value = _document().get(variable, "")
+    if not isinstance(value, str):
+        raise PoolError(f'{SECRETS_FILE}: write {variable} as a text, {variable} = "...".')
+    return value.strip()

@@ -1,0 +1,5 @@
+"""The offline mathematics: a question is read whole, computed with SymPy, and checked by numbers.
+
+A question goes from `question.py` (text to problem) through `expert.py` (which problem is meant) to
+`arithmetic.py`, `algebra.py` and `calculus.py` (the working). Runs in the child process only.
+"""

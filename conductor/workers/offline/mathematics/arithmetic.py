@@ -1,0 +1,157 @@
+"""Working of questions about numbers: values, quantities, dates, claims without variables, primes, divisors.
+
+Each function yields short lines of working and then the line `Answer: ...`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+
+import sympy as sp
+
+from conductor.errors import FormatError, QueryError
+from conductor.workers.offline.mathematics import units
+from conductor.workers.offline.mathematics.expression import about, decimal_of, expression_of, whole, written
+from conductor.workers.offline.mathematics.formula import Node, formula_text
+from conductor.workers.offline.mathematics.question import Problem
+
+MAX_DIVISORS = 10_000
+
+
+def value(problem: Problem) -> Iterator[str]:
+    """The value of a formula, its parts first."""
+    (node,) = problem.formulas
+    result = expression_of(node)
+    for part in _operands(node):
+        yield f"{formula_text(part)} = {_plain(expression_of(part), node)}"
+    yield f"{formula_text(node)} = {written(result)}"
+    simpler = result if result.is_Rational else sp.nsimplify(sp.simplify(result))
+    if simpler != result:
+        yield f"Simplified: {written(simpler)}"
+    decimal = about(simpler)
+    if decimal is not None:
+        yield f"As a decimal: {decimal}"
+    if problem.unit:
+        yield f"Answer: {decimal or written(simpler)} {problem.unit}"
+    else:
+        yield f"Answer: {_plain(simpler, node)}"
+
+
+def _plain(result: sp.Expr, node: Node) -> str:
+    """A decimal where the question has decimals or percents and the decimals end, else exact."""
+    return (decimal_of(result) if _has_decimals(node) else None) or written(result)
+
+
+def _has_decimals(node: Node) -> bool:
+    own = node.kind in ("percent", "mean", "median") or (node.kind == "number" and not node.text.isdigit())
+    return own or any(map(_has_decimals, node.parts))
+
+
+def _operands(node: Node) -> list[Node]:
+    """Operands that are themselves computations, left to right, at most four."""
+    if node.kind == "mod":
+        return []  # A power below a remainder may be far too long to show.
+    found: list[Node] = []
+    for part in node.parts if node.kind in (*_SIGNS, "neg") else ():
+        found += [*_operands(part), part] if part.kind in _SIGNS and node.kind != "neg" else _operands(part)
+    return [part for part in found if part.kind != "div"][:4]
+
+
+_SIGNS = ("add", "sub", "mul", "div", "mod", "pow")
+
+
+def conversion(problem: Problem) -> Iterator[str]:
+    """A quantity in the unit asked for, else in a unit of the question."""
+    (node,) = problem.formulas
+    result = expression_of(node, units=units.sizes())
+    found = units.in_unit(result, [problem.unit] if problem.unit else units.units_in(node))
+    if found is None or (problem.unit and found[1] != problem.unit):
+        raise FormatError("These units do not measure the same thing. Use units of one kind.")
+    number, symbol = found
+    known = units.units().get(symbol.lower())
+    unit = symbol if known is None or number == 1 else known.plural
+    yield f"{formula_text(node)} = {written(number)} {unit}".rstrip()
+    yield f"Answer: {about(number) or written(number)} {unit}".rstrip()
+
+
+def date(problem: Problem) -> Iterator[str]:
+    """A date, counted by the Gregorian calendar."""
+    yield f"Answer: {problem.answer}"
+
+
+_COMPARISONS: Mapping[str, str] = {
+    "=": "equal", "!=": "different", "<": "less", "<=": "less or equal", ">": "greater",
+    ">=": "greater or equal",
+}  # fmt: skip
+
+
+def claim(problem: Problem) -> Iterator[str]:
+    """Whether relations between numbers hold."""
+    holds = True
+    for relation in problem.relations:
+        left, right = expression_of(relation.left), expression_of(relation.right)
+        yield f"Left side: {formula_text(relation.left)} = {written(left)}"
+        yield f"Right side: {formula_text(relation.right)} = {written(right)}"
+        holds = holds and _holds(sp.simplify(left - right), relation.sign)
+    asked = " and ".join(_COMPARISONS[relation.sign] for relation in problem.relations)
+    yield f"Answer: {'yes' if holds else 'no'}, the sides are {'' if holds else 'not '}{asked}"
+
+
+def _holds(difference: sp.Expr, sign: str) -> bool:
+    if difference == 0 or sign in ("=", "!="):
+        return (difference == 0) is (sign in ("=", "<=", ">="))
+    return bool(difference < 0) is (sign in ("<", "<="))
+
+
+def is_prime(problem: Problem) -> Iterator[str]:
+    """Whether a whole number is prime, else its factors."""
+    number = whole(expression_of(problem.formulas[0]), "A prime test")
+    text = written(sp.Integer(number))
+    if sp.isprime(number):
+        yield f"{text} has no divisor but 1 and itself."
+        yield f"Answer: yes, {text} is prime"
+        return
+    yield "Primes are 2 and above." if number < 2 else f"{text} = {_product(sp.factorint(number))}"
+    yield f"Answer: no, {text} is not prime"
+
+
+def factors(number: int) -> Iterator[str]:
+    """A whole number as a product of primes."""
+    if abs(number) < 2:
+        yield f"{number} is not a product of primes."
+        yield f"Answer: {number}"
+        return
+    powers = sp.factorint(number)
+    rest = abs(number)
+    for prime, power in sorted(powers.items()):
+        for _ in range(min(power, 12) if prime > 1 else 0):
+            yield f"{rest} / {prime} = {rest // prime}"
+            rest //= prime
+    yield f"Answer: {_product(powers)}"
+
+
+def _product(powers: Mapping[int, int]) -> str:
+    factored = (f"{prime}^{power}" if power > 1 else f"{prime}" for prime, power in sorted(powers.items()))
+    return " * ".join(factored) or "1"
+
+
+def divisors(problem: Problem) -> Iterator[str]:
+    """All positive divisors of a whole number, or how many there are."""
+    number = abs(whole(expression_of(problem.formulas[0]), "A question about divisors"))
+    counted = problem.operation == "divisor count"
+    if number == 0:
+        yield "Every whole number divides 0."
+        yield f"Answer: {'infinitely many' if counted else 'every whole number'}"
+        return
+    powers = sp.factorint(number)
+    count = math.prod(power + 1 for power in powers.values())
+    if counted:
+        yield f"{number} = {_product(powers)}; add one to each exponent and multiply"
+        yield f"Answer: {count}"
+        return
+    if count > MAX_DIVISORS:
+        raise QueryError(f"{number} has {count:,} divisors; at most {MAX_DIVISORS:,} are listed.")
+    yield f"{number} = {_product(powers)}"
+    yield f"Number of divisors: {count}"
+    yield f"Answer: {', '.join(map(str, sp.divisors(number)))}"

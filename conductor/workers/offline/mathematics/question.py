@@ -1,0 +1,388 @@
+"""A problem of mathematics, read from a question in everyday English.
+
+A question is understood whole or not at all: it fits one pattern from end to end and every part of it is a
+formula, or nothing is left of it but formulas and words without a meaning for the problem. Everything else is
+None: the formula in it may be beside the point. Computes nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from conductor.errors import FormatError
+from conductor.workers.offline.mathematics import dates
+from conductor.workers.offline.mathematics.formula import (
+    CONSTANTS,
+    FUNCTION,
+    Node,
+    Relation,
+    formula_text,
+    names_in,
+    parse_formula,
+    parse_statement,
+    substituted,
+)
+from conductor.workers.offline.mathematics.units import UNIT, marked_quantities, units, units_in
+
+MAX_CHARACTERS = 5_000
+"""Longer texts are no formula questions and are not read."""
+
+MAX_WORDED = 600
+"""Longer texts are read as formulas only, not as wordings."""
+
+
+def _rows(file: str) -> list[tuple[str, str]]:
+    """The two sides of every line `left => right` of a data file in this folder."""
+    lines = Path(__file__).with_name(file).read_text(encoding="utf-8").splitlines()
+    rows = (line.partition(" =>") for line in lines if line and not line.startswith("#"))
+    return [(left, right.strip().strip('"')) for left, _, right in rows]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """An operation and what it works on.
+
+    `formulas` for all operations but "claim" and "solve", which have `relations`. `variable` is the one that
+    the operation is about, None where it has no effect or is not given. `bounds` are the limits of an
+    integral, sum or product, the point of a limit or series, or where a derivative is evaluated. `order` is
+    that of a derivative or series, None where it is not given. `unit` is the symbol of the answer's unit.
+    `text` and `answer` belong to a question about dates, which has no formula.
+    `explicit` problems are named in the question ("differentiate"), others follow from the formula alone.
+    """
+
+    operation: str
+    formulas: tuple[Node, ...] = ()
+    relations: tuple[Relation, ...] = ()
+    variable: str | None = None
+    bounds: tuple[Node, ...] = ()
+    order: int | None = None
+    unit: str | None = None
+    text: str = ""
+    answer: str = ""
+    explicit: bool = False
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The free names in it, sorted."""
+        return tuple(sorted(names_in((*self.formulas, *self.relations))))
+
+
+def read_problem(text: str) -> Problem | None:
+    """The problem a text states, None when it states none that can be computed, or anything more than it."""
+    if len(text) > MAX_CHARACTERS:
+        return None
+    plain = plain_text(text)
+    ambiguous = bool(_AMBIGUOUS.search(text))
+    for operation, pattern, meaning in _PATTERNS if len(plain) <= MAX_WORDED else ():
+        if ambiguous and operation not in dates.ANSWERS:
+            continue
+        for asked in dict.fromkeys((_bare(plain), plain)):
+            if (match := pattern.fullmatch(asked)) and (found := _worded(operation, match, meaning)):
+                return replace(found, explicit=True)
+    return None if ambiguous else _implied(plain)
+
+
+def named_operation(text: str) -> str | None:
+    """The operation an instruction without a formula names ("differentiate it"), else None."""
+    named = (operation for pattern, operation in _NAMED if re.search(pattern, text, re.IGNORECASE))
+    return next(named, None)
+
+
+_NAMED: tuple[tuple[str, str], ...] = (
+    (r"\bdifferentiate\b|\bderivative\b", "derivative"),
+    (r"\bintegrate\b|\bantiderivative\b|\bintegral\b", "integral"),
+    (r"\bexpand\b", "expand"),
+    (r"\bfactori[sz]e\b|^factor\b|\bprime factors\b", "factor"),
+    (r"\bsimplify\b", "simplify"),
+)
+
+
+def states_numbers(text: str) -> bool:
+    """Whether a text holds a calculation with numbers, be it understood as a problem or not."""
+    return bool(_CALCULATION.search(plain_text(text[:MAX_CHARACTERS])))
+
+
+_CALCULATION = re.compile(rf"\d\s*(?:[*/^+!%]|mod\b|-\s*\d)|\b{FUNCTION}\s*\(?\s*\d", re.IGNORECASE)
+
+# -- words and signs that mean arithmetic, as plain signs ---------------------------------------------------
+
+_SMALL = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
+    "seventeen eighteen nineteen"
+).split()
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+_COUNTS = re.compile(
+    rf"\b(?:({'|'.join(_TENS)})(?:[- ]({'|'.join(_SMALL[1:10])}))?|({'|'.join(_SMALL)}))\b", re.IGNORECASE
+)
+_SIGNS = tuple((re.compile(pattern, re.IGNORECASE), signs) for pattern, signs in _rows("signs.txt"))
+
+
+def plain_text(text: str) -> str:
+    """The text with words and typographic signs that mean arithmetic replaced by plain signs."""
+    text = _COUNTS.sub(_count, text)
+    for pattern, signs in _SIGNS:
+        text = pattern.sub(signs, text)
+    return " ".join(text.split())
+
+
+def _count(match: re.Match[str]) -> str:
+    tens, unit, small = match.groups()
+    if small:
+        return str(_SMALL.index(small.lower()))
+    return str((_TENS.index(tens.lower()) + 2) * 10 + (_SMALL.index(unit.lower()) if unit else 0))
+
+
+_VERBS = "calculate|compute|evaluate|find|determine|give|tell|show"
+_BEFORE = re.compile(
+    rf"(?:(?:please|kindly|(?:can|could|would) you|{_VERBS}|work out|me|us|"
+    r"what(?: (?:is|are|was|were|will be|would be|does))?|how much (?:is|are)|exact|value of|"
+    r"result of|answer to|i (?:want|need) to know|question|problem)\b[\s,:]*)+",
+    re.IGNORECASE,
+)
+_AFTER = re.compile(
+    r"[\s.?!,:]*(?:\b(?:please|exactly|for me|step by step|equal|be"
+    r"|(?:and )?show (?:me )?(?:all )?(?:your |its )?(?:work(?:ing)?|steps))\b|=)?[\s.?!,:]*$",
+    re.IGNORECASE,
+)
+
+
+def _bare(plain: str) -> str:
+    """The question without the words that merely ask, at its ends."""
+    begun = _BEFORE.match(plain)
+    return _AFTER.sub("", plain[begun.end() :] if begun else plain)
+
+
+# -- formulas among words that ask nothing ----------------------------------------------------------------
+
+_ASKING = (
+    "an|and|answer|any|are|as|at|be|by|calculate|can|compute|could|determine|do|does|equation|equations|"
+    "evaluate|exact|exactly|expression|find|for|formula|from|get|give|given|has|have|how|if|in|instead|"
+    "is|it|its|let|me|much|of|or|out|please|problem|question|result|roots|show|simplify|solution|"
+    "solutions|solve|solving|step|steps|such|system|tell|that|the|their|then|this|to|unknown|unknowns|"
+    "value|values|variable|want|we|what|when|where|which|whose|with|work|working|you|your|all|check|"
+    "whether|true|hold|holds|satisfy|satisfies|satisfying|following|below|using|carefully|just|only|now|"
+    "verify|correct|so|about|approximately"
+)
+_BETWEEN = re.compile(
+    rf"(?<![a-z\d^*/+=(<>-])(?<![a-z\d^*/+=(<>-] )(?:a|i)(?= (?!{FUNCTION})[a-z]{{2}})"
+    rf"|(?<![a-z])(?:{_ASKING})(?![a-z])"
+    r"|,(?![^()]*\))|[;:?\"'`“”„‘]|\*\*(?!\s*[\w(-])|(?:\.|(?<=[a-z]{2})!)(?=\s|$)|^[-*•]\s",
+    re.IGNORECASE,
+)
+
+
+def contents_of(plain: str) -> list[Node | tuple[Relation, ...]]:
+    """The formulas of a plain text between words that ask nothing. Raises `FormatError` for anything else."""
+    pieces = (piece.strip() for piece in _BETWEEN.sub("\0", plain).split("\0"))
+    return [parse_statement(piece) for piece in pieces if piece]
+
+
+def _formula(text: str) -> Node:
+    """The formula that a part of a question is; of a definition such as y = x^2 its right side.
+
+    Raises `FormatError` where there is more in it than one formula and words that merely ask.
+    """
+    contents = contents_of(text)
+    formulas = [each for each in contents if isinstance(each, tuple) or each.kind != "name"] or contents[:1]
+    if len(formulas) != 1:
+        raise FormatError("One formula is needed.")
+    node = formulas[0]
+    if isinstance(node, tuple):
+        node = _defined(node)
+    names = [each.text for each in contents if isinstance(each, Node) and each.kind == "name"]
+    if not names_in((node,)).issuperset(set(names) - CONSTANTS):
+        raise FormatError("A name stands beside the formula.")
+    return node
+
+
+def _defined(relations: tuple[Relation, ...]) -> Node:
+    """What a definition such as y = x^2 or f(x) = x^2 defines. Raises `FormatError` for other relations."""
+    left = relations[0].left
+    named = left.kind == "name" or (left.kind == "mul" and left.parts[0].text in ("f", "g", "h"))
+    if len(relations) != 1 or relations[0].sign != "=" or not named:
+        raise FormatError("This is no definition.")
+    return relations[0].right
+
+
+# -- patterns ---------------------------------------------------------------------------------------------
+
+_JOINED = {"list": ", ", "summands": " + ", "factors": "*"}
+"""What joins several formulas, by the name of their part."""
+
+_HOLES = {
+    **{name: f"(?P<{name}>.+?)" for name in ("a", "b", "c", "d", "f", "low", "high", "at", *_JOINED)},
+    **{name: rf"(?P<{name}>\d+)" for name in "nk"},
+    **{name: rf"(?P<{name}>\d+(\.\d+)?) ?%" for name in "pq"},
+    "x": "(?P<x>[a-z])",
+    "u": f"(?P<u>{UNIT})",
+    **dates.HOLES,
+}
+"""The regular expressions of the parts of a question, by their names in patterns."""
+
+_ORDERS = {"first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5}
+
+
+def _patterns() -> Iterator[tuple[str, re.Pattern[str], str]]:
+    """Operation, pattern and meaning of each row of `questions.txt`."""
+    holes = dict(_HOLES)
+    for before, after in _rows("questions.txt"):
+        filled = re.sub(r"\{([a-z]+)\}", lambda match: holes[match[1]], before)
+        if named := re.fullmatch(r"let (\w+)", before):
+            holes[named[1]] = re.sub(r"\{([a-z]+)\}", lambda match: holes[match[1]], after)
+        else:
+            operation, _, pattern = filled.partition(": ")
+            yield operation, re.compile(pattern, re.IGNORECASE), after
+
+
+_PATTERNS = tuple(_patterns())
+
+
+def _worded(operation: str, match: re.Match[str], meaning: str) -> Problem | None:
+    """The problem of a question that fits a pattern, None where a part of it is no formula."""
+    said = {name: text for name, text in match.groupdict().items() if text is not None}
+    try:
+        if operation in dates.ANSWERS:
+            return Problem("date", text=match[0], answer=dates.ANSWERS[operation](said))
+        parts = {name: _part(name, text, operation) for name, text in said.items() if name in _HOLES}
+        terms, *bounds = (parse_statement(part) for part in meaning.format(**parts).split("|"))
+        bounds += [
+            parse_formula(parts[name]) for name in ("low", "high", "at") if name in parts and not bounds
+        ]
+    except (FormatError, ValueError, OverflowError):
+        return None  # A part is no formula, or names a day that no calendar has.
+    if isinstance(terms, tuple):
+        return Problem(operation, relations=terms)
+    free = names_in((terms,))
+    variable = said.get("respect") or said.get("x") or _variable(free)
+    if operation == "derivative" and not {said.get("respect"), said.get("point")} <= {None, *free}:
+        return None
+    if terms.kind in ("add", "sub") and any(part.kind == "percent" for part in terms.parts):
+        return None  # 10 % of what is added?
+    if operation == "value":
+        operation = "conversion" if units_in(terms) else "simplify" if free else "value"
+    return Problem(
+        operation,
+        (terms,),
+        variable=variable,
+        bounds=tuple(each for each in bounds if isinstance(each, Node)),
+        order=int(said["terms"]) if "terms" in said else _ORDERS.get(said.get("order", "").lower()),
+        unit=_unit(said),
+    )
+
+
+def _unit(said: Mapping[str, str]) -> str | None:
+    if "degrees" in said:
+        letter = re.findall(r"\b[cfk]", said["degrees"], re.IGNORECASE)[-1].upper()
+        return letter if letter == "K" else f"°{letter}"
+    return units()[said["u"].lower()].symbol if "u" in said else None
+
+
+_COMMA = re.compile(r",|\band\b|;")
+
+
+def _part(name: str, text: str, operation: str) -> str:
+    """A part of a question in the notation of formulas, bracketed. Raises `FormatError` where it is none."""
+    if name in _JOINED:
+        listed = [_part("a", piece, operation) for piece in _COMMA.split(text.strip(" ()")) if piece.strip()]
+        if len(listed) < 2:
+            raise FormatError("Several values are needed.")
+        return _JOINED[name].join(listed)
+    if name in ("x", "u"):
+        return text
+    node = _formula(marked_quantities(text))
+    if name in "ab" and operation == "value" and node.kind in ("add", "sub"):
+        raise FormatError("Where the words end is unclear: the product of 2 and 3 + 4.")
+    return f"({_marked(node)})"
+
+
+def _marked(node: Node) -> str:
+    """The formula with its quantities as the grammar reads them."""
+    return re.sub(rf"(\d) ({UNIT})", r"\1 [\2]", formula_text(node), flags=re.IGNORECASE)
+
+
+def _variable(free: frozenset[str]) -> str:
+    return "x" if "x" in free or not free else min(free)
+
+
+# -- what formulas mean without a wording ----------------------------------------------------------------
+
+_AMBIGUOUS = re.compile(
+    r"\b(?:prove|proof|explain why|show that|disprove)\b"
+    r"|\b\d{4}-\d{1,2}-\d{1,2}\b|\b\d{1,2}[./]\d{1,2}[./]\d{4}\b|\b0[xbo][0-9a-f]+\b"
+    r"|\b(?:root|factorial|absolute value|half) of\b[^(,;?]*[\w)]\s*(?:[-+]|plus\b|minus\b)"
+    r"|(?<![\d)])(?<![\d)]\s)(?<!\b[a-z])(?<!\b[a-z]\s)-\s*\d[\d.]*\s+(?:squared|cubed)\b"
+    r"|!!|(?:[-+]|\bplus|\bminus)\s*\d[\d.]*\s*(?:%|per ?cent\b)(?!\s*of\b)",
+    re.IGNORECASE,
+)
+"""What is no formula, whatever it looks like: proofs, dates, numbers of another base, and wordings with two
+readings: "the root of 9 + 16", "-5 squared", "80 minus 15%"."""
+
+_DEFINITION = re.compile(r"\b[fgh] ?\([a-z]\) ?=(?!=)")
+_AT_POINT = re.compile(
+    r"(?:if |given |let )?(?P<f>[fgh])\((?P<name>[a-z])\) ?=(?P<body>[^=]+?)[,;.]? (?:and |then )?"
+    r"(?:what is|what|find|compute|calculate|evaluate)? ?(?P=f)\((?P<at>[^()]+)\) ?\??",
+    re.IGNORECASE,
+)
+
+
+_SPACED_UNIT = re.compile(r"\d [a-z]\b", re.IGNORECASE)
+"""10 m, which is a length rather than ten times m; 10m may be either."""
+
+
+def _implied(plain: str) -> Problem | None:
+    """A lone formula is evaluated, relations are solved; "y at x = 3" puts the numbers in."""
+    try:
+        if at_point := _AT_POINT.fullmatch(plain):
+            body, point = _formula(at_point["body"]), _formula(at_point["at"])
+            node = substituted(body, at_point["name"], point)
+            return None if names_in((node,)) else Problem("value", (node,), explicit=True)
+        contents = contents_of(_DEFINITION.sub("", plain))
+    except FormatError:
+        return _with_units(plain)
+    relations = [relation for each in contents if isinstance(each, tuple) for relation in each]
+    nodes = [each for each in contents if isinstance(each, Node)]
+    formulas = [node for node in nodes if node.kind != "name"]
+    free = names_in((*relations, *formulas))
+    named = {node.text for node in nodes if node.kind == "name"}
+    if len(formulas) > 1 or not named <= free or any(node.kind == "number" for node in formulas):
+        return None
+    explicit = bool(re.search(r"\b(?:compute|calculate|evaluate|solve|work out)\b", plain, re.IGNORECASE))
+    common = Problem("value", explicit=explicit)
+    if formulas and relations:
+        put_in = _with_values(formulas[0], relations)
+        return None if put_in is None else replace(common, formulas=(put_in,))
+    if relations:
+        variable = min(named) if len(named) == 1 else None
+        operation = "solve" if free else "claim"
+        return replace(common, operation=operation, relations=tuple(relations), variable=variable)
+    if formulas and free and _SPACED_UNIT.search(plain) and (measured := _with_units(plain)) is not None:
+        return measured
+    if formulas:
+        return replace(common, operation="simplify" if free else "value", formulas=tuple(formulas))
+    return None
+
+
+def _with_units(plain: str) -> Problem | None:
+    """A calculation with quantities, None where it is none."""
+    if len(plain) > MAX_WORDED:
+        return None
+    try:
+        node = parse_formula(marked_quantities(_bare(plain)))
+    except FormatError:
+        return None
+    measured = node.kind != "quantity" and not names_in((node,))
+    return Problem("conversion", (node,), explicit=True) if measured else None
+
+
+def _with_values(node: Node, relations: Sequence[Relation]) -> Node | None:
+    """`node` with x = 3 put in, None unless every relation gives another name a number."""
+    if len({relation.left for relation in relations}) < len(relations):
+        return None
+    for relation in relations:
+        if relation.left.kind != "name" or relation.sign != "=" or names_in((relation.right,)):
+            return None
+        node = substituted(node, relation.left.text, relation.right)
+    return None if names_in((node,)) else node

@@ -1,0 +1,1 @@
+"""The pool: the file that names workers, its entries, and each worker's fallback."""

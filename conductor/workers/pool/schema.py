@@ -1,0 +1,266 @@
+"""The tables of a pool file: which keys each kind may have, how a form labels them, and what is built from
+them.
+
+Knows the keys and their types, not the file nor its lines.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, NamedTuple
+
+from pydantic import ConfigDict, Field, TypeAdapter
+
+from conductor.values.messages import Sampling, Value
+from conductor.workers.endpoint.config import (
+    MAX_CHARACTERS,
+    BaseUrl,
+    Count,
+    Endpoint,
+    Extra,
+    KeyVariable,
+    Patience,
+    Rate,
+    Retries,
+    Seconds,
+)
+from conductor.workers.endpoint.worker import OpenAIWorker
+from conductor.workers.offline.experts import ExpertName, offline_expert
+from conductor.workers.protocol import Price, PromptStyle, Worker
+from conductor.workers.simulated import SimulatedWorker
+from conductor.workflow.plan_report import Dialect
+
+Constrain = Literal["auto", "regex", "json", "none"]
+"""How an endpoint is held to write a valid plan; auto takes the strictest way that it knows."""
+
+
+class Label(NamedTuple):
+    """How a form names a key: its `title`, one sentence of `help`, and an example or what `unset` means.
+
+    Where the key has a default, the default is what `unset` means.
+    """
+
+    title: str
+    help: str = ""
+    unset: str = ""
+
+
+_PATIENCE = Patience()
+_MILLION = "US dollars a million tokens; both prices or none"
+_Name = Annotated[str, Field(min_length=1), Label("Name", "What steps call it. Each worker has its own.")]
+_Dollars = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+class ConductorEntry(Value):
+    """The Conductor that a pool file names: its endpoint, its prompt and how its answer is read.
+
+    `as_worker` puts it into the pool as well, so that it may give a step to itself.
+    """
+
+    endpoint: Endpoint
+    name: str
+    strengths: str | None
+    dialect: Dialect
+    prompt_style: PromptStyle
+    constrain: Constrain
+    sampling: Sampling
+    price: Price | None
+    context: int | None
+    as_worker: bool
+
+
+class _Table(Value):
+    # Values are not repeated: a person may have pasted a key in the place of its variable's name.
+    model_config = ConfigDict(hide_input_in_errors=True)
+
+
+class OfflineTable(_Table):
+    """A built-in expert."""
+
+    kind: Literal["offline"]
+    name: _Name
+    expert: Annotated[ExpertName, Label("Expert")]
+
+    def build(self) -> Worker:
+        """The worker."""
+        return offline_expert(self.expert, name=self.name)
+
+
+class SimulatedTable(_Table):
+    """A simulated worker."""
+
+    kind: Literal["simulated"]
+    name: _Name
+    strengths: Annotated[str, Label("Strengths", "The one line that a Conductor reads.")] = (
+        "made-up text at a chosen pace"
+    )
+    answer: Annotated[str | None, Label("Answer", "The same one to every request.", "made-up words")] = None
+    latency: Annotated[float, Field(ge=0), Label("Seconds to the first token")] = 0.0
+    tokens: Annotated[int, Field(ge=0), Label("Tokens of an answer")] = 40
+    tokens_per_second: Annotated[float | None, Field(gt=0), Label("Tokens a second", unset="all at once")] = (
+        None
+    )
+    seed: Annotated[int, Label("Seed")] = 0
+    fail_on: Annotated[str | None, Label("Fails where the instruction contains", unset="nothing")] = None
+
+    def build(self) -> Worker:
+        """The worker."""
+        return SimulatedWorker(**self.model_dump(exclude={"kind"}))
+
+
+class _ServedTable(_Table):
+    """The keys that every table of a served model has."""
+
+    model_config = ConfigDict(strict=True)
+
+    model: Annotated[str, Field(min_length=1), Label("Model", "As the endpoint calls it.", "gpt-5")]
+    base_url: Annotated[
+        BaseUrl, Label("Base URL", "For most servers it ends in /v1.", "https://api.openai.com/v1")
+    ]
+    api_key_env: Annotated[
+        KeyVariable | None,
+        Label(
+            "Key variable",
+            "The name of the variable that holds the key, never the key itself.",
+            "OPENAI_API_KEY",
+        ),
+    ] = None
+    strengths: Annotated[
+        str | None, Label("Strengths", "The one line that a Conductor reads.", "hard code, final answers")
+    ] = None
+    context: Annotated[
+        Count | None, Label("Context", "Tokens that a call may hold, prompt and answer.", "unknown")
+    ] = None
+    max_tokens: Annotated[Count | None, Label("Longest answer", "Tokens.", "the model's own")] = None
+    temperature: Annotated[
+        float | None, Field(ge=0, le=2), Label("Temperature", "From 0 to 2.", "the model's own")
+    ] = None
+    reasoning_effort: Annotated[str | None, Label("Reasoning effort", unset="the model's own")] = None
+    price_prompt: Annotated[_Dollars | None, Label("Price of the prompt", _MILLION, "unknown")] = None
+    price_completion: Annotated[_Dollars | None, Label("Price of the answer", _MILLION, "unknown")] = None
+    concurrency: Annotated[Count | None, Label("Calls at a time", unset="no limit")] = None
+    requests_per_minute: Annotated[Rate | None, Label("Requests a minute", unset="no limit")] = None
+    connect_seconds: Annotated[Seconds, Label("Seconds to connect")] = _PATIENCE.connect
+    first_token_seconds: Annotated[Seconds, Label("Seconds to the first token")] = _PATIENCE.first_token
+    between_tokens_seconds: Annotated[Seconds, Label("Seconds between tokens")] = _PATIENCE.between_tokens
+    total_seconds: Annotated[Seconds, Label("Seconds in all", "With all retries.")] = _PATIENCE.total
+    retries: Annotated[Retries, Label("Retries")] = 3
+    max_characters: Annotated[Count, Label("Most characters of an answer")] = MAX_CHARACTERS
+    prompt_style: Annotated[PromptStyle, Label("Prompt style")] = "ours"
+    extra: Annotated[
+        Extra,
+        Label(
+            "Extra parameters",
+            "Sent with every request, for what only this endpoint knows. Lines of TOML.",
+            "top_k = 40",
+        ),
+    ] = Field(default_factory=dict)
+
+    @property
+    def endpoint(self) -> Endpoint:
+        """The endpoint, with its settings."""
+        return Endpoint(
+            base_url=self.base_url,
+            model=self.model,
+            api_key_env=self.api_key_env,
+            patience=Patience(
+                connect=self.connect_seconds,
+                first_token=self.first_token_seconds,
+                between_tokens=self.between_tokens_seconds,
+                total=self.total_seconds,
+            ),
+            retries=self.retries,
+            concurrency=self.concurrency,
+            requests_per_minute=self.requests_per_minute,
+            max_characters=self.max_characters,
+            reasoning_effort=self.reasoning_effort,
+            extra=self.extra,
+        )
+
+    @property
+    def sampling(self) -> Sampling:
+        """The sampling of a step that sets none."""
+        return Sampling(temperature=self.temperature, max_tokens=self.max_tokens)
+
+    @property
+    def price(self) -> Price | None:
+        """Both prices, None where they are not known."""
+        if self.price_prompt is None or self.price_completion is None:
+            return None
+        return Price(prompt=self.price_prompt, completion=self.price_completion)
+
+
+class ModelTable(_ServedTable):
+    """A served model."""
+
+    kind: Literal["model"]
+    name: _Name
+    fallback: Annotated[str | None, Label("Fallback", "Who answers when this one has failed.", "None")] = None
+    tokenizer: Annotated[
+        str | None,
+        Field(min_length=1),
+        Label(
+            "Tokenizer",
+            "The model's tokenizer.json, next to the pool file: its tokens are counted, not estimated.",
+            "models/qwen3/tokenizer.json",
+        ),
+    ] = None
+
+    def build(self) -> Worker:
+        """The worker, without its fallback."""
+        return OpenAIWorker(
+            self.endpoint,
+            name=self.name,
+            strengths=self.strengths,
+            sampling=self.sampling,
+            price=self.price,
+            context=self.context,
+            prompt_style=self.prompt_style,
+            fallback=self.fallback,
+            tokenizer=self.tokenizer,
+        )
+
+
+class ConductorTable(_ServedTable):
+    """The `[conductor]` table."""
+
+    name: Annotated[str, Field(min_length=1), Label("Name", "What it is called.")] = "conductor"
+    dialect: Annotated[Dialect, Label("Dialect", "How it writes access lists.")] = "any"
+    constrain: Annotated[
+        Constrain,
+        Label("Constrained decoding", "By a regular expression (vLLM), by JSON Schema, or not at all."),
+    ] = "auto"
+    as_worker: Annotated[bool, Label("Also a worker, which may plan a step of its own")] = False
+    strengths: Annotated[str | None, Label("Strengths", "As a worker.", "hard code, final answers")] = None
+
+    @property
+    def entry(self) -> ConductorEntry:
+        """The entry that the table describes."""
+        return ConductorEntry(
+            endpoint=self.endpoint,
+            name=self.name,
+            strengths=self.strengths,
+            dialect=self.dialect,
+            prompt_style=self.prompt_style,
+            constrain=self.constrain,
+            sampling=self.sampling,
+            price=self.price,
+            context=self.context,
+            as_worker=self.as_worker,
+        )
+
+
+WorkerTable = OfflineTable | SimulatedTable | ModelTable
+
+_WORKER: TypeAdapter[WorkerTable] = TypeAdapter(Annotated[WorkerTable, Field(discriminator="kind")])
+
+
+def worker_table(entry: object) -> WorkerTable:
+    """A `[[worker]]` table; with a base_url the kind may be left out. Raises `ValidationError`."""
+    if isinstance(entry, dict) and "kind" not in entry and "base_url" in entry:
+        entry = {"kind": "model", **entry}
+    return _WORKER.validate_python(entry)
+
+
+def conductor_table(entry: Any) -> ConductorTable:
+    """The `[conductor]` table. Raises `ValidationError`."""
+    return ConductorTable.model_validate(entry)

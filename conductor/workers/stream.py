@@ -1,0 +1,78 @@
+"""The stream of a worker or Conductor: read to its completion, text handed on in batches, closed after use.
+
+Knows async iteration and the items of a stream; knows no step and no event. A stream is any async iterable:
+closing a generator frees what it holds, a plain iterator has nothing to close, and an error in closing takes
+no answer back.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterable, AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar
+
+from conductor.values.messages import Completion, Delta, Retried, Thought
+from conductor.workers.delta_batches import DeltaBatch
+
+T = TypeVar("T")
+
+GRACE_SECONDS = 0.5
+"""How long a cancelled stream may take to end before it is no longer waited for."""
+
+_log = logging.getLogger(__name__)
+
+
+@asynccontextmanager
+async def opened(stream: AsyncIterable[T]) -> AsyncIterator[AsyncIterator[T]]:
+    """The items of `stream`, which is closed at the end of the block where it has an `aclose`."""
+    items = aiter(stream)
+    try:
+        yield items
+    finally:
+        close = getattr(items, "aclose", None)
+        if close is not None:
+            try:
+                await close()
+            except Exception:  # noqa: BLE001 - a worker is foreign code
+                _log.exception("a stream cannot be closed")
+
+
+async def read_stream(
+    stream: AsyncIterable[object],
+    *,
+    on_text: Callable[[str], None],
+    on_thought: Callable[[str], None],
+    note: Callable[[Any], None],
+    count: Callable[[str], None],
+) -> Completion | None:
+    """The completion of a stream, None where it ends without one. Raises what the stream raises.
+
+    `on_text` and `on_thought` are called with batches of text and of thoughts, except for the end that the
+    completion holds as well: of an answer that comes whole they get nothing, of a broken one everything.
+    `note` is called with every other item, `count` with every piece of text at once.
+    """
+    answer, thought = DeltaBatch(on_text), DeltaBatch(on_thought)
+    async with opened(stream) as items:
+        try:
+            async for item in items:
+                if isinstance(item, Delta):
+                    answer.add(item.text)
+                    count(item.text)
+                elif isinstance(item, Completion):
+                    thought.drop()
+                    answer.drop()
+                    return item
+                elif isinstance(item, Thought):
+                    thought.add(item.text)
+                    count(item.text)
+                else:
+                    if isinstance(item, Retried) and item.withdrawn:
+                        # What was gathered belongs before the item that withdraws it.
+                        thought.flush()
+                        answer.flush()
+                    note(item)
+        finally:
+            thought.flush()
+            answer.flush()
+    return None
