@@ -11,11 +11,11 @@ from storage.records import (
     SessionState,
     SessionSummary,
 )
-from storage.session_filter import EVERYTHING, SessionFilter
-from storage.sessions import MAX_TITLE
-from storage.snippet import Snippet
-from storage.store import SessionStore, default_url
-from storage.tags import MAX_TAG
+from storage.search.filter import EVERYTHING, SessionFilter
+from storage.search.snippet import Snippet
+from storage.store import SessionStore, data_folder, default_url
+from storage.tables.sessions import MAX_TITLE
+from storage.tables.tags import MAX_TAG
 
 __all__ = [
     "EVERYTHING",
@@ -33,5 +33,6 @@ __all__ = [
     "SessionStore",
     "SessionSummary",
     "Snippet",
+    "data_folder",
     "default_url",
 ]

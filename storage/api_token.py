@@ -1,7 +1,7 @@
-"""A bearer token: what is known of one, what it allows, and how its secret is made and told from others.
+"""A bearer token: its record, its limits, and how its secret is made and checked.
 
-The text of a token is `conductor_<id>_<secret>`, of which only the id and a digest are ever kept. Pure; knows
-neither requests nor how tokens are kept.
+The text of a token is `conductor_<id>_<secret>`; only the id and a digest are stored. Pure; knows neither
+requests nor how tokens are stored.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 
 from pydantic import Field
 
-from conductor.messages import Value
+from conductor.values.messages import Value
 
 Period = Literal["day", "month", "total"]
 """What a token's budget is for: each day or month of the calendar (UTC), or all its requests together."""
@@ -82,7 +82,7 @@ def told(limits: TokenLimits) -> tuple[str, ...]:
 
 
 class Secret(NamedTuple):
-    """A new token: its id, its whole text, which is shown once, and the digest that is kept."""
+    """A new token: its id, its whole text, which is shown once, and the digest that is stored."""
 
     id: str
     text: str
@@ -90,7 +90,7 @@ class Secret(NamedTuple):
 
 
 def new_secret() -> Secret:
-    """A token that nobody else has."""
+    """A new random token."""
     id, secret = secrets.token_hex(_ID_BYTES), secrets.token_urlsafe(_SECRET_BYTES)
     return Secret(id=id, text=f"conductor_{id}_{secret}", digest=digest_of(secret))
 
@@ -102,10 +102,10 @@ def read_token(text: str) -> tuple[str, str] | None:
 
 
 def digest_of(secret: str) -> str:
-    """What is kept of a secret.
+    """The SHA-256 digest of a secret, in hexadecimal.
 
-    One round of SHA-256 is right for 256 random bits, of which nobody can try a fraction; a slow hash is for
-    passwords, which people choose.
+    One round suffices for 256 random bits, which cannot be guessed; a slow hash is for passwords, which
+    people choose.
     """
     return hashlib.sha256(secret.encode()).hexdigest()
 

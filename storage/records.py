@@ -1,4 +1,4 @@
-"""What the store gives back: frozen records of sessions, plans, revisions and runs.
+"""What the store returns: frozen records of sessions, plans, revisions and runs.
 
 Times are Unix seconds; ids are opaque texts. Knows conductor's values, not how they are stored.
 """
@@ -7,32 +7,36 @@ from __future__ import annotations
 
 from typing import Literal
 
-from conductor.conversation import NOTHING_SAID, Conversation
-from conductor.engine.trials import EdgeTest, Swap
-from conductor.messages import Usage, Value
-from conductor.modes import Settings
-from conductor.output import WorkerKind
-from conductor.plan import PlanReport
-from conductor.plan_file import Origin
-from conductor.run_state import RunStatus
-from conductor.workflow import Topology, Workflow
+from conductor.engine.experiments import EdgeTest, Swap
+from conductor.runs.state import RunStatus
+from conductor.values.conversation import NOTHING_SAID, Conversation
+from conductor.values.messages import Usage, Value
+from conductor.values.output import WorkerKind
+from conductor.values.presets import Settings
+from conductor.values.total import Total
+from conductor.workflow.file import Origin
+from conductor.workflow.model import Topology, Workflow
+from conductor.workflow.plan_report import PlanReport
 
-SessionState = Literal["new", "planned", "rejected"] | RunStatus
-"""What happened last in a session: its newest run's status, or how planning went since. An edit after
-a run leaves the run's status."""
+SessionState = Literal["new", "planned", "rejected", "unplanned", "unanswered"] | RunStatus
+"""What happened last in a session: its newest run's status, or how planning went since. An edit after a run
+leaves the run's status.
+
+`rejected`: the plan is not valid. `unplanned`: planning failed and gave no plan at all. `unanswered`: the run
+finished, and its worker declined to answer."""
 
 SessionOrigin = Literal["app", "terminal", "import", "api", "fork"]
 """Where a session came from."""
 
 
 class Session(Value):
-    """A question and what became of it. `head` is the current revision's id, None before the first.
-    `settings` is what it asks of its Conductor, None where nothing was chosen; `conversation` is what was
-    said before the question, None where it stands alone.
+    """A question and its results. `head` is the current revision's id, None before the first. `settings` are
+    those for its Conductor, None where nothing was chosen; `conversation` holds the messages before the
+    question, None without any.
 
-    `updated_at` moves with plans, edits and the start and end of runs; not with names, tags or deletion.
-    `origin` is None where that was not kept; a fork was made from the revision `forked_from`, which may be
-    gone by now.
+    `updated_at` changes with plans, edits and the start and end of runs; not with names, tags or deletion.
+    `origin` is None where it was not recorded; a fork was made from the revision `forked_from`, which may
+    be removed by now.
     """
 
     id: str
@@ -50,14 +54,28 @@ class Session(Value):
 
     @property
     def said_before(self) -> Conversation:
-        """What was said before the question, be it nothing."""
+        """The messages before the question; may be empty."""
         return self.conversation or NOTHING_SAID
+
+
+class RequestSession(Value):
+    """How the session of an API request is stored.
+
+    `token` is the id of the token that the request came with: only requests with the same token read the
+    session. None: every request does. `tags` are the session's. Unless `keep`, the session is deleted from
+    the start, so that it is removed in time even where its process dies.
+    """
+
+    token: str | None = None
+    tags: tuple[str, ...] = ()
+    keep: bool = True
 
 
 class SessionSummary(Value):
     """A session as a list shows it; `topology`, `steps` (a count) and `workers` are its current workflow's.
 
-    `tokens` is what all its runs took, trials included; None where that is unknown or nothing has run.
+    `tokens` is what planning and all its runs took, trials included, as far as that is known; None where
+    nothing of it is. `tokens_at_least`: a part is unknown, so that it was more.
     `runs` counts its runs without trials. Workers and tags are in alphabetical order.
     """
 
@@ -76,15 +94,21 @@ class SessionSummary(Value):
     workers: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     tokens: int | None = None
+    tokens_at_least: bool = False
     runs: int = 0
+
+    @property
+    def used(self) -> Total:
+        """Its tokens as a total."""
+        return Total(tokens=self.tokens, tokens_at_least=self.tokens_at_least)
 
 
 class Plan(Value):
-    """One answer of a Conductor, valid or not; `failure` says why there is no report.
+    """One answer of a Conductor, valid or not; `failure` is why there is no report.
 
     It is the `attempt`-th of that `round` (both from 1); from round 2 on it `looks_back` on a run.
-    Plans that were asked for together, to choose from, have one `alternative` in common and count as their
-    attempts from 1; it is None for all others.
+    Plans that were requested together, to choose from, share one `alternative` and number their attempts
+    from 1; it is None for all others.
     """
 
     id: str
@@ -106,7 +130,7 @@ class Revision(Value):
     """One state of a session's workflow; `number` counts from 1, `parent` is what was edited.
 
     `looks_back` is the run whose next round this is, None for a first round. `author` is the person who made
-    it, None where nobody said who that is.
+    it, None where unknown.
     """
 
     id: str
@@ -138,10 +162,10 @@ class RevisionEntry(Value):
 
 
 class RunRecord(Value):
-    """A run's row; its story is in its events. `owner` names the process that runs it.
+    """A run's row; its course is in its events. `owner` names the open store that runs it.
 
-    A run that is the `trial`-th (from 0) of an `experiment` is in no list but that experiment's. `tokens` is
-    what its calls took that ended so far, None where a call did not tell or the run was interrupted.
+    A run that is the `trial`-th (from 0) of an `experiment` is listed only there. `tokens` is what its ended
+    calls took, None where a call did not report it or the run was interrupted.
     """
 
     id: str
@@ -161,7 +185,7 @@ class RunRecord(Value):
 
 
 class ExperimentRecord(Value):
-    """An experiment on the run `base`; its trials are runs of their own, numbered from 0."""
+    """An experiment on the run `base`; its trials are separate runs, numbered from 0."""
 
     id: str
     session: str

@@ -6,19 +6,24 @@ itself: it stays whole when the session that it was made from goes.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import Connection, literal, select
 
-from conductor.events import RunStarted
-from storage import runs, sessions
+from conductor.runs.events import RunStarted
+from storage import fragments
+from storage.database.schema import EVENTS, FRAGMENTS, LONG_TEXTS, OUTPUTS, REVISIONS, RUNS
 from storage.records import Session
-from storage.revisions import check_belongs, find_revision, next_number
-from storage.schema import EVENTS, OUTPUTS, REVISIONS, RUNS
+from storage.tables import runs, sessions
+from storage.tables.revisions import check_belongs, find_revision, next_number
+
+_BATCH = 500
+"""Fragments that are copied by one statement."""
 
 
 def fork(connection: Connection, session: str, revision: str, *, now: float) -> Session:
-    """See `SessionStore.fork_session`."""
+    """See `store.sessions.fork`."""
     parent = sessions.find(connection, session)
     begun = find_revision(connection, revision)
     check_belongs(session, revision=begun)
@@ -36,6 +41,8 @@ def fork(connection: Connection, session: str, revision: str, *, now: float) -> 
     connection.execute(
         OUTPUTS.insert().from_select(OUTPUTS.c.keys(), known.where(OUTPUTS.c.session == session))
     )
+    stored = connection.scalars(select(OUTPUTS.c.output).where(OUTPUTS.c.session == session)).all()
+    _take_along(connection, stored, session=session, into=made.id)
     note = f"Forked from revision {begun.number} of {parent.title}"
     head, _ = _revision(connection, revision, into=made.id, note=note, now=now)
     sessions.change(connection, made.id, head=head, state="planned", settings=parent.settings)
@@ -55,6 +62,7 @@ def _revision(
     before = looks_back = None
     if row["looks_back"] is not None:
         before, looks_back = _round(connection, row["looks_back"], into=into, now=now)
+    _take_along(connection, [row["workflow"]], session=row["session"], into=into)
     row |= {
         "id": sessions.new_id(),
         "session": into,
@@ -84,10 +92,26 @@ def _round(connection: Connection, run: str, *, into: str, now: float) -> tuple[
         "trial": None,
     }
     connection.execute(RUNS.insert(), row)
+    shared = fragments.Fragments()
     for event in runs.events_of(connection, run, after=-1):
         place: dict[str, Any] = {"run": row["id"]}
         if isinstance(event, RunStarted):
             place["parent"] = before
-        copied = event.model_copy(update=place)
+        copied = shared.event(event.model_copy(update=place))
         connection.execute(EVENTS.insert(), {"run": row["id"], "seq": event.seq, "event": copied})
+    shared.keep_for_session(connection, into)
     return revision, row["id"]
+
+
+def _take_along(connection: Connection, stored: Sequence[str], *, session: str, into: str) -> None:
+    """Copy what rows of `session` refer to that the session `into` does not have."""
+    reached = fragments.reachable(connection, session, fragments.Reached.of(*stored))
+    for table, digests in ((FRAGMENTS, reached.json.keys()), (LONG_TEXTS, reached.texts)):
+        had = connection.scalars(select(table.c.digest).where(table.c.session == into))
+        missing = sorted(digests - set(had))
+        for start in range(0, len(missing), _BATCH):
+            some = table.c.digest.in_(missing[start : start + _BATCH])
+            copied = select(literal(into), table.c.digest, table.c.text).where(
+                table.c.session == session, some
+            )
+            connection.execute(table.insert().from_select(table.c.keys(), copied))

@@ -1,7 +1,7 @@
-"""All of a session as values: its rows without what belongs to one store.
+"""A whole session as values: its rows without what belongs to one store.
 
-That is which session they are of, their numbers, which process ran them; an entry's place in its section is
-its number. Knows values only: no store, no file.
+Left out are the session that a row belongs to, its number (its place among the entries of its kind), and the
+process that ran it. Knows values only: no store, no file.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter
 
-from conductor.conversation import Conversation
-from conductor.corrections import Thumbs
-from conductor.engine.trials import EdgeTest, Swap
-from conductor.events import EVENT, Event
-from conductor.messages import Usage, Value
-from conductor.modes import Settings
-from conductor.output import Output, WorkerKind
-from conductor.plan import PlanReport
-from conductor.plan_file import Origin
-from conductor.run_state import RunStatus
-from conductor.workflow import Workflow
+from conductor.engine.experiments import EdgeTest, Swap
+from conductor.planner.corrections import Thumbs
+from conductor.runs.events import EVENT, Event
+from conductor.runs.state import RunStatus
+from conductor.values.conversation import Conversation
+from conductor.values.messages import Usage, Value
+from conductor.values.output import Output, WorkerKind
+from conductor.values.presets import Settings
+from conductor.workflow.file import Origin
+from conductor.workflow.model import Workflow
+from conductor.workflow.plan_report import PlanReport
 from storage.records import SessionState
 
 Moment = Annotated[float, Field(allow_inf_nan=False, description="Unix seconds")]
@@ -39,12 +39,12 @@ class SessionEntry(Value):
     pool_label: str | None = Field(default=None, description="set where no model answers")
     head: str | None = Field(default=None, description="id of the current revision")
     settings: Settings | None = None
-    conversation: Conversation | None = Field(default=None, description="what was said before the question")
+    conversation: Conversation | None = Field(default=None, description="the turns before the question")
     tags: tuple[Annotated[str, Field(pattern=r"\S")], ...] = ()
 
 
 class PlanEntry(Value):
-    """One answer of a Conductor, valid or not; plans asked for together have one `alternative` in common."""
+    """One answer of a Conductor, valid or not; plans requested together have the same `alternative`."""
 
     id: str
     created_at: Moment
@@ -75,7 +75,7 @@ class RevisionEntry(Value):
 
 
 class RunEntry(Value):
-    """One run of a revision; what happened in it stands in its events."""
+    """One run of a revision; its events hold what happened in it."""
 
     id: str
     revision: str
@@ -91,7 +91,7 @@ class RunEntry(Value):
 
 
 class ExperimentEntry(Value):
-    """Variants tried on the run `base`; its trials are runs."""
+    """Variants of the run `base`; its trials are runs."""
 
     id: str
     created_at: Moment
@@ -100,7 +100,7 @@ class ExperimentEntry(Value):
 
 
 class CorrectionEntry(Value):
-    """That `revision` is what people made of `plan`, which the revision `planned` holds."""
+    """The revision `revision` is what people made of `plan`, whose own workflow is the revision `planned`."""
 
     revision: str
     plan: str
@@ -109,50 +109,40 @@ class CorrectionEntry(Value):
 
 
 class RatingEntry(Value):
-    """What a person thinks of a run's answer."""
+    """A person's rating of a run's answer."""
 
     run: str
     thumbs: Thumbs
     rated_at: Moment
 
 
-Entry = (
-    SessionEntry
-    | PlanEntry
-    | RevisionEntry
-    | RunEntry
-    | ExperimentEntry
-    | CorrectionEntry
-    | RatingEntry
-    | Output
-    | Event
-)
+NumberedEntry = PlanEntry | RevisionEntry | RunEntry | ExperimentEntry
+"""Entries with an id and a number."""
 
-Kind = Literal["plans", "revisions", "runs", "experiments"]
-"""The sections whose entries have ids and numbers."""
+Entry = SessionEntry | NumberedEntry | CorrectionEntry | RatingEntry | Output | Event
 
-Section = Literal[
-    "session",
-    "plans",
-    "revisions",
-    "runs",
-    "experiments",
-    "corrections",
-    "ratings",
-    "outputs",
-    "events",
-]
-"""In the order in which a file has them."""
+Kind = Literal["session", "plan", "revision", "run", "experiment", "correction", "rating", "output", "event"]
 
-SECTIONS: Mapping[Section, TypeAdapter[Any]] = {
+ENTRIES: Mapping[Kind, TypeAdapter[Any]] = {
     "session": TypeAdapter(SessionEntry),
-    "plans": TypeAdapter(PlanEntry),
-    "revisions": TypeAdapter(RevisionEntry),
-    "runs": TypeAdapter(RunEntry),
-    "experiments": TypeAdapter(ExperimentEntry),
-    "corrections": TypeAdapter(CorrectionEntry),
-    "ratings": TypeAdapter(RatingEntry),
-    "outputs": TypeAdapter(Output),
-    "events": EVENT,
+    "plan": TypeAdapter(PlanEntry),
+    "revision": TypeAdapter(RevisionEntry),
+    "run": TypeAdapter(RunEntry),
+    "experiment": TypeAdapter(ExperimentEntry),
+    "correction": TypeAdapter(CorrectionEntry),
+    "rating": TypeAdapter(RatingEntry),
+    "output": TypeAdapter(Output),
+    "event": EVENT,
 }
-"""What an entry of each section is; "session" is one entry, the others are lists of them."""
+"""The entries of each kind, in the order in which the entries of a session stand."""
+
+REFERENCES: Mapping[Kind, Mapping[str, Kind]] = {
+    "session": {"head": "revision"},
+    "plan": {"looks_back": "run"},
+    "revision": {"parent": "revision", "plan": "plan", "looks_back": "run"},
+    "run": {"revision": "revision", "parent": "run", "experiment": "experiment"},
+    "experiment": {"base": "run"},
+    "correction": {"revision": "revision", "plan": "plan", "planned": "revision"},
+    "rating": {"run": "run"},
+}
+"""Which fields of an entry hold the id of another one, and of which kind that is."""

@@ -1,4 +1,4 @@
-"""A look at whether anybody has written to a database since the last one; cheaper than reading anything.
+"""Detects whether a database was written to since the last check; cheaper than reading any rows.
 
 Knows the two kinds of databases; knows no table.
 """
@@ -20,7 +20,7 @@ class Look(Protocol):
         ...
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         ...
 
 
@@ -37,32 +37,32 @@ class Watch:
     """May be used from any thread. `connect` makes the connection when first needed."""
 
     def __init__(
-        self, connect: Callable[[], Look], question: str, *, trouble: tuple[type[Exception], ...]
+        self, connect: Callable[[], Look], question: str, *, errors: tuple[type[Exception], ...]
     ) -> None:
-        """`trouble` is what a connection may raise."""
+        """`question` is the SQL that reads the version; `errors` are those that a connection may raise."""
         self._connect = connect
         self._question = question
-        self._trouble = trouble
+        self._errors = errors
         self._lock = threading.Lock()
         self._connection: Look | None = None
         self._connected = 0
 
     def version(self) -> Hashable:
-        """Something else than before where anybody has written since; None where that cannot be told."""
+        """A value that changes with every write; None where the database cannot be reached."""
         with self._lock:
             try:
                 if self._connection is None:
                     self._connection = self._connect()
                     self._connected += 1
                 found = self._connection.execute(self._question).fetchone()
-            except self._trouble:
-                # Whoever reads next says what is wrong; the next look is a new connection's.
+            except self._errors:
+                # The next read raises the error; the next check makes a new connection.
                 self._drop()
                 return None
             return None if found is None else (self._connected, found[0])
 
     def close(self) -> None:
-        """Let go of the connection. May be called twice; a later look makes another."""
+        """Close the connection. May be called twice; a later check makes another."""
         with self._lock:
             self._drop()
 
@@ -73,7 +73,7 @@ class Watch:
 
 
 def outside_the_pool(engine: Engine) -> Look:
-    """A connection of `engine` that belongs to nobody else, and in which each statement stands alone."""
+    """A connection detached from the pool of `engine`, in autocommit mode."""
     pooled = engine.raw_connection()
     connection: Any = pooled.driver_connection
     pooled.detach()

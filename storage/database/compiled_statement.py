@@ -1,7 +1,7 @@
 """A statement that runs for every event: compiled once, and executed by the driver itself.
 
-SQLAlchemy's own way with a statement costs more than executing it. Knows no table; whoever uses it
-gives values as the driver takes them (numbers, and text that is already storable).
+SQLAlchemy's own handling of a statement costs more than its execution. Knows no table; the caller passes
+values as the driver takes them (numbers, and text that is already storable).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Statement:
         self._compiled: dict[str, _Compiled] = {}
 
     def execute(self, connection: Connection, rows: Sequence[Mapping[str, Any]]) -> int:
-        """Execute it for each row; how many rows of the table that wrote. Raises what `Connection` raises."""
+        """Execute it for each row; returns how many rows it wrote. Raises what `Connection` raises."""
         if not rows:
             return 0
         compiled = self._compiled_for(connection.dialect)

@@ -1,6 +1,6 @@
 """Where the store is: one engine to write with, one to read with, and what their errors mean.
 
-Everything that differs between SQLite and PostgreSQL stands here. Knows no table.
+Everything that differs between SQLite and PostgreSQL is here. Knows no table.
 """
 
 from __future__ import annotations
@@ -17,12 +17,17 @@ from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from tenacity import retry, retry_if_exception_type, stop_after_attempt, stop_after_delay, wait_fixed
 
 from conductor.errors import StorageError
-from storage.trouble import trouble
-from storage.watch import POSTGRESQL, SQLITE, Watch, outside_the_pool
+from storage.database.change_detection import POSTGRESQL, SQLITE, Watch, outside_the_pool
+from storage.database.error_messages import trouble
 
-_READER_PRAGMAS = ("busy_timeout=10000", "temp_store=MEMORY", "query_only=ON")
+PATIENCE_SECONDS = 10.0
+"""How long a write waits: for a lock that another program holds, and for a server that was there before."""
+
+_PATIENCE, _LEFT = int(PATIENCE_SECONDS * 1000), "milliseconds_to_wait"
+
+_READER_PRAGMAS = (f"busy_timeout={_PATIENCE}", "temp_store=MEMORY", "query_only=ON")
 _WRITER_PRAGMAS = (
-    "busy_timeout=10000",
+    f"busy_timeout={_PATIENCE}",
     "journal_mode=WAL",
     "synchronous=NORMAL",
     "foreign_keys=ON",
@@ -41,8 +46,8 @@ _SECRETS = ("password", "sslpassword")
 _ONE_WRITER = "SELECT pg_advisory_xact_lock(7164720187315466083)"
 """Of all processes one writes at a time, as in SQLite: what was read in a transaction stays as it was."""
 
-_SESSION = ("lock_timeout = 10000", "idle_in_transaction_session_timeout = 5000")
-"""Whoever stops in the middle of a write (a suspended machine) does not keep the others from writing."""
+_SESSION = (f"lock_timeout = {_PATIENCE}", "idle_in_transaction_session_timeout = 5000")
+"""A process that stops in the middle of a write (a suspended machine) does not block the others."""
 
 _REACH: Mapping[str, int] = {
     "connect_timeout": 5,
@@ -51,10 +56,7 @@ _REACH: Mapping[str, int] = {
     "keepalives_count": 3,
     "tcp_user_timeout": 10_000,
 }
-"""How soon a connection reads broken (seconds; the last in milliseconds); the URL may say otherwise."""
-
-PATIENCE_SECONDS = 10.0
-"""How long whoever writes waits for a server that was there before, as SQLite waits for a lock."""
+"""How soon a broken connection is detected (seconds; the last in milliseconds); the URL overrides each."""
 
 
 class Database:
@@ -80,7 +82,12 @@ class Database:
         # isolation_level=None keeps Python's sqlite3 from opening transactions of its own.
         own: dict[str, Any] = {"connect_args": {"isolation_level": None}}
         writer, reader = self._engine(connections=1, **own), self._engine(connections=16, **own)
-        _prepare(writer, [f"PRAGMA {pragma}" for pragma in _WRITER_PRAGMAS], begin="BEGIN IMMEDIATE")
+        _prepare(
+            writer,
+            [f"PRAGMA {pragma}" for pragma in _WRITER_PRAGMAS],
+            begin="BEGIN IMMEDIATE",
+            wait="PRAGMA busy_timeout = ",
+        )
         _prepare(reader, [f"PRAGMA {pragma}" for pragma in _READER_PRAGMAS], begin="BEGIN")
         return writer, reader
 
@@ -92,7 +99,9 @@ class Database:
         one_state = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
         writer = self._engine(connections=1, **own)
         reader = self._engine(connections=8, execution_options=one_state, **own)
-        _prepare(writer, [f"SET {setting}" for setting in _SESSION], begin=_ONE_WRITER)
+        _prepare(
+            writer, [f"SET {setting}" for setting in _SESSION], begin=_ONE_WRITER, wait="SET lock_timeout = "
+        )
         _be_patient(writer)
         return writer, reader
 
@@ -102,12 +111,12 @@ class Database:
     def _watched(self) -> Watch:
         if self.path is None:
             either = (SQLAlchemyError, self.reader.dialect.loaded_dbapi.Error)
-            return Watch(lambda: outside_the_pool(self.reader), POSTGRESQL, trouble=either)
+            return Watch(lambda: outside_the_pool(self.reader), POSTGRESQL, errors=either)
         only_there = f"{self.path.resolve().as_uri()}?mode=ro"
         return Watch(
             lambda: sqlite3.connect(only_there, uri=True, check_same_thread=False, isolation_level=None),
             SQLITE,
-            trouble=(sqlite3.Error,),
+            errors=(sqlite3.Error,),
         )
 
     def create_folder(self) -> None:
@@ -132,8 +141,22 @@ class Database:
         except SQLAlchemyError as error:
             raise self.explain(error) from error
 
+    @contextmanager
+    def writing(self, *, waited: float) -> Iterator[Connection]:
+        """A connection in a transaction, for what has waited so many seconds already.
+
+        It waits for a lock until that is `PATIENCE_SECONDS`. Raises what SQLAlchemy raises.
+        """
+        # Setting another limit costs more than a short wait would save.
+        left = _PATIENCE if waited < 0.1 else max(1, _PATIENCE - int(waited * 1000))
+        with self.writer.connect() as connection:
+            if left != _PATIENCE:
+                connection.execution_options(**{_LEFT: left})
+            with connection.begin():
+                yield connection
+
     def explain(self, error: Exception) -> StorageError:
-        """What went wrong, what is kept and what to do."""
+        """The error that names the fault, what is still stored and what to do."""
         return StorageError(f"The store {self.place} {self._without_password(trouble(error))}")
 
     def _without_password(self, message: str) -> str:
@@ -157,22 +180,30 @@ class Database:
 
     @property
     def size(self) -> int:
-        """Bytes on disk, the write-ahead log included."""
-        if self.path:
-            files = (self.path, self.path.with_name(f"{self.path.name}-wal"))
-            return sum(file.stat().st_size for file in files if file.exists())
+        """Bytes of the file, its unused pages included, once all is in it that now is in the write-ahead log.
+
+        The log beside it is not counted: SQLite writes over it, whatever its size, and removes it at the end.
+        Raises `StorageError`.
+        """
+        pages = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
+        query = pages if self.path else "SELECT pg_database_size(current_database())"
         with self.transaction(to="read") as connection:
-            return int(connection.scalar(text("SELECT pg_database_size(current_database())")) or 0)
+            return int(connection.scalar(text(query)) or 0)
 
     def version(self) -> Hashable:
-        """Something else than before where anybody has written since; None where that cannot be told."""
+        """A value that changes with every write; None where the database cannot be reached."""
         return self._watch.version()
 
     def close(self) -> None:
-        """Close every connection, the writer's last: whoever is last folds the log into the file."""
+        """Close every connection, the writer's last: SQLite's last connection folds the log into the file."""
         self._watch.close()
         self.reader.dispose()
         self.writer.dispose()
+
+
+def sqlite_file(url: str) -> Path | None:
+    """The file of a store on SQLite, None for another one. Raises `StorageError` where the URL is none."""
+    return _sqlite_path(_parsed(url))
 
 
 def _parsed(url: str) -> URL:
@@ -201,8 +232,11 @@ def _sqlite_path(url: URL) -> Path | None:
     return Path(url.database)
 
 
-def _prepare(engine: Engine, settings: Sequence[str], *, begin: str) -> None:
-    """Every connection starts with `settings`, every transaction with `begin`."""
+def _prepare(engine: Engine, settings: Sequence[str], *, begin: str, wait: str | None = None) -> None:
+    """Every connection starts with `settings`, every transaction with `begin`.
+
+    `wait` sets the milliseconds that `begin` waits for, where the connection's execution options give them.
+    """
 
     @event.listens_for(engine, "connect")
     def _connected(connection: DBAPIConnection, _record: object) -> None:
@@ -214,6 +248,11 @@ def _prepare(engine: Engine, settings: Sequence[str], *, begin: str) -> None:
 
     @event.listens_for(engine, "begin")
     def _begun(connection: Connection) -> None:
+        if wait is not None:
+            left = connection.get_execution_options().get(_LEFT, _PATIENCE)
+            if left != connection.info.get(_LEFT, _PATIENCE):
+                connection.exec_driver_sql(f"{wait}{left}")
+                connection.info[_LEFT] = left
         connection.exec_driver_sql(begin)
 
 

@@ -15,6 +15,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError
 
 from conductor.errors import StorageError, WorkflowError
+from conductor.text.json_text import joined
 
 T = TypeVar("T")
 
@@ -25,7 +26,7 @@ def plain(text: str) -> str:
     """`text` with what no column can hold replaced; surrogates that form a pair are joined."""
     if not _UNSTORABLE.search(text):
         return text
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").replace("\x00", "\ufffd")
+    return joined(text).replace("\x00", "\ufffd")
 
 
 def to_json(adapter: TypeAdapter[T], value: T) -> str:
@@ -42,7 +43,12 @@ def from_json(adapter: TypeAdapter[T], text: str) -> T:
     try:
         return adapter.validate_json(text)
     except (ValidationError, WorkflowError) as error:
-        raise StorageError(
-            f"The store holds an entry that this version cannot read ({text[:80]!r}): {error}. "
-            "The rest is kept; update Conductor Studio or restore a copy of the store."
-        ) from error
+        raise unreadable(text, error) from error
+
+
+def unreadable(text: str, reason: object) -> StorageError:
+    """The error of an entry that is not of the expected form."""
+    return StorageError(
+        f"The store holds an entry that this version cannot read ({text[:80]!r}): {reason}. "
+        "The rest is kept; update Conductor Studio or restore a copy of the store."
+    )

@@ -1,4 +1,4 @@
-"""What an error of a database means, in words: what is wrong, what is kept and what to do.
+"""Messages for database errors: what is wrong, what is still stored and what to do.
 
 Knows the codes of SQLite and PostgreSQL, and no connection; messages are quoted only where none is known.
 """
@@ -29,7 +29,7 @@ _SQLITE = {
 
 _GONE = f"cannot be reached: its server stopped or is starting. {_KEPT}; try again when it runs."
 _UNREACHED = f"cannot be reached. {_KEPT}; check that its server runs and that host and port are right."
-_HELD = f"is held by another program that does not go on. {_KEPT}; end that program, then try again."
+_HELD = f"is held by another program that makes no progress. {_KEPT}; end that program, then try again."
 _REFUSED = (
     "refused this user. Nothing was changed; check the user and the password in CONDUCTOR_DATABASE_URL, or "
     "keep the password in a password file (PGPASSFILE)."
@@ -55,7 +55,7 @@ _POSTGRESQL = {
     "XX002": f"is damaged. {_KEPT}; restore a copy.",
 }
 
-# What libpq says of a connection that was never made comes without a code.
+# Messages of libpq about a connection that failed to open have no code.
 _UNCONNECTED = (
     ("password authentication failed", _REFUSED),
     ("no password supplied", _REFUSED),

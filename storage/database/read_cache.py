@@ -1,6 +1,6 @@
-"""What was read from a store, remembered for as long as nobody writes to it.
+"""A cache of what was read from a store, valid until the next write.
 
-A page asks for the same rows again and again, once for each of its parts. Knows a store's version, no table.
+A page requests the same rows many times, once for each of its parts. Knows a store's version, no table.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from typing import TypeVar, cast
 T = TypeVar("T")
 
 MOST = 512
-"""Answers that are remembered at most; the whole memory is emptied when there are more."""
+"""The most answers in the cache; it is emptied when there are more."""
 
 
 class ReadMemory:
-    """May be used from any thread. `version` is something else after every write, by whomever, and None where
-    that cannot be told; then nothing is remembered.
+    """May be used from any thread. `version` returns another value after every write, also of another
+    process, and None where the version is unknown; then nothing is cached.
     """
 
     def __init__(self, version: Callable[[], Hashable]) -> None:
@@ -27,8 +27,8 @@ class ReadMemory:
         self._answers: dict[Hashable, object] = {}
 
     def answer(self, question: Hashable, read: Callable[[], T]) -> T:
-        """What `read` gives, or gave to the same question since the last write. It must be a frozen value."""
-        # Asked before the rows are read: what is newer than its version is read once more, never the reverse.
+        """What `read` returns, or returned for the same question since the last write: a frozen value."""
+        # Before the rows are read: rows newer than their version are read once more, never the reverse.
         version = self._version()
         if version is None:
             return read()

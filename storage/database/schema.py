@@ -1,4 +1,4 @@
-"""The tables as queries see them; how they come to be is told in `migrations`.
+"""The tables as queries see them; `migrations` makes and changes them.
 
 Values are JSON text written and read by pydantic. Everything that has a `number` is counted from 1
 within its session, so that "newest" does not depend on a clock.
@@ -23,18 +23,19 @@ from sqlalchemy import (
 )
 from sqlalchemy.types import TypeDecorator
 
-from conductor.api.token import TokenLimits
-from conductor.conversation import Conversation
-from conductor.engine.trials import EdgeTest, Swap
-from conductor.events import EVENT
-from conductor.messages import Usage
-from conductor.modes import Settings
-from conductor.output import Output
-from conductor.plan import PlanReport
-from conductor.workflow import Workflow
-from storage.text import from_json, plain, to_json
+from conductor.engine.experiments import EdgeTest, Swap
+from conductor.runs.events import EVENT
+from conductor.values.conversation import Conversation
+from conductor.values.messages import Usage
+from conductor.values.output import Output
+from conductor.values.presets import Settings
+from conductor.workflow.model import Workflow
+from conductor.workflow.plan_report import PlanReport
+from storage.api_token import TokenLimits
+from storage.database.encoding import from_json, plain, to_json
 
 OUTPUT: TypeAdapter[Output] = TypeAdapter(Output)
+WORKFLOW: TypeAdapter[Workflow] = TypeAdapter(Workflow)
 
 
 class PlainText(TypeDecorator[str]):
@@ -62,6 +63,21 @@ class Json(TypeDecorator[Any]):
 
     def process_result_value(self, value: str | None, dialect: Dialect) -> Any:  # noqa: ARG002
         return None if value is None else from_json(self.adapter, value)
+
+
+class Stored(Json):
+    """A value as JSON text that may refer to fragments; a row gives that text, which `fragments.read` reads.
+
+    Where a value is written, it is written without references.
+    """
+
+    cache_ok = True
+
+    def process_bind_param(self, value: Any, dialect: Dialect) -> str | None:
+        return value if isinstance(value, str) else super().process_bind_param(value, dialect)
+
+    def process_result_value(self, value: str | None, dialect: Dialect) -> str | None:  # noqa: ARG002
+        return value
 
 
 METADATA = MetaData()
@@ -130,7 +146,7 @@ REVISIONS = Table(
     Column("note", PlainText, nullable=False),
     Column("plan", PlainText, ForeignKey("plans.id")),
     Column("created_at", Double, nullable=False),
-    Column("workflow", Json(TypeAdapter(Workflow)), nullable=False),
+    Column("workflow", Stored(WORKFLOW), nullable=False),
     # Kept beside the workflow, so that a list of sessions reads no workflow.
     Column("topology", PlainText, nullable=False),
     Column("steps", Integer, nullable=False),
@@ -172,15 +188,6 @@ RUNS = Table(
 RUNNING = RUNS.c.status == literal_column("'running'")
 """Of a run without an end. The status is written out, so that the partial index over such runs is used."""
 
-# By the owners of runs; `beat_at` is of the database's clock.
-PROCESSES = Table(
-    "processes",
-    METADATA,
-    Column("id", PlainText, primary_key=True),
-    Column("started_at", Double, nullable=False),
-    Column("beat_at", Double, nullable=False),
-)
-
 EXPERIMENTS = Table(
     "experiments",
     METADATA,
@@ -217,7 +224,7 @@ EVENTS = Table(
     METADATA,
     Column("run", PlainText, ForeignKey("runs.id"), primary_key=True),
     Column("seq", Integer, primary_key=True, autoincrement=False),
-    Column("event", Json(EVENT), nullable=False),
+    Column("event", Stored(EVENT), nullable=False),
 )
 
 OUTPUTS = Table(
@@ -225,7 +232,20 @@ OUTPUTS = Table(
     METADATA,
     Column("session", PlainText, ForeignKey("sessions.id"), primary_key=True),
     Column("fingerprint", PlainText, primary_key=True),
-    Column("output", Json(OUTPUT), nullable=False),
+    Column("output", Stored(OUTPUT), nullable=False),
+)
+
+# What a session's events, outputs and revisions refer to, by digest: texts, and JSON that may refer to more.
+# Apart, because rows of some hundred bytes between those of many thousand leave pages half empty.
+LONG_TEXTS, FRAGMENTS = (
+    Table(
+        name,
+        METADATA,
+        Column("session", PlainText, ForeignKey("sessions.id"), primary_key=True),
+        Column("digest", PlainText, primary_key=True),
+        Column("text", PlainText, nullable=False),
+    )
+    for name in ("long_texts", "fragments")
 )
 
 API_TOKENS = Table(

@@ -1,6 +1,6 @@
-"""The room that a store's file takes: how much of it is unused, and how it is given back.
+"""The unused space in a store's file, and how it is returned to the disk.
 
-Knows a database, no table. PostgreSQL keeps its files and uses what is free in them anew.
+Knows a database, no table. PostgreSQL does not shrink its files; it reuses the free space in them.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from typing import Any
 from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
 
-from storage.database import Database
+from storage.database.database import Database
 
 _WAIT_SECONDS = 10.0
 
 
 def unused(database: Database) -> int:
-    """Bytes that the file holds free; 0 where the database does not tell. Raises `StorageError`."""
+    """Unused bytes in the file; 0 on PostgreSQL, which does not report them. Raises `StorageError`."""
     if database.path is None:
         return 0
     with database.transaction(to="read") as connection:
@@ -27,13 +27,12 @@ def unused(database: Database) -> int:
 
 
 def give_back(database: Database) -> None:
-    """Write the store anew without its gaps. Nobody writes meanwhile; whoever wants to waits.
+    """Rewrite the store without its gaps; other writes wait until this ends.
 
-    Raises `StorageError`, as where the disk has no room for the copy that this takes; the store then is as
-    it was.
+    Raises `StorageError`, for example where the disk has no room for the copy; the store is then unchanged.
     """
     try:
-        # Whoever holds the writer's one connection has the writer wait; no transaction may be open in it.
+        # Taking the writer's only connection makes the writer wait; no transaction may be open in it.
         with closing(database.writer.raw_connection()) as held:
             if database.path is None:
                 _vacuum_server(held.driver_connection)
@@ -44,14 +43,14 @@ def give_back(database: Database) -> None:
 
 
 def _vacuum_file(path: str) -> None:
-    # A connection of its own, whose temporary copy is a file: the writer's are in memory.
+    # A separate connection, whose temporary copy is a file: the writer's are in memory.
     with closing(sqlite3.connect(path, timeout=_WAIT_SECONDS, isolation_level=None)) as own:
         own.execute("VACUUM")
         own.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
 
 def _vacuum_server(driver: Any) -> None:
-    # PostgreSQL vacuums outside of transactions alone.
+    # PostgreSQL vacuums only outside of transactions.
     driver.autocommit = True
     try:
         with closing(driver.cursor()) as cursor:

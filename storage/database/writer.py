@@ -1,4 +1,4 @@
-"""The one thread that writes: whatever waits is committed together, in the order it came.
+"""The one thread that writes: all waiting writes are committed together, in the order they came.
 
 Knows jobs and events, not what they do to tables. Callers get futures that resolve once their write
 is committed.
@@ -11,14 +11,15 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from threading import Condition, Thread
+from time import monotonic
 from typing import Any, Protocol, TypeVar
 
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError, TimeoutError
 
 from conductor.errors import ConductorError, NotKeptYet, StorageError
-from conductor.events import Event
-from storage.database import Database
+from conductor.runs.events import Event
+from storage.database.database import Database
 
 T = TypeVar("T")
 
@@ -35,7 +36,7 @@ KeepEvents = Callable[[Connection, Sequence[Event]], None]
 
 
 def _uncancellable() -> Future[Any]:
-    """A future that cannot be cancelled: what is queued will be written, whoever stopped waiting."""
+    """A future that cannot be cancelled: what is queued is written even when its caller stops waiting."""
     future: Future[Any] = Future()
     future.set_running_or_notify_cancel()
     return future
@@ -43,36 +44,36 @@ def _uncancellable() -> Future[Any]:
 
 @dataclass(frozen=True, slots=True)
 class _Write:
-    """A job, or events to keep: neighbours share a future, because a future costs more than its event."""
+    """A job, or events to store: neighbours share a future, because a future costs more than its event."""
 
+    queued_at: float
     job: Job[Any] | None = None
     events: list[Event] = field(default_factory=list)
     done: Future[Any] = field(default_factory=_uncancellable)
 
 
 class Unkept(Protocol):
-    """Events that met trouble, which `keep_events` may try again. Called in the writer thread."""
+    """Events that could not be stored, which `keep_events` may retry. Called in the writer thread."""
 
     def remember(self, events: Sequence[Event]) -> None:
-        """These events met trouble with the store."""
+        """Add events that could not be written, because the store failed."""
         ...
 
     def committed(self) -> None:
-        """What was tried again in the transaction is kept."""
+        """The events retried in the transaction are stored."""
         ...
 
     def rolled_back(self) -> None:
-        """It is not."""
+        """The events retried in the transaction are not stored."""
         ...
 
 
 class Writer:
-    """Group commit: all that queued up during one transaction makes the next.
+    """Group commit: all that queues up during one transaction makes the next.
 
-    A write that is refused, or breaks by a fault of this program, fails its own future alone (events that
-    came one after another have one between them, and all but the refused are kept); trouble with the store
-    itself (locked, full) fails every write of that transaction, and the next transaction is tried as if
-    nothing had been.
+    A write that is refused, or fails by a fault of this program, fails only its own future (consecutive
+    events share one, and all but the refused are stored). A failure of the store itself (locked, full) fails
+    every write of that transaction; the next transaction is tried normally.
     """
 
     def __init__(self, database: Database, *, keep_events: KeepEvents, unkept: Unkept) -> None:
@@ -88,18 +89,18 @@ class Writer:
 
     def submit(self, job: Job[T]) -> Future[T]:
         """Run `job` in a transaction; the future holds what it returned. Raises `StorageError` if closed."""
-        write = _Write(job=job)
+        write = _Write(monotonic(), job=job)
         with self._changed:
             self._expect(urgent=True)
             self._queue.append(write)
         return write.done
 
     def append(self, event: Event, *, urgent: bool) -> Future[None]:
-        """Keep `event`, within `LINGER_SECONDS` or at once. Raises `StorageError` if closed."""
+        """Store `event`, within `LINGER_SECONDS` or at once. Raises `StorageError` if closed."""
         with self._changed:
             self._expect(urgent=urgent)
             if not self._queue or self._queue[-1].job is not None:
-                self._queue.append(_Write())
+                self._queue.append(_Write(monotonic()))
             write = self._queue[-1]
             write.events.append(event)
         return write.done
@@ -112,7 +113,7 @@ class Writer:
         self._thread.join()
 
     def _expect(self, *, urgent: bool) -> None:
-        """Wake the writer where it must hear of what its caller, holding the queue, is about to put there."""
+        """Wake the writer, if necessary, for the write that the caller, holding the lock, will queue."""
         if self._closed:
             raise closed(self._database)
         self._urgent = self._urgent or urgent
@@ -138,12 +139,13 @@ class Writer:
 
     def _commit(self, writes: Sequence[_Write]) -> None:
         try:
-            with self._database.writer.begin() as connection:
+            # What was queued while the one before waited for a lock has waited for it as well.
+            with self._database.writing(waited=monotonic() - writes[0].queued_at) as connection:
                 results = [self._perform(connection, write) for write in writes]
         except Exception as error:  # noqa: BLE001 - a fault in one write may not end the writing of all others
             self._unkept.rolled_back()
             if _is_trouble(error):
-                # Told before the futures fail, so that who hears of the failure finds it acted upon.
+                # Before the futures fail, so that their callbacks find the events remembered.
                 self._unkept.remember([event for write in writes for event in write.events])
                 self._fail(writes, error, yet=True)
             elif len(writes) > 1:
@@ -159,8 +161,8 @@ class Writer:
                 write.done.set_result(result)
 
     def _commit_each(self, write: _Write) -> None:
-        """Keep what can be kept of events of which one was refused; the first refusal is told."""
-        alone = [_Write(events=[event]) for event in write.events]
+        """Store each event alone, after one was refused; the future gets the first refusal."""
+        alone = [_Write(write.queued_at, events=[event]) for event in write.events]
         for each in alone:
             self._commit([each])
         refused = next((error for each in alone if (error := each.done.exception()) is not None), None)
@@ -175,7 +177,7 @@ class Writer:
         return self._keep_events(connection, write.events)
 
     def _fail(self, writes: Sequence[_Write], error: Exception, *, yet: bool = False) -> None:
-        """Fail their futures; `yet` where events are not kept yet, but may be later."""
+        """Fail their futures; `yet` where events are not stored yet, but may be later."""
         own = self._database.explain(error) if isinstance(error, _OF_THE_DATABASE) else error
         if not isinstance(own, ConductorError):
             _log.error("a write to the store broke", exc_info=own)
@@ -183,7 +185,7 @@ class Writer:
             write.done.set_exception(NotKeptYet(str(own)) if yet and write.events else own)
 
     def _abandon(self, writes: Sequence[_Write]) -> None:
-        """Whatever ended the thread, nobody waits for it in vain."""
+        """Fail the futures of all unfinished writes, however the thread ended."""
         with self._changed:
             self._closed = True
             waiting, self._queue = self._queue, []
@@ -193,15 +195,15 @@ class Writer:
 
 
 def _is_trouble(error: Exception) -> bool:
-    """Whether the store could not be used, whatever was to be written: it is locked or full, or away.
+    """Whether the store itself failed, independently of the write: it is locked, full or not reachable.
 
-    A server that cuts a connection need not say so by an `OperationalError`; and while the store is written
-    anew there is no connection to be had.
+    A server that cuts a connection need not raise an `OperationalError`; and while the store is rewritten,
+    no connection is available.
     """
     cut = isinstance(error, DBAPIError) and error.connection_invalidated
     return cut or isinstance(error, OperationalError | TimeoutError)
 
 
 def closed(database: Database) -> StorageError:
-    """The error of whoever uses a closed store."""
+    """The error raised when a closed store is used."""
     return StorageError(f"The store {database.place} is closed. What was saved is kept; open it again.")

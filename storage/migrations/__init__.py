@@ -1,97 +1,128 @@
-"""How the tables came to be: numbered steps, append-only, each written once and never edited.
+"""The version of a store, by Alembic's revisions in `versions/`; a shipped revision is never edited.
 
-The version in a database is the number of steps it has had. All missing steps run in one
-transaction, so a database is of one version or of another, never between.
+Knows Alembic and the numbers before it; what a revision does is its own matter. All missing revisions run in
+one transaction, so a store is of one version or of another, never between.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import threading
+import time
+from pathlib import Path
 
-from sqlalchemy import Connection, Inspector, inspect, select
+from sqlalchemy import Connection, Text, column, inspect, select, table
 
 from conductor.errors import StorageError
-from storage.database import Database
-from storage.migrations.aside import copy_aside
-from storage.migrations.m1_sessions import SESSIONS
-from storage.migrations.m2_rounds import ROUNDS
-from storage.migrations.m3_judgement import JUDGEMENT
-from storage.migrations.m4_finding import FINDING
-from storage.migrations.m5_processes import PROCESSES
-from storage.migrations.m6_tokens import TOKENS
-from storage.migrations.m7_conversation import CONVERSATION
-from storage.migrations.m8_references import REFERENCES
-from storage.migrations.m9_requests import REQUESTS
-from storage.migrations.migration import Migration, spelled
-from storage.schema import META
+from storage.database.database import Database
+from storage.database.schema import META
 
-MIGRATIONS: tuple[Migration, ...] = (
-    SESSIONS,
-    ROUNDS,
-    JUDGEMENT,
-    FINDING,
-    PROCESSES,
-    TOKENS,
-    CONVERSATION,
-    REFERENCES,
-    REQUESTS,
-)
+SCRIPTS = Path(__file__).parent
 
-_VERSION = "schema_version"
+OLDEST, BASELINE = 10, 11
+"""The oldest version that is read, the last before Alembic; and Alembic's first, of the same rows."""
+
+# Alembic runs one upgrade at a time in a process: its `op` and `context` are global.
+_one_upgrade = threading.Lock()
 
 
-def bring_up_to_date(database: Database, *, now: float, migrations: Sequence[Migration] = MIGRATIONS) -> None:
-    """Run the missing migrations; a SQLite file is first copied aside, named after `now` (Unix seconds).
+def newest(scripts: Path = SCRIPTS) -> int:
+    """The version of a store that is up to date."""
+    return max(int(file.stem[1:].partition("_")[0]) for file in scripts.glob("versions/v*.py"))
 
-    Raises `StorageError`, and then has changed nothing: for a newer store or another program's, where there
-    is no room for the copy, and where a migration fails.
+
+def bring_up_to_date(database: Database, *, now: float, scripts: Path = SCRIPTS) -> None:
+    """Make the tables of a new store, or run the revisions that the store lacks.
+
+    A SQLite file that a revision changes is first copied aside, named after its version and `now` (Unix
+    seconds). `scripts` is the folder of the revisions.
+
+    Raises `StorageError`, and then has changed nothing: for a store that is newer or older than this program
+    can read, for another program's database, where there is no room for the copy, and where a revision fails.
     """
+    head = newest(scripts)
     with database.transaction(to="read") as connection:
-        version = _version(connection, database, known=len(migrations))
-    if version == len(migrations):
-        return
-    with database.transaction(to="write") as connection:
-        # Asked again, now that nobody else writes: another process may have been quicker.
-        version = _version(connection, database, known=len(migrations))
-        if version == len(migrations):
+        if _version(connection, database, head=head) == head:
             return
-        if database.path and version > 0:
-            copy_aside(database, database.path, version=version, now=now)
-        for migration in migrations[version:]:
-            for statement in spelled(migration, connection.dialect.name):
-                connection.exec_driver_sql(statement)
-        _set_version(connection, len(migrations))
+    # Imported only here, because that takes longer than opening a store that is up to date; and not later,
+    # because a server does not wait long for who stops in a transaction.
+    from alembic import command  # noqa: PLC0415
+    from alembic.config import Config  # noqa: PLC0415
+
+    with database.transaction(to="write") as connection:
+        # Read again, now that no other process writes: one may have been quicker.
+        version = _version(connection, database, head=head)
+        if version == head:
+            return
+        if database.path and version > 0 and head > BASELINE:
+            _copy_aside(database, database.path, version=version, now=now)
+        config = Config(attributes={"connection": connection})
+        config.set_main_option("script_location", str(scripts).replace("%", "%%"))
+        with _one_upgrade:
+            command.upgrade(config, "head")
 
 
-def _version(connection: Connection, database: Database, *, known: int) -> int:
-    """How many migrations this database has had: 0 for an empty one."""
-    inspector = inspect(connection)
-    if not inspector.get_table_names():
+def _version(connection: Connection, database: Database, *, head: int) -> int:
+    """The store's version: 0 for an empty database. Raises `StorageError` for one that cannot be read."""
+    tables = inspect(connection).get_table_names()
+    if not tables:
         return 0
-    stored = _stored_version(connection, inspector)
+    stored = _stored_version(connection, tables)
     if stored is None or not stored.isdecimal():
         raise StorageError(
             f"The database {database.place} belongs to another program; it was not changed. "
             "Name another file or database in CONDUCTOR_DATABASE_URL."
         )
-    if int(stored) > known:
+    version = int(stored)
+    if version > head:
         raise StorageError(
-            f"The store {database.place} is of version {stored}, this Conductor Studio reads up to version "
-            f"{known}; it was not changed. Update Conductor Studio, or name another store in "
+            f"The store {database.place} is of version {version}, this Conductor Studio reads up to version "
+            f"{head}; it was not changed. Update Conductor Studio, or name another store in "
             "CONDUCTOR_DATABASE_URL."
         )
-    return int(stored)
+    if version < OLDEST:
+        raise StorageError(
+            f"The store {database.place} is of version {version}, this Conductor Studio reads versions from "
+            f"{OLDEST} on; it was not changed. Export its sessions with the Conductor Studio that wrote it "
+            "(`sessions export --all`), name another store in CONDUCTOR_DATABASE_URL and import them there."
+        )
+    return version
 
 
-def _stored_version(connection: Connection, inspector: Inspector) -> str | None:
-    """What the database says; None where it has no table like our `meta`."""
-    if META.name not in inspector.get_table_names():
+def _stored_version(connection: Connection, tables: list[str]) -> str | None:
+    """The version that the database states; None where it has no table like our `meta`."""
+    if META.name not in tables:
         return None
-    if {column["name"] for column in inspector.get_columns(META.name)} != set(META.c.keys()):
+    if "alembic_version" in tables:
+        return connection.scalar(select(column("version_num", Text)).select_from(table("alembic_version")))
+    if {found["name"] for found in inspect(connection).get_columns(META.name)} != set(META.c.keys()):
         return None
-    return connection.scalar(select(META.c.value).where(META.c.key == _VERSION))
+    return connection.scalar(select(META.c.value).where(META.c.key == "schema_version"))
 
 
-def _set_version(connection: Connection, version: int) -> None:
-    connection.execute(META.delete().where(META.c.key == _VERSION))
-    connection.execute(META.insert().values(key=_VERSION, value=str(version)))
+def _copy_aside(database: Database, file: Path, *, version: int, now: float) -> None:
+    """Copy the store beside itself. The copy gets its name when it is whole, so a file of that name can be
+    trusted, also after a crash.
+
+    Only one process may do so at a time. Raises `StorageError`, and then leaves nothing behind.
+    """
+    stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime(now))
+    copy = file.with_name(f"{file.name}.version-{version}.{stamp}")
+    part = file.with_name(f"{file.name}.version-{version}.part")
+    try:
+        # A killed process may have left both; SQLite would play the journal back into the new copy.
+        _remove(part)
+        database.copy_to(part)
+        part.replace(copy)
+    except OSError as error:
+        raise StorageError(
+            f"The store {database.place} cannot be copied to {copy} before it is updated: {error.strerror}. "
+            "It was not changed; allow this user to write that folder, then try again."
+        ) from error
+    except StorageError:
+        _remove(part)
+        raise
+
+
+def _remove(part: Path) -> None:
+    for file in (part, part.with_name(f"{part.name}-journal")):
+        file.unlink(missing_ok=True)

@@ -1,7 +1,7 @@
-"""The events of runs that met trouble with the store (locked, full), until they could be kept.
+"""Events of runs that a failing store (locked, full) did not take, until they can be written.
 
-The run's process lives, so nobody else may tell its story: what is missing goes before the run's next event,
-and each next write that passes by tries again, which is how a run gets its end when the trouble is over.
+The run's process lives, so no other process writes its events: the missing ones are written before the run's
+next event, and other writes retry them too, so that a run gets its end once the store works again.
 """
 
 from __future__ import annotations
@@ -10,12 +10,13 @@ from collections.abc import Iterable, Sequence
 
 from sqlalchemy import Connection
 
-from conductor.events import Event
-from storage import journal, runs
+from conductor.runs.events import Event
+from storage.tables import events as journal
+from storage.tables import runs
 
 
 class LostEvents:
-    """Used by the writer thread alone, in whose transactions they are kept; true while it holds any."""
+    """Used only by the writer thread, in whose transactions they are stored; true while it holds any."""
 
     def __init__(self) -> None:
         self._lost: dict[str, dict[int, Event]] = {}
@@ -25,7 +26,7 @@ class LostEvents:
         return bool(self._lost)
 
     def remember(self, events: Iterable[Event]) -> None:
-        """Take events that were not kept."""
+        """Add events that were not stored."""
         for event in events:
             self._lost.setdefault(event.run, {})[event.seq] = event
 
@@ -38,11 +39,11 @@ class LostEvents:
         self._tried.clear()
 
     def rolled_back(self) -> None:
-        """Whatever was tried is still to be kept."""
+        """What was tried is still to be stored."""
         self._tried.clear()
 
     def with_earlier(self, connection: Connection, events: Sequence[Event]) -> Sequence[Event]:
-        """The events, and before them what their runs still miss."""
+        """The events, preceded by the missing ones of their runs."""
         told = {event.run for event in events} & self._lost.keys() if self._lost else ()
         if not told:
             return events
@@ -50,7 +51,7 @@ class LostEvents:
         return [*(e for e in self._missing(connection, told) if (e.run, e.seq) not in new), *events]
 
     def keep(self, connection: Connection, *, now: float) -> None:
-        """Try again to keep all of them, but those of runs that are over."""
+        """Try again to store all of them; drop those of runs that are over."""
         if not self._lost:
             return
         running = {run.id for run in runs.running(connection)}
@@ -61,7 +62,7 @@ class LostEvents:
             journal.keep(connection, missing, now=now)
 
     def _missing(self, connection: Connection, told: Iterable[str]) -> list[Event]:
-        """Of these runs what the store does not have, in order; it counts as tried."""
+        """The events of these runs that the store does not have, in order; they count as tried."""
         missing: list[Event] = []
         for run in told:
             lost = self._lost[run]

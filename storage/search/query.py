@@ -10,31 +10,31 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, case, column, exists, false, func, literal, select, table
+from sqlalchemy import ColumnElement, Connection, column, exists, false, func, literal, select, table
 from sqlalchemy.sql.elements import ColumnClause
 
+from conductor.values.total import Total
+from storage.database.schema import REVISION_WORKERS, REVISIONS, RUNS, SESSIONS, TAGS, TEXTS
 from storage.records import SessionSummary
-from storage.schema import REVISION_WORKERS, REVISIONS, RUNS, SESSIONS, TAGS, TEXTS
-from storage.search import Term, terms_of
-from storage.session_filter import SessionFilter
-from storage.sessions import record
-from storage.snippet import Snippet, snippet
+from storage.search.filter import SessionFilter
+from storage.search.snippet import Snippet, snippet
+from storage.search.terms import Term, terms_of
+from storage.tables.sessions import record
+from storage.tables.spending import sessions_between, totals
 
 _OF_SESSION = RUNS.c.session == SESSIONS.c.id
-_TOKENS = case((func.count() == func.count(RUNS.c.tokens), func.sum(RUNS.c.tokens)))
 
 _WORDS: ColumnClause[Any] = column("words")
 _INDEX = table("words", column("rowid"), _WORDS)
-"""SQLite's index over the texts, whose hidden column of its own name is what MATCH is asked of."""
+"""SQLite's index over the texts; MATCH is applied to its hidden column of the same name."""
 
-_READ_BESIDE = ("workers", "tags", "topology", "steps", "tokens", "runs")
+_READ_BESIDE = ("workers", "tags", "topology", "steps", "tokens", "tokens_at_least", "runs")
 
 _SUMMARY = select(
     *(SESSIONS.c[name] for name in SessionSummary.model_fields if name not in _READ_BESIDE),
     REVISIONS.c.topology,
     REVISIONS.c.steps,
     SESSIONS.c.head,
-    select(_TOKENS).where(_OF_SESSION).scalar_subquery().label("tokens"),
     select(func.count())
     .select_from(RUNS)
     .where(_OF_SESSION, RUNS.c.experiment.is_(None))
@@ -48,23 +48,30 @@ _NEWEST_FIRST = (SESSIONS.c.updated_at.desc(), SESSIONS.c.id.desc())
 def listed(
     connection: Connection, filter: SessionFilter, *, limit: int, offset: int
 ) -> tuple[SessionSummary, ...]:
-    """See `SessionStore.sessions`."""
+    """See `store.sessions.listed`."""
     # In two steps: what a row shows is looked up for the rows that are shown, not for all that are sorted.
     shown = ids(connection, filter, limit=limit, offset=offset)
     summaries_of = _SUMMARY.where(SESSIONS.c.id.in_(shown)).order_by(*_NEWEST_FIRST)
     rows = connection.execute(summaries_of).mappings().all()
     workers = _workers(connection, [row["head"] for row in rows if row["head"] is not None])
     tags = _tags(connection, [row["id"] for row in rows])
+    used = totals(connection, [row["id"] for row in rows])
     summaries = []
     for row in rows:
-        beside = {"workers": tuple(workers[row["head"]]), "tags": tuple(tags[row["id"]])}
+        total = used.get(row["id"], Total())
+        beside = {
+            "workers": tuple(workers[row["head"]]),
+            "tags": tuple(tags[row["id"]]),
+            "tokens": total.tokens,
+            "tokens_at_least": total.tokens_at_least,
+        }
         values = {name: value for name, value in row.items() if name != "head"}
         summaries.append(record(SessionSummary, values | beside))
     return tuple(summaries)
 
 
 def count(connection: Connection, filter: SessionFilter) -> int:
-    """See `SessionStore.count_sessions`."""
+    """See `store.sessions.count`."""
     query = select(func.count()).select_from(SESSIONS).where(*_conditions(connection, filter))
     return connection.execute(query).scalar_one()
 
@@ -72,13 +79,13 @@ def count(connection: Connection, filter: SessionFilter) -> int:
 def ids(
     connection: Connection, filter: SessionFilter, *, limit: int | None = None, offset: int = 0
 ) -> tuple[str, ...]:
-    """See `SessionStore.session_ids`; `limit` and `offset` as in `sessions`."""
+    """See `store.sessions.ids`; `limit` and `offset` as in `sessions`."""
     query = select(SESSIONS.c.id).where(*_conditions(connection, filter)).order_by(*_NEWEST_FIRST)
     return tuple(connection.scalars(query.limit(limit).offset(offset)))
 
 
 def snippets(connection: Connection, ids: Sequence[str], *, search: str) -> Mapping[str, Snippet]:
-    """See `SessionStore.snippets`."""
+    """See `store.sessions.snippets`."""
     terms = terms_of(search)
     if not terms:
         return {}
@@ -91,7 +98,7 @@ def snippets(connection: Connection, ids: Sequence[str], *, search: str) -> Mapp
 
 
 def known_workers(connection: Connection) -> tuple[str, ...]:
-    """See `SessionStore.known_workers`."""
+    """See `store.sessions.known_workers`."""
     # There are few workers: for each of them the first workflow that names it is soon found.
     names = select(REVISION_WORKERS.c.worker).distinct().subquery()
     current = (
@@ -143,15 +150,10 @@ def _conditions(connection: Connection, filter: SessionFilter) -> Iterator[Colum
     if filter.until is not None:
         yield SESSIONS.c.updated_at <= filter.until
     if filter.least_tokens is not None or filter.most_tokens is not None:
-        yield SESSIONS.c.id.in_(_of_tokens(least=filter.least_tokens, most=filter.most_tokens))
+        yield SESSIONS.c.id.in_(
+            sessions_between(connection, least=filter.least_tokens, most=filter.most_tokens)
+        )
     yield from _said(connection, filter.search)
-
-
-def _of_tokens(*, least: int | None, most: int | None) -> Any:
-    sums = select(RUNS.c.session).group_by(RUNS.c.session)
-    if least is not None:
-        sums = sums.having(least <= _TOKENS)
-    return sums if most is None else sums.having(most >= _TOKENS)
 
 
 def _said(connection: Connection, search: str) -> Iterator[ColumnElement[bool]]:

@@ -1,6 +1,6 @@
 """The place in a session's texts where a search found something: a few words, with what matched marked.
 
-Knows texts and terms, no database. Whatever text it gives is a person's or a model's.
+Knows texts and terms, no database. The text it returns is a person's or a model's: untrusted.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Literal, get_args
 
-from storage.search import Term, Word, words_of
+from storage.search.terms import Term, Word, words_of
 
 TextKind = Literal["title", "query", "tag", "instruction", "answer"]
 """What a text is in its session."""
@@ -24,16 +24,16 @@ SEARCHED = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
-    """Stretches of a text of this kind, each with whether a term matched it; joined they are what it says."""
+    """Stretches of a text of this kind, each with whether a term matched it; joined they are the text."""
 
     kind: TextKind
     parts: tuple[tuple[str, bool], ...]
 
 
 def snippet(texts: Sequence[tuple[TextKind, str]], terms: Sequence[Term]) -> Snippet | None:
-    """The text that says most of the terms, cut to where it does; titles are left out. None without one.
+    """The text that contains most of the terms, cut around them; None without one. Titles are left out.
 
-    Of texts that say as many, the first of answer, instruction, query and tag counts.
+    Of texts that contain as many, the first of answer, instruction, query and tag counts.
     """
     order = get_args(TextKind)
     best: tuple[int, int] = (0, 0)
@@ -52,7 +52,7 @@ def snippet(texts: Sequence[tuple[TextKind, str]], terms: Sequence[Term]) -> Sni
 
 
 def _places(words: Sequence[Word], term: Term) -> Iterator[tuple[int, int]]:
-    """Where a term stands, as (start, end) in the text."""
+    """Where a term occurs, as (start, end) in the text."""
     *whole, last = term.words
     for at in range(len(words) - len(whole)):
         end = words[at + len(whole)]

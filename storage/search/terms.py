@@ -1,6 +1,6 @@
 """What a person typed into a search box, as terms to look for. Knows no database.
 
-Words are runs of letters and digits, told apart neither by case nor by diacritics.
+Words are runs of letters and digits; case and diacritics are ignored.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ import unicodedata
 from dataclasses import dataclass
 from functools import lru_cache
 
-from storage.text import plain
+from storage.database.encoding import plain
 
 MAX_TERMS = 20
-"""Terms that are looked for at most; those behind them are left out."""
+"""The most terms that are searched for; further ones are ignored."""
 
 _PARTS = re.compile(r'"(?P<closed>[^"]*)"|"(?P<open>[^"]*)|(?P<bare>[^\s"]+)')
 _WORD = re.compile(r"[^\W_]+")
@@ -21,9 +21,9 @@ _WORD = re.compile(r"[^\W_]+")
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """Words that stand one after another; `begins`: the last may be the beginning of a longer one.
+    """Consecutive words; `begins`: the last may be the beginning of a longer one.
 
-    `text` is how they were typed, for a database that folds words its own way; `words` are folded.
+    `text` is how they were typed, for a database that folds words differently; `words` are folded.
     """
 
     text: str
@@ -33,7 +33,7 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A word of a text, folded, and where it stands there: text[start:end]."""
+    """A word of a text, folded, and its place: text[start:end]."""
 
     folded: str
     start: int
@@ -41,11 +41,11 @@ class Word:
 
 
 def terms_of(search: str) -> tuple[Term, ...]:
-    """The terms that a search asks for, all of which are to be found; empty where it has no letter or digit.
+    """The terms of a search, all of which must match; empty where it has no letter or digit.
 
     A part in quotes is a phrase of whole words; every other part may be the beginning of a word, as may the
-    end of a phrase whose closing quote is yet to be typed. One letter of ASCII is a whole word: it begins too
-    many. What joins words without a space, as a hyphen does, makes a phrase of them, too.
+    end of a phrase without its closing quote. One ASCII letter is a whole word: too many words begin with it.
+    Words joined without a space, as by a hyphen, are a phrase, too.
     """
     found: dict[tuple[tuple[str, ...], bool], Term] = {}
     for match in _PARTS.finditer(plain(search)):
@@ -68,9 +68,9 @@ def words_of(text: str) -> tuple[Word, ...]:
 
 
 def _folded(text: str) -> tuple[str, list[int]]:
-    """The text letter by letter without case and diacritics; where each letter, and then the end, stands.
+    """The text without case and diacritics; the original position of each letter, and then of the end.
 
-    What follows a letter and leaves nothing, as a combining accent, belongs to it.
+    A combining accent belongs to the letter before it.
     """
     letters, places = [], []
     for at, letter in enumerate(text):

@@ -1,5 +1,5 @@
-"""The store of sessions, in parts: what can be asked of each kind of row."""
+"""The store of sessions, in parts: the methods for each kind of row."""
 
-from storage.store.session_store import SessionStore, default_url
+from storage.store.session_store import SessionStore, data_folder, default_url
 
-__all__ = ["SessionStore", "default_url"]
+__all__ = ["SessionStore", "data_folder", "default_url"]

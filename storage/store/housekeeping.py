@@ -1,4 +1,4 @@
-"""What the application asks about the room that a store takes, and what it removes for good."""
+"""The store's methods for its size, and for removing data for good."""
 
 from __future__ import annotations
 
@@ -7,17 +7,19 @@ from collections.abc import Collection, Iterator, Mapping
 from sqlalchemy import Connection, select
 
 from conductor.errors import StorageError
-from conductor.messages import Value
-from storage import collection, runs, space
-from storage.schema import META, SESSIONS
+from conductor.values.messages import Value
+from storage.database import vacuum
+from storage.database.schema import META
 from storage.store.processes import Processes
+from storage.store.transactions import Part, Transactions
+from storage.tables import garbage_collection, runs
 
 _BATCH = 200
 """Sessions whose outputs are looked through together."""
 
 
 class Room(Value):
-    """What the store takes, in bytes; `freeable` is about what cleaning up would give back of it."""
+    """The store's size in bytes, how many sessions are `deleted`, and about what cleaning up would free."""
 
     bytes: int
     deleted: int
@@ -44,26 +46,21 @@ class Cleaning(Removed):
     freed: int
 
 
-class Housekeeping(Processes):
-    """The store's size, and the removal of what nobody can reach any more."""
+class Housekeeping(Part):
+    """The store's size, and the removal of what can no longer be reached."""
 
-    def sessions_named(self, prefix: str) -> tuple[str, ...]:
-        """The ids, deleted sessions' too, that begin with `prefix`."""
-
-        def named(connection: Connection) -> tuple[str, ...]:
-            begins = SESSIONS.c.id.startswith(prefix, autoescape=True)
-            return tuple(connection.scalars(select(SESSIONS.c.id).where(begins).order_by(SESSIONS.c.id)))
-
-        return self._read(named)
+    def __init__(self, transactions: Transactions, processes: Processes) -> None:
+        super().__init__(transactions)
+        self._processes = processes
 
     def room(self) -> Room:
         """What the store takes now."""
-        gone = self._read(collection.removable, before=None)
+        gone = self._read(garbage_collection.removable, before=None)
         return Room(
-            bytes=self._database.size,
+            bytes=self._transactions.database.size,
             deleted=len(gone),
-            freeable=space.unused(self._database)
-            + (self._remember(collection.taken_by_removable, before=None) if gone else 0),
+            freeable=vacuum.unused(self._transactions.database)
+            + (self._remember(garbage_collection.taken_by_removable, before=None) if gone else 0),
         )
 
     def is_due(self, task: str, *, every: float) -> bool:
@@ -83,52 +80,53 @@ class Housekeeping(Processes):
 
     def removable(self, *, older_than: float) -> Mapping[str, str]:
         """The sessions that `remove_deleted` would remove: their titles by id, the oldest deletion first."""
-        return dict(self._read(collection.removable, before=self._clock() - older_than))
+        return dict(self._read(garbage_collection.removable, before=self._clock() - older_than))
 
     def remove_deleted(self, *, older_than: float) -> Removed:
-        """Remove for good the sessions deleted more than so many seconds ago, each with all that is its own.
+        """Remove for good the sessions deleted more than so many seconds ago, each with all of its data.
 
-        Each goes in a transaction of its own; one that runs stays.
+        Each is removed in a separate transaction; a session that runs stays.
         """
         before = self._clock() - older_than
         gone: dict[str, str] = {}
         count = 0
-        for session, title in self._read(collection.removable, before=before):
-            removed = self._write(collection.remove, session, before=before)
+        for session, title in self._read(garbage_collection.removable, before=before):
+            removed = self._write(garbage_collection.remove, session, before=before)
             if removed is not None:
                 gone[session] = title
                 count += removed
         return Removed(sessions=gone, runs=count)
 
     def remove_session(self, session: str) -> bool:
-        """Remove a deleted session for good with all of its own; False where it was restored, or runs."""
-        return self._write(collection.remove, session, before=None) is not None
+        """Remove a deleted session for good with all of its data; False where it was restored, or runs."""
+        return self._write(garbage_collection.remove, session, before=None) is not None
 
     def cleaning(self, *, older_than: float | None) -> Cleaning:
         """What `clean_up` would do; `freed` is an estimate."""
         before = float("-inf") if older_than is None else self._clock() - older_than
-        removable = dict(self._read(collection.removable, before=before))
+        removable = dict(self._read(garbage_collection.removable, before=before))
         return Cleaning(
             sessions=removable,
-            runs=self._read(collection.runs_of_removable, before=before),
+            runs=self._read(garbage_collection.runs_of_removable, before=before),
             outputs=sum(len(names) for session, names in self._unreferenced() if session not in removable),
-            bytes_before=self._database.size,
+            bytes_before=self._transactions.database.size,
             bytes_after=None,
-            freed=space.unused(self._database) + self._read(collection.taken_by_removable, before=before),
+            freed=vacuum.unused(self._transactions.database)
+            + self._read(garbage_collection.taken_by_removable, before=before),
         )
 
     def clean_up(self, *, older_than: float | None) -> Cleaning:
         """Remove for good the sessions deleted more than so many seconds ago (None: none) and the outputs
-        that no run refers to, then give the room back.
+        that no run refers to, then return the space to the disk.
 
         Raises `StorageError`, and has removed nothing, while anything runs.
         """
         self._check_at_rest()
-        before = self._database.size
+        before = self._transactions.database.size
         removed = Removed() if older_than is None else self.remove_deleted(older_than=older_than)
-        outputs = sum(self._write(collection.collect, session) for session, _ in self._unreferenced())
-        space.give_back(self._database)
-        after = self._database.size
+        outputs = sum(self._write(garbage_collection.collect, session) for session, _ in self._unreferenced())
+        vacuum.give_back(self._transactions.database)
+        after = self._transactions.database.size
         return Cleaning(
             sessions=removed.sessions,
             runs=removed.runs,
@@ -139,13 +137,13 @@ class Housekeeping(Processes):
         )
 
     def _unreferenced(self) -> Iterator[tuple[str, Collection[str]]]:
-        sessions = self._read(collection.with_own_outputs)
+        sessions = self._read(garbage_collection.with_own_outputs)
         for start in range(0, len(sessions), _BATCH):
             some = sessions[start : start + _BATCH]
-            yield from self._read(collection.unreferenced, some).items()
+            yield from self._read(garbage_collection.unreferenced, some).items()
 
     def _check_at_rest(self) -> None:
-        self.mark_interrupted()
+        self._processes.mark_interrupted()
         going = self._read(runs.running)
         if going:
             raise StorageError(

@@ -1,22 +1,56 @@
-"""What the application asks about the plans that Conductors answered with."""
+"""The store's methods for the plans that Conductors answered with."""
 
 from __future__ import annotations
 
 from sqlalchemy import Connection
 
-from conductor.messages import Usage
-from conductor.output import WorkerKind
-from conductor.plan import PlanReport
-from conductor.workflow import Workflow
-from storage import revisions
+from conductor.values.messages import Usage
+from conductor.values.output import WorkerKind
+from conductor.workflow.model import Workflow
+from conductor.workflow.plan_report import PlanReport
+from storage.ownership import plannings
 from storage.records import Plan
-from storage.store.transactions import Transactions
+from storage.store.processes import Processes
+from storage.store.transactions import Part, Transactions
+from storage.tables import revisions
 
 
-class Plans(Transactions):
+class Plans(Part):
     """Plans, valid or not, and alternatives to choose from."""
 
-    def add_plan(
+    def __init__(self, transactions: Transactions, processes: Processes) -> None:
+        super().__init__(transactions)
+        self._processes = processes
+
+    def begin(
+        self,
+        planning: str,
+        session: str,
+        *,
+        planner: str,
+        planner_kind: WorkerKind,
+        round: int = 1,
+        attempt: int = 1,
+        looks_back: str | None = None,
+        alternative: str | None = None,
+    ) -> None:
+        """Record that this process now calls a Conductor, under the id `planning`; `add` ends it.
+
+        Where the process dies before, the plan is marked as interrupted; see `mark_interrupted`.
+        """
+        asked = plannings.Underway(
+            session=session,
+            owner=self._processes.hold(),
+            planner=planner,
+            planner_kind=planner_kind,
+            round=round,
+            attempt=attempt,
+            looks_back=looks_back,
+            alternative=alternative,
+        )
+        self._write(plannings.begin, planning, asked)
+
+    def add(
         self,
         session: str,
         *,
@@ -31,19 +65,24 @@ class Plans(Transactions):
         looks_back: str | None = None,
         alternative: str | None = None,
         workflow: Workflow | None = None,
+        revision: str | None = None,
         note: str = "",
+        planning: str | None = None,
     ) -> Plan:
-        """Keep what a Conductor answered, valid or not; `failure` says why there is no report.
+        """Store a Conductor's answer, valid or not; `failure` is why there is no report.
 
         From round 2 on it `looks_back` on the run before, as do the revisions made of it. An `alternative`
-        (an id that those asked for together share) is to be chosen from: the session's state stays.
+        (an id shared by plans that were requested together) leaves the session's state as it is.
 
-        The `workflow` that is made of it becomes the session's head, with that `note`: both are kept, or
-        neither.
+        The `workflow` made of it becomes the session's head with that `note`, as a revision of the id
+        `revision` (None: a new id): both are stored, or neither. The `planning` of that id ends with it,
+        where one was begun.
         """
         now = self._clock()
 
         def keep(connection: Connection) -> Plan:
+            if planning is not None:
+                plannings.end(connection, planning)
             plan = revisions.add_plan(
                 connection,
                 session,
@@ -61,24 +100,31 @@ class Plans(Transactions):
             )
             if workflow is not None:
                 revisions.add_revision(
-                    connection, session, workflow, origin="conductor", note=note, plan=plan.id, now=now
+                    connection,
+                    session,
+                    workflow,
+                    origin="conductor",
+                    note=note,
+                    plan=plan.id,
+                    id=revision,
+                    now=now,
                 )
             return plan
 
         return self._write(keep)
 
-    def plan(self, plan: str) -> Plan:
+    def find(self, plan: str) -> Plan:
         """The plan of that id."""
         return self._remember(revisions.find_plan, plan)
 
-    def plans(self, session: str) -> tuple[Plan, ...]:
+    def of_session(self, session: str) -> tuple[Plan, ...]:
         """The session's plans, oldest first, without alternatives."""
         return self._remember(revisions.plans_of, session)
 
     def alternatives(self, session: str) -> tuple[Plan, ...]:
-        """The plans that were last asked for together, by attempt; those that have ended so far."""
+        """The plans that were last requested together, by attempt; those that have ended so far."""
         return self._remember(revisions.alternatives_of, session)
 
-    def latest_plan(self, session: str) -> Plan | None:
+    def latest(self, session: str) -> Plan | None:
         """The session's newest plan that is no alternative, None before the first."""
         return self._remember(revisions.latest_plan, session)

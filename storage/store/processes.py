@@ -1,96 +1,130 @@
-"""What the application asks about processes that share a store: whose death ends runs, who stops what."""
+"""Processes that share a store: each ends the runs of dead ones, and stops its runs at others' request."""
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable
+from threading import Event, Lock, Thread
 
 from sqlalchemy import Connection
 
-from storage import interruption, ownership, processes
-from storage.database import Database
-from storage.heart import BEAT_SECONDS, Heart
-from storage.owner import this_process
-from storage.store.transactions import Clock, Transactions
+from conductor.errors import StorageError
+from storage.ownership import interruption
+from storage.ownership.owner_lock import owner_lock
+from storage.store.transactions import Part, Transactions
 
-HASTE_SECONDS = 1.0
-"""Who had to wait longer for the store does not judge: the others may have had to wait as well."""
+LOOK_SECONDS = 0.5
+"""How often an open store checks the other processes and their requests to stop."""
+
+_log = logging.getLogger(__name__)
 
 
-class Processes(Transactions):
-    """Every open store watches the others' processes, and beats for its own while that has runs."""
+class Processes(Part):
+    """Every open store holds a lock while it runs or plans, and checks the others' locks in a thread."""
 
-    def __init__(self, database: Database, *, clock: Clock) -> None:
-        super().__init__(database, clock=clock)
-        self._started: set[str] = set()
-        self._beaten_at: float | None = None
+    def __init__(self, transactions: Transactions) -> None:
+        super().__init__(transactions)
+        self.lock = owner_lock(transactions.database)
+        self.started: set[str] = set()
+        self._holds = False
+        self._judging = Lock()
+        self._free_since: dict[str, float] = {}
         self._stop: Callable[[str], None] | None = None
-        self._heart = Heart(self._tick)
+        self._closing = Event()
+        self._watch = Thread(target=self._look_on, name="store-watch", daemon=True)
+
+    def watch(self) -> None:
+        """Start the thread that checks the others; call once."""
+        self._watch.start()
 
     def hear_stops(self, stop: Callable[[str], None] | None) -> None:
-        """`stop` is called, in a thread of the store's and perhaps more than once, with the id of a run of
-        this process that another one asked to stop, or that is over, however it ended; it must be quick.
+        """Set the function that is called with the id of a run of this store which another process asked to
+        stop, or which is over in any way. The store's thread calls it, perhaps repeatedly; it must be quick.
         """
         self._stop = stop
 
     def ask_to_stop(self, run: str) -> None:
-        """Ask the process that runs it to stop, which it does within a second; nothing happens to a run that
-        is over.
+        """Request that the run's process stops it, which it does within a second; a run that is over is left
+        as it is.
         """
-        self._write(ownership.ask_to_stop, run, now=self._clock())
+        self._write(interruption.ask_to_stop, run, now=self._clock())
 
-    def mark_interrupted(self) -> tuple[str, ...]:
-        """End, as interrupted, the runs of others whose process died; their ids.
+    def mark_interrupted(self, *, wait: bool = True) -> tuple[str, ...]:
+        """End, as interrupted, the runs and plannings of others whose process died; the runs' ids.
 
-        A process that died here is known at once, any other within ten seconds. Costs one indexed query where
-        no run is open. Ends that met trouble before are written behind it.
+        Costs two small queries where nothing is open. On PostgreSQL a death is certain after two seconds;
+        without `wait` a later call ends them; every open store makes two calls a second. Ends that could not
+        be written before are written in the background.
         """
-        self._retry_lost()
-        trust = self._trust()
-        gone = self._read(interruption.abandoned, trust=trust)
-        now = self._clock() if gone else 0.0
-        return tuple(
-            run.id
-            for run in gone
-            if self._write(interruption.interrupt_abandoned, run.id, trust=trust, now=now)
-        )
+        self._transactions.retry_lost()
+        if not self._judging.acquire(blocking=wait):
+            return ()
+        try:
+            died = self._died()
+            while wait and self._free_since.keys() - died:
+                time.sleep(self.lock.confirm_seconds / 10)
+                died = self._died()
+            return tuple(run for owner in died for run in self._interrupt(owner))
+        finally:
+            self._judging.release()
+
+    def hold(self) -> str:
+        """This store's `owner` text for a run or planning; its lock is held from now on.
+
+        Call it before the row is written: a run whose owner's lock is free counts as a dead process's. Raises
+        `StorageError`.
+        """
+        self._transactions.check_open()
+        self.lock.hold()
+        self._holds = True
+        return self.lock.owner
 
     def close(self) -> None:
-        """Stop watching, write what is queued and close every connection. May be called twice."""
-        self._heart.stop()
-        if self._beaten_at is not None and not self._closed:
-            # Nobody waits for it: should it fail, the row is forgotten in time.
-            self._writer.submit(lambda connection: processes.leave(connection, this_process()))
-        super().close()
+        """End the thread, before the store's transactions are closed. May be called twice."""
+        self._closing.set()
+        if self._watch.is_alive():
+            self._watch.join()
 
-    def _trust(self) -> interruption.Trust:
-        """From now on, and for a moment, silence may be taken for an end."""
-        asked = time.monotonic()
+    def _died(self) -> frozenset[str]:
+        """The owners of runs and plannings whose lock was free at every look, for long enough."""
+        others = self._read(interruption.look, owner=self.lock.owner).others
+        free = self._read(self.lock.free, others) if others else frozenset()
+        now = time.monotonic()
+        self._free_since = since = {owner: self._free_since.get(owner, now) for owner in free}
+        return frozenset(owner for owner in free if now - since[owner] >= self.lock.confirm_seconds)
 
-        def trust(connection: Connection) -> bool:
-            in_time = time.monotonic() - asked < HASTE_SECONDS
-            return in_time and self._heart.even(processes.clock(connection))
+    def _interrupt(self, owner: str) -> tuple[str, ...]:
+        def interrupt(connection: Connection) -> tuple[str, ...]:
+            # Checked again, because its connection may have been cut and made again meanwhile.
+            if not self.lock.free(connection, {owner}):
+                return ()
+            return interruption.interrupt_all_of(connection, owner, now=self._clock())
 
-        return trust
+        return self._write(interrupt)
 
-    def _tick(self) -> float:
-        """Beat, hear who is to stop, and look after the others."""
-        # Taken first: a run that is started meanwhile is none that ended.
-        started = frozenset(self._started)
-        seen = self._read(ownership.look, owner=this_process())
-        if seen.own and self._is_time_to_beat(seen.now):
-            self._write(processes.beat, this_process())
-            self._beaten_at = seen.now
+    def _look_on(self) -> None:
+        while not self._closing.wait(LOOK_SECONDS):
+            try:
+                self._tick()
+            except StorageError:
+                # The next use of the store raises the error; the next check tries again.
+                continue
+            except Exception:  # noqa: BLE001 - a store that looks no more neither stops its runs nor ends others'
+                _log.exception("a look at the other processes of the store broke")
+
+    def _tick(self) -> None:
+        """Take the lock again where it was lost, stop what is to stop, and end what dead processes left."""
+        if self._holds:
+            self.lock.hold()
+        # Copied first: a run that starts meanwhile must not count as ended.
+        started = frozenset(self.started)
+        seen = self._read(interruption.look, owner=self.lock.owner)
         over = started - seen.running
-        self._started -= over
+        self.started -= over
         stop = self._stop
         if stop is not None:
             for run in over | seen.asked:
                 stop(run)
-        if len(seen.running) > len(seen.own):
-            self.mark_interrupted()
-        return seen.now
-
-    def _is_time_to_beat(self, now: float) -> bool:
-        """Whether the last beat was too long ago, or was made before the clock was set back."""
-        return self._beaten_at is None or not 0 <= now - self._beaten_at < BEAT_SECONDS
+        if seen.others:
+            self.mark_interrupted(wait=False)

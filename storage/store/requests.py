@@ -1,40 +1,66 @@
-"""What the application asks about sessions that requests to the API began."""
+"""The store's methods for sessions that requests to the API began."""
 
 from __future__ import annotations
 
 from sqlalchemy import Connection
 
-from storage import requests
-from storage.requests import NewRequest
+from conductor.runs.request import RunRequest
+from storage.records import RequestSession
 from storage.store.processes import Processes
+from storage.store.transactions import Part, Transactions
+from storage.tables import requests
 
 
-class Requests(Processes):
-    """Whose token began a session, and the response that it got."""
+class Requests(Part):
+    """Which token began a session, and the response that it got."""
 
-    def begin_request(self, request: NewRequest) -> None:
-        """Make a session of a request, whole or not at all: with its tags, and with the workflow that it gave
-        and the run of it that begins now; `append` that run's events next.
+    def __init__(self, transactions: Transactions, processes: Processes) -> None:
+        super().__init__(transactions)
+        self._processes = processes
+
+    def begin(
+        self,
+        request: RunRequest,
+        *,
+        session: str,
+        stored_as: RequestSession,
+        pool_label: str | None = None,
+        run: str | None = None,
+    ) -> None:
+        """Create the session of that id for a request, with its workflow where it has one: all or nothing.
+
+        `run` is the id of the workflow's run that begins now; `append` that run's events next.
         """
         now = self._clock()
+        # Only a run has an owner.
+        owner = "" if run is None else self._processes.hold()
 
         def begin(connection: Connection) -> None:
-            # As each run that begins does: the room that there is now ends those that met with none.
-            self._keep_lost(connection)
-            requests.begin(connection, request, now=now)
+            # As at each start of a run: events that the store did not take before are retried.
+            self._transactions.keep_lost(connection)
+            requests.begin(
+                connection,
+                request,
+                session=session,
+                stored_as=stored_as,
+                pool_label=pool_label,
+                run=run,
+                owner=owner,
+                now=now,
+            )
 
         self._write(begin)
-        if request.run is not None:
-            self._started.add(request.run)
+        if run is not None:
+            self._processes.started.add(run)
 
     def is_open_to(self, session: str, *, token: str) -> bool:
-        """Whether a session may be shown to who asks with the token of that id: no other one began it."""
+        """Whether a request with the token of that id may read the session: no other token began it."""
         return self._read(requests.is_open_to, session, token=token)
 
     def keep_response(self, session: str, response: str) -> None:
-        """Keep the body that a request was answered with; nothing happens where its session is gone."""
+        """Store the body of the response to a request; does nothing where its session was removed."""
         self._write(requests.keep_response, session, response)
 
     def response(self, session: str) -> str | None:
-        """The body that the session's request was answered with, None where none was kept."""
+        """The body of the response to the session's request, None where none was stored."""
         return self._read(requests.response, session)

@@ -1,20 +1,20 @@
-"""What the application asks about a session's workflows."""
+"""The store's methods for a session's workflows."""
 
 from __future__ import annotations
 
 from sqlalchemy import Connection
 
-from conductor.plan_file import Origin
-from conductor.workflow import Workflow
-from storage import revisions, sessions
+from conductor.workflow.file import Origin
+from conductor.workflow.model import Workflow
 from storage.records import Revision, RevisionEntry, Session
-from storage.store.transactions import Transactions
+from storage.store.transactions import Part
+from storage.tables import revisions, sessions
 
 
-class Revisions(Transactions):
+class Revisions(Part):
     """Revisions of a session's workflow, and which of them is the head."""
 
-    def add_revision(
+    def add(
         self,
         session: str,
         workflow: Workflow,
@@ -64,11 +64,11 @@ class Revisions(Transactions):
 
         return self._write(kept)
 
-    def revision(self, revision: str) -> Revision:
+    def find(self, revision: str) -> Revision:
         """The revision of that id."""
         return self._remember(revisions.find_revision, revision)
 
-    def revisions(self, session: str) -> tuple[Revision, ...]:
+    def of_session(self, session: str) -> tuple[Revision, ...]:
         """The session's revisions, oldest first."""
         return self._remember(revisions.revisions_of, session)
 

@@ -1,4 +1,4 @@
-"""The store of sessions: what the application asks, and nothing of how it is kept.
+"""The store of sessions: its parts, and nothing of how they are stored.
 
 Any thread may use it. Writes go to the one writer thread and are durable when a method returns (or
 its future resolves): they outlive the process; a power cut may take the last moments. Every method
@@ -9,23 +9,25 @@ from __future__ import annotations
 
 import os
 import time
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from conductor.errors import StorageError
-from storage.database import Database
+from storage.database.database import Database, sqlite_file
 from storage.migrations import bring_up_to_date
 from storage.store.corrections import Corrections
 from storage.store.experiments import Experiments
 from storage.store.housekeeping import Housekeeping
 from storage.store.plans import Plans
+from storage.store.processes import Processes
 from storage.store.requests import Requests
 from storage.store.revisions import Revisions
 from storage.store.runs import Runs
 from storage.store.session_files import SessionFiles
 from storage.store.sessions import Sessions
 from storage.store.tokens import Tokens
-from storage.store.transactions import Clock
+from storage.store.transactions import Clock, Transactions
 
 
 def default_url() -> str:
@@ -33,10 +35,33 @@ def default_url() -> str:
     return os.environ.get("CONDUCTOR_DATABASE_URL") or "sqlite:///data/conductor.db"
 
 
-class SessionStore(
-    Sessions, Plans, Revisions, Runs, Experiments, Corrections, Housekeeping, SessionFiles, Tokens, Requests
-):
-    """Sessions with their plans, revisions, runs, events and outputs. Made by `SessionStore.open`."""
+def data_folder(url: str) -> Path:
+    """The folder of the SQLite file at `url`; for another store `data/` of the current folder.
+
+    Raises `StorageError` where the URL is none.
+    """
+    file = sqlite_file(url)
+    return Path("data") if file is None else file.parent
+
+
+class SessionStore:
+    """Sessions with their plans, revisions, runs, events and outputs, one part for each kind of them. Made by
+    `SessionStore.open`.
+    """
+
+    def __init__(self, database: Database, *, clock: Clock) -> None:
+        self._transactions = shared = Transactions(database, clock=clock)
+        self.processes = Processes(shared)
+        self.sessions = Sessions(shared)
+        self.plans = Plans(shared, self.processes)
+        self.revisions = Revisions(shared)
+        self.runs = Runs(shared, self.processes)
+        self.experiments = Experiments(shared)
+        self.corrections = Corrections(shared)
+        self.files = SessionFiles(shared)
+        self.requests = Requests(shared, self.processes)
+        self.tokens = Tokens(shared)
+        self.housekeeping = Housekeeping(shared, self.processes)
 
     @classmethod
     def open(cls, url: str, *, clock: Clock = time.time) -> Self:
@@ -49,12 +74,19 @@ class SessionStore(
         try:
             database.create_folder()
             bring_up_to_date(database, now=clock())
-            store.mark_interrupted()
-            store._heart.start()
+            store.processes.mark_interrupted()
+            store.processes.watch()
         except StorageError:
             store.close()
             raise
         return store
+
+    def close(self) -> None:
+        """Write what is queued and close every connection. May be called twice."""
+        self.processes.close()
+        self._transactions.close()
+        # Last: what is still written belongs to a store that lives.
+        self.processes.lock.release()
 
     def __enter__(self) -> Self:
         return self
@@ -70,4 +102,4 @@ class SessionStore(
     @property
     def size(self) -> int:
         """Bytes the store takes."""
-        return self._database.size
+        return self._transactions.database.size

@@ -1,22 +1,28 @@
-"""What the application asks about sessions themselves."""
+"""The store's methods for sessions themselves."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from conductor.conversation import Conversation
-from conductor.modes import Settings
-from storage import finding, forking, sessions, tags
+from sqlalchemy import Connection, select
+
+from conductor.values.conversation import Conversation
+from conductor.values.presets import Settings
+from conductor.values.total import Total
+from storage.copies import forking
+from storage.database.schema import SESSIONS
 from storage.records import Session, SessionOrigin, SessionSummary
-from storage.session_filter import EVERYTHING, SessionFilter
-from storage.snippet import Snippet
-from storage.store.transactions import Transactions
+from storage.search import query as finding
+from storage.search.filter import EVERYTHING, SessionFilter
+from storage.search.snippet import Snippet
+from storage.store.transactions import Part
+from storage.tables import sessions, spending, tags
 
 
-class Sessions(Transactions):
+class Sessions(Part):
     """Sessions by id and in lists; their names, tags, deletion and settings."""
 
-    def create_session(
+    def create(
         self,
         query: str,
         *,
@@ -26,7 +32,7 @@ class Sessions(Transactions):
         conversation: Conversation | None = None,
         settings: Settings | None = None,
     ) -> Session:
-        """A new session; without a title it is called after its query."""
+        """A new session; without a title it is named after its query."""
         return self._write(
             sessions.create,
             query,
@@ -38,22 +44,26 @@ class Sessions(Transactions):
             now=self._clock(),
         )
 
-    def session(self, session: str) -> Session:
+    def find(self, session: str) -> Session:
         """The session of that id, deleted or not."""
         return self._remember(sessions.find, session)
 
-    def sessions(
+    def listed(
         self, filter: SessionFilter = EVERYTHING, *, limit: int = 50, offset: int = 0
     ) -> tuple[SessionSummary, ...]:
-        """The sessions that a filter asks for, last updated first."""
+        """The sessions that a filter selects, last updated first."""
         return self._read(finding.listed, filter, limit=limit, offset=offset)
 
-    def count_sessions(self, filter: SessionFilter = EVERYTHING) -> int:
-        """How many sessions `sessions` would list without a limit."""
+    def total(self, session: str) -> Total:
+        """What planning and all runs of the session have used, trials included."""
+        return self._read(spending.totals, [session], costs=True).get(session, Total())
+
+    def count(self, filter: SessionFilter = EVERYTHING) -> int:
+        """How many sessions `listed` returns without a limit."""
         return self._read(finding.count, filter)
 
-    def session_ids(self, filter: SessionFilter = EVERYTHING) -> tuple[str, ...]:
-        """The ids of all that `sessions` would list without a limit, in its order."""
+    def ids(self, filter: SessionFilter = EVERYTHING) -> tuple[str, ...]:
+        """The ids of all sessions that `listed` returns without a limit, in its order."""
         return self._read(finding.ids, filter)
 
     def snippets(self, ids: Sequence[str], search: str) -> Mapping[str, Snippet]:
@@ -63,12 +73,21 @@ class Sessions(Transactions):
         """
         return self._read(finding.snippets, ids, search=search)
 
+    def named(self, prefix: str) -> tuple[str, ...]:
+        """The ids, deleted sessions' too, that begin with `prefix`."""
+
+        def named(connection: Connection) -> tuple[str, ...]:
+            begins = SESSIONS.c.id.startswith(prefix, autoescape=True)
+            return tuple(connection.scalars(select(SESSIONS.c.id).where(begins).order_by(SESSIONS.c.id)))
+
+        return self._read(named)
+
     def known_workers(self) -> tuple[str, ...]:
         """The workers of all sessions' current workflows, in alphabetical order."""
         return self._read(finding.known_workers)
 
-    def rename_session(self, session: str, title: str) -> Session:
-        """Give the session another title; an empty one calls it after its query."""
+    def rename(self, session: str, title: str) -> Session:
+        """Give the session another title; an empty one names it after its query."""
         return self._write(sessions.rename, session, title)
 
     def tags(self, session: str) -> tuple[str, ...]:
@@ -94,30 +113,30 @@ class Sessions(Transactions):
         """Take a tag away; nothing happens where the session does not have it. The session's tags now."""
         return self._write(tags.remove, session, tag)
 
-    def fork_session(self, session: str, revision: str) -> Session:
+    def fork(self, session: str, revision: str) -> Session:
         """A new session that begins with a revision of this one.
 
-        It has the query, the settings, all known outputs, and the rounds that the revision looks back on; it
-        says which revision it was `forked_from`.
+        It has the query, the settings, all known outputs, and the rounds that the revision looks back on; its
+        `forked_from` is that revision.
         """
         return self._write(forking.fork, session, revision, now=self._clock())
 
-    def delete_session(self, session: str) -> Session:
-        """Take the session out of the list; everything of it is kept and can be restored."""
+    def delete(self, session: str) -> Session:
+        """Hide the session from the list; all of its data stays and can be restored."""
         return self._write(sessions.set_deleted, session, at=self._clock())
 
-    def restore_session(self, session: str) -> Session:
+    def restore(self, session: str) -> Session:
         """Put a deleted session back where it was."""
         return self._write(sessions.set_deleted, session, at=None)
 
-    def delete_sessions(self, ids: Sequence[str]) -> None:
+    def delete_all(self, ids: Sequence[str]) -> None:
         """Delete several at once: all of them or, where one is unknown, none."""
         self._write(sessions.set_all_deleted, ids, at=self._clock())
 
-    def restore_sessions(self, ids: Sequence[str]) -> None:
+    def restore_all(self, ids: Sequence[str]) -> None:
         """Restore several at once: all of them or, where one is unknown, none."""
         self._write(sessions.set_all_deleted, ids, at=None)
 
     def set_settings(self, session: str, settings: Settings) -> Session:
-        """Keep what the session asks of its Conductor from now on."""
+        """Store the session's settings for its Conductor from now on."""
         return self._write(sessions.set_settings, session, settings)

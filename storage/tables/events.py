@@ -1,11 +1,12 @@
-"""The events of runs as they are kept, and what they mean for other rows, in the events' own transaction.
+"""Writes the events of runs, and in the same transaction the other rows that follow from them.
 
-The fold of the events stays the truth; the other rows (a run's end, what its steps gave) are for lists. Knows
+The fold of the events is authoritative; the other rows (a run's end, its steps' outputs) are for lists. Knows
 how to write events, not how they are read.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -23,13 +24,15 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.sql.dml import UpdateBase
 
 from conductor.errors import StorageError
-from conductor.events import EVENT, Event, RunFinished, StepCancelled, StepFailed, StepFinished
-from storage.schema import EVENTS, OUTPUT, OUTPUTS, RUNNING, RUNS, SESSIONS
-from storage.statement import Statement
-from storage.text import plain, to_json
+from conductor.runs.events import Event, RunFinished, StepCancelled, StepFailed, StepFinished
+from storage.database.compiled_statement import Statement
+from storage.database.encoding import plain
+from storage.database.schema import EVENTS, OUTPUTS, RUNNING, RUNS, SESSIONS
+from storage.fragments import Fragments
+from storage.records import SessionState
 
 MOST_TOKENS = 1_000_000_000
-"""An endpoint that says that more were taken has not counted; what it said would fit no column."""
+"""An endpoint that reports more is wrong; the number would fit no column."""
 
 _RUN = bindparam("run", type_=Text)
 _SESSION_OF_RUN = select(RUNS.c.session).where(RUNS.c.id == _RUN).scalar_subquery()
@@ -53,7 +56,7 @@ def _upsert_outputs(dialect: str) -> UpdateBase:
     values = insert.inline().values(
         session=_SESSION_OF_RUN, fingerprint=bindparam("fingerprint"), output=bindparam("output")
     )
-    # A trial adds to what is known; what the session's own runs said stays as it is.
+    # A trial adds new outputs; it never replaces those of the session's own runs.
     return values.on_conflict_do_update(
         index_elements=[OUTPUTS.c.session, OUTPUTS.c.fingerprint],
         set_={"output": insert.excluded.output},
@@ -92,24 +95,31 @@ _ADD_TOKENS = Statement(_add_tokens)
 
 
 def keep(connection: Connection, events: Sequence[Event], *, now: float) -> None:
-    """Insert events of runs without an end, and write what they mean. Raises `StorageError` where one is
-    refused: then the transaction must be rolled back.
+    """Insert events of runs without an end, and write the rows that follow from them. Raises `StorageError`
+    where one is refused: then the transaction must be rolled back.
     """
-    rows = [{"run": plain(event.run), "seq": event.seq, "event": to_json(EVENT, event)} for event in events]
+    shared: defaultdict[str, Fragments] = defaultdict(Fragments)
+    rows = [
+        {"run": run, "seq": event.seq, "event": shared[run].event(event)}
+        for event in events
+        for run in (plain(event.run),)
+    ]
     try:
         inserted = _INSERT_EVENTS.execute(connection, rows)
     except IntegrityError as error:
         raise _unknown(events[0]) from error
     if inserted != len(rows):
         raise _refusal(connection, events)
-    _keep_outputs(connection, [event for event in events if isinstance(event, StepFinished)])
+    _keep_outputs(connection, [event for event in events if isinstance(event, StepFinished)], shared)
+    for run, own in shared.items():
+        own.keep_for_run(connection, run)
     used = tokens_of(events)
     _end(connection, [event for event in events if isinstance(event, RunFinished)], used, now=now)
     _ADD_TOKENS.execute(connection, [{"run": run, "used": tokens} for run, tokens in used.items()])
 
 
 def _unknown(event: Event) -> StorageError:
-    """Of several events any may be at fault; the writer then comes back with each one alone."""
+    """Of several events any may be at fault; the writer then writes each one alone."""
     return StorageError(
         f"Event {event.seq} of the run {event.run!r} was not kept: the run was never started, "
         "or already has an event of that number. Start the run first and number its events from 0."
@@ -117,10 +127,10 @@ def _unknown(event: Event) -> StorageError:
 
 
 def _refusal(connection: Connection, events: Sequence[Event]) -> StorageError:
-    """Why not all of them were inserted.
+    """The error for events that were not all inserted.
 
-    A process that was taken for dead while it was suspended finds its runs ended by others: whatever it still
-    has to say of them comes too late.
+    A process whose lock was free for too long, as when its machine slept, finds its runs ended by others:
+    its further events come too late.
     """
     told = {plain(event.run) for event in events}
     statuses = {
@@ -133,42 +143,55 @@ def _refusal(connection: Connection, events: Sequence[Event]) -> StorageError:
         return _unknown(event)
     return StorageError(
         f"Event {event.seq} of the run {event.run!r} was not kept: the run is over ({status}), "
-        "as another process told when nothing was heard of this one for too long. What was finished "
-        "until then is kept; run the workflow again, which goes on from there."
+        "because another process ended it after this one had not responded for too long. What was finished "
+        "until then is kept; run the workflow again, which continues from there."
     )
 
 
-def _keep_outputs(connection: Connection, events: Sequence[StepFinished]) -> None:
+def _keep_outputs(
+    connection: Connection, events: Sequence[StepFinished], shared: Mapping[str, Fragments]
+) -> None:
     """Upsert: of two outputs under one fingerprint the later stays."""
     rows = [
         {
-            "run": plain(event.run),
+            "run": run,
             "fingerprint": plain(event.output.fingerprint),
-            "output": to_json(OUTPUT, event.output),
+            "output": shared[run].output(event.output),
         }
         for event in events
+        for run in (plain(event.run),)
     ]
     _UPSERT_OUTPUTS.execute(connection, rows)
 
 
-def tokens_of(events: Iterable[Event]) -> dict[str, int | None]:
-    """What calls took in tokens, by run; None as soon as one did not tell, or told what cannot be."""
-    used: dict[str, int | None] = {}
+def tokens_of(
+    events: Iterable[Event], *, before: Mapping[str, int | None] | None = None
+) -> dict[str, int | None]:
+    """The tokens that calls took, by run; None once one is unknown or impossible.
+
+    `before` is what earlier events of the same runs took.
+    """
+    used: dict[str, int | None] = dict(before or {})
     for event in events:
         if isinstance(event, StepFinished | StepFailed | StepCancelled):
             usage = event.output.usage if isinstance(event, StepFinished) else event.usage
             run, total = plain(event.run), usage.total
-            before = used.get(run, 0)
-            after = None if before is None or total is None else before + total
+            known = used.get(run, 0)
+            after = None if known is None or total is None else known + total
             used[run] = None if after is None or after > MOST_TOKENS else after
     return used
+
+
+def _session_state(event: RunFinished) -> SessionState:
+    """The state of a session whose newest run ended so."""
+    return "unanswered" if event.outcome == "finished" and not event.answered else event.outcome
 
 
 def _end(
     connection: Connection, events: Sequence[RunFinished], used: dict[str, int | None], *, now: float
 ) -> None:
-    """End the runs' rows, with what they `used` taken from there; a session follows where the run is what it
-    was last doing.
+    """End the runs' rows, with the tokens they `used`; also change the state of each session whose newest
+    activity is the run.
     """
     ends: list[Mapping[str, Any]] = []
     for event in events:
@@ -180,10 +203,10 @@ def _end(
                 "status": event.outcome,
                 "finished_at": event.at,
                 "answer": None if event.answer is None else plain(event.answer),
-                # What the calls took that were under way when the process died, nobody knows.
+                # What the calls took that were under way when the process died is unknown.
                 "used": None if event.outcome == "interrupted" else tokens,
             }
         )
     _END_RUNS.execute(connection, ends)
-    followed = [{"run": end["run"], "outcome": end["status"], "now": now} for end in ends]
+    followed = [{"run": plain(event.run), "outcome": _session_state(event), "now": now} for event in events]
     _END_SESSIONS.execute(connection, followed)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from sqlalchemy import Connection, select
 
-from conductor.engine.trials import EdgeTest, Swap
+from conductor.engine.experiments import EdgeTest, Swap
 from conductor.errors import StorageError
-from storage import runs, sessions
+from storage.database.schema import EXPERIMENTS, RUNNING, RUNS
 from storage.records import ExperimentRecord, RunRecord
-from storage.revisions import next_number
-from storage.schema import EXPERIMENTS, RUNNING, RUNS
+from storage.tables import runs, sessions
+from storage.tables.revisions import next_number
 
 _EXPERIMENT = select(*(EXPERIMENTS.c[name] for name in ExperimentRecord.model_fields))
 _TRIAL = select(*(RUNS.c[name] for name in RunRecord.model_fields))
@@ -18,7 +18,7 @@ _TRIAL = select(*(RUNS.c[name] for name in RunRecord.model_fields))
 def add(
     connection: Connection, session: str, experiment: Swap | EdgeTest, *, base: str, now: float
 ) -> ExperimentRecord:
-    """See `SessionStore.add_experiment`."""
+    """See `store.experiments.add`."""
     if runs.find(connection, base).session != session:
         raise StorageError(f"The run {base!r} is another session's; choose one of this session's own.")
     sessions.change(connection, session, updated_at=now)
@@ -60,6 +60,6 @@ def trials_of(connection: Connection, experiment: str) -> tuple[RunRecord, ...]:
 
 
 def running(connection: Connection, session: str) -> frozenset[str]:
-    """See `SessionStore.running_experiments`."""
+    """See `store.experiments.running`."""
     trials = select(RUNS.c.experiment).where(RUNNING, RUNS.c.session == session)
     return frozenset(connection.scalars(trials.where(RUNS.c.experiment.is_not(None))))

@@ -1,9 +1,9 @@
-"""What is removed for good: deleted sessions with all that is theirs, and outputs that no run refers to.
+"""What is removed for good: deleted sessions with all of their data, and outputs that no run refers to.
 
-Functions of a connection inside a transaction. An output is kept under its fingerprint so that a later run
-need not ask again. A run refers to it where it gave it, or an event of its session names that fingerprint; a
-revision does where it pins the output, also as a person rewrote it. Who decides what goes, and when, is
-elsewhere.
+Functions of a connection inside a transaction. An output is stored under its fingerprint so that a later run
+need not call the worker again. A run refers to it where it produced it, or an event of its session names that
+fingerprint; a revision does where it pins the output, also as a person rewrote it. The caller decides what is
+removed, and when.
 """
 
 from __future__ import annotations
@@ -11,15 +11,19 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Text, and_, exists, func, select, type_coerce
+from sqlalchemy import ColumnElement, Connection, Select, Text, and_, exists, func, select, type_coerce
 
-from storage.schema import (
+from storage.database.encoding import plain
+from storage.database.schema import (
     API_REQUESTS,
     CORRECTIONS,
     EVENTS,
     EXPERIMENTS,
+    FRAGMENTS,
+    LONG_TEXTS,
     OUTPUTS,
     PLANS,
     RATINGS,
@@ -29,7 +33,7 @@ from storage.schema import (
     TAGS,
     TEXTS,
 )
-from storage.text import plain
+from storage.fragments import ANY, Reached, reachable
 
 # Quotation marks inside JSON's texts are escaped, so that these are found as keys alone.
 _TEXT = r'"((?:[^"\\]|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*)"'
@@ -46,7 +50,7 @@ _REPORT = type_coerce(PLANS.c.report, Text)
 
 
 def _removable(before: float | None) -> ColumnElement[bool]:
-    """Deleted earlier than `before` (Unix seconds; None: whenever), and nothing goes on there."""
+    """Deleted earlier than `before` (Unix seconds; None: at any time), and nothing runs there."""
     gone = SESSIONS.c.deleted_at.is_not(None) if before is None else SESSIONS.c.deleted_at < before
     return and_(gone, _at_rest())
 
@@ -59,30 +63,30 @@ def _at_rest() -> ColumnElement[bool]:
 def removable(connection: Connection, *, before: float | None) -> tuple[tuple[str, str], ...]:
     """Id and title of the sessions that were deleted earlier than `before`, the oldest deletion first.
 
-    `before` is in Unix seconds, None: whenever. A session that runs is left out.
+    `before` is in Unix seconds, None: at any time. A session that runs is left out.
     """
     query = select(SESSIONS.c.id, SESSIONS.c.title).where(_removable(before))
     return tuple((row.id, row.title) for row in connection.execute(query.order_by(SESSIONS.c.deleted_at)))
 
 
 def remove(connection: Connection, session: str, *, before: float | None) -> int | None:
-    """Remove a session with all that is its own; how many runs it had.
+    """Remove a session with all of its data; returns how many runs it had.
 
-    None, and nothing happens, where it is `removable` no more: somebody may have restored it meanwhile.
+    Returns None, and removes nothing, where it is no longer `removable`: it may have been restored meanwhile.
     """
     if not connection.scalar(select(exists().where(SESSIONS.c.id == session, _removable(before)))):
         return None
     own = select(RUNS.c.id).where(RUNS.c.session == session)
-    # What refers in a circle lets go first.
+    # Circular references are cleared first.
     for table, column in ((PLANS, "looks_back"), (REVISIONS, "looks_back"), (RUNS, "experiment")):
         connection.execute(table.update().where(table.c.session == session).values({column: None}))
     for table in (RATINGS, EVENTS):
         connection.execute(table.delete().where(table.c.run.in_(own)))
-    # Its texts go before what says them, so that no trigger looks for what still does.
+    # Its texts are removed before the rows that contain them, so that no trigger searches for other uses.
     for table in (TEXTS, TAGS, API_REQUESTS, CORRECTIONS, EXPERIMENTS):
         connection.execute(table.delete().where(table.c.session == session))
     runs = connection.execute(RUNS.delete().where(RUNS.c.session == session)).rowcount
-    for table in (REVISIONS, PLANS, OUTPUTS):
+    for table in (REVISIONS, PLANS, OUTPUTS, FRAGMENTS, LONG_TEXTS):
         connection.execute(table.delete().where(table.c.session == session))
     connection.execute(SESSIONS.delete().where(SESSIONS.c.id == session))
     return runs
@@ -103,6 +107,8 @@ def taken_by_removable(connection: Connection, *, before: float | None) -> int:
         (_OUTPUT, OUTPUTS.c.session.in_(sessions)),
         (_WORKFLOW, REVISIONS.c.session.in_(sessions)),
         (_REPORT, PLANS.c.session.in_(sessions)),
+        (FRAGMENTS.c.text, FRAGMENTS.c.session.in_(sessions)),
+        (LONG_TEXTS.c.text, LONG_TEXTS.c.session.in_(sessions)),
         (API_REQUESTS.c.response, API_REQUESTS.c.session.in_(sessions)),
     )
     return sum(
@@ -116,8 +122,8 @@ def taken_by_removable(connection: Connection, *, before: float | None) -> int:
 def with_own_outputs(connection: Connection) -> tuple[str, ...]:
     """The sessions at rest whose outputs came from their own runs, where they have any.
 
-    A fork took its outputs over, and keeps them when the session whose they were is gone; so does what was
-    imported and has not run here.
+    A fork copied its outputs and keeps them when the original session is removed; so does an imported session
+    that has not run here.
     """
     some = exists().where(OUTPUTS.c.session == SESSIONS.c.id)
     ran = exists().where(RUNS.c.session == SESSIONS.c.id, RUNS.c.started_at >= SESSIONS.c.created_at)
@@ -134,8 +140,13 @@ def unreferenced(connection: Connection, sessions: Collection[str]) -> Mapping[s
     outputs = select(OUTPUTS.c.session, OUTPUTS.c.fingerprint)
     for row in connection.execute(outputs.where(OUTPUTS.c.session.in_(sessions))):
         left[row.session].add(row.fingerprint)
-    for session, text in _referring(connection, left.keys()):
+    reached: defaultdict[str, Reached] = defaultdict(Reached)
+    for session, text in _referring(connection, left.keys(), (_EVENTS, _REVISIONS)):
         left[session] -= _named(_FINGERPRINT, text)
+        reached[session].add(text)
+    for session, directly in reached.items():
+        for text in reachable(connection, session, directly).json.values():
+            left[session] -= _named(_FINGERPRINT, text)
     alone = {session: names for session, names in left.items() if names}
     gone = {
         session: frozenset(names - _given(connection, session, names)) for session, names in alone.items()
@@ -144,38 +155,55 @@ def unreferenced(connection: Connection, sessions: Collection[str]) -> Mapping[s
 
 
 def _named(key: re.Pattern[str], text: str) -> set[str]:
-    """The texts that stand under a key in JSON, which is read as text.
+    """The texts under a key in JSON, which is read as text.
 
-    Whatever version wrote it, and be it damaged, what it names is kept.
+    So JSON of another version, or damaged JSON, still protects what it names.
     """
     return {plain(json.loads(f'"{name}"', strict=False)) for name in key.findall(text)}
 
 
 def _given(connection: Connection, session: str, fingerprints: Collection[str]) -> set[str]:
-    """Those of the session's outputs whose run is in the store, be it another session's."""
+    """Those of the session's outputs whose run is in the store, also in another session."""
     outputs = select(OUTPUTS.c.fingerprint, _OUTPUT.label("text")).where(
         OUTPUTS.c.session == session, OUTPUTS.c.fingerprint.in_(fingerprints)
     )
-    runs = {row.fingerprint: _named(_RUN, row.text) for row in connection.execute(outputs)}
+    runs = {
+        row.fingerprint: {
+            run
+            for text in (row.text, *reachable(connection, session, Reached.of(row.text)).json.values())
+            for run in _named(_RUN, text)
+        }
+        for row in connection.execute(outputs).all()
+    }
     named = {run for names in runs.values() for run in names}
     known = set(connection.scalars(select(RUNS.c.id).where(RUNS.c.id.in_(named))))
     return {fingerprint for fingerprint, names in runs.items() if names & known}
 
 
-def _referring(connection: Connection, sessions: Collection[str]) -> Iterator[tuple[str, str]]:
-    """What names fingerprints, with its session."""
-    events = select(RUNS.c.session, _EVENT.label("text")).join(EVENTS, EVENTS.c.run == RUNS.c.id)
-    revisions = select(REVISIONS.c.session, _WORKFLOW.label("text"))
-    for query, session, text in (
-        (events, RUNS.c.session, _EVENT),
-        (revisions, REVISIONS.c.session, _WORKFLOW),
-    ):
-        for row in connection.execute(query.where(session.in_(sessions), text.contains('"fingerprint":'))):
+_Rows = tuple[Select[Any], ColumnElement[str], ColumnElement[str]]
+"""A query for rows with their session, the session and the stored JSON in it."""
+
+_EVENTS: _Rows = (
+    select(RUNS.c.session, _EVENT.label("text")).join(EVENTS, EVENTS.c.run == RUNS.c.id),
+    RUNS.c.session,
+    _EVENT,
+)
+_REVISIONS: _Rows = (select(REVISIONS.c.session, _WORKFLOW.label("text")), REVISIONS.c.session, _WORKFLOW)
+_OUTPUTS: _Rows = (select(OUTPUTS.c.session, _OUTPUT.label("text")), OUTPUTS.c.session, _OUTPUT)
+
+
+def _referring(
+    connection: Connection, sessions: Collection[str], kinds: Sequence[_Rows]
+) -> Iterator[tuple[str, str]]:
+    """The stored JSON that names fingerprints or refers to fragments, each with its session."""
+    for query, session, text in kinds:
+        names = text.contains('"fingerprint":') | text.contains(ANY)
+        for row in connection.execute(query.where(session.in_(sessions), names)):
             yield row.session, row.text
 
 
 def collect(connection: Connection, session: str) -> int:
-    """Remove the session's outputs that are `unreferenced`, unless it runs by now; how many."""
+    """Remove the session's `unreferenced` outputs, unless it runs by now; returns how many."""
     if not connection.scalar(select(exists().where(SESSIONS.c.id == session, _at_rest()))):
         return 0
     gone = unreferenced(connection, [session]).get(session, frozenset())
@@ -183,4 +211,18 @@ def collect(connection: Connection, session: str) -> int:
         connection.execute(
             OUTPUTS.delete().where(OUTPUTS.c.session == session, OUTPUTS.c.fingerprint == fingerprint)
         )
+    if gone:
+        _remove_fragments(connection, session)
     return len(gone)
+
+
+def _remove_fragments(connection: Connection, session: str) -> None:
+    """Remove the session's fragments without a reference."""
+    directly = Reached()
+    for _, text in _referring(connection, [session], (_EVENTS, _REVISIONS, _OUTPUTS)):
+        directly.add(text)
+    stays = reachable(connection, session, directly)
+    for table, digests in ((FRAGMENTS, stays.json.keys()), (LONG_TEXTS, stays.texts)):
+        had = connection.scalars(select(table.c.digest).where(table.c.session == session)).all()
+        for digest in set(had) - digests:
+            connection.execute(table.delete().where(table.c.session == session, table.c.digest == digest))

@@ -7,19 +7,21 @@ is kept as a branch hangs under what was edited, and leaves the head where it is
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Table, and_, case, func, select
+from sqlalchemy import ColumnElement, Connection, RowMapping, Table, and_, case, func, or_, select
 
 from conductor.errors import EditConflict, StorageError, UnknownId
-from conductor.messages import Usage
-from conductor.output import WorkerKind
-from conductor.plan import PlanReport
-from conductor.plan_file import Origin
-from conductor.workflow import Workflow
-from storage import corrections, sessions
+from conductor.values.messages import Usage
+from conductor.values.output import WorkerKind
+from conductor.workflow.file import Origin
+from conductor.workflow.model import Workflow
+from conductor.workflow.plan_report import PlanReport
+from storage import fragments
+from storage.database.schema import PLANS, REVISIONS, SESSIONS, WORKFLOW
 from storage.records import Plan, Revision, RevisionEntry
-from storage.schema import PLANS, REVISIONS, SESSIONS
+from storage.tables import corrections, sessions
 
 _PLAN = select(*(PLANS.c[name] for name in Plan.model_fields))
 _REVISION = select(*(REVISIONS.c[name] for name in Revision.model_fields))
@@ -49,16 +51,21 @@ def add_plan(
     attempt: int,
     looks_back: str | None,
     alternative: str | None,
+    interrupted: bool = False,
     now: float,
 ) -> Plan:
-    """See `SessionStore.add_plan`."""
+    """See `store.plans.add`. One that was `interrupted` leaves a session with a workflow as it is."""
     # A later round without a new workflow leaves the session with the answer that it has.
     if alternative is not None:
         sessions.change(connection, session, updated_at=now)
     elif report is not None and report.ok and not report.return_previous:
         sessions.change(connection, session, updated_at=now, state="planned")
+    elif interrupted:
+        interruption = case((SESSIONS.c.head.is_(None), "interrupted"), else_=SESSIONS.c.state)
+        sessions.change(connection, session, updated_at=now, state=interruption)
     elif round == 1:
-        sessions.change(connection, session, updated_at=now, state="rejected")
+        state = "unplanned" if report is None else "rejected"
+        sessions.change(connection, session, updated_at=now, state=state)
     else:
         sessions.change(connection, session, updated_at=now)
     plan = sessions.new_id()
@@ -104,7 +111,7 @@ def _own(session: str) -> ColumnElement[bool]:
 
 
 def alternatives_of(connection: Connection, session: str) -> tuple[Plan, ...]:
-    """See `SessionStore.alternatives`."""
+    """See `store.plans.alternatives`."""
     sessions.find(connection, session)
     asked = and_(PLANS.c.session == session, PLANS.c.alternative.is_not(None))
     newest = (
@@ -138,11 +145,13 @@ def add_revision(
     restores: str | None = None,
     expected: str | None = None,
     moves_head: bool = True,
+    id: str | None = None,
     now: float,
 ) -> Revision:
-    """See `SessionStore.add_revision`."""
+    """See `store.revisions.add`; its id is a fresh one, unless `id` is given."""
     # First of all, because it locks the row: the head that is read next stays the head.
-    planned = case((SESSIONS.c.state.in_(("new", "rejected")), "planned"), else_=SESSIONS.c.state)
+    before = or_(SESSIONS.c.state.in_(("new", "rejected", "unplanned")), SESSIONS.c.head.is_(None))
+    planned = case((before, "planned"), else_=SESSIONS.c.state)
     sessions.change(connection, session, updated_at=now, state=planned)
     current = head(connection, session)
     # A head never goes away: where there is none yet, nothing was edited meanwhile.
@@ -163,7 +172,8 @@ def add_revision(
         written = find_plan(connection, plan)
         check_belongs(session, plan=written)
         looks_back = written.looks_back
-    revision = sessions.new_id()
+    revision = id or sessions.new_id()
+    shared = fragments.Fragments()
     connection.execute(
         REVISIONS.insert(),
         {
@@ -175,13 +185,14 @@ def add_revision(
             "note": note,
             "plan": plan,
             "created_at": now,
-            "workflow": workflow,
+            "workflow": shared.workflow(workflow),
             "topology": workflow.topology,
             "steps": len(workflow),
             "looks_back": looks_back,
             "author": author,
         },
     )
+    shared.keep_for_session(connection, session)
     if origin == "human" and edited is not None:
         corrections.keep(connection, revision=revision, session=session, edited=edited, now=now)
     if moves_head or current is None:
@@ -190,7 +201,7 @@ def add_revision(
 
 
 def planned(connection: Connection, revision: str) -> Revision | None:
-    """See `SessionStore.planned`."""
+    """See `store.revisions.planned`."""
     origin = corrections.origin_of(connection, find_revision(connection, revision))
     return None if origin is None else find_revision(connection, origin[1])
 
@@ -220,18 +231,30 @@ def find_revision(connection: Connection, revision: str) -> Revision:
         raise UnknownId(
             f"There is no revision {revision!r} in this store; choose one of the session's revisions."
         )
-    return sessions.record(Revision, row)
+    return _read(connection, [row])[0]
+
+
+def _read(connection: Connection, rows: Sequence[RowMapping]) -> tuple[Revision, ...]:
+    """The rows of one session as records."""
+    if not rows:
+        return ()
+    stored = [row["workflow"] for row in rows]
+    workflows = fragments.read(connection, rows[0]["session"], WORKFLOW, stored)
+    return tuple(
+        sessions.record(Revision, {**row, "workflow": workflow})
+        for row, workflow in zip(rows, workflows, strict=True)
+    )
 
 
 def revisions_of(connection: Connection, session: str) -> tuple[Revision, ...]:
     """The session's revisions, oldest first."""
     sessions.find(connection, session)
     rows = connection.execute(_REVISION.where(REVISIONS.c.session == session).order_by(REVISIONS.c.number))
-    return tuple(sessions.record(Revision, row) for row in rows.mappings())
+    return _read(connection, rows.mappings().all())
 
 
 def history(connection: Connection, session: str) -> tuple[RevisionEntry, ...]:
-    """See `SessionStore.history`."""
+    """See `store.revisions.history`."""
     sessions.find(connection, session)
     rows = connection.execute(_ENTRY.where(REVISIONS.c.session == session).order_by(REVISIONS.c.number))
     return tuple(sessions.record(RevisionEntry, row) for row in rows.mappings())
@@ -255,17 +278,17 @@ def neighbours(connection: Connection, session: str) -> tuple[Revision | None, R
 def _newest_child(connection: Connection, revision: str) -> Revision | None:
     newest = _REVISION.where(REVISIONS.c.parent == revision).order_by(REVISIONS.c.number.desc()).limit(1)
     row: Any = connection.execute(newest).mappings().first()
-    return None if row is None else sessions.record(Revision, row)
+    return None if row is None else _read(connection, [row])[0]
 
 
 def undo(connection: Connection, session: str, *, expected: str | None, now: float) -> Revision | None:
-    """See `SessionStore.undo`."""
+    """See `store.revisions.undo`."""
     _expect(connection, session, expected, "nothing was undone. Look at the new state and undo again.")
     return _move_head(connection, session, to=neighbours(connection, session)[0], now=now)
 
 
 def redo(connection: Connection, session: str, *, expected: str | None, now: float) -> Revision | None:
-    """See `SessionStore.redo`."""
+    """See `store.revisions.redo`."""
     _expect(connection, session, expected, "nothing was redone. Look at the new state and redo again.")
     return _move_head(connection, session, to=neighbours(connection, session)[1], now=now)
 

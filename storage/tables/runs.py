@@ -1,6 +1,6 @@
-"""Runs as rows, their events as they are read, and the outputs that their steps left.
+"""Reads and writes runs as rows; reads their events and their steps' outputs.
 
-How events are kept is `journal`'s matter.
+`events` writes the events.
 """
 
 from __future__ import annotations
@@ -8,24 +8,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
-from sqlalchemy import Connection, exists, func, select
+from sqlalchemy import ColumnElement, Connection, exists, func, select
 
 from conductor.errors import StorageError
-from conductor.events import Event, RunFinished, RunStarted
-from conductor.output import Output
-from conductor.run_state import RunState, advance
-from storage import sessions
-from storage.owner import this_process
+from conductor.runs.events import EVENT, Event, RunFinished, RunStarted
+from conductor.runs.state import RunState, advance
+from conductor.values.output import Output
+from storage import fragments
+from storage.database.schema import EVENTS, OUTPUT, OUTPUTS, RUNNING, RUNS
 from storage.records import RunRecord
-from storage.revisions import check_belongs, find_revision, next_number
-from storage.schema import EVENTS, OUTPUTS, RUNNING, RUNS
+from storage.tables import sessions
+from storage.tables.revisions import check_belongs, find_revision, next_number
 
 _RUN = select(*(RUNS.c[name] for name in RunRecord.model_fields))
 
 _ORDINARY = RUNS.c.experiment.is_(None)
 
 NOTHING = RunState()
-"""What is known of a run before its first event."""
+"""The state of a run before its first event."""
 
 
 def start(
@@ -39,9 +39,10 @@ def start(
     round: int,
     experiment: str | None,
     trial: int | None,
+    owner: str,
     now: float,
 ) -> RunRecord:
-    """See `SessionStore.start_run`."""
+    """See `store.runs.start`."""
     check_belongs(session, revision=find_revision(connection, revision))
     if parent is not None:
         find(connection, parent)
@@ -62,7 +63,7 @@ def start(
             "parent": parent,
             "status": "running",
             "started_at": now,
-            "owner": this_process(),
+            "owner": owner,
             "pool_label": pool_label,
             "round": round,
             "experiment": experiment,
@@ -75,7 +76,7 @@ def start(
 
 
 def _stop_asked_at(connection: Connection, experiment: str) -> float | None:
-    """Whoever asked an experiment to stop while a trial of it was about to begin meant that one, too."""
+    """When the experiment was asked to stop: such a request also stops a trial that is about to begin."""
     asked = select(func.max(RUNS.c.stop_asked_at)).where(RUNS.c.experiment == experiment)
     at: float | None = connection.scalar(asked)
     return at
@@ -90,7 +91,7 @@ def find(connection: Connection, run: str) -> RunRecord:
 
 
 def named(connection: Connection, prefix: str) -> tuple[str, ...]:
-    """See `SessionStore.runs_named`."""
+    """See `store.runs.named`."""
     begins = RUNS.c.id.startswith(prefix, autoescape=True)
     return tuple(connection.scalars(select(RUNS.c.id).where(begins).order_by(RUNS.c.id)))
 
@@ -120,19 +121,24 @@ def running(connection: Connection, *, session: str | None = None) -> tuple[RunR
 
 
 def events_of(connection: Connection, run: str, *, after: int) -> tuple[Event, ...]:
-    """See `SessionStore.events`."""
+    """See `store.runs.events`."""
     query = select(EVENTS.c.event).where(EVENTS.c.run == run, EVENTS.c.seq > after).order_by(EVENTS.c.seq)
-    events = tuple(connection.scalars(query))
-    if not events:
+    stored = connection.scalars(query).all()
+    if not stored:
         find(connection, run)
-    return events
+    return tuple(fragments.read(connection, session_of(run), EVENT, stored))
+
+
+def session_of(run: str) -> ColumnElement[str]:
+    """A query for the run's session."""
+    return select(RUNS.c.session).where(RUNS.c.id == run).scalar_subquery()
 
 
 def state_of(events: Iterable[Event], known: RunState = NOTHING) -> RunState:
-    """The fold of a run's kept events after those that `known` tells of; where one is missing that the next
-    builds on, the run ends there.
+    """The fold of a run's stored events, beginning from the state `known`; where an event is missing that the
+    next one needs, the run ends there.
 
-    Such a run reads interrupted, with what could be folded and no answer: the answer's step may be missing.
+    Such a run is interrupted, with what could be folded and no answer: the answer's step may be missing.
     """
     state = known
     for event in events:
@@ -159,7 +165,7 @@ def next_seq(connection: Connection, run: str) -> int:
 
 
 def kept_from(connection: Connection, run: str, *, seq: int) -> frozenset[int]:
-    """The numbers of the run's kept events, from `seq` on."""
+    """The numbers of the run's stored events, from `seq` on."""
     query = select(EVENTS.c.seq).where(EVENTS.c.run == run, EVENTS.c.seq >= seq)
     return frozenset(connection.scalars(query))
 
@@ -168,4 +174,6 @@ def outputs_of(connection: Connection, session: str) -> Mapping[str, Output]:
     """The session's outputs by fingerprint."""
     sessions.find(connection, session)
     query = select(OUTPUTS.c.fingerprint, OUTPUTS.c.output).where(OUTPUTS.c.session == session)
-    return MappingProxyType({row.fingerprint: row.output for row in connection.execute(query)})
+    stored = {row.fingerprint: row.output for row in connection.execute(query)}
+    outputs = fragments.read(connection, session, OUTPUT, tuple(stored.values()))
+    return MappingProxyType(dict(zip(stored, outputs, strict=True)))

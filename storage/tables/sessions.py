@@ -9,12 +9,12 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 from sqlalchemy import Connection, RowMapping, select
 
-from conductor.conversation import Conversation
 from conductor.errors import StorageError, UnknownId
-from conductor.messages import Value
-from conductor.modes import Settings
+from conductor.values.conversation import Conversation
+from conductor.values.messages import Value
+from conductor.values.presets import Settings
+from storage.database.schema import SESSIONS
 from storage.records import Session, SessionOrigin
-from storage.schema import SESSIONS
 
 R = TypeVar("R", bound=Value)
 
@@ -55,7 +55,7 @@ def create(
     settings: Settings | None = None,
     now: float,
 ) -> Session:
-    """See `SessionStore.create_session`. It gets an id of its own unless there is one for it."""
+    """See `store.sessions.create`. It gets a new id unless one is given."""
     session = id or new_id()
     row = {
         "id": session,
@@ -93,13 +93,13 @@ def change(connection: Connection, session: str, **columns: Any) -> None:
 
 
 def rename(connection: Connection, session: str, title: str) -> Session:
-    """See `SessionStore.rename_session`."""
+    """See `store.sessions.rename`."""
     change(connection, session, title=_title(title, query=find(connection, session).query))
     return find(connection, session)
 
 
 def set_settings(connection: Connection, session: str, settings: Settings) -> Session:
-    """See `SessionStore.set_settings`."""
+    """See `store.sessions.set_settings`."""
     change(connection, session, settings=settings)
     return find(connection, session)
 

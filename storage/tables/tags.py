@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from sqlalchemy import Connection, exists, select
 
 from conductor.errors import StorageError
-from storage import sessions
-from storage.schema import SESSIONS, TAGS
-from storage.text import plain
+from storage.database.encoding import plain
+from storage.database.schema import SESSIONS, TAGS
+from storage.tables import sessions
 
 MAX_TAG = 40
 """The most characters of a tag; a longer one is cut."""
@@ -24,13 +24,13 @@ def tag_of(text: str) -> str:
 
 
 def tags_of(connection: Connection, session: str) -> tuple[str, ...]:
-    """See `SessionStore.tags`."""
+    """See `store.sessions.tags`."""
     sessions.find(connection, session)
     return tuple(connection.scalars(select(TAGS.c.tag).where(TAGS.c.session == session).order_by(TAGS.c.tag)))
 
 
 def known(connection: Connection) -> tuple[str, ...]:
-    """See `SessionStore.known_tags`."""
+    """See `store.sessions.known_tags`."""
     names = select(TAGS.c.tag).distinct().subquery()
     kept = exists().where(SESSIONS.c.id == TAGS.c.session, SESSIONS.c.deleted_at.is_(None))
     used = exists().where(TAGS.c.tag == names.c.tag, kept)
@@ -38,7 +38,7 @@ def known(connection: Connection) -> tuple[str, ...]:
 
 
 def add(connection: Connection, session: str, text: str) -> tuple[str, ...]:
-    """See `SessionStore.add_tag`."""
+    """See `store.sessions.add_tag`."""
     tag, known = tag_of(text), tags_of(connection, session)
     if tag in known:
         return known
@@ -47,13 +47,13 @@ def add(connection: Connection, session: str, text: str) -> tuple[str, ...]:
 
 
 def add_all(connection: Connection, sessions: Sequence[str], texts: Sequence[str]) -> None:
-    """See `SessionStore.add_tags`."""
+    """See `store.sessions.add_tags`."""
     for session in sessions:
         for text in texts:
             add(connection, session, text)
 
 
 def remove(connection: Connection, session: str, tag: str) -> tuple[str, ...]:
-    """See `SessionStore.remove_tag`."""
+    """See `store.sessions.remove_tag`."""
     connection.execute(TAGS.delete().where(TAGS.c.session == session, TAGS.c.tag == tag))
     return tags_of(connection, session)

@@ -10,20 +10,18 @@ from typing import Any
 from sqlalchemy import Connection, Row, exists, func, select
 from sqlalchemy.dialects import postgresql, sqlite
 
-from conductor.api.token import MAX_NAME, Spent, Token, TokenLimits, begin_of, day_of
 from conductor.errors import StorageError
-from conductor.messages import Usage
-from storage.schema import API_SPENDING, API_TOKENS
-from storage.text import plain
+from conductor.values.messages import Usage
+from storage.api_token import MAX_NAME, Spent, Token, TokenLimits, begin_of, day_of
+from storage.database.encoding import plain
+from storage.database.schema import API_SPENDING, API_TOKENS
 
 
 def add(connection: Connection, name: str, *, id: str, digest: str, limits: TokenLimits, now: float) -> Token:
-    """See `SessionStore.create_token`."""
+    """See `store.tokens.create`."""
     called = " ".join(plain(name).split())
     if not 0 < len(called) <= MAX_NAME:
-        raise StorageError(
-            f"A token needs a name of 1 to {MAX_NAME} characters, to be told from others; none was made."
-        )
+        raise StorageError(f"A token needs a name of 1 to {MAX_NAME} characters; none was made.")
     same = API_TOKENS.c.name == called
     if connection.scalar(select(exists().where(same, API_TOKENS.c.revoked_at.is_(None)))):
         raise StorageError(
@@ -43,24 +41,24 @@ def find(connection: Connection, id: str) -> Token:
 
 
 def with_digest(connection: Connection, id: str) -> tuple[Token, str] | None:
-    """See `SessionStore.token_with_digest`."""
+    """See `store.tokens.with_digest`."""
     row = connection.execute(select(API_TOKENS).where(API_TOKENS.c.id == id)).first()
     return None if row is None else (_token(row), row.digest)
 
 
 def listed(connection: Connection) -> tuple[Token, ...]:
-    """See `SessionStore.tokens`."""
+    """See `store.tokens.listed`."""
     order = (API_TOKENS.c.revoked_at.is_not(None), API_TOKENS.c.created_at.desc(), API_TOKENS.c.id)
     return tuple(_token(row) for row in connection.execute(select(API_TOKENS).order_by(*order)))
 
 
 def any_in_force(connection: Connection) -> bool:
-    """See `SessionStore.has_tokens`."""
+    """See `store.tokens.any_in_force`."""
     return bool(connection.scalar(select(exists().where(API_TOKENS.c.revoked_at.is_(None)))))
 
 
 def revoke(connection: Connection, id: str, *, now: float) -> Token:
-    """See `SessionStore.revoke_token`."""
+    """See `store.tokens.revoke`."""
     find(connection, id)
     valid = (API_TOKENS.c.id == id, API_TOKENS.c.revoked_at.is_(None))
     connection.execute(API_TOKENS.update().where(*valid).values(revoked_at=now))
@@ -68,7 +66,7 @@ def revoke(connection: Connection, id: str, *, now: float) -> Token:
 
 
 def note_use(connection: Connection, id: str, *, now: float) -> None:
-    """See `SessionStore.note_token_use`."""
+    """See `store.tokens.note_use`."""
     connection.execute(API_TOKENS.update().where(API_TOKENS.c.id == id).values(used_at=now))
 
 
@@ -76,7 +74,7 @@ def note_use(connection: Connection, id: str, *, now: float) -> None:
 
 
 def note_spent(connection: Connection, id: str, usage: Usage, *, now: float) -> None:
-    """See `SessionStore.note_token_spent`."""
+    """See `store.tokens.note_spent`."""
     used = {
         "requests": 1,
         "tokens": usage.total or 0,
@@ -92,7 +90,7 @@ def note_spent(connection: Connection, id: str, usage: Usage, *, now: float) -> 
 
 
 def spent(connection: Connection, id: str, *, now: float) -> Spent:
-    """See `SessionStore.token_spent`."""
+    """See `store.tokens.spent`."""
     since = begin_of(find(connection, id).limits.period, now=now)
     sums = [func.sum(API_SPENDING.c[name]).label(name) for name in Spent.model_fields]
     row = connection.execute(

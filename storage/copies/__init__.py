@@ -1,0 +1,1 @@
+"""Sessions as copies: forks, and the entries that files are made of."""

@@ -1,0 +1,303 @@
+"""A session's rows as entries, and entries as the rows of a new session, a few in memory at a time.
+
+Functions of a connection inside a transaction. The entries that come in are checked already and have the ids
+of the new rows; here they get their numbers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, cast
+
+from pydantic import BaseModel
+from sqlalchemy import Connection, RowMapping, Select, Table, bindparam, exists, select
+
+from conductor.runs.events import EVENT
+from conductor.values.output import Output
+from storage import fragments
+from storage.copies.session_entries import (
+    CorrectionEntry,
+    Entry,
+    ExperimentEntry,
+    Kind,
+    NumberedEntry,
+    PlanEntry,
+    RatingEntry,
+    RevisionEntry,
+    RunEntry,
+    SessionEntry,
+)
+from storage.database.schema import (
+    CORRECTIONS,
+    EVENTS,
+    EXPERIMENTS,
+    OUTPUT,
+    OUTPUTS,
+    PLANS,
+    RATINGS,
+    REVISIONS,
+    RUNS,
+    SESSIONS,
+    WORKFLOW,
+)
+from storage.fragments import Fragments
+from storage.ownership import interruption
+from storage.records import Session
+from storage.tables import sessions, tags
+from storage.tables.events import tokens_of
+
+Entries = Iterable[tuple[Kind, Entry]]
+"""Of one session or several, each beginning with its `SessionEntry`, all in the order of `ENTRIES`."""
+
+_NUMBER = re.compile(r" \(\d{1,6}\)$")
+
+_BATCH = 25
+"""Entries that are read or written together: with their texts they are in memory at once."""
+
+_TABLES: Mapping[Kind, Table] = {
+    "plan": PLANS,
+    "revision": REVISIONS,
+    "run": RUNS,
+    "experiment": EXPERIMENTS,
+    "correction": CORRECTIONS,
+    "rating": RATINGS,
+    "output": OUTPUTS,
+    "event": EVENTS,
+}
+
+_NUMBERED: Mapping[Kind, type[NumberedEntry]] = {
+    "plan": PlanEntry,
+    "revision": RevisionEntry,
+    "run": RunEntry,
+    "experiment": ExperimentEntry,
+}
+
+_LATER: Mapping[Kind, tuple[str, ...]] = {
+    "plan": ("looks_back",),
+    "revision": ("parent", "looks_back"),
+    "run": ("parent", "experiment", "tokens"),
+    "experiment": (),
+}
+"""Columns that are set once all rows are there: they refer to rows that may come later, or sum up events."""
+
+
+# -- out -------------------------------------------------------------------------------------------
+
+
+def entries_of(connection: Connection, session: str) -> Iterator[tuple[Kind, Entry]]:
+    """All entries of a session, in the order of `ENTRIES`.
+
+    Raises `StorageError` for an unknown session, and at an entry that cannot be read.
+    """
+    sessions.find(connection, session)
+    row = connection.execute(select(SESSIONS).where(SESSIONS.c.id == session)).mappings().one()
+    own = {name: row[name] for name in SessionEntry.model_fields if name != "tags"}
+    yield "session", SessionEntry(**own, tags=tags.tags_of(connection, session))
+    for kind, form in _NUMBERED.items():
+        table = _TABLES[kind]
+        query = _columns(table, form).where(table.c.session == session).order_by(table.c.number)
+        for rows in _batches(connection, query):
+            for row in rows:
+                values = dict(row)
+                if kind == "revision":
+                    (values["workflow"],) = fragments.read(connection, session, WORKFLOW, [row["workflow"]])
+                yield kind, _entry(form, values)
+    corrections = _columns(CORRECTIONS, CorrectionEntry).join(
+        REVISIONS, REVISIONS.c.id == CORRECTIONS.c.revision
+    )
+    of_session = corrections.where(CORRECTIONS.c.session == session)
+    for rows in _batches(connection, of_session.order_by(REVISIONS.c.number)):
+        for row in rows:
+            yield "correction", _entry(CorrectionEntry, row)
+    ratings = _columns(RATINGS, RatingEntry).join(RUNS, RUNS.c.id == RATINGS.c.run)
+    for rows in _batches(connection, ratings.where(RUNS.c.session == session).order_by(RUNS.c.number)):
+        for row in rows:
+            yield "rating", _entry(RatingEntry, row)
+    outputs = select(OUTPUTS.c.output).where(OUTPUTS.c.session == session)
+    for rows in _batches(connection, outputs.order_by(OUTPUTS.c.fingerprint)):
+        for output in fragments.read(connection, session, OUTPUT, [row["output"] for row in rows]):
+            yield "output", output
+    events = select(EVENTS.c.event).join(RUNS, RUNS.c.id == EVENTS.c.run).where(RUNS.c.session == session)
+    for rows in _batches(connection, events.order_by(RUNS.c.number, EVENTS.c.seq)):
+        for event in fragments.read(connection, session, EVENT, [row["event"] for row in rows]):
+            yield "event", event
+
+
+def _columns(table: Table, form: type[BaseModel]) -> Select[Any]:
+    return select(*(table.c[name] for name in form.model_fields))
+
+
+def _batches(connection: Connection, query: Select[Any]) -> Iterator[Sequence[RowMapping]]:
+    """The query's rows, fetched as they are consumed, from PostgreSQL as well."""
+    with connection.execute(query.execution_options(yield_per=_BATCH)) as result:
+        yield from result.mappings().partitions()
+
+
+def _entry(form: type[Any], row: Mapping[str, Any] | RowMapping) -> Entry:
+    return cast("Entry", sessions.record(form, row))
+
+
+# -- in --------------------------------------------------------------------------------------------
+
+
+def insert_all(connection: Connection, entries: Callable[[], Entries], *, now: float) -> tuple[Session, ...]:
+    """Make a session of each, last updated `now`; a run without an end becomes interrupted.
+
+    A session whose title another one has gets a number behind it. `entries` is called once for each try of
+    the transaction.
+    """
+    titles = FreeTitles(is_taken=partial(is_taken, connection))
+    made: list[Session] = []
+    session: _NewSession | None = None
+    for kind, entry in entries():
+        if isinstance(entry, SessionEntry):
+            made += [] if session is None else [session.finish(now=now)]
+            title = titles.give(entry.title)
+            session = _NewSession(connection, entry, title=title, now=now)
+        else:
+            assert session is not None
+            session.add(kind, entry)
+    made += [] if session is None else [session.finish(now=now)]
+    return tuple(made)
+
+
+class _NewSession:
+    """A session whose rows are being inserted, in batches of one kind."""
+
+    def __init__(self, connection: Connection, entry: SessionEntry, *, title: str, now: float) -> None:
+        self._connection = connection
+        self.id = sessions.create(
+            connection, entry.query, title=title, pool_label=entry.pool_label, origin="import", now=now
+        ).id
+        sessions.change(
+            connection,
+            self.id,
+            created_at=entry.created_at,
+            head=entry.head,
+            state="interrupted" if entry.state == "running" else entry.state,
+            settings=entry.settings,
+            conversation=entry.conversation,
+        )
+        for tag in entry.tags:
+            tags.add(connection, self.id, tag)
+        self._kind: Kind = "session"
+        self._waiting: list[Any] = []
+        self._numbers: Counter[Kind] = Counter()
+        # What is set once all rows are there: columns by kind and row.
+        self._later: defaultdict[Kind, list[dict[str, Any]]] = defaultdict(list)
+        self._running: list[str] = []
+        self._used: dict[str, int | None] = {}
+
+    def add(self, kind: Kind, entry: Entry) -> None:
+        """Insert the entry, with those before it, once there are enough of them."""
+        if kind != self._kind or len(self._waiting) == _BATCH:
+            self._insert()
+        self._kind = kind
+        self._waiting.append(entry)
+
+    def finish(self, *, now: float) -> Session:
+        """Insert what waits, and set what could not be set before."""
+        self._insert()
+        for run in self._later["run"]:
+            # As `storage.tables.events` ends such a run.
+            run["new_tokens"] = None if run.pop("interrupted") else self._used.get(run["row"], 0)
+        for kind, changes in self._later.items():
+            table = _TABLES[kind]
+            columns: dict[str, Any] = {name: bindparam(f"new_{name}") for name in _LATER[kind]}
+            if changes:
+                update = table.update().where(table.c.id == bindparam("row")).values(columns)
+                self._connection.execute(update, changes)
+        for run_id in self._running:
+            interruption.interrupt(self._connection, run_id, now=now)
+        return sessions.find(self._connection, self.id)
+
+    def _insert(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        if not waiting:
+            return
+        shared = Fragments()
+        rows = [self._row(entry, shared) for entry in waiting]
+        self._connection.execute(_TABLES[self._kind].insert(), rows)
+        shared.keep_for_session(self._connection, self.id)
+        if self._kind == "event":
+            known = {event.run: self._used[event.run] for event in waiting if event.run in self._used}
+            self._used |= tokens_of(waiting, before=known)
+
+    def _row(self, entry: Entry, shared: Fragments) -> dict[str, Any]:
+        match entry:
+            case PlanEntry() | RevisionEntry() | RunEntry() | ExperimentEntry():
+                return self._numbered(entry, shared)
+            case CorrectionEntry():
+                return {"session": self.id, **dict(entry)}
+            case RatingEntry():
+                return dict(entry)
+            case Output():
+                return {
+                    "session": self.id,
+                    "fingerprint": entry.fingerprint,
+                    "output": shared.output(entry),
+                }
+            case SessionEntry():
+                raise AssertionError("a session is inserted by itself")
+            case _:
+                return {"run": entry.run, "seq": entry.seq, "event": shared.event(entry)}
+
+    def _numbered(self, entry: NumberedEntry, shared: Fragments) -> dict[str, Any]:
+        kind = self._kind
+        self._numbers[kind] += 1
+        row = {**dict(entry), "session": self.id, "number": self._numbers[kind]}
+        later = {f"new_{name}": row.get(name) for name in _LATER[kind]}
+        row |= dict.fromkeys(_LATER[kind])
+        if isinstance(entry, RevisionEntry):
+            row["workflow"] = shared.workflow(entry.workflow)
+            row |= {"topology": entry.workflow.topology, "steps": len(entry.workflow)}
+        if isinstance(entry, RunEntry):
+            row["owner"] = "imported"
+            later["interrupted"] = entry.status == "interrupted"
+            if entry.status == "running":
+                self._running.append(entry.id)
+        if later:
+            self._later[kind].append({"row": entry.id, **later})
+        return row
+
+
+class FreeTitles:
+    """Titles for sessions that are imported together: none that another session of the store has.
+
+    Titles that are equal in the file stay equal, as they were in the store that it was written from.
+    """
+
+    def __init__(self, *, is_taken: Callable[[str], bool]) -> None:
+        self._is_taken = is_taken
+        self._kept: set[str] = set()
+        self._numbered: set[str] = set()
+        # By title without a number: all up to this one are taken, so that no title is looked up twice.
+        self._numbers: dict[str, int] = {}
+
+    def give(self, title: str) -> str:
+        """The title, with the next free number behind it where it is taken."""
+        if title in self._kept or not self._is_another(title):
+            self._kept.add(title)
+            return title
+        bare = _NUMBER.sub("", title)
+        number = self._numbers.get(bare, 1)
+        found = title
+        while found == title or found in self._kept or self._is_another(found):
+            number += 1
+            mark = f" ({number})"
+            found = f"{bare[: sessions.MAX_TITLE - len(mark)]}{mark}"
+        self._numbers[bare] = number
+        self._numbered.add(found)
+        return found
+
+    def _is_another(self, title: str) -> bool:
+        return title in self._numbered or self._is_taken(title)
+
+
+def is_taken(connection: Connection, title: str) -> bool:
+    """Whether a session that is not deleted has this title."""
+    named = exists().where(SESSIONS.c.title == title, SESSIONS.c.deleted_at.is_(None))
+    return bool(connection.scalar(select(named)))

@@ -1,0 +1,131 @@
+"""Stored JSON read back as the values that it was made of, and what it refers to.
+
+What several values share is one object in memory, as it is one row in the store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence, Set
+from typing import Any, NamedTuple, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import from_json as parsed
+from sqlalchemy import ColumnElement, Connection, Table, select
+
+from conductor.errors import WorkflowError
+from storage.database.encoding import from_json, unreadable
+from storage.database.schema import FRAGMENTS, LONG_TEXTS
+from storage.fragments.references import ANY, MARK, NONCE, PARTS, TEXT, VALUE, Reached, digests_in
+
+T = TypeVar("T")
+
+Session = str | ColumnElement[str]
+"""A session's id, or a query for it."""
+
+_MOST = 500
+"""Digests in one query."""
+
+
+def read(connection: Connection, session: Session, adapter: TypeAdapter[T], stored: Sequence[str]) -> list[T]:
+    """The values that this JSON of the session holds, in order.
+
+    Raises `StorageError` where one is not of the expected form, or refers to what is not there.
+    """
+    referring = [text for text in stored if ANY in text]
+    if not referring:
+        return [from_json(adapter, text) for text in stored]
+    reached = Reached.of(*referring)
+    json = _follow(connection, session, reached)
+    filling = _Filling(_rows(connection, LONG_TEXTS, session, reached.texts), json)
+    return [filling.value(adapter, text) if ANY in text else from_json(adapter, text) for text in stored]
+
+
+class Reachable(NamedTuple):
+    """The digests of texts, and JSON by digest."""
+
+    texts: Set[str]
+    json: Mapping[str, str]
+
+
+def reachable(connection: Connection, session: Session, directly: Reached) -> Reachable:
+    """What is referred to in this session, directly or through fragments."""
+    reached = Reached(texts=set(directly.texts), json=set(directly.json))
+    json = _follow(connection, session, reached)
+    return Reachable(reached.texts, json)
+
+
+def _follow(connection: Connection, session: Session, reached: Reached) -> Mapping[str, str]:
+    """JSON by digest; `reached` grows by what it refers to.
+
+    Takes a query for each fragment that lies behind another one; a request's parts are the third at most.
+    """
+    known: dict[str, str] = {}
+    asked: set[str] = set()
+    while missing := reached.json - asked:
+        asked |= missing
+        found = _rows(connection, FRAGMENTS, session, missing)
+        known |= found
+        for stored in found.values():
+            reached.add(stored)
+    return known
+
+
+def _rows(connection: Connection, table: Table, session: Session, digests: Set[str]) -> Mapping[str, str]:
+    found: dict[str, str] = {}
+    ordered = sorted(digests)
+    for start in range(0, len(ordered), _MOST):
+        some = table.c.digest.in_(ordered[start : start + _MOST])
+        rows = connection.execute(
+            select(table.c.digest, table.c.text).where(table.c.session == session, some)
+        )
+        found |= {row.digest: row.text for row in rows}
+    return found
+
+
+class _Filling:
+    """Puts fragments in the place of references. Raises `KeyError` for one that is not there."""
+
+    def __init__(self, texts: Mapping[str, str], json: Mapping[str, str]) -> None:
+        self._texts = texts
+        self._json = json
+        self._values: dict[str, Any] = {}
+
+    def value(self, adapter: TypeAdapter[T], text: str) -> T:
+        """The value that this JSON holds. Raises `StorageError`."""
+        try:
+            return adapter.validate_python(self._filled(parsed(text)))
+        except KeyError as error:
+            raise unreadable(text, f"the text {error} that it refers to is missing") from error
+        except (ValidationError, WorkflowError, ValueError) as error:
+            raise unreadable(text, error) from error
+
+    def _filled(self, stored: Any) -> Any:
+        if isinstance(stored, list):
+            return [part for each in stored for part in self._elements(each)]
+        if not isinstance(stored, dict):
+            return stored
+        if TEXT in stored:
+            return self._texts[stored[TEXT]]
+        if VALUE in stored:
+            return self._fragment(stored[VALUE])
+        return {name: self._filled(part) for name, part in stored.items()}
+
+    def _elements(self, stored: Any) -> Sequence[Any]:
+        """The values that one stored element of a list represents."""
+        if not isinstance(stored, dict) or PARTS not in stored:
+            return (self._filled(stored),)
+        nonce = stored[NONCE]
+        return [
+            _with_nonce(part, nonce) if nonce and part["kind"] == "frame" else part
+            for digest in digests_in(stored[PARTS])
+            for part in self._fragment(digest)
+        ]
+
+    def _fragment(self, digest: str) -> Any:
+        if digest not in self._values:
+            self._values[digest] = self._filled(parsed(self._json[digest]))
+        return self._values[digest]
+
+
+def _with_nonce(part: Mapping[str, Any], nonce: str) -> Mapping[str, Any]:
+    return {**part, "text": part["text"].replace(MARK, nonce)}

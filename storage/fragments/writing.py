@@ -1,0 +1,269 @@
+"""Values as the JSON that is stored, with references in the place of texts that other rows may show.
+
+Knows what events, outputs and workflows hold; reads nothing but what a copied row refers to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import pairwise
+from typing import Any, TypeVar
+
+from pydantic import TypeAdapter
+from pydantic_core import PydanticSerializationError, to_json
+from sqlalchemy import Connection, Table, Text, bindparam, select
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.sql.dml import UpdateBase
+
+from conductor.runs.events import (
+    EVENT,
+    Event,
+    RunFinished,
+    RunStarted,
+    StepFinished,
+    StepInner,
+    StepKept,
+    StepReused,
+    StepStarted,
+)
+from conductor.values.conversation import Conversation
+from conductor.values.messages import Message, Part, Request, SeenResponse
+from conductor.values.output import Output
+from conductor.workflow.model import Workflow
+from storage.database import encoding as texts
+from storage.database.compiled_statement import Statement
+from storage.database.schema import FRAGMENTS, LONG_TEXTS, OUTPUT, RUNS, WORKFLOW
+from storage.fragments.references import MARK, NONCE, PARTS, TEXT, VALUE, digest_of
+
+T = TypeVar("T")
+
+LEAST = 256
+"""Shorter texts stay where they are: a reference and the row that it names take about a hundred bytes."""
+
+LEAST_REQUEST = 1_000
+"""A request of fewer characters stays in its event as it is, also where another run has the same one."""
+
+LEAST_BEGINNING = 2_000
+"""So does the first event of a run, workflow and all: to look through each costs more than sharing saves."""
+
+_GROUP = 8
+"""Digests of a request's parts that are one fragment."""
+
+NONCE_LENGTH = 8
+"""So many characters of a step's fingerprint mark the tags in its request."""
+
+_SHARING = (StepStarted, StepReused, StepKept, StepFinished, StepInner, RunStarted, RunFinished)
+
+
+def _insert(table: Table, dialect: str, *, by_run: bool) -> UpdateBase:
+    insert = postgresql.insert(table) if dialect == "postgresql" else sqlite.insert(table)
+    owner = bindparam("owner", type_=Text)
+    session: Any = select(RUNS.c.session).where(RUNS.c.id == owner).scalar_subquery() if by_run else owner
+    values = {"session": session, "digest": bindparam("digest"), "text": bindparam("text")}
+    return insert.inline().values(values).on_conflict_do_nothing()
+
+
+_TEXTS_OF_RUN = Statement(partial(_insert, LONG_TEXTS, by_run=True))
+_TEXTS_OF_SESSION = Statement(partial(_insert, LONG_TEXTS, by_run=False))
+_JSON_OF_RUN = Statement(partial(_insert, FRAGMENTS, by_run=True))
+_JSON_OF_SESSION = Statement(partial(_insert, FRAGMENTS, by_run=False))
+
+
+class Fragments:
+    """Makes stored JSON of one session's values, and holds what it refers to until that is kept."""
+
+    def __init__(self) -> None:
+        # Digests by text: what one transaction writes often shows one text several times.
+        self._texts: dict[str, str] = {}
+        self._json: dict[str, str] = {}
+
+    def keep_for_run(self, connection: Connection, run: str) -> None:
+        """Insert what the run's session does not have yet."""
+        _TEXTS_OF_RUN.execute(connection, _rows(run, self._texts))
+        _JSON_OF_RUN.execute(connection, _rows(run, self._json))
+
+    def keep_for_session(self, connection: Connection, session: str) -> None:
+        """Insert what the session does not have yet."""
+        _TEXTS_OF_SESSION.execute(connection, _rows(session, self._texts))
+        _JSON_OF_SESSION.execute(connection, _rows(session, self._json))
+
+    def event(self, event: Event) -> str:
+        """The event as it is stored."""
+        if not isinstance(event, _SHARING):
+            return texts.to_json(EVENT, event)
+        return self._or_plain(self._event, event, EVENT)
+
+    def output(self, output: Output) -> str:
+        """The output as it is stored."""
+        return self._or_plain(self._output, output, OUTPUT)
+
+    def workflow(self, workflow: Workflow) -> str:
+        """The workflow as it is stored; only pins are references, because the database reads the rest."""
+        return self._or_plain(self._workflow, workflow, WORKFLOW)
+
+    @staticmethod
+    def _or_plain(stored: Callable[[T], str], value: T, adapter: TypeAdapter[Any]) -> str:
+        try:
+            return stored(value)
+        except (PydanticSerializationError, UnicodeEncodeError):
+            # Half of a surrogate pair, which only this replaces.
+            return texts.to_json(adapter, value)
+
+    # -- events ------------------------------------------------------------------------------------
+
+    def _event(self, event: Event) -> str:
+        if isinstance(event, RunStarted) and len(plain := event.model_dump_json()) < LEAST_BEGINNING:
+            return plain
+        shared = {name: stored for name, stored in self._members(event) if stored is not None}
+        if not shared:
+            return event.model_dump_json()
+        rest = event.model_dump_json(exclude=set(shared))
+        members = "".join([f',"{name}":{stored}' for name, stored in shared.items()])
+        return f"{rest[:-1]}{members}}}"
+
+    def _members(self, event: Event) -> Iterator[tuple[str, str | None]]:
+        """The event's members that refer to fragments, as JSON; None where one stays as it is."""
+        match event:
+            case StepStarted():
+                yield "request", self._request(event.request, address=event.fingerprint)
+            case StepReused():
+                yield "output", self._whole(event.output)
+                yield "request", self._request(event.request, address=event.output.fingerprint)
+            case StepKept():
+                yield "output", self._whole(event.output)
+            case StepFinished():
+                # Not whole: the database adds up what outputs took.
+                yield "output", self._long(event.output)
+            case RunStarted():
+                yield "query", _json(self._text(event.query))
+                yield "workflow", self._value(self._workflow(event.workflow))
+                yield "previous", _json([self._seen(seen) for seen in event.previous])
+                yield "conversation", _json(self._conversation(event.conversation))
+            case RunFinished():
+                if event.answer is not None and len(event.answer) >= LEAST:
+                    yield "answer", _json(self._text(event.answer))
+            case StepInner():
+                yield "event", self._event(event.event)
+
+    def _seen(self, seen: SeenResponse) -> dict[str, Any]:
+        return {
+            "step": seen.step,
+            "worker": seen.worker,
+            "instruction": self._text(seen.instruction),
+            "response": self._text(seen.response),
+            "round": seen.round,
+            "by_hand": seen.by_hand,
+        }
+
+    def _conversation(self, conversation: Conversation) -> dict[str, Any]:
+        turns = [{"role": turn.role, "text": self._text(turn.text)} for turn in conversation.turns]
+        rest = conversation.model_dump(exclude={"turns", "instructions"})
+        return {**rest, "instructions": self._text(conversation.instructions), "turns": turns}
+
+    # -- requests ----------------------------------------------------------------------------------
+
+    def _request(self, request: Request, *, address: str) -> str | None:
+        if sum([len(part.text) for message in request.messages for part in message.parts]) < LEAST_REQUEST:
+            return None
+        nonce = address[:NONCE_LENGTH]
+        messages = ",".join([self._message(message, nonce) for message in request.messages])
+        sampling = request.sampling.model_dump_json(exclude_none=True)
+        return self._value(f'{{"messages":[{messages}],"sampling":{sampling}}}')
+
+    def _message(self, message: Message, nonce: str) -> str:
+        ends = [at for at, part in enumerate(message.parts, 1) if part.kind == "response"]
+        if len(ends) < 2:
+            ends = []
+        elif any(MARK in part.text for part in message.parts if part.kind == "frame"):
+            nonce = ""
+        blocks = [
+            self._fragment(_json([self._part(part, nonce) for part in message.parts[start:end]]))
+            for start, end in pairwise([0, *ends])
+        ]
+        parts: list[Any] = [{PARTS: self._joined(blocks), NONCE: nonce}] if blocks else []
+        parts += [self._part(part, "") for part in message.parts[ends[-1] if ends else 0 :]]
+        return f'{{"role":"{message.role}","parts":{_json(parts)}}}'
+
+    def _joined(self, blocks: Sequence[str]) -> str:
+        """Digests one after another, of which every full group is a separate fragment: of two requests that
+        begin with the same steps, the second repeats few.
+        """
+        if len(blocks) <= _GROUP:
+            return "".join(blocks)
+        groups = [blocks[start : start + _GROUP] for start in range(0, len(blocks), _GROUP)]
+        full = len(blocks) // _GROUP
+        alike = [self._fragment(_json([{PARTS: "".join(group), NONCE: ""}])) for group in groups[:full]]
+        return "".join([*alike, *blocks[full * _GROUP :]])
+
+    def _part(self, part: Part, nonce: str) -> dict[str, Any]:
+        text = part.text.replace(nonce, MARK) if nonce and part.kind == "frame" else part.text
+        stored: dict[str, Any] = {"kind": part.kind, "text": self._text(text)}
+        if part.step is not None:
+            stored["step"] = part.step
+        if part.worker is not None:
+            stored["worker"] = part.worker
+        if part.round is not None:
+            stored["round"] = part.round
+        if part.by_hand:
+            stored["by_hand"] = True
+        return stored
+
+    # -- outputs and workflows ---------------------------------------------------------------------
+
+    def _output(self, output: Output) -> str:
+        return self._long(output) or output.model_dump_json()
+
+    def _long(self, output: Output) -> str | None:
+        if len(output.text) < LEAST and len(output.reasoning) < LEAST:
+            return None
+        rest = output.model_dump_json(exclude={"text", "reasoning"}, exclude_none=True)
+        text, reasoning = _json(self._text(output.text)), _json(self._text(output.reasoning))
+        return f'{rest[:-1]},"text":{text},"reasoning":{reasoning}}}'
+
+    def _whole(self, output: Output) -> str | None:
+        """A reference to all of an output that was made before; None for one without long texts."""
+        stored = self._long(output)
+        return None if stored is None else self._value(stored)
+
+    def _workflow(self, workflow: Workflow) -> str:
+        pinned = {at: stored for at, pin in workflow.pins.items() if (stored := self._whole(pin)) is not None}
+        if not pinned:
+            return workflow.model_dump_json()
+        steps = (
+            f'{step.model_dump_json(exclude={"pin"})[:-1]},"pin":{pinned[at]}}}'
+            if at in pinned
+            else step.model_dump_json()
+            for at, step in enumerate(workflow.steps)
+        )
+        return f'{{"steps":[{",".join(steps)}]}}'
+
+    # -- fragments ---------------------------------------------------------------------------------
+
+    def _text(self, text: str) -> str | dict[str, str]:
+        # NUL stays in JSON, escaped, and would not in a column.
+        if len(text) < LEAST or "\x00" in text:
+            return text
+        return {TEXT: _digest(text, self._texts)}
+
+    def _value(self, stored: str) -> str:
+        """The JSON, or a reference to it."""
+        return stored if len(stored) < LEAST else f'{{"{VALUE}":"{self._fragment(stored)}"}}'
+
+    def _fragment(self, stored: str) -> str:
+        return _digest(stored, self._json)
+
+
+def _digest(text: str, known: dict[str, str]) -> str:
+    digest = known.get(text)
+    if digest is None:
+        digest = known[text] = digest_of(text)
+    return digest
+
+
+def _rows(owner: str, digests: Mapping[str, str]) -> list[dict[str, str]]:
+    return [{"owner": owner, "digest": digest, "text": text} for text, digest in digests.items()]
+
+
+def _json(value: object) -> str:
+    return to_json(value).decode()

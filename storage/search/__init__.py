@@ -1,0 +1,1 @@
+"""Finding sessions: by their texts, and by what they are."""

@@ -1,0 +1,216 @@
+"""Reads people's changes of Conductors' plans: one for each plan that they made of another.
+
+Revisions that are equal as plans are one change, whatever is pinned, sampled or written by hand in them. An
+answer is a plan's only where no output in its run was written by hand. Knows corrections' rows, revisions and
+runs; `corrections` writes the rows.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, Row, and_, case, select
+
+from conductor.planner.corrections import Correction, Judged, as_plan
+from conductor.workflow.model import Workflow
+from storage.database.json_members import JsonMembers
+from storage.database.schema import CORRECTIONS, EVENTS, PLANS, RATINGS, RUNS, SESSIONS
+from storage.records import Revision
+from storage.tables.revisions import find_revision, revisions_of
+
+_BATCH = 100
+"""Changes whose workflows and answers are in memory at once."""
+
+_Plan = tuple[str | None, Workflow]
+"""A revision's workflow as a plan, and the run that it looks back on."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """A change, represented by one `revision`; `touched_at` is when it was made or last finished a run.
+
+    `planned` is the revision that holds the Conductor's plan; the runs are those whose answers count.
+    """
+
+    session: str
+    planned: str
+    revision: str
+    created_at: float
+    touched_at: float
+    current: bool
+    planned_run: str | None
+    edited_run: str | None
+
+
+def read(connection: Connection, *, every: bool) -> Iterator[Correction]:
+    """See `store.corrections.read`."""
+    changes = [
+        change
+        for session, head in _sessions(connection)
+        for change in _changes_of(connection, session, head=head, every=every)
+    ]
+    changes.sort(key=attrgetter("created_at", "revision"))
+    for start in range(0, len(changes), _BATCH):
+        some = changes[start : start + _BATCH]
+        rows = {
+            row.revision: row
+            for row in connection.execute(
+                _ROWS.where(CORRECTIONS.c.revision.in_([change.revision for change in some]))
+            )
+        }
+        answers = _answers(connection, some)
+        for change in some:
+            yield _correction(connection, change, rows[change.revision], answers)
+
+
+def _sessions(connection: Connection) -> Sequence[tuple[str, str | None]]:
+    """The sessions in which a plan was changed, each with its current revision."""
+    corrected = select(CORRECTIONS.c.session).distinct()
+    query = select(SESSIONS.c.id, SESSIONS.c.head).where(
+        SESSIONS.c.id.in_(corrected), SESSIONS.c.deleted_at.is_(None)
+    )
+    return [(row.id, row.head) for row in connection.execute(query)]
+
+
+# -- the changes of one session --------------------------------------------------------------------
+
+
+def _changes_of(connection: Connection, session: str, *, head: str | None, every: bool) -> Iterator[_Change]:
+    """The session's changes; of each plan only the final one, unless `every` is set."""
+    revisions = {revision.id: revision for revision in revisions_of(connection, session)}
+    plans = {revision.id: _plan(revision) for revision in revisions.values()}
+    runs: defaultdict[_Plan, list[_Run]] = defaultdict(list)
+    for run in _whole_runs(connection, session):
+        if not _written_by_hand(revisions[run.revision]):
+            runs[plans[run.revision]].append(run)
+    groups: defaultdict[tuple[str, _Plan], list[Row[Any]]] = defaultdict(list)
+    for row in connection.execute(
+        select(CORRECTIONS).where(CORRECTIONS.c.session == session).order_by(CORRECTIONS.c.created_at)
+    ):
+        groups[row.planned, plans[row.revision]].append(row)
+    final: dict[str, _Change] = {}
+    for (planned, plan), rows in groups.items():
+        # A revision that is equal to its parent as a plan does not change the plan.
+        changing = [row for row in rows if plans.get(revisions[row.revision].parent or "") != plan]
+        stands = max(changing or rows, key=lambda row: revisions[row.revision].number)
+        touched = [row.created_at for row in changing]
+        touched += [run.started_at for run in runs[plan]] if plan != plans[planned] else []
+        change = _Change(
+            session=session,
+            planned=planned,
+            revision=stands.revision,
+            created_at=stands.created_at,
+            touched_at=max(touched, default=0.0),
+            current=head is not None and plans[head] == plan,
+            planned_run=_best(runs[plans[planned]]),
+            edited_run=_best(runs[plan]),
+        )
+        if every:
+            yield change
+        elif planned not in final or _later(change, final[planned], revisions):
+            final[planned] = change
+    yield from final.values()
+
+
+def _later(change: _Change, other: _Change, revisions: Mapping[str, Revision]) -> bool:
+    numbers = [revisions[one.revision].number for one in (change, other)]
+    return (change.touched_at, numbers[0]) > (other.touched_at, numbers[1])
+
+
+def _plan(revision: Revision) -> _Plan:
+    first = revision.looks_back is None
+    return revision.looks_back, as_plan(revision.workflow, first_round=first)
+
+
+def _written_by_hand(revision: Revision) -> bool:
+    return any(pin.hand is not None for pin in revision.workflow.pins.values())
+
+
+class _Run(NamedTuple):
+    id: str
+    revision: str
+    started_at: float
+
+
+def _whole_runs(connection: Connection, session: str) -> Iterator[_Run]:
+    """Finished runs of all steps, without trials: those that a person has rated first, then the newest."""
+    begun = JsonMembers(connection, EVENTS.c.event)
+    query = (
+        select(RUNS.c.id, RUNS.c.revision, RUNS.c.started_at)
+        .select_from(
+            RUNS.join(EVENTS, and_(EVENTS.c.run == RUNS.c.id, EVENTS.c.seq == 0)).outerjoin(
+                RATINGS, RATINGS.c.run == RUNS.c.id
+            )
+        )
+        .where(RUNS.c.session == session, RUNS.c.status == "finished", RUNS.c.experiment.is_(None))
+        .where(begun.text("type") == "run_started", begun.text("covers").is_(None))
+        .order_by(case((RATINGS.c.thumbs.is_(None), 1), else_=0), RUNS.c.number.desc())
+    )
+    for run in connection.execute(query):
+        yield _Run(run.id, run.revision, run.started_at)
+
+
+def _best(runs: Sequence[_Run]) -> str | None:
+    """The run whose answer counts: a rated one before the newest."""
+    return runs[0].id if runs else None
+
+
+# -- rows ------------------------------------------------------------------------------------------
+
+_ROWS = select(
+    CORRECTIONS,
+    SESSIONS.c.query,
+    SESSIONS.c.pool_label,
+    PLANS.c.planner,
+    PLANS.c.planner_kind,
+    PLANS.c.report,
+).select_from(
+    CORRECTIONS.join(SESSIONS, SESSIONS.c.id == CORRECTIONS.c.session).join(
+        PLANS, PLANS.c.id == CORRECTIONS.c.plan
+    )
+)
+
+
+def _answers(connection: Connection, changes: Sequence[_Change]) -> Mapping[str, Judged]:
+    """What the runs of these changes answered, by run."""
+    runs = {run for change in changes for run in (change.planned_run, change.edited_run) if run is not None}
+    query = (
+        select(RUNS.c.id, RUNS.c.answer, RUNS.c.pool_label, RATINGS.c.thumbs)
+        .select_from(RUNS.outerjoin(RATINGS, RATINGS.c.run == RUNS.c.id))
+        .where(RUNS.c.id.in_(runs))
+    )
+    return {
+        run.id: Judged(run=run.id, answer=run.answer, thumbs=run.thumbs, pool_label=run.pool_label)
+        for run in connection.execute(query)
+    }
+
+
+def _correction(
+    connection: Connection, change: _Change, row: Row[Any], answers: Mapping[str, Judged]
+) -> Correction:
+    report = row.report
+    edited = find_revision(connection, change.revision)
+    return Correction(
+        session=change.session,
+        query=row.query,
+        pool_label=row.pool_label,
+        plan=row.plan,
+        planner=row.planner,
+        planner_kind=row.planner_kind,
+        dialect=report.dialect,
+        reasoning=report.reasoning,
+        prompt=report.prompt,
+        planned_revision=change.planned,
+        planned=find_revision(connection, change.planned).workflow,
+        planned_run=answers.get(change.planned_run or ""),
+        revision=change.revision,
+        edited=edited.workflow,
+        edited_run=answers.get(change.edited_run or ""),
+        created_at=change.created_at,
+        note=edited.note,
+        current=change.current,
+    )

@@ -1,0 +1,166 @@
+"""What sessions have used: planning and all runs, trials included. Functions of a connection.
+
+A run's row has its tokens where every call reported them. For other runs the ends of their steps are read,
+inside the database: a list of sessions must not read whole events. Built-in experts and the planning rules
+take no tokens, and count as no call.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Integer,
+    Select,
+    case,
+    cast,
+    func,
+    literal,
+    null,
+    select,
+    union_all,
+)
+
+from conductor.values.output import OFFLINE_LABEL
+from conductor.values.total import Total
+from storage.database.json_members import JsonMembers
+from storage.database.schema import EVENTS, PLANS, RUNS
+from storage.tables.events import MOST_TOKENS
+
+_CALLED = func.coalesce(RUNS.c.pool_label, "") != OFFLINE_LABEL
+"""Of a run that may have called a model."""
+
+_ENDS = ("step_finished", "step_failed", "step_cancelled")
+
+
+class _Sum(NamedTuple):
+    tokens: int = 0
+    tokens_unknown: bool = False
+    cost: float = 0.0
+    cost_unknown: bool = False
+
+    def __add__(self, other: _Sum) -> _Sum:  # type: ignore[override]
+        return _Sum(
+            self.tokens + other.tokens,
+            self.tokens_unknown or other.tokens_unknown,
+            self.cost + other.cost,
+            self.cost_unknown or other.cost_unknown,
+        )
+
+    @property
+    def total(self) -> Total:
+        return Total.sum_of(**self._asdict())
+
+
+def totals(connection: Connection, sessions: Sequence[str], *, costs: bool = False) -> Mapping[str, Total]:
+    """What each of these sessions has used; one without any call is left out. Dollars only with `costs`."""
+    found: defaultdict[str, _Sum] = defaultdict(_Sum)
+    plans = select(PLANS.c.session, PLANS.c.usage).where(
+        PLANS.c.session.in_(sessions), PLANS.c.planner_kind != "offline"
+    )
+    for row in connection.execute(plans):
+        usage = row.usage
+        found[row.session] += _sum(usage.total, usage.cost)
+    of_sessions = RUNS.c.session.in_(sessions)
+    for session, _, taken in _runs(connection, of_sessions, costs=costs):
+        found[session] += taken
+    return {session: taken.total for session, taken in found.items()}
+
+
+def run_totals(connection: Connection, session: str) -> Mapping[str, Total]:
+    """What each run of the session has used, trials included; runs of built-in experts are left out."""
+    runs = _runs(connection, RUNS.c.session == session, costs=True)
+    return {run: taken.total for _, run, taken in runs}
+
+
+def _sum(tokens: int | None, cost: float | None) -> _Sum:
+    return _Sum(tokens or 0, tokens is None, cost or 0.0, cost is None)
+
+
+def _runs(
+    connection: Connection, condition: ColumnElement[bool], *, costs: bool
+) -> list[tuple[str, str, _Sum]]:
+    """Session, run and what the run took."""
+    runs = connection.execute(
+        select(RUNS.c.session, RUNS.c.id, RUNS.c.tokens, RUNS.c.status).where(condition, _CALLED)
+    ).all()
+    read = [run.id for run in runs if costs or run.tokens is None]
+    ended = _ended(connection, read)
+    found = []
+    for run in runs:
+        taken = ended.get(run.id, _Sum())
+        # What was under way when the process died, or is under way now, is not counted.
+        lost = run.status in ("interrupted", "running")
+        tokens = _Sum(run.tokens) if run.tokens is not None and not costs else taken
+        if not costs:
+            tokens = tokens._replace(cost=0.0, cost_unknown=False)
+        if lost:
+            tokens = tokens._replace(tokens_unknown=True, cost_unknown=True)
+        found.append((run.session, run.id, tokens))
+    return found
+
+
+def _ended(connection: Connection, runs: Sequence[str]) -> Mapping[str, _Sum]:
+    """What the calls of these runs took that have ended, by run."""
+    if not runs:
+        return {}
+    usage = JsonMembers(connection, EVENTS.c.event)
+    ended = (
+        select(
+            EVENTS.c.run,
+            _tokens(usage, "output", "usage").label("tokens"),
+            usage.number("output", "usage", "cost").label("cost"),
+        )
+        .where(
+            EVENTS.c.run.in_(runs),
+            usage.text("type").in_(_ENDS),
+            func.coalesce(usage.text("output", "worker_kind"), "") != "offline",
+        )
+        .subquery()
+    )
+    sums = select(
+        ended.c.run,
+        func.coalesce(func.sum(ended.c.tokens), 0).label("tokens"),
+        (func.count() > func.count(ended.c.tokens)).label("tokens_unknown"),
+        func.coalesce(func.sum(ended.c.cost), 0.0).label("cost"),
+        (func.count() > func.count(ended.c.cost)).label("cost_unknown"),
+    ).group_by(ended.c.run)
+    return {
+        row.run: _Sum(int(row.tokens), bool(row.tokens_unknown), float(row.cost), bool(row.cost_unknown))
+        for row in connection.execute(sums)
+    }
+
+
+def _tokens(json: JsonMembers, *path: str) -> ColumnElement[Any]:
+    """Prompt and completion together; NULL where one is unknown, or they cannot be."""
+    both = json.number(*path, "prompt_tokens") + json.number(*path, "completion_tokens")
+    return case((both <= MOST_TOKENS, both), else_=null())
+
+
+# -- as a condition --------------------------------------------------------------------------------
+
+
+def sessions_between(connection: Connection, *, least: int | None, most: int | None) -> Select[str]:
+    """The sessions whose known tokens are `least` or more, and at most `most` where no tokens are unknown.
+
+    Read from the rows of runs and plans only: the finished steps of a run that was stopped are not counted.
+    """
+    usage = JsonMembers(connection, PLANS.c.usage)
+    planned = _tokens(usage)
+    used = union_all(
+        select(RUNS.c.session, RUNS.c.tokens.label("tokens")).where(_CALLED),
+        select(PLANS.c.session, cast(planned, Integer).label("tokens")).where(
+            PLANS.c.planner_kind != literal("offline")
+        ),
+    ).subquery()
+    known = func.coalesce(func.sum(used.c.tokens), 0)
+    sums = select(used.c.session).group_by(used.c.session)
+    if least is not None:
+        sums = sums.having(known >= least)
+    if most is not None:
+        sums = sums.having(known <= most, func.count() == func.count(used.c.tokens))
+    return sums
