@@ -1,4 +1,4 @@
-"""What the API says instead of an answer, in OpenAI's shape.
+"""An error that the API answers with, in OpenAI's shape.
 
 Knows statuses and the error object; knows nothing of requests, runs or transports.
 """
@@ -15,7 +15,7 @@ _NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
 
 class ApiError(ConductorError):
-    """The request is answered with an error. `param` names the parameter that is to blame, if any.
+    """The request is answered with an error. `param` names the parameter that caused it, if any.
 
     `headers` go out with it, such as `retry-after` where asking later helps.
     """
@@ -40,5 +40,5 @@ class ApiError(ConductorError):
     @property
     def shape(self) -> dict[str, Any]:
         """`{"error": {"message", "type", "param", "code"}}`."""
-        said = {"message": str(self), "type": self.type, "param": self.param, "code": self.code}
-        return {"error": said}
+        error = {"message": str(self), "type": self.type, "param": self.param, "code": self.code}
+        return {"error": error}

@@ -1,6 +1,8 @@
-"""How much a minute may bring: buckets that fill up evenly, and the headers that tell of them.
+"""How much a minute may bring: buckets that fill evenly, and the headers that report them.
 
-Pure but for the clock that is given; knows neither tokens nor requests. Each process counts for itself.
+Pure but for the clock that is given; knows neither tokens nor requests. Each process counts for itself. The
+windows of the library `limits` do not fit: what a request uses is known when it is over and may exceed the
+limit, and they drop that excess; its storage also starts a thread for each count and reads the wall clock.
 """
 
 from __future__ import annotations
@@ -19,9 +21,9 @@ _MOST_BUCKETS = 10_000
 
 @dataclass
 class Bucket:
-    """What is left of a minute's `limit`; a minute after nothing was taken it is full.
+    """What is left of a minute's `limit`; it is full a minute after it was empty.
 
-    More may be taken than there is: what a request uses is known when it is over. The debt is waited for.
+    More may be taken than there is, and the debt is waited for.
     """
 
     limit: int
@@ -29,7 +31,7 @@ class Bucket:
     at: float
 
     def fill(self, now: float) -> None:
-        """Add what the time since the last look has brought."""
+        """Add what came since the last call."""
         self.level = min(self.limit, self.level + (now - self.at) * self.limit / _MINUTE)
         self.at = now
 
@@ -38,7 +40,7 @@ class Bucket:
         return max(0.0, (amount - self.level) * _MINUTE / self.limit)
 
     def headers(self, kind: Kind) -> Mapping[str, str]:
-        """The limit, what is left of it and when it is full again, in the words of OpenAI's headers."""
+        """The limit, what is left of it and when it is full again, named as OpenAI's headers."""
         return {
             f"x-ratelimit-limit-{kind}": str(self.limit),
             f"x-ratelimit-remaining-{kind}": str(max(0, math.floor(self.level + 1e-9))),
@@ -47,53 +49,53 @@ class Bucket:
 
 
 @dataclass(frozen=True)
-class Pace:
-    """How one request stands to its limits: `wait` is 0 where it may go on, else the seconds to wait for
-    the limit of this `kind`.
-    """
+class Admission:
+    """Whether a request may go on: `wait` is 0, or the seconds to wait for the limit of this `kind`."""
 
     wait: float
     kind: Kind
     headers: Mapping[str, str]
 
 
-class Limits:
-    """The buckets of whoever asks. Used by one thread; `clock` is monotonic, in seconds."""
+class RateLimits:
+    """The buckets of all clients. Used by one thread; `clock` is monotonic, in seconds."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._buckets: OrderedDict[tuple[str, Kind], Bucket] = OrderedDict()
 
-    def admit(self, who: str, *, requests: int | None, tokens: int | None) -> Pace:
+    def admit(self, client: str, *, requests: int | None, tokens: int | None) -> Admission:
         """Take a request from the limits a minute, unless it has to wait; None is no limit.
 
-        Tokens only have to be left: how many the request takes is told to `spend` afterwards.
+        Of tokens, one only has to be left: `spend` takes those that the request used.
         """
-        asked: dict[Kind, int | None] = {"requests": requests, "tokens": tokens}
-        found = {kind: self._bucket(who, kind, limit) for kind, limit in asked.items() if limit is not None}
-        waits = {kind: bucket.wait(1) for kind, bucket in found.items()}
+        limits: dict[Kind, int | None] = {"requests": requests, "tokens": tokens}
+        buckets = {
+            kind: self._bucket(client, kind, limit) for kind, limit in limits.items() if limit is not None
+        }
+        waits = {kind: bucket.wait(1) for kind, bucket in buckets.items()}
         longest: Kind = max(waits, key=waits.__getitem__, default="requests")
         wait = waits.get(longest, 0.0)
-        if not wait and "requests" in found:
-            found["requests"].level -= 1
+        if not wait and "requests" in buckets:
+            buckets["requests"].level -= 1
         headers: dict[str, str] = {}
-        for kind, bucket in found.items():
+        for kind, bucket in buckets.items():
             headers |= bucket.headers(kind)
-        return Pace(wait=wait, kind=longest, headers=headers)
+        return Admission(wait=wait, kind=longest, headers=headers)
 
-    def spend(self, who: str, tokens: int) -> None:
-        """Take the tokens of a request that is over, where they are limited."""
-        bucket = self._buckets.get((who, "tokens"))
+    def spend(self, client: str, tokens: int) -> None:
+        """Take the tokens that a request used, where they are limited."""
+        bucket = self._buckets.get((client, "tokens"))
         if bucket is not None:
             bucket.fill(self._clock())
             bucket.level -= tokens
 
-    def _bucket(self, who: str, kind: Kind, limit: int) -> Bucket:
+    def _bucket(self, client: str, kind: Kind, limit: int) -> Bucket:
         now = self._clock()
-        bucket = self._buckets.get((who, kind))
+        bucket = self._buckets.get((client, kind))
         if bucket is None or bucket.limit != limit:
-            bucket = self._buckets[who, kind] = Bucket(limit=limit, level=limit, at=now)
-        self._buckets.move_to_end((who, kind))
+            bucket = self._buckets[client, kind] = Bucket(limit=limit, level=limit, at=now)
+        self._buckets.move_to_end((client, kind))
         while len(self._buckets) > _MOST_BUCKETS:
             self._buckets.popitem(last=False)
         bucket.fill(now)
@@ -106,5 +108,5 @@ def duration(seconds: float) -> str:
     if milliseconds < 1000:
         return f"{milliseconds}ms" if milliseconds > 0 else "0s"
     minutes, rest = divmod(milliseconds, 60_000)
-    told = f"{rest / 1000:.3f}".rstrip("0").rstrip(".")
-    return f"{minutes}m{told}s" if minutes else f"{told}s"
+    text = f"{rest / 1000:.3f}".rstrip("0").rstrip(".")
+    return f"{minutes}m{text}s" if minutes else f"{text}s"

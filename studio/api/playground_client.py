@@ -1,6 +1,6 @@
-"""One question to the API as any client asks it, over HTTP, followed while it is answered.
+"""One question to the API over HTTP, as any client sends it, and the answer while it comes.
 
-Knows the address, a key and a model's name; knows nothing of what stands behind the API. Written in one event
+Knows the address, a key and a model's name; knows nothing of what is behind the API. Written in one event
 loop, read from any thread.
 """
 
@@ -16,11 +16,10 @@ _CONNECT_SECONDS = 5.0
 
 
 class Attempt:
-    """`text` is the answer so far, `progress` what was last said of it, `session` where it can be looked at.
+    """`text` is the answer so far, `progress` the last comment on it, `session` the id of its session.
 
-    `label` is what must be said of the pool that answered, None where nothing or as long as it is unknown.
-    `failure` says why there is no answer; it is None while there may be one. `seconds` is how long it took,
-    None before it is over.
+    `label` is the label of the pool that answered, None where it has none or is not known yet. `failure` is
+    why there is no answer, None while there may be one. `seconds` is how long it took, None before the end.
     """
 
     def __init__(self, url: str, *, key: str, model: str, query: str) -> None:
@@ -37,36 +36,38 @@ class Attempt:
         self._key = key
 
     async def make(self) -> None:
-        """Ask, and follow the answer to its end. Cancelled, the connection is closed, and with it the run."""
-        begun = time.monotonic()
+        """Send the question and read the answer to its end. Cancelled, it closes the connection, which stops
+        the run.
+        """
+        started = time.monotonic()
         try:
-            await self._ask()
+            await self._send()
         except httpx.HTTPError as error:
-            said = f": {error}" if str(error) else ""
-            self.failure = f"The API could not be reached at {self._url}, or broke off{said}."
+            reason = f": {error}" if str(error) else ""
+            self.failure = f"The API could not be reached at {self._url}, or broke off{reason}."
         finally:
-            self.seconds = time.monotonic() - begun
+            self.seconds = time.monotonic() - started
 
-    async def _ask(self) -> None:
+    async def _send(self) -> None:
         # No proxy of the environment stands between this process and itself.
         timeout = httpx.Timeout(None, connect=_CONNECT_SECONDS)
         headers = {"authorization": f"Bearer {self._key}"}
-        asked = {"model": self.model, "messages": [{"role": "user", "content": self.query}], "stream": True}
+        body = {"model": self.model, "messages": [{"role": "user", "content": self.query}], "stream": True}
         async with (
             httpx.AsyncClient(timeout=timeout, trust_env=False, headers=headers) as client,
-            client.stream("POST", f"{self._url}/chat/completions", json=asked) as answer,
+            client.stream("POST", f"{self._url}/chat/completions", json=body) as answer,
         ):
             if answer.is_error:
                 self.failure = _message(await answer.aread(), answer.status_code)
                 return
             rest = b""
-            # Not by httpx's lines, which also end where a text has a line separator of Unicode's.
+            # httpx's lines also end at Unicode's line separators, which a text may contain.
             async for piece in answer.aiter_bytes():
                 *lines, rest = (rest + piece).split(b"\n")
                 for line in lines:
-                    self._hear(line.decode())
+                    self._read(line.decode())
 
-    def _hear(self, line: str) -> None:
+    def _read(self, line: str) -> None:
         if line.startswith(":"):
             self.progress = line[1:].strip() or self.progress
         elif line.startswith("data: {"):
@@ -83,7 +84,7 @@ class Attempt:
 
 
 def _message(body: bytes, status: int) -> str:
-    """What an error says, or at least its status."""
+    """The message of an error, or at least its status."""
     try:
         return str(json.loads(body)["error"]["message"])
     except (ValueError, KeyError, TypeError):

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
-from conductor.checks import Finding
-from conductor.messages import Usage
-from conductor.plan import PlanReport
-from conductor.run_state import RunState
-from conductor.workflow import Workflow
+from conductor.runs.state import RunState
+from conductor.values.messages import Usage
+from conductor.values.total import Total
+from conductor.workflow.lint import Finding
+from conductor.workflow.model import Workflow
+from conductor.workflow.plan_report import PlanReport
 
 Shape = dict[str, Any]
 
@@ -90,9 +91,21 @@ def _inner_shape(state: RunState) -> Shape:
     }
 
 
-def run_shape(state: RunState, *, session: str, label: str | None, names: Sequence[str]) -> Shape:
-    """What `run --json` prints: the answer first, then where to find the rest."""
-    assert state.workflow is not None, "a run that started has a workflow"
+def run_shape(
+    state: RunState,
+    *,
+    session: str,
+    label: str | None,
+    names: Sequence[str],
+    used: Total,
+    changed_pins: Collection[int] = (),
+) -> Shape:
+    """What `run --json` prints: the answer first, then where to find the rest.
+
+    `usage` is the run's; `used` is the session's, planning and all rounds included. `changed_pins` are pinned
+    steps (0-based) whose inputs changed. A run that was stopped before its first event has no workflow.
+    """
+    workflow = state.workflow
     steps = [
         {
             "index": index,
@@ -100,19 +113,26 @@ def run_shape(state: RunState, *, session: str, label: str | None, names: Sequen
             "worker_kind": done.worker_kind,
             "stand_in": done.stand_in,
             "status": "reused" if done.reused else done.kept or done.status,
+            "answered": done.status == "finished",
+            "pinned_inputs_changed": index in changed_pins,
             "by_hand": done.output is not None and done.output.hand is not None,
             "output": done.output.text if done.output else None,
             "reasoning": done.reasoning or None,
             "error": done.message,
+            "request_id": done.output.request_id if done.output else None,
             "retries": len(done.retries),
+            "characters_withdrawn": done.withdrawn,
             "rounds_inside": [_inner_shape(inner) for inner in done.inner],
             "usage": usage_shape(done.usage),
             "seconds": done.seconds,
         }
-        for index, (step, done) in enumerate(zip(state.workflow.steps, state.steps, strict=True))
+        for index, (step, done) in enumerate(
+            zip(workflow.steps if workflow else (), state.steps, strict=True)
+        )
     ]
     return {
         "answer": state.answer,
+        "answered": state.answered,
         "answer_step": state.answer_step,
         "warning": state.warning,
         "label": label,
@@ -122,8 +142,9 @@ def run_shape(state: RunState, *, session: str, label: str | None, names: Sequen
         "round": state.round,
         "calls": state.calls,
         "budget_crossed": None if state.crossing is None else state.crossing.limit,
-        "workflow": pool_workflow_shape(state.workflow, names),
+        "workflow": None if workflow is None else pool_workflow_shape(workflow, names),
         "steps": steps,
         "usage": usage_shape(state.usage),
+        "session_used": used.model_dump(),
         "seconds": state.seconds,
     }

@@ -1,7 +1,7 @@
-"""The pool that is configured, as its file says it now: read again when the file has changed.
+"""The configured pool, read again whenever its file has changed.
 
-For a program that outlives edits of the file. While the file cannot be used, the ensemble before it stays,
-and `fault` says why; knows neither sessions nor pages.
+For a program that runs while the file is edited. While the file cannot be used, the previous runtime stays,
+and `fault` is the reason; knows neither sessions nor pages.
 """
 
 from __future__ import annotations
@@ -10,35 +10,35 @@ import threading
 from pathlib import Path
 
 from conductor.errors import PoolError
-from conductor.workers.pool import configured_path, configured_pool
-from conductor.workers.pool_file import tokenizer_files
-from conductor.workers.secret import SECRETS_FILE
-from conductor.workers.whole_file import read_whole
-from storage.ensemble import Ensemble
-from storage.opening import ensemble_of
+from conductor.runtime import Runtime, runtime_of
+from conductor.text.named_file import read_whole
+from conductor.workers.keys.hosts import HOSTS_FILE
+from conductor.workers.keys.secret import SECRETS_FILE
+from conductor.workers.pool.pool import configured_path, configured_pool
+from conductor.workers.pool.toml_file import tokenizer_files
 
 _Version = tuple[int, int] | None
 _Stamp = tuple[Path | None, str | None, tuple[_Version, ...]]
-"""What decides the ensemble: which file, what it says, and which versions there are of the secrets and of
-the files that it names."""
+"""What decides the runtime: the file's path and content, and the versions of the secrets, of the confirmed
+hosts, and of the files that it names."""
 
 
-class ConfiguredEnsemble:
-    """Called for the ensemble of what begins now, from any thread. See `Ensembles`."""
+class ConfiguredRuntime:
+    """Returns the runtime for what begins now, from any thread. See `Runtimes`."""
 
     def __init__(self) -> None:
         self._looking = threading.Lock()
         self._stamp: _Stamp | None = None
-        self._ensemble: Ensemble | None = None
+        self._runtime: Runtime | None = None
         self._fault: PoolError | None = None
 
-    def __call__(self) -> Ensemble:
-        """The newest that could be read. Raises `PoolError` while there has been none."""
+    def __call__(self) -> Runtime:
+        """The newest runtime that could be read. Raises `PoolError` while there has been none."""
         with self._looking:
             self._look()
-            if self._ensemble is not None:
-                return self._ensemble
-            assert self._fault is not None, "looking gives an ensemble or says why there is none"
+            if self._runtime is not None:
+                return self._runtime
+            assert self._fault is not None, "_look sets a runtime or a fault"
             raise self._fault.with_traceback(None)
 
     @property
@@ -50,19 +50,19 @@ class ConfiguredEnsemble:
 
     @property
     def usable(self) -> bool:
-        """Whether there is an ensemble, be it the one before the fault."""
+        """Whether there is a runtime, also one from before the fault."""
         with self._looking:
             self._look()
-            return self._ensemble is not None
+            return self._runtime is not None
 
     def _look(self) -> None:
-        # Taken first: what changes while it is read makes the next look read again.
+        # Taken first: a change during the reading makes the next call read again.
         stamp = _stamp()
         if stamp == self._stamp:
             return
         self._stamp = stamp
         try:
-            self._ensemble, self._fault = ensemble_of(configured_pool()), None
+            self._runtime, self._fault = runtime_of(configured_pool()), None
         except PoolError as error:
             self._fault = error
 
@@ -73,7 +73,7 @@ def _stamp() -> _Stamp:
     named: tuple[Path, ...] = ()
     if path is not None and content is not None:
         named = tokenizer_files(content, path.parent)
-    return path, content, tuple(map(_version, (SECRETS_FILE, *named)))
+    return path, content, tuple(map(_version, (SECRETS_FILE, HOSTS_FILE, *named)))
 
 
 def _content(path: Path) -> str | None:

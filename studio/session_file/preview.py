@@ -1,28 +1,27 @@
-"""What a file holds, told before anything of it is imported. Reads all of it and keeps nothing."""
+"""What a file holds, shown before anything of it is imported. Reads all of it and stores nothing."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
-from typing import Literal
+from collections.abc import Callable, Collection, Iterable, Sequence
+from itertools import groupby
+from operator import attrgetter
+from os import SEEK_END
+from typing import BinaryIO, Literal
 
 from conductor.errors import FormatError
-from conductor.messages import Value
-from conductor.plan_file import FORMAT as PLAN_FORMAT
-from conductor.plan_file import MAX_BYTES as MAX_PLAN_BYTES
-from conductor.plan_file import read_plan
-from storage.session_copy import FreeTitles
-from storage.session_entries import RevisionEntry, RunEntry, SessionEntry
-from storage.session_file.cursor import MAX_PARTS, Cursor
-from storage.session_file.document import BULK_FORMAT, FORMAT
-from storage.session_file.reading import Read, format_of, in_bytes, sessions_in
-from storage.session_file.references import References
-from storage.session_file.upgrades import UPGRADES, Upgrade
+from conductor.values.messages import Value
+from conductor.values.output import Output
+from conductor.workflow.file import FORMAT as PLAN_FORMAT
+from conductor.workflow.file import MAX_BYTES as MAX_PLAN_BYTES
+from conductor.workflow.file import read_plan
+from storage.copies.session_copy import FreeTitles
+from storage.copies.session_entries import RevisionEntry, RunEntry, SessionEntry
+from studio.session_file.consistency import Consistency
+from studio.session_file.format import FORMAT
+from studio.session_file.reading import RawEntry, check_parts, format_of, raw_entries
+from studio.session_file.version_1 import BULK_FORMAT
 
-FileFormat = Literal["conductor-session", "conductor-sessions", "conductor-workflow"]
-
-
-_MAX_PLAN_PARTS = 10 * MAX_PARTS
+_MAX_PLAN_PARTS = 1_000_000
 """So many that a workflow of far too many steps is refused for its steps."""
 
 
@@ -30,7 +29,7 @@ class SessionPreview(Value):
     """A session of the file: how many of what it has, and the characters of its outputs together.
 
     `called` is the title that it would get, another one than `title` where that is taken. `unknown_workers`
-    are those that its workflows name and the pool does not have. `live` counts runs that would read
+    are those that its workflows name and the pool does not have. `live` counts runs that would become
     interrupted, `trials` those of experiments.
     """
 
@@ -51,7 +50,7 @@ class SessionPreview(Value):
 
 
 class PlanPreview(Value):
-    """The workflow of a workflow file, which is imported as a session of its own with nothing run."""
+    """The workflow of a workflow file, which is imported as a new session with nothing run."""
 
     query: str | None
     steps: int
@@ -61,7 +60,7 @@ class PlanPreview(Value):
 class ImportPreview(Value):
     """What importing the file would do; `size` is in bytes. Either `sessions` or a `plan` is there."""
 
-    format: FileFormat
+    format: Literal["conductor-session", "conductor-workflow"]
     size: int
     sessions: tuple[SessionPreview, ...] = ()
     plan: PlanPreview | None = None
@@ -75,62 +74,46 @@ class ImportPreview(Value):
 
 
 def look_into(
-    text: str | bytes,
-    *,
-    workers: Sequence[str],
-    is_taken: Callable[[str], bool] | None = None,
-    upgrades: Sequence[Upgrade] = UPGRADES,
+    file: BinaryIO, *, workers: Sequence[str], is_taken: Callable[[str], bool] | None = None
 ) -> ImportPreview:
     """What a file of sessions, or of a workflow, holds; `workers` are the pool's names.
 
-    `is_taken` says whether a title is another session's already (None: all are free). Raises `FormatError`
+    `is_taken` returns whether another session has a title already (None: all are free). Raises `FormatError`
     with one sentence where the file could not be imported.
     """
-    data = in_bytes(text)
-    form = format_of(data)
+    form, _ = format_of(file)
+    size = file.seek(0, SEEK_END)
     if form == PLAN_FORMAT:
-        return ImportPreview(format=PLAN_FORMAT, size=len(data), plan=_plan(data, workers))
+        return ImportPreview(format=PLAN_FORMAT, size=size, plan=_plan(file, workers))
     if form not in (FORMAT, BULK_FORMAT):
         raise FormatError(
-            f'The file is neither a session nor a workflow: it must begin with {{"format": "{FORMAT}".'
+            f'The file is neither a session nor a workflow: it must begin with {{"format":"{FORMAT}".'
         )
     titles = None if is_taken is None else FreeTitles(is_taken=is_taken)
     sessions: list[SessionPreview] = []
-    for entries in sessions_in(data, upgrades=upgrades):
+    for _, entries in groupby(raw_entries(file), key=attrgetter("session")):
         session = _session(entries, frozenset(workers))
         called = session.title if titles is None else titles.give(session.title)
         sessions.append(session.model_copy(update={"called": called}))
-    bulk = form == BULK_FORMAT
-    return ImportPreview(format=BULK_FORMAT if bulk else FORMAT, size=len(data), sessions=tuple(sessions))
+    return ImportPreview(format=FORMAT, size=size, sessions=tuple(sessions))
 
 
-def _plan(data: bytes, workers: Sequence[str]) -> PlanPreview:
-    if len(data) <= MAX_PLAN_BYTES:
-        # Bounded before it is read as a whole.
-        Cursor(data, most_parts=_MAX_PLAN_PARTS).value()
-    plan = read_plan(data)
-    unknown = tuple(name for name in plan.workflow.workers() if name not in workers)
-    return PlanPreview(query=plan.query, steps=len(plan.steps), unknown_workers=unknown)
-
-
-def _session(entries: Iterator[Read], workers: Collection[str]) -> SessionPreview:
-    references, counts = References(), Counter[str]()
-    unknown: dict[str, None] = {}
+def _session(entries: Iterable[RawEntry], workers: Collection[str]) -> SessionPreview:
+    check = Consistency()
     own: SessionEntry | None = None
-    for section, _, entry in entries:
-        references.add(section, entry)
-        counts[section] += 1
+    trials = live = characters = 0
+    unknown: dict[str, None] = {}
+    for _, entry in check.checked(entries):
         match entry:
             case SessionEntry():
                 own = entry
             case RevisionEntry():
                 unknown |= {name: None for name in entry.workflow.workers() if name not in workers}
             case RunEntry():
-                counts["trials"] += entry.experiment is not None
-                counts["live"] += entry.status == "running"
-        if section == "outputs":
-            counts["output_characters"] += len(getattr(entry, "text", ""))
-    references.check()
+                trials += entry.experiment is not None
+                live += entry.status == "running"
+            case Output():
+                characters += len(entry.text)
     assert own is not None
     return SessionPreview(
         title=own.title,
@@ -138,13 +121,23 @@ def _session(entries: Iterator[Read], workers: Collection[str]) -> SessionPrevie
         query=own.query,
         created_at=own.created_at,
         tags=own.tags,
-        plans=counts["plans"],
-        revisions=counts["revisions"],
-        runs=counts["runs"] - counts["trials"],
-        trials=counts["trials"],
-        live=counts["live"],
-        outputs=counts["outputs"],
-        output_characters=counts["output_characters"],
-        events=counts["events"],
+        plans=check.counts["plan"],
+        revisions=check.counts["revision"],
+        runs=check.counts["run"] - trials,
+        trials=trials,
+        live=live,
+        outputs=check.counts["output"],
+        output_characters=characters,
+        events=check.counts["event"],
         unknown_workers=tuple(unknown),
     )
+
+
+def _plan(file: BinaryIO, workers: Sequence[str]) -> PlanPreview:
+    file.seek(0)
+    data = file.read(MAX_PLAN_BYTES + 1)
+    if len(data) <= MAX_PLAN_BYTES:
+        check_parts(data, most=_MAX_PLAN_PARTS, where="The file")
+    plan = read_plan(data)
+    unknown = tuple(name for name in plan.workflow.workers() if name not in workers)
+    return PlanPreview(query=plan.query, steps=len(plan.steps), unknown_workers=unknown)

@@ -1,4 +1,4 @@
-"""Plans that are asked for at once, to choose from: as they are written, read from any thread.
+"""Plans that are requested at once, to choose from: as they are written, read from any thread.
 
 Knows live plans only; who asks and keeps them is planning's.
 """
@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from conductor.background import LivePlan
-from conductor.run_state import RunState
+from conductor.runs.state import RunState
+from studio.sessions.background_runs import LivePlan
 
 FEWEST, MOST = 2, 5
-"""How many plans may be asked for at once."""
+"""How many plans may be requested at once."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Runs and plans that outlive whoever started them: one asyncio loop in one daemon thread a process.
+"""Runs and plans that outlive their caller: one asyncio loop in one daemon thread a process.
 
 Other threads only read snapshots. Knows the engine and a journal to write events to; knows neither
 the store behind the journal nor any page.
@@ -11,35 +11,37 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
 from concurrent.futures import Future
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from typing import Any, Protocol, TypeVar
 
 from conductor.engine.run import WorkflowRun
 from conductor.errors import NotKeptYet
-from conductor.events import Event, PlanningStarted, RunFinished
-from conductor.run_state import RunState, advance
+from conductor.runs.events import Event, PlanningStarted, RunFinished
+from conductor.runs.state import RunState, advance
 
 T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 
+_BROKE = "The program failed while it followed the run; its log has the error."
+
 
 class Journal(Protocol):
-    """Where events are kept."""
+    """Where events are stored."""
 
     def append(self, event: Event) -> Future[None]:
         """Queue an event and return at once; the future resolves when it is durable.
 
-        Neighbouring events may share one future, which fails when any of them could not be kept. Where it
-        fails with `NotKeptYet`, they are tried again, and are kept when a later event of the run is.
+        Neighbouring events may share one future, which fails when any of them could not be stored. Where it
+        fails with `NotKeptYet`, they are retried, and are stored when a later event of the run is.
         """
         ...
 
 
 class _Snapshots:
-    """Events as they come from the loop, folded by whoever looks."""
+    """Events as they come from the loop, folded in the thread that reads."""
 
     def __init__(self, first: RunState) -> None:
         self._folded = first
@@ -54,7 +56,7 @@ class _Snapshots:
         with self._folding:
             while self._fresh:
                 event = self._fresh.popleft()
-                # Each attempt at a plan is a stream of its own.
+                # Each attempt at a plan is a separate stream.
                 before = RunState() if isinstance(event, PlanningStarted) else self._folded
                 self._folded = advance(before, event)
             return self._folded
@@ -72,26 +74,25 @@ class LivePlan:
         """The newest snapshot."""
         return self._snapshots.newest()
 
-    def hear(self, event: Event) -> None:
-        """Take another event; called in the loop's thread."""
+    def add(self, event: Event) -> None:
+        """Add an event; called in the loop's thread."""
         self._snapshots.add(event)
 
 
 class LiveRun:
     """A run under way, read from any thread.
 
-    `unsaved` says why events could not be kept; the run itself goes on and its state stays readable. Where
+    `unsaved` is why events could not be stored; the run itself continues and its state stays readable. Where
     they are `kept_later`, a journal that has the run's end has all of them.
     """
 
-    def __init__(self, run: WorkflowRun, listen: Callable[[Event], None] | None = None) -> None:
+    def __init__(self, run: WorkflowRun) -> None:
         self.run = run.run
         self.unsaved: str | None = None
         self.kept_later = False
         self.done = threading.Event()
         self._ended = False
         self._run = run
-        self._listen = listen
         self._snapshots = _Snapshots(RunState(run=run.run))
 
     @property
@@ -104,28 +105,30 @@ class LiveRun:
         """The newest snapshot."""
         return self._snapshots.newest()
 
-    async def follow(self, journal: Journal) -> None:
-        """Keep the run's events and show them; it reads finished only when all of them are durable."""
+    async def events(self, journal: Journal) -> AsyncGenerator[Event, None]:
+        """Run; each event is appended to the journal, shown and then yielded. The last one is shown once all
+        of them are durable.
+        """
         kept: list[Future[None]] = []
-        async for event in self._run.events():
-            write = journal.append(event)
-            if not kept or write is not kept[-1]:
-                kept.append(write)
-            if isinstance(event, RunFinished):
-                self._ended = True
-                failures = await _failures(kept)
-                self.unsaved = str(failures[0]) if failures else None
-                self.kept_later = all(isinstance(error, NotKeptYet) for error in failures)
-            self._snapshots.add(event)
-            if self._listen is not None:
-                self._listen(event)
+        async with aclosing(self._run.events()) as events:
+            async for event in events:
+                write = journal.append(event)
+                if not kept or write is not kept[-1]:
+                    kept.append(write)
+                if isinstance(event, RunFinished):
+                    self._ended = True
+                    failures = await _failures(kept)
+                    self.unsaved = str(failures[0]) if failures else None
+                    self.kept_later = all(isinstance(error, NotKeptYet) for error in failures)
+                self._snapshots.add(event)
+                yield event
 
     def cancel(self) -> None:
         """Stop the run; called in the loop's thread."""
         self._run.cancel()
 
     def interrupt(self, journal: Journal) -> None:
-        """Nobody follows the run any more: it is over, and kept as interrupted unless it has told its end."""
+        """End the run as interrupted unless it has ended: its events are no longer read."""
         if self._ended:
             return
         end = RunFinished(
@@ -141,7 +144,7 @@ class LiveRun:
 
 
 async def _failures(kept: Sequence[Future[None]]) -> list[BaseException]:
-    """Wait until every write has ended; the errors that were not made good by the last."""
+    """Wait until every write has ended; returns the errors that later writes did not make good."""
     # A journal keeps the order: once the last write has ended, as a rule nothing is left to wait for.
     for write in reversed(kept):
         if not write.done():
@@ -150,7 +153,7 @@ async def _failures(kept: Sequence[Future[None]]) -> list[BaseException]:
                 await asyncio.wrap_future(write)
     failures = [error for write in kept if (error := write.exception()) is not None]
     if kept[-1].exception() is None:
-        # Whatever was not kept yet by then was kept before the end.
+        # Events that were not stored yet by then were stored before the end.
         failures = [error for error in failures if not isinstance(error, NotKeptYet)]
     return failures
 
@@ -165,25 +168,16 @@ class Background:
         self._thread = threading.Thread(target=self._loop.run_forever, name="conductor-runs", daemon=True)
         self._thread.start()
 
-    def register(self, run: WorkflowRun, listen: Callable[[Event], None] | None = None) -> LiveRun:
-        """A run that `follow` is about to begin. `listen` hears each event in the loop's thread, and must be
-        quick.
-        """
-        live = LiveRun(run, listen)
-        self._live[run.run] = live
-        return live
-
-    def start(self, run: WorkflowRun, listen: Callable[[Event], None] | None = None) -> LiveRun:
-        """Begin a run; returns at once."""
-        live = self.register(run, listen)
-        self.spawn(self.follow(live))
+    def register(self, run: WorkflowRun) -> LiveRun:
+        """A run that is about to begin: `events` or `follow` does it."""
+        live = self._live[run.run] = LiveRun(run)
         return live
 
     async def prepared(self, prepare: Callable[[], LiveRun]) -> LiveRun:
-        """The registered run that `prepare`, in a thread of its own, starts in the journal.
+        """The registered run that `prepare`, in a separate thread, starts in the journal.
 
-        Where the caller is cancelled meanwhile, the thread goes on all the same, and the run is interrupted:
-        nobody would follow it.
+        Where the caller is cancelled meanwhile, the thread continues, and the run ends as interrupted: its
+        events would not be read.
         """
         # No task, which would be cancelled together with the caller when the loop winds down.
         preparing = asyncio.get_running_loop().run_in_executor(None, prepare)
@@ -214,7 +208,7 @@ class Background:
         return self.spawn(coroutine).result()
 
     def close(self) -> None:
-        """Stop every run, keep what they said, and end the thread."""
+        """Stop every run, store its events, and end the thread."""
         for run in list(self._live):
             self.cancel(run)
         for live in list(self._live.values()):
@@ -224,29 +218,42 @@ class Background:
         self._thread.join(timeout=2)
         self._loop.close()
 
-    async def follow(self, live: LiveRun) -> None:
-        """Run a registered run to its end, in the loop; whatever happens, then it reads as ended."""
+    async def events(self, live: LiveRun) -> AsyncGenerator[Event, None]:
+        """Run a registered run to its end, in the loop; after any error its state is ended."""
         try:
-            await live.follow(self._journal)
+            async with aclosing(live.events(self._journal)) as events:
+                async for event in events:
+                    yield event
         except asyncio.CancelledError:
+            live.interrupt(self._journal)
+            raise
+        except GeneratorExit:
+            # The reader of the events failed; they are no longer read.
+            live.unsaved = _BROKE
             live.interrupt(self._journal)
             raise
         except Exception:  # noqa: BLE001 - whatever it was, the run must not read as running for ever
             _log.exception("following run %s broke", live.run)
-            live.unsaved = "The program broke while it followed the run; its log says how."
+            live.unsaved = _BROKE
             live.interrupt(self._journal)
         finally:
             self._ended(live)
 
+    async def follow(self, live: LiveRun) -> None:
+        """`events`, read to the end."""
+        async with aclosing(self.events(live)) as events:
+            async for _ in events:
+                pass
+
     def _ended(self, live: LiveRun) -> None:
         if live.unsaved is None:
-            # From here on the store tells the same story, also to whoever waited for the end.
+            # From here on the store has the same state, also for callers that waited for the end.
             del self._live[live.run]
         live.done.set()
 
 
 async def _wind_down() -> None:
-    """End what still lives in the running loop; workers that hold a process let go of it here."""
+    """End all tasks of the running loop; workers that hold a process release it here."""
     rest = asyncio.all_tasks() - {asyncio.current_task()}
     for task in rest:
         task.cancel()

@@ -1,6 +1,6 @@
-"""Events on their way to whoever asked for them, from the background loop's thread into another loop.
+"""The events of a run, handed from the background loop's thread to a reader in another event loop.
 
-Knows events and when nothing more follows; knows no session.
+Knows events and when the last one came; knows no session.
 """
 
 from __future__ import annotations
@@ -10,24 +10,24 @@ from collections.abc import AsyncIterator
 from concurrent.futures import Future
 from contextlib import suppress
 
-from conductor.events import Event
+from conductor.runs.events import Event
 
 
-class Heard:
-    """Events on their way from the background loop's thread into `loop`, until what goes on has ended."""
+class EventBridge:
+    """Iterates in `loop` over the events that another thread puts in, until the run has ended."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self._events: asyncio.Queue[Event | None] = asyncio.Queue()
         self._ended = False
 
-    def hear(self, event: Event) -> None:
-        """Called in the background loop's thread."""
+    def put(self, event: Event) -> None:
+        """Add an event; called in the background loop's thread."""
         self._put(event)
 
-    def ends_with(self, going: Future[None]) -> None:
-        """Nothing more comes behind the end of `going`."""
-        going.add_done_callback(lambda _: self._put(None))
+    def ends_with(self, ended: Future[None]) -> None:
+        """End the iteration behind the events that came before `ended` is done."""
+        ended.add_done_callback(lambda _: self._put(None))
 
     def __aiter__(self) -> AsyncIterator[Event]:
         return self
@@ -42,6 +42,6 @@ class Heard:
         return event
 
     def _put(self, event: Event | None) -> None:
-        # A server that has stopped hears nothing more, and may stop at any moment.
+        # A server may stop at any moment; its closed loop takes no event.
         with suppress(RuntimeError):
             self._loop.call_soon_threadsafe(self._events.put_nowait, event)

@@ -1,7 +1,7 @@
-"""Experiments under way: each trial is a run of its own, several at once, all counted by one meter.
+"""Experiments under way: each trial is a separate run, several at once, all counted by one meter.
 
-Knows the store and the background loop; what a trial is, is decided by `conductor.engine.trials`. Ordinary
-runs of the session go on beside them.
+Knows the store and the background loop; `conductor.engine.experiments` decides what a trial is. Ordinary
+runs of the session continue beside them.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from dataclasses import dataclass, field
 from functools import partial
 from threading import Lock
 
-from conductor.background import Background, LiveRun
-from conductor.engine.assignment import Assignment
+from conductor.engine.bound_workflow import BoundWorkflow
+from conductor.engine.experiments import Experiment, Trial, frozen_outputs, trials_of
 from conductor.engine.meter import Meter
 from conductor.engine.run import WorkflowRun
-from conductor.engine.trials import Experiment, Trial, frozen_outputs, trials_of
 from conductor.errors import ConductorError, WorkflowError
-from conductor.messages import SeenResponse
 from conductor.orchestrate import new_id
-from conductor.run_state import RunState
-from conductor.workers.pool import Pool
-from storage.ensemble import Ensemble
+from conductor.runs.state import RunState
+from conductor.runtime import Runtime
+from conductor.values.messages import SeenResponse
+from conductor.workers.pool.pool import Pool
 from storage.records import ExperimentRecord, RunRecord
 from storage.store import SessionStore
+from studio.sessions.background_runs import Background, LiveRun
 
 AT_ONCE = 6
-"""Trials that run at the same time; workers have limits of their own besides."""
+"""Trials that run at the same time; workers' own limits apply, too."""
 
 _log = logging.getLogger(__name__)
 
@@ -45,7 +45,7 @@ class Base:
 
 @dataclass(slots=True)
 class LiveExperiment:
-    """An experiment under way, read from any thread. `stopped` keeps further trials from starting."""
+    """An experiment under way, read from any thread. `stopped` prevents further trials from starting."""
 
     record: ExperimentRecord
     work: Future[None] | None = None
@@ -59,13 +59,13 @@ class LiveExperiment:
 
     @property
     def trouble(self) -> str | None:
-        """Why it broke off, such as a full store; None where it came to an end."""
+        """The error that ended it, such as a full store; None where there was none."""
         error = self.work.exception() if self.work is not None and self.work.done() else None
         if error is None:
             return None
         if isinstance(error, ConductorError):
             return str(error)
-        return "The program broke while it experimented; its log says how. What was finished is kept."
+        return "The program failed while it experimented; its log has the error. What was finished is kept."
 
 
 class Experimenting:
@@ -80,11 +80,11 @@ class Experimenting:
         self._live: dict[str, LiveExperiment] = {}
         self._beginning = Lock()
 
-    def begin(self, experiment: Experiment, *, on: Base, ensemble: Ensemble, meter: Meter) -> LiveExperiment:
+    def begin(self, experiment: Experiment, *, on: Base, runtime: Runtime, meter: Meter) -> LiveExperiment:
         """Run the trials of `experiment` on the run `on`; returns at once.
 
         Raises `WorkflowError` where the experiment does not fit the run's workflow or the pool, or another
-        one of the session goes on.
+        one of the session is under way.
         """
         base = on.state
         if base.workflow is None or base.status != "finished" or not base.whole:
@@ -92,7 +92,7 @@ class Experimenting:
                 "An experiment is compared with a finished run of all steps; run the workflow first."
             )
         trials = trials_of(experiment, base.workflow)
-        pool = ensemble.pool_for(meter)
+        pool = runtime.pool_for(meter)
         for trial in trials:
             trial.workflow.check_workers(pool.names)
         session = on.record.session
@@ -100,29 +100,29 @@ class Experimenting:
         with self._beginning:
             if self.under_way(session):
                 raise WorkflowError("An experiment goes on in this session; wait for it, or stop it first.")
-            record = self._store.add_experiment(session, experiment, base=base.run)
+            record = self._store.experiments.add(session, experiment, base=base.run)
             live = self._live[record.id] = LiveExperiment(record)
         live.work = self._background.spawn(self._run(live, trials, on=on, pool=pool, meter=meter))
         return live
 
     def live(self, experiment: str) -> LiveExperiment | None:
-        """What this process began of an experiment, also when it is over; None for others."""
+        """An experiment that this process began, also when it is over; None for others."""
         return self._live.get(experiment)
 
     def under_way(self, session: str) -> frozenset[str]:
-        """The session's experiments that go on in this process, or of which trials run in another one."""
+        """The session's experiments under way in this process, or with trials running in another one."""
         # A copy: other threads begin others meanwhile.
         begun = [live for live in tuple(self._live.values()) if live.record.session == session]
         here = frozenset(live.record.id for live in begun if not live.done)
-        return here | self._store.running_experiments(session) - {live.record.id for live in begun}
+        return here | self._store.experiments.running(session) - {live.record.id for live in begun}
 
     def stop(self, experiment: str) -> None:
-        """Start no further trial and stop those that run; what is done is kept. Where another process makes
-        it, that one is asked to.
+        """Start no further trial and stop those that run; finished results are kept. Where another process
+        runs it, that one is requested to stop it.
         """
         live = self._live.get(experiment)
         if live is None:
-            self._store.ask_to_stop_experiment(experiment)
+            self._store.experiments.ask_to_stop(experiment)
         else:
             self._stop(live)
 
@@ -134,7 +134,9 @@ class Experimenting:
     def states(self, experiment: str) -> dict[int, RunState]:
         """The trials so far by their place, live or from the store."""
         return {
-            run.trial: self._state(run) for run in self._store.trials(experiment) if run.trial is not None
+            run.trial: self._state(run)
+            for run in self._store.experiments.trials(experiment)
+            if run.trial is not None
         }
 
     async def _run(
@@ -147,7 +149,7 @@ class Experimenting:
                 if live.stopped or meter.crossing is not None:
                     return
                 try:
-                    if await asyncio.to_thread(self._store.is_asked_to_stop, live.record.id):
+                    if await asyncio.to_thread(self._store.experiments.is_asked_to_stop, live.record.id):
                         self._stop(live)
                         return
                     run = await self._background.prepared(
@@ -155,7 +157,7 @@ class Experimenting:
                     )
                     await self._followed(live, run)
                 except Exception:
-                    # The others are stopped as by a person, so that each of them is told to its end.
+                    # The others are stopped as by a person, so that the events of each include its end.
                     self._stop(live)
                     raise
 
@@ -174,14 +176,14 @@ class Experimenting:
                 run.cancel()
             await self._background.follow(run)
         finally:
-            # The store has it from here on; what was experimented is known for as long as the process lives.
+            # The store has it from here on; the experiment stays in memory for as long as the process lives.
             live.runs.remove(run)
 
     def _prepared(
         self, live: LiveExperiment, at: int, trial: Trial, *, on: Base, pool: Pool, meter: Meter
     ) -> LiveRun:
         """A trial's run, started in the store and not yet followed."""
-        assignment = Assignment.of(
+        bound = BoundWorkflow.of(
             trial.workflow,
             query=on.state.query,
             pool=pool,
@@ -189,17 +191,17 @@ class Experimenting:
             conversation=on.state.conversation,
         )
         run = WorkflowRun(
-            assignment,
+            bound,
             pool,
             run=new_id(),
             outputs=frozen_outputs(on.state),
-            extent=trial.extent,
+            scope=trial.scope,
             preloaded=on.state.outputs,
             parent=on.state.run,
             round=on.state.round,
             meter=meter,
         )
-        self._store.start_run(
+        self._store.runs.start(
             run=run.run,
             session=on.record.session,
             revision=on.record.revision,

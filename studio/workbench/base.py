@@ -1,4 +1,4 @@
-"""What all parts of the workbench share: one store, and what goes on in its sessions."""
+"""What all parts of the workbench share: one store, and the activities of its sessions."""
 
 from __future__ import annotations
 
@@ -6,22 +6,24 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import Self
 
-from conductor.background import Background
-from conductor.conversation import Conversation
 from conductor.errors import WorkflowError
-from conductor.modes import Settings
-from conductor.planner.conductor import Conductor
 from conductor.planner.planner import check_query
-from conductor.run_state import RunState
-from conductor.workers.pool import Pool
-from storage.conducting import Conducting
-from storage.ensemble import Ensemble, Ensembles
-from storage.experimenting import Experimenting
+from conductor.planner.protocol import Conductor
+from conductor.runs.request import RunRequest
+from conductor.runs.state import RunState
+from conductor.runtime import Runtime, Runtimes
+from conductor.values.conversation import Conversation
+from conductor.values.presets import Settings
+from conductor.workers.pool.pool import Pool
 from storage.records import Revision, RunRecord, Session, SessionOrigin
 from storage.store import SessionStore
+from studio.sessions.activity import Activities
+from studio.sessions.background_runs import Background
+from studio.sessions.experimenting import Experimenting
+from studio.sessions.runner import SessionRunner
 
 FOLDED_RUNS = 64
-"""Runs whose state is kept in memory; a page asks for the same ones again and again."""
+"""Runs whose state is cached; a page reads the same ones many times."""
 
 LOOKED_BACK = 20
 """Runs in which a step's last output, or a run to compare with, is looked for."""
@@ -29,11 +31,12 @@ LOOKED_BACK = 20
 
 @dataclass(frozen=True)
 class Bench:
-    """One store, what goes on in its sessions, and who plans and answers there."""
+    """One store, the activities of its sessions, and who plans and answers there."""
 
     store: SessionStore
     background: Background
-    conducting: Conducting
+    activities: Activities
+    runner: SessionRunner
     experimenting: Experimenting = field(init=False)
     _folded: dict[str, RunState] = field(default_factory=dict, repr=False)
     _folding: Lock = field(default_factory=Lock, repr=False)
@@ -45,30 +48,31 @@ class Bench:
     @classmethod
     def over(cls, store: SessionStore, *, pool: Pool, conductor: Conductor, nests: bool = False) -> Self:
         """A workbench with its own background loop; `nests`: the Conductor is one of the workers."""
-        ensemble = Ensemble(workers=pool, conductor=conductor, nests=nests)
-        return cls.following(store, lambda: ensemble)
+        runtime = Runtime(workers=pool, conductor=conductor, nests=nests)
+        return cls.following(store, lambda: runtime)
 
     @classmethod
-    def following(cls, store: SessionStore, ensembles: Ensembles) -> Self:
-        """A workbench whose pool and Conductor may change; what has begun keeps those it began with."""
-        background = Background(store)
-        store.hear_stops(background.cancel)
-        conducting = Conducting(store, background, ensembles=ensembles)
-        return cls(store=store, background=background, conducting=conducting)
+    def following(cls, store: SessionStore, runtimes: Runtimes) -> Self:
+        """A workbench whose pool and Conductor may change; work under way continues with the earlier ones."""
+        background = Background(store.runs)
+        store.processes.hear_stops(background.cancel)
+        activities = Activities(background)
+        runner = SessionRunner(store, background, activities, runtimes=runtimes)
+        return cls(store=store, background=background, activities=activities, runner=runner)
 
     @property
     def pool(self) -> Pool:
         """All who may be given a step now. Raises `PoolError` while the pool cannot be read."""
-        return self.conducting.ensemble.pool
+        return self.runner.runtime.pool
 
     @property
     def conductor(self) -> Conductor:
         """Who plans now. Raises `PoolError` while the pool cannot be read."""
-        return self.conducting.ensemble.conductor
+        return self.runner.runtime.conductor
 
     def close(self) -> None:
         """Stop what runs and close the store."""
-        self.store.hear_stops(None)
+        self.store.processes.hear_stops(None)
         self.background.close()
         self.store.close()
 
@@ -80,10 +84,10 @@ class Bench:
         origin: SessionOrigin = "app",
         conversation: Conversation | None = None,
     ) -> Session:
-        """A new session for a query, and for what was said before it. Raises `QueryError` when the query is
-        empty or too long.
+        """A new session for a query and the messages before it. Raises `QueryError` when the query is empty
+        or too long.
         """
-        return self.store.create_session(
+        return self.store.sessions.create(
             check_query(query),
             pool_label=self.pool.label,
             origin=origin,
@@ -91,9 +95,16 @@ class Bench:
             settings=settings,
         )
 
+    def request(self, session: str, settings: Settings | None = None) -> RunRequest:
+        """The session's query as a request, with `settings` instead of its own where they are given."""
+        asked = self.store.sessions.find(session)
+        return RunRequest(
+            asked.query, settings=settings or asked.settings or Settings(), conversation=asked.said_before
+        )
+
     def settings(self, session: str) -> Settings:
-        """What the session asks of its Conductor."""
-        return self.store.session(session).settings or Settings()
+        """The session's settings for its Conductor."""
+        return self.store.sessions.find(session).settings or Settings()
 
     def state(self, run: RunRecord) -> RunState:
         """A run's state, live or from the store: the same fold.
@@ -105,16 +116,16 @@ class Bench:
             return live.state
         known = self._folded.get(run.id)
         if known is None or known.live:
-            known = self.store.run_state(run.id, known=known)
+            known = self.store.runs.state(run.id, known=known)
             self._remember(run.id, known)
         return known
 
     def runs_here(self, run: RunRecord) -> bool:
-        """Whether this process runs it; where another one does, `stop` asks that one."""
+        """Whether this process runs it; where another one does, `stop` sends the request to that one."""
         return self.background.live(run.id) is not None
 
     def unsaved(self, run: RunRecord) -> str | None:
-        """Why not everything of a run could be kept; None when it could."""
+        """Why some of a run's events could not be stored; None when all could."""
         live = self.background.live(run.id)
         if live is None or (live.kept_later and run.status == live.state.status):
             return None
@@ -130,7 +141,7 @@ class Bench:
 
     def required_head(self, session: str) -> Revision:
         """The session's current workflow. Raises `WorkflowError` before there is one."""
-        head = self.store.head(session)
+        head = self.store.revisions.head(session)
         if head is None:
             raise WorkflowError("This session has no workflow yet; plan one first.")
         return head

@@ -1,22 +1,21 @@
-"""Changing a session's workflow, and taking it in and out as a file."""
+"""Changing a session's workflow; importing and exporting it as a file."""
 
 from __future__ import annotations
 
-from conductor.amounts import named
 from conductor.errors import FormatError, WorkflowError
-from conductor.plan_file import read_plan, write_plan
 from conductor.planner.planner import check_query
-from conductor.workflow import Workflow
+from conductor.text.formatting import named
+from conductor.workflow.file import read_plan, write_plan
+from conductor.workflow.model import Workflow
 from storage.records import Revision, Session
-from storage.workbench.bench import Bench
+from studio.workbench.base import Bench
 
 
-class Editing(Bench):
-    """Changing a session's workflow, and taking it in and out as a file."""
+class Editing:
+    """Changing a session's workflow; importing and exporting it as a file."""
 
-    def head(self, session: str) -> Revision | None:
-        """The session's current workflow, None before there is one."""
-        return self.store.head(session)
+    def __init__(self, bench: Bench) -> None:
+        self._bench = bench
 
     def edit(
         self,
@@ -28,16 +27,16 @@ class Editing(Bench):
         author: str | None = None,
         restores: str | None = None,
     ) -> Revision:
-        """Keep an edited workflow as the newest revision; `head` is the revision that was edited, `author`
+        """Store an edited workflow as the newest revision; `head` is the revision that was edited, `author`
         who did it, `restores` the id of an earlier revision whose workflow this is again.
 
-        Raises `WorkflowError` for an unknown worker, `EditConflict` when the head is another one by now. A
-        worker that the pool has lost may stay, so that its steps can be mended one after another.
+        Raises `WorkflowError` for an unknown worker, `EditConflict` when the head has changed. A worker that
+        is no longer in the pool may stay, so that its steps can be fixed one after another.
         """
         lost = head.workflow.workers() if head is not None else ()
         if restores is None:
-            workflow.check_workers(dict.fromkeys((*self.pool.names, *lost)))
-        return self.store.add_revision(
+            workflow.check_workers(dict.fromkeys((*self._bench.pool.names, *lost)))
+        return self._bench.store.revisions.add(
             session,
             workflow,
             origin="human",
@@ -57,12 +56,12 @@ class Editing(Bench):
         author: str | None = None,
         instead_of: str | None = None,
     ) -> Revision:
-        """Keep an edit of `edited`, which is the head no more, as a revision under it.
+        """Store an edit of `edited`, which is no longer the head, as a revision under it.
 
-        The head stays, unless the branch is to be the head `instead_of` that revision. Raises `EditConflict`
+        The head stays, unless the branch becomes the head `instead_of` that revision. Raises `EditConflict`
         where yet another one is the head by now.
         """
-        return self.store.add_revision(
+        return self._bench.store.revisions.add(
             session,
             workflow,
             origin="human",
@@ -76,9 +75,9 @@ class Editing(Bench):
     def import_plan(
         self, text: str | bytes, *, query: str | None = None, fallback: str | None = None
     ) -> Session:
-        """A new session from a workflow file; `query` counts over the file's own, `fallback` after it.
+        """A new session from a workflow file; `query` overrides the file's query, which overrides `fallback`.
 
-        Raises `FormatError`, `WorkflowError` or `QueryError`; nothing is kept then.
+        Raises `FormatError`, `WorkflowError` or `QueryError`; then nothing is stored.
         """
         document = read_plan(text)
         workflow = document.workflow
@@ -88,26 +87,28 @@ class Editing(Bench):
             raise FormatError(
                 "The file names no query; write one in the query box, or `run QUERY --workflow FILE`."
             )
-        return self.store.import_workflow(check_query(asked), workflow, pool_label=self.pool.label)
+        return self._bench.store.revisions.import_workflow(
+            check_query(asked), workflow, pool_label=self._bench.pool.label
+        )
 
     def _check_known(self, workflow: Workflow) -> None:
-        """Raise `WorkflowError` that names all workers that the pool does not have, not the first alone."""
-        unknown = [name for name in workflow.workers() if name not in self.pool.names]
+        """Raise `WorkflowError` that names all workers that the pool does not have."""
+        unknown = [name for name in workflow.workers() if name not in self._bench.pool.names]
         if unknown:
             raise WorkflowError(
                 f"The file's workflow needs {named(unknown)}, which this pool does not have. Add what is "
                 "missing to the pool, or write names of this pool's into the file: "
-                f"{named(self.pool.names)}.",
+                f"{named(self._bench.pool.names)}.",
                 step=next(at for at, step in enumerate(workflow.steps) if step.worker == unknown[0]),
             )
 
     def export(self, session: str) -> str:
         """The current workflow as a file's text. Raises `WorkflowError` before there is one."""
-        head = self.required_head(session)
+        head = self._bench.required_head(session)
         return write_plan(
             head.workflow,
-            query=self.store.session(session).query,
+            query=self._bench.store.sessions.find(session).query,
             origin=head.origin,
-            workers=self.pool.names,
-            label=self.pool.label,
+            workers=self._bench.pool.names,
+            label=self._bench.pool.label,
         )

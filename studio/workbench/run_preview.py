@@ -8,18 +8,19 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from conductor.engine.assignment import Assignment
+from conductor.engine.bound_workflow import BoundWorkflow
 from conductor.engine.estimate import Estimate, estimate
-from conductor.engine.extent import EDITED, Extent
 from conductor.engine.schedule import BlastRadius, blast_radius, changed_pins
-from conductor.output import Output
-from conductor.workflow import Workflow
+from conductor.engine.scope import EDITED, RunScope
+from conductor.values.output import Output
+from conductor.workers.protocol import WorkerCard
+from conductor.workflow.model import Workflow
 
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """`radius` says which steps, `estimate` what they will probably take. `changed_pins` are pinned steps
-    whose inputs are others by now than those that their output answers, as far as the inputs are known.
+    """`radius` names the steps, `estimate` what they will probably take. `changed_pins` are pinned steps
+    whose inputs, as far as they are known, have changed since their output was given.
     """
 
     radius: BlastRadius
@@ -27,14 +28,14 @@ class Outlook:
     changed_pins: frozenset[int]
 
     def resumption(self, covers: Collection[int]) -> Resumption | None:
-        """What a run of these steps keeps of one that broke off; None where it keeps nothing."""
+        """What a run of these steps reuses of one that broke off; None where it reuses nothing."""
         kept = sum(step in self.radius.known for step in covers)
         return Resumption(kept=kept, steps=len(covers)) if kept else None
 
 
 @dataclass(frozen=True, slots=True)
 class Resumption:
-    """What a run keeps that goes on where one broke off: so many of the steps have their output already."""
+    """What a run reuses of one that broke off: how many of the steps have their output already."""
 
     kept: int
     steps: int
@@ -47,17 +48,18 @@ class Resumption:
 
 
 def outlook(
-    assignment: Assignment,
+    bound: BoundWorkflow,
     *,
     old: Workflow | None,
     outputs: Mapping[str, Output],
-    extent: Extent = EDITED,
+    scope: RunScope = EDITED,
     preloaded: Mapping[int, Output],
+    cards: Mapping[str, WorkerCard],
 ) -> Outlook:
-    """See `blast_radius` for the arguments."""
-    radius = blast_radius(old, assignment, outputs, extent=extent, preloaded=preloaded)
+    """See `blast_radius` for the arguments; `cards` are the pool's by name."""
+    radius = blast_radius(old, bound, outputs, scope=scope, preloaded=preloaded)
     return Outlook(
         radius=radius,
-        estimate=estimate(assignment.workflow, radius.runs, outputs.values()),
-        changed_pins=changed_pins(assignment, radius.known),
+        estimate=estimate(bound, radius.runs, outputs.values(), cards=cards, known=radius.known),
+        changed_pins=changed_pins(bound, radius.known),
     )

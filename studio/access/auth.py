@@ -1,0 +1,213 @@
+"""Who may use the API: checks a request's token, its rate and the rest of its budget.
+
+Every request needs a token: one of the store's, or this machine's. Only an open API admits programs on this
+machine without one. Knows tokens and where they are stored; knows no HTTP. Stores, logs and repeats no token.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import math
+import secrets
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from conductor.values.budget import Budget
+from conductor.values.messages import Usage
+from conductor.workers.protocol import WorkerCard
+from conductor.workflow.model import Workflow
+from storage.api_token import Token, end_of, is_secret_of, read_token
+from storage.store.tokens import Tokens
+from studio.access.errors import ApiError
+from studio.access.origin_check import address_in
+from studio.access.rate_limits import Admission, RateLimits
+
+OWN_KEY = secrets.token_urlsafe(32)
+"""The key with which the process calls its own API; it is as old as the process and written nowhere."""
+
+_NO_SUCH_DIGEST = "0" * 64
+
+
+@dataclass(frozen=True)
+class Principal:
+    """Who sent a request, and what they may use. `token` is the id of their token in the store; None for
+    programs on this machine.
+
+    `workers` are the pool's workers that they may use, None for all; `budget` is the most that one request of
+    theirs may spend, None where nothing is limited. A request may ask for less, never for more. `headers` go
+    out with the answer, such as the number of requests left.
+    """
+
+    token: str | None = None
+    workers: tuple[str, ...] | None = None
+    budget: Budget | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    def may_use(self, card: WorkerCard) -> bool:
+        """Whether they may use that worker. A nested Conductor calls any worker of the pool, so it is only
+        for those who may use them all.
+        """
+        return self.workers is None or (card.name in self.workers and not card.nested)
+
+    def may_run(self, workflow: Workflow, cards: Mapping[str, WorkerCard]) -> bool:
+        """Whether they may use all workers of the workflow; `cards` are the pool's."""
+        return self.workers is None or all(
+            name in cards and self.may_use(cards[name]) for name in workflow.workers()
+        )
+
+
+class Authenticator(Protocol):
+    """Admits requests, before anything but their headers is read."""
+
+    async def authenticate(self, bearer: str | None, client: str | None) -> Principal:
+        """Who sends a request with this bearer token from the address `client`.
+
+        Raises `ApiError` where they may not.
+        """
+        ...
+
+    async def record_usage(self, principal: Principal, usage: Usage) -> None:
+        """Record what a request used in the end, also where it was stopped."""
+        ...
+
+
+class TokenAuthenticator:
+    """See `Authenticator`. `tokens` may open the store on the first call. `machine` returns this machine's
+    token, None where there is none; it is called for each request. `is_open` admits programs on this machine
+    without one.
+
+    Used in one event loop; `clock` is in Unix seconds.
+    """
+
+    def __init__(
+        self,
+        tokens: Callable[[], Tokens],
+        *,
+        machine: Callable[[], str | None],
+        is_open: bool = False,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._tokens = tokens
+        self._machine = machine
+        self._open = is_open
+        self._clock = clock
+        self._limits = RateLimits(time.monotonic)
+
+    async def authenticate(self, bearer: str | None, client: str | None) -> Principal:
+        """See `Authenticator.authenticate`."""
+        if bearer is not None and await asyncio.to_thread(self._is_machines, bearer):
+            return Principal()
+        read = read_token(bearer or "")
+        token = None if read is None else await asyncio.to_thread(self._known, *read)
+        if token is not None:
+            return await self._admitted(token)
+        if self._open and _is_loopback(client):
+            return Principal()
+        raise _no_token(given=bearer is not None)
+
+    async def record_usage(self, principal: Principal, usage: Usage) -> None:
+        """See `Authenticator.record_usage`."""
+        token = principal.token
+        if token is not None:
+            self._limits.spend(token, usage.total or 0)
+            await asyncio.to_thread(lambda: self._tokens().note_spent(token, usage))
+
+    async def _admitted(self, token: Token) -> Principal:
+        limits = token.limits
+        admission = self._limits.admit(
+            token.id, requests=limits.requests_per_minute, tokens=limits.tokens_per_minute
+        )
+        if admission.wait:
+            raise _too_fast(token, admission)
+        budget = await asyncio.to_thread(self._left, token, admission)
+        return Principal(token=token.id, workers=limits.workers, budget=budget, headers=admission.headers)
+
+    def _is_machines(self, bearer: str) -> bool:
+        """Whether it is this process's own key or this machine's token."""
+        known = (OWN_KEY, self._machine())
+        return any(hmac.compare_digest(bearer.encode(), key.encode()) for key in known if key is not None)
+
+    def _known(self, id: str, secret: str) -> Token | None:
+        """The token of that id and secret. Raises `ApiError` for a revoked one."""
+        token, digest = self._tokens().with_digest(id) or (None, _NO_SUCH_DIGEST)
+        if not is_secret_of(digest, secret) or token is None:
+            return None
+        if token.revoked_at is not None:
+            raise _refused("This token was revoked; ask for another one.", code="invalid_api_key")
+        return token
+
+    def _left(self, token: Token, admission: Admission) -> Budget | None:
+        """What a request may use of the token's budget. Raises `ApiError` where nothing is left."""
+        self._tokens().note_use(token)
+        limits = token.limits
+        if limits.tokens is None and limits.cost is None:
+            return None
+        spent = self._tokens().spent(token.id)
+        tokens = None if limits.tokens is None else limits.tokens - spent.tokens
+        cost = None if limits.cost is None else limits.cost - spent.cost
+        if (tokens is not None and tokens <= 0) or (cost is not None and cost <= 0):
+            raise self._used_up(token, admission)
+        return Budget(tokens=tokens, cost=cost)
+
+    def _used_up(self, token: Token, admission: Admission) -> ApiError:
+        now = self._clock()
+        again = end_of(token.limits.period, now=now)
+        # Without the first header, clients would try again within seconds.
+        headers = {"x-should-retry": "false", **admission.headers}
+        if again is not None:
+            headers["retry-after"] = str(math.ceil(again - now))
+        each = "" if again is None else f" of this {token.limits.period}"
+        return ApiError(
+            f"The budget{each} of the token {token.name!r} is used up; the pool page of the app and "
+            "`python -m conductor tokens` show what was spent, and create other tokens.",
+            status=429,
+            type="insufficient_quota",
+            code="insufficient_quota",
+            headers=headers,
+        )
+
+
+def _is_loopback(client: str | None) -> bool:
+    address = address_in(client or "")
+    return address is not None and address.is_loopback
+
+
+def _refused(message: str, *, code: str | None) -> ApiError:
+    return ApiError(
+        message,
+        status=401,
+        type="authentication_error",
+        code=code,
+        headers={"www-authenticate": "Bearer"},
+    )
+
+
+def _no_token(*, given: bool) -> ApiError:
+    if given:
+        return _refused(
+            "This token is not one of this server's. Give a whole one as `Authorization: Bearer TOKEN`: on "
+            "the server's own machine that of its file api-token, else one that "
+            "`python -m conductor tokens create NAME` creates.",
+            code="invalid_api_key",
+        )
+    return _refused(
+        "This server needs a token. Give one as `Authorization: Bearer TOKEN`, as OpenAI's clients do with "
+        "their API key: on the server's own machine that of its file api-token, else one that "
+        "`python -m conductor tokens create NAME` creates.",
+        code=None,
+    )
+
+
+def _too_fast(token: Token, admission: Admission) -> ApiError:
+    limit = admission.headers[f"x-ratelimit-limit-{admission.kind}"]
+    return ApiError(
+        f"The token {token.name!r} may have {int(limit):,} {admission.kind} a minute; ask again in "
+        f"{math.ceil(admission.wait)} s.",
+        status=429,
+        type=admission.kind,
+        code="rate_limit_exceeded",
+        headers={"retry-after": str(math.ceil(admission.wait)), **admission.headers},
+    )

@@ -1,0 +1,75 @@
+"""How far a server is open: its host names, the app's password, and whether its API requires a token.
+
+Read once from the environment when a server starts. Knows settings; knows no request.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from conductor.errors import ServeError
+from conductor.workers.keys.secret import own_setting
+from studio.access.origin_check import HOSTS, address_in, configured_hosts
+from studio.access.password import SETTING, Password
+
+OPEN = "CONDUCTOR_API_OPEN"
+"""The environment variable that, set to 1, opens the API to programs on this machine without a token."""
+
+PATH = "/v1"
+"""Where the API is mounted."""
+
+
+@dataclass(frozen=True)
+class Access:
+    """`hosts` are the names of the server beside localhost and addresses; `password` is the app's, None where
+    it has none. With `api_open`, programs on this machine need no token.
+    """
+
+    hosts: frozenset[str] = frozenset()
+    password: Password | None = None
+    api_open: bool = False
+
+    @property
+    def editing_refusal(self) -> str | None:
+        """Why the pool and the tokens cannot be changed in the app; None where they can.
+
+        Without a password the server answers only this machine. But a server with other names is reached
+        through a proxy, and requests through a proxy on this machine seem to come from this machine.
+        """
+        if self.password is not None or not self.hosts:
+            return None
+        names = ", ".join(sorted(self.hosts))
+        return (
+            f"The pool and its tokens cannot be changed here: this server also goes by {names} and has no "
+            f"password, so any person may reach it. Set {SETTING} and start it again."
+        )
+
+
+def configured_access(*listening: str | None) -> Access:
+    """The settings of the environment, for a server that listens at these addresses.
+
+    Raises `ServeError` for a password that is too short and for an open API that could be reached from
+    elsewhere, `PoolError` where the secrets file cannot be read.
+    """
+    text = own_setting(SETTING)
+    access = Access(
+        hosts=configured_hosts(*listening),
+        password=None if text is None else Password(text),
+        api_open=os.environ.get(OPEN) == "1",
+    )
+    reached = access.hosts or access.password is not None or any(map(reaches_beyond, listening))
+    if access.api_open and reached:
+        raise ServeError(
+            f"The API cannot be open where other machines may reach the server; leave --host, {HOSTS} and "
+            f"{SETTING} out, or leave --api-open and {OPEN} out."
+        )
+    return access
+
+
+def reaches_beyond(listening: str | None) -> bool:
+    """Whether a server that listens at this address or name may be reached from other machines."""
+    if listening is None or listening == "localhost":
+        return False
+    address = address_in(listening)
+    return address is None or not address.is_loopback

@@ -1,0 +1,65 @@
+"""The token of this machine: a file that a server writes at its first start, for the programs of its user.
+
+Knows the file; `auth` decides which requests the token admits. The token has no limits, so only the file's
+owner can read it. Deleting the file revokes the token; the next start writes another one.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from conductor.errors import ServeError
+from storage.api_token import new_secret, read_token
+
+NAME = "api-token"
+
+
+@dataclass(frozen=True)
+class MachineToken:
+    """The token in the file at `path`. The file is read for each request: nothing else holds the token."""
+
+    path: Path
+
+    @classmethod
+    def below(cls, folder: Path) -> MachineToken:
+        """The token in that folder."""
+        return cls((folder / NAME).resolve())
+
+    def read(self) -> str | None:
+        """The token's text; None where there is no such file, or no token in it."""
+        try:
+            text = self.path.read_text(encoding="ascii").strip()
+        except (OSError, ValueError):
+            return None
+        return None if read_token(text) is None else text
+
+    def create(self) -> None:
+        """Write the file, with mode 0600, where there is none; of two processes at once, one file stays.
+
+        Raises `ServeError` where it cannot be written.
+        """
+        if self.path.exists():
+            return
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._write(new_secret().text)
+        except OSError as error:
+            raise ServeError(
+                f"The token of this machine cannot be written to {self.path}: {error.strerror}. Make one for "
+                "programs with `python -m conductor tokens create NAME`."
+            ) from error
+
+    def _write(self, text: str) -> None:
+        # Written beside it with mode 0600 and then linked: no process can read a part of it.
+        handle, made = tempfile.mkstemp(prefix=f".{NAME}-", dir=self.path.parent)
+        try:
+            with os.fdopen(handle, "w", encoding="ascii") as file:
+                file.write(text)
+            os.link(made, self.path)
+        except FileExistsError:
+            pass
+        finally:
+            Path(made).unlink()

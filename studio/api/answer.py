@@ -1,0 +1,141 @@
+"""The answer to a request while it comes: what of it is given out, and when.
+
+Text that was given out is never taken back: joined, it is the answer. All rounds are read, but only the last
+possible round is given out while it is written. Knows no HTTP.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from conductor.runs.events import Event, RunFinished, StepDelta, StepFinished, StepKept, StepReused, TextPiece
+from conductor.runs.request_state import RequestState
+from conductor.values.messages import FinishReason
+
+
+class Answer:
+    """`rounds` is the most rounds there can be; the answer ends before the first of the texts `stops`. Unless
+    it is `live`, nothing is given out before the end. `state` is the request so far.
+    """
+
+    def __init__(self, *, rounds: int, stops: Sequence[str] = (), live: bool = True) -> None:
+        self.state = RequestState()
+        self._rounds = rounds
+        self._live = live
+        self._stops = StopSequences(stops)
+        self._given_out: list[str] = []
+        self._written: list[str] = []
+        self._blank = True
+
+    def add(self, event: Event) -> str:
+        """The text that the event adds to what is given out."""
+        if not isinstance(event, TextPiece):
+            self.state = self.state.advance(event)
+        match event:
+            case StepDelta():
+                return self._write(event.text) if self._is_answer(event.step) else ""
+            case StepFinished() | StepReused() | StepKept():
+                finished = self._is_answer(event.step) and not event.output.empty
+                return self._complete(event.output.text) if finished else ""
+            case RunFinished() if self._last:
+                return self._complete(event.answer or "")
+            case _:
+                return ""
+
+    def end(self) -> str:
+        """The rest of the text, once there are no more events. See `broken` first."""
+        rest = self._complete(self.state.answer or "")
+        return rest + self._give_out(self._stops.end())
+
+    @property
+    def given_out(self) -> str:
+        """All text that was given out."""
+        return "".join(self._given_out)
+
+    @property
+    def broken(self) -> bool:
+        """Whether part of another text was given out already, so that the answer cannot be."""
+        text = self.state.answer
+        return text is not None and not self._blank and not text.startswith("".join(self._written))
+
+    @property
+    def finish_reason(self) -> FinishReason:
+        """Why the answer ends where it does."""
+        output = self.state.output
+        return "stop" if self._stops.found or output is None else output.finish_reason
+
+    @property
+    def _last(self) -> bool:
+        """Whether no round can follow the one that runs, so that its answer may be given out."""
+        runs = self.state.runs
+        return self._live and bool(runs) and runs[-1].round >= self._rounds
+
+    def _is_answer(self, step: int) -> bool:
+        if not self._last:
+            return False
+        workflow = self.state.runs[-1].workflow
+        return workflow is not None and step == workflow.final
+
+    def _complete(self, whole: str) -> str:
+        """The rest of a text whose beginning may have been given out."""
+        if self._blank:
+            self._written = []
+        written = "".join(self._written)
+        return self._write(whole[len(written) :]) if whole.startswith(written) else ""
+
+    def _write(self, text: str) -> str:
+        self._written.append(text)
+        if not self._blank:
+            return self._give_out(self._stops.feed(text))
+        if not text.strip():
+            # Were white space all there is, another step's response would be the answer.
+            return ""
+        self._blank = False
+        return self._give_out(self._stops.feed("".join(self._written)))
+
+    def _give_out(self, text: str) -> str:
+        self._given_out.append(text)
+        return text
+
+
+class StopSequences:
+    """Passes a text on piece by piece, up to the first of the `stops`, none of which is empty.
+
+    Text that could be the beginning of one is held back until that is decided. `found`: it ended at one.
+    """
+
+    def __init__(self, stops: Sequence[str] = ()) -> None:
+        self.found = False
+        self._stops = tuple(stops)
+        self._held = ""
+
+    def feed(self, text: str) -> str:
+        """The text to pass on after the next piece."""
+        if self.found:
+            return ""
+        text = self._held + text
+        certain = len(text) - max((_overlap(text, stop) for stop in self._stops), default=0)
+        place = self._place(text)
+        # A complete stop does not count yet where another one may have begun before it.
+        if place is not None and place <= certain:
+            self.found, self._held = True, ""
+            return text[:place]
+        self._held = text[certain:]
+        return text[:certain]
+
+    def end(self) -> str:
+        """The text that was held back, once no more comes."""
+        held, self._held = self._held, ""
+        place = self._place(held)
+        self.found = self.found or place is not None
+        return held[:place]
+
+    def _place(self, text: str) -> int | None:
+        """Where the first stop in `text` begins."""
+        return min((at for stop in self._stops if (at := text.find(stop)) >= 0), default=None)
+
+
+def _overlap(text: str, stop: str) -> int:
+    """How many characters at the end of `text` are the beginning of `stop`."""
+    lengths = range(min(len(stop) - 1, len(text)), 0, -1)
+    return next((length for length in lengths if text.endswith(stop[:length])), 0)

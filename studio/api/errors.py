@@ -1,0 +1,232 @@
+"""Errors as answers: each one, whatever raised it, has OpenAI's shape.
+
+What concerns the server alone (its store, its pool) goes to the log: clients get no paths and no names of
+settings. Knows the library's errors and HTTP statuses.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Match, Route
+
+from conductor.errors import ConductorError, FormatError, PoolError, QueryError, StorageError, WorkflowError
+from studio.access.errors import ApiError
+from studio.api.answer import Answer
+
+_log = logging.getLogger(__name__)
+
+_NO_RETRY = {"x-should-retry": "false"}
+"""Clients do not repeat a run that failed on their own: it would cost as much again."""
+
+_FAULT = "The server failed while it made this answer; its log has the reason."
+
+
+class ErrorObject(BaseModel):
+    """What is wrong, and with which parameter."""
+
+    message: str
+    type: str
+    param: str | None
+    code: str | None
+
+
+class ErrorBody(BaseModel):
+    """OpenAI's shape of an error."""
+
+    error: ErrorObject
+
+
+class Json(JSONResponse):
+    """JSON in ASCII, which can write everything that a model may answer, halves of characters included."""
+
+    def render(self, content: object) -> bytes:
+        """See `JSONResponse`."""
+        return json.dumps(content).encode()
+
+
+# -- what ended a run ------------------------------------------------------------------------------
+
+
+def api_error(error: ConductorError, *, query_parameter: str = "messages") -> ApiError:
+    """The error as an answer; `query_parameter` is the name of the parameter with the question."""
+    match error:
+        case ApiError():
+            return error
+        case QueryError():
+            return ApiError(str(error), param=query_parameter, code="invalid_query")
+        case FormatError() | WorkflowError():
+            return ApiError(str(error), param="conductor.workflow", code="invalid_workflow")
+        case PoolError():
+            return _unusable(error, "pool", code="pool_unusable")
+        case StorageError():
+            return _unusable(error, "store", code="store_unusable")
+        case _:
+            return _server(str(error), code="no_answer")
+
+
+def no_answer(answer: Answer, failure: Exception | None, *, query_parameter: str) -> ApiError | None:
+    """Why there is no answer, where `failure` ended the run early; None where there is an answer."""
+    if answer.broken:
+        return _server(
+            "The last round failed after a part of its answer had been sent; the answer of the round before "
+            "is in the run.",
+            code="run_failed",
+        )
+    if answer.state.answer is not None:
+        return None
+    if isinstance(failure, ConductorError):
+        return _without_retry(api_error(failure, query_parameter=query_parameter))
+    if failure is not None:
+        return _server(_FAULT, code="server_error", status=500)
+    return _of_run(answer) if answer.state.runs else _of_planning(answer)
+
+
+def _of_planning(answer: Answer) -> ApiError:
+    if answer.state.over_budget is not None:
+        return _over_budget(answer.state.over_budget.limit, answer.state.over_budget.words)
+    if answer.state.failure is None:
+        return _stopped()
+    return _server(f"The Conductor gave no workflow: {answer.state.failure}", code="no_workflow")
+
+
+def _of_run(answer: Answer) -> ApiError:
+    run = answer.state.runs[-1]
+    match run.status:
+        case "over_budget" if run.crossing is not None:
+            return _over_budget(run.crossing.limit, run.crossing.words)
+        case "cancelled":
+            return _stopped()
+        case "failed":
+            reasons = " ".join(
+                f"Step {at}: {step.message}" for at, step in enumerate(run.steps, start=1) if step.message
+            )
+            return _server(f"The run failed. {reasons}".strip(), code="run_failed")
+        case "finished":
+            return _server(run.warning or "The run gave no answer.", code="no_answer")
+        case _:
+            return _server("The run was interrupted; its finished steps are stored.", code="run_interrupted")
+
+
+def _unusable(error: ConductorError, what: str, *, code: str) -> ApiError:
+    """Only the log has the reason; it may be over in a moment, so clients may ask again."""
+    _log.error("a request was answered with 503 %s: %s", code, error)
+    message = (
+        f"The {what} of this server cannot be used at the moment; the server's log has the reason. Ask again "
+        "later, or ask the server's owner."
+    )
+    return ApiError(message, status=503, type="server_error", code=code)
+
+
+def _without_retry(error: ApiError) -> ApiError:
+    return ApiError(
+        str(error),
+        status=error.status,
+        type=error.type,
+        param=error.param,
+        code=error.code,
+        headers={**error.headers, **_NO_RETRY},
+    )
+
+
+def _over_budget(limit: str, words: str) -> ApiError:
+    return ApiError(
+        f"The run was stopped at its budget: {words}. Raise the limit, or ask for less.",
+        param=f"conductor.budget.{limit}",
+        code="budget_exceeded",
+        headers=_NO_RETRY,
+    )
+
+
+def _stopped() -> ApiError:
+    return ApiError(
+        "The run was stopped; its finished steps are stored.",
+        status=409,
+        code="run_stopped",
+        headers=_NO_RETRY,
+    )
+
+
+def _server(message: str, *, code: str, status: int = 502) -> ApiError:
+    return ApiError(message, status=status, type="server_error", code=code, headers=_NO_RETRY)
+
+
+def server_stopping() -> ApiError:
+    """The server is stopping, and this request was not started: the client may retry with another server."""
+    return ApiError(
+        "This server is stopping; ask again in a moment.",
+        status=503,
+        type="server_error",
+        code="server_stopping",
+    )
+
+
+def stopped_with_server() -> ApiError:
+    """The server stopped while it made this answer."""
+    return ApiError(
+        "The server stopped before this answer was finished; its finished steps are stored.",
+        status=503,
+        type="server_error",
+        code="server_stopping",
+        headers=_NO_RETRY,
+    )
+
+
+# -- what no endpoint answers ----------------------------------------------------------------------
+
+
+def answer_in_openais_shape(app: FastAPI) -> None:
+    """Have every error of the app answered in OpenAI's shape, FastAPI's and Starlette's own included."""
+    app.add_exception_handler(ConductorError, _refused)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(HTTPException, http_error)
+    app.add_exception_handler(Exception, _failed)
+
+
+def _response(error: ApiError) -> Response:
+    return Json(error.shape, status_code=error.status, headers=dict(error.headers))
+
+
+async def _refused(_: Request, error: Exception) -> Response:
+    assert isinstance(error, ConductorError), "registered for these only"
+    return _response(api_error(error))
+
+
+async def _invalid(_: Request, error: Exception) -> Response:
+    """A parameter outside the body that FastAPI refuses; bodies are read without it."""
+    assert isinstance(error, RequestValidationError), "registered for these only"
+    problem = error.errors()[0]
+    param = str(problem["loc"][-1])
+    return _response(
+        ApiError(f"Invalid value for '{param}': {problem['msg']}.", param=param, code="invalid_value")
+    )
+
+
+async def http_error(http: Request, error: Exception) -> Response:
+    """The answer where there is no such address, or not with this method."""
+    assert isinstance(error, HTTPException), "registered for these only"
+    code = {404: "unknown_url", 405: "method_not_allowed"}.get(error.status_code)
+    path = json.dumps(http.url.path[:200])
+    headers = {"allow": _allowed(http)} if error.status_code == 405 else dict(error.headers or {})
+    message = f"{error.detail}: {http.method} {path}."
+    return _response(ApiError(message, status=error.status_code, code=code, headers=headers))
+
+
+def _allowed(http: Request) -> str:
+    """The methods of the address; FastAPI has a route for each, and names the first one's only."""
+    routes = (route for route in http.app.routes if isinstance(route, Route))
+    matching = [route.methods or () for route in routes if route.matches(http.scope)[0] is not Match.NONE]
+    return ", ".join(sorted({method for methods in matching for method in methods}))
+
+
+async def _failed(_: Request, error: Exception) -> Response:  # noqa: ARG001 - the server's log has it
+    return _response(
+        ApiError(_FAULT, status=500, type="server_error", code="server_error", headers=_NO_RETRY)
+    )

@@ -1,0 +1,117 @@
+"""Model names: what a client may ask for, what each means, and the entries of `/v1/models`.
+
+Pure; the workers and workflows that exist come from the backend.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pydantic import BaseModel
+
+from conductor.values.presets import Mode
+from conductor.workers.protocol import WorkerCard
+from studio.access.errors import ApiError
+from studio.api.stored import StoredWorkflow
+
+NAMES: Mapping[str, Mode] = {"conductor": "standard", "conductor-mini": "mini", "conductor-ultra": "ultra"}
+WORKFLOW = "workflow:"
+WORKER = "worker:"
+OWNER = "conductor-studio"
+
+
+@dataclass(frozen=True)
+class ConductorModel:
+    """The planner writes the workflow, as this mode determines."""
+
+    mode: Mode
+
+
+@dataclass(frozen=True)
+class WorkflowModel:
+    """The workflow of a revision or a session, by its id."""
+
+    id: str
+
+
+@dataclass(frozen=True)
+class WorkerModel:
+    """One worker of the pool alone."""
+
+    name: str
+
+
+Model = ConductorModel | WorkflowModel | WorkerModel
+
+
+class ModelEntry(BaseModel):
+    """A model as OpenAI describes it."""
+
+    id: str
+    object: Literal["model"]
+    created: int
+    owned_by: str
+
+
+class ModelList(BaseModel):
+    """The models that a token may use."""
+
+    object: Literal["list"]
+    data: list[ModelEntry]
+
+
+def model_of(name: str) -> Model:
+    """The model of that name. Raises `ApiError` where there can be none."""
+    if name in NAMES:
+        return ConductorModel(NAMES[name])
+    if rest := _suffix(WORKFLOW, name):
+        return WorkflowModel(rest)
+    if rest := _suffix(WORKER, name):
+        return WorkerModel(rest)
+    raise unknown_model(name)
+
+
+def _suffix(prefix: str, name: str) -> str:
+    return name.removeprefix(prefix) if name.startswith(prefix) else ""
+
+
+def unknown_model(name: str) -> ApiError:
+    """There is no such model."""
+    message = (
+        f"The model {name[:200]!r} does not exist. There are {', '.join(NAMES)}, {WORKER}NAME for a worker "
+        f"of the pool and {WORKFLOW}ID for a saved workflow; GET /v1/models lists them."
+    )
+    return ApiError(message, status=404, param="model", code="model_not_found")
+
+
+def conductor_entries() -> list[dict[str, Any]]:
+    """The entries of the models that plan."""
+    return [_entry(name, about={"kind": "conductor", "mode": mode}) for name, mode in NAMES.items()]
+
+
+def worker_entry(card: WorkerCard) -> dict[str, Any]:
+    """The entry of a worker."""
+    about = {"kind": card.kind, "strengths": card.strengths, "context": card.context}
+    return _entry(f"{WORKER}{card.name}", about=about)
+
+
+def workflow_entry(stored: StoredWorkflow) -> dict[str, Any]:
+    """The entry of a stored workflow."""
+    about = {
+        "kind": "workflow",
+        "title": stored.title,
+        "steps": len(stored.workflow),
+        "workers": list(stored.workflow.workers()),
+    }
+    return _entry(f"{WORKFLOW}{stored.id}", created=int(stored.created_at), about=about)
+
+
+def listing(entries: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    """A list as OpenAI writes it."""
+    return {"object": "list", "data": list(entries)}
+
+
+def _entry(id: str, *, created: int = 0, about: Mapping[str, Any]) -> dict[str, Any]:
+    return {"id": id, "object": "model", "created": created, "owned_by": OWNER, "conductor": dict(about)}

@@ -1,0 +1,1 @@
+"""Requests on the wire: how a body is read, and the parameters of both endpoints."""

@@ -1,0 +1,288 @@
+"""What the requests of both endpoints share: the types of parameters, how a body is read, and its errors.
+
+Nothing is ignored in silence: a parameter that a schema does not have is refused by its name. Knows
+pydantic's errors; knows no HTTP, and not what a request does.
+"""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from codecs import BOM_UTF8
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from conductor.values.budget import Budget
+from conductor.values.conversation import Conversation
+from conductor.values.presets import MAX_ROUNDS
+from conductor.workflow.model import MAX_STEPS
+from studio.access.errors import ApiError
+
+MAX_MEMBERS = 256
+"""Members that one object of a request may have, several times what any parameter takes."""
+
+MAX_MESSAGES = 2_048
+"""Messages of one request, as many as OpenAI takes."""
+
+MAX_PARTS = 2_048
+"""Text parts of one message."""
+
+# -- types of parameters ---------------------------------------------------------------------------
+
+Unsupported: TypeAlias = None
+"""A parameter that may only be null."""
+EmptyList: TypeAlias = tuple[()] | None
+"""A parameter that may only be an empty list."""
+Zero = Annotated[float, Field(ge=0, le=0)] | None
+"""A number of which only the value that changes nothing is supported."""
+One = Annotated[float, Field(ge=1, le=1)] | None
+"""A share of which only the whole is supported."""
+Tokens = Annotated[int, Field(ge=1)] | None
+Effort = Literal["minimal", "low", "medium", "high", "xhigh", "max"]
+Metadata = Annotated[
+    dict[Annotated[str, Field(min_length=1, max_length=64)], Annotated[str, Field(max_length=512)]],
+    Field(max_length=16),
+]
+
+
+class RequestPart(BaseModel):
+    """Part of a request's body. Unknown parameters are refused, and so is a number written as a string."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+
+
+class RequestBudget(RequestPart):
+    """The most that the request may spend: tokens, US dollars, seconds and calls."""
+
+    tokens: Tokens = None
+    cost: Annotated[float, Field(gt=0)] | None = None
+    seconds: Annotated[float, Field(gt=0)] | None = None
+    calls: Annotated[int, Field(ge=1)] | None = None
+
+    @property
+    def budget(self) -> Budget:
+        """The same as the library's value."""
+        return Budget(**self.model_dump())
+
+
+class Steering(RequestPart):
+    """The extension `conductor` of a request: how the answer is found.
+
+    `workers` are the only workers that may be used, `exclude` those that may not. `workflow` is a document of
+    the format conductor-workflow that runs as it is. With `events` a stream also carries the run's events.
+    """
+
+    workers: Annotated[tuple[str, ...], Field(fail_fast=True, min_length=1)] | None = None
+    exclude: Annotated[tuple[str, ...], Field(fail_fast=True)] = ()
+    max_steps: Annotated[int, Field(ge=1, le=MAX_STEPS)] | None = None
+    rounds: Annotated[int, Field(ge=1, le=MAX_ROUNDS)] | None = None
+    budget: RequestBudget = RequestBudget()
+    workflow: dict[str, Any] | None = Field(default=None, description="see conductor-workflow-1.schema.json")
+    events: bool = False
+
+
+class StreamOptions(RequestPart):
+    """What a stream contains besides the answer."""
+
+    include_obfuscation: Literal[False] | None = None
+
+
+_NO_STEERING = Steering()
+
+
+class ApiRequest(RequestPart, ABC):
+    """A request for an answer: the parameters that both endpoints have.
+
+    `reasons` state why a parameter, or some of its values, is not supported. The parameters in
+    `without_effect` are accepted because a client that sends them loses nothing; the answer lists them. The
+    properties read the parameters that the endpoints name differently; `query_parameter`, `effort_parameter`
+    and `token_limit_parameter` are their names, for errors.
+    """
+
+    reasons: ClassVar[Mapping[str, str]]
+    without_effect: ClassVar[Sequence[str]]
+    query_parameter: ClassVar[str]
+    effort_parameter: ClassVar[str]
+
+    model: Annotated[str, Field(min_length=1)]
+    stream: bool | None = None
+    stream_options: StreamOptions | None = None
+    temperature: Annotated[float, Field(ge=0, le=2)] | None = None
+    metadata: Metadata | None = None
+    user: str | None = None
+    safety_identifier: str | None = None
+    store: bool | None = None
+    top_p: One = None
+    top_logprobs: Annotated[int, Field(ge=0, le=0)] | None = None
+    tools: EmptyList = None
+    tool_choice: Literal["none", "auto"] | None = None
+    parallel_tool_calls: bool | None = None
+    moderation: Unsupported = None
+    service_tier: Literal["auto", "default"] | None = None
+    prompt_cache_key: str | None = None
+    prompt_cache_retention: str | None = None
+    prompt_cache_options: Unsupported = None
+    conductor: Steering | None = None
+
+    @classmethod
+    def read(cls, content: bytes) -> Self:
+        """The request that a body contains; a byte order mark before it is skipped, as RFC 8259 allows.
+
+        Raises `ApiError` that names the first parameter that cannot be honoured.
+        """
+        content = content.removeprefix(BOM_UTF8)
+        # pydantic reports what is not JSON.
+        with suppress(ValueError, RecursionError):
+            json.loads(content, object_pairs_hook=_check_members)
+        try:
+            request = cls.model_validate_json(content)
+        except ValidationError as error:
+            raise _api_error(error, cls.reasons) from None
+        request.check()
+        return request
+
+    def check(self) -> None:
+        """Raise `ApiError` for parameters that contradict each other."""
+        if self.stream_options is not None and not self.stream:
+            message = "'stream_options' cannot be honoured here: nothing is streamed."
+            raise ApiError(message, param="stream_options", code="unsupported_parameter")
+
+    @property
+    @abstractmethod
+    def query(self) -> str:
+        """The question: the text of the last message."""
+
+    @property
+    @abstractmethod
+    def history(self) -> Conversation:
+        """The instructions and the messages before the question."""
+
+    @property
+    @abstractmethod
+    def effort(self) -> Effort | None:
+        """How hard to think."""
+
+    @property
+    @abstractmethod
+    def token_limit(self) -> int | None:
+        """The most tokens of the answer."""
+
+    @property
+    @abstractmethod
+    def token_limit_parameter(self) -> str:
+        """The parameter that `token_limit` was read from."""
+
+    @property
+    def steering(self) -> Steering:
+        """The extension `conductor`; null is the same as leaving it out."""
+        return self.conductor or _NO_STEERING
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """The session's tags, by which the request's own metadata finds it."""
+        named = {"user": self.user, "safety_identifier": self.safety_identifier}
+        labels = {**(self.metadata or {}), **{name: value for name, value in named.items() if value}}
+        return tuple(f"{name}={value}" for name, value in labels.items())
+
+    @property
+    def ignored(self) -> list[str]:
+        """The parameters of this request that have no effect."""
+        return [name for name in self.without_effect if getattr(self, name) is not None]
+
+
+COMMON_REASONS = {
+    "tools": "workers answer in text and call no tools.",
+    "tool_choice": 'there are no tools to choose from; only "none" and "auto" mean anything.',
+    "top_p": "workers are asked with their own; only 1 changes nothing.",
+    "top_logprobs": "an answer of several models has no log probabilities.",
+    "moderation": "nothing is moderated here.",
+    "service_tier": 'there is one tier; only "auto" and "default" mean anything.',
+    "prompt_cache_options": "no prompts are cached here.",
+    "metadata": "it may have up to 16 names of at most 64 characters, each with a text of at most 512.",
+    "stream_options.include_obfuscation": "nothing is added to the pieces of a stream.",
+}
+"""Why parameters that both endpoints have are not supported, or only with one value."""
+
+# -- errors ----------------------------------------------------------------------------------------
+
+
+def _check_members(pairs: Sequence[tuple[str, Any]]) -> None:
+    """Raise `ApiError` where an object has too many members, or two of one name.
+
+    pydantic takes the last member of a name without a word, and makes an error of each unknown one.
+    """
+    if len(pairs) > MAX_MEMBERS:
+        raise ApiError(
+            f"An object of this request has {len(pairs):,} members; the limit is {MAX_MEMBERS}.",
+            code="invalid_value",
+        )
+    names = Counter(name for name, _ in pairs)
+    if len(names) < len(pairs):
+        name = names.most_common(1)[0][0][:200]
+        raise ApiError(
+            f"'{name}' stands twice in one object; take one out.", param=name, code="invalid_value"
+        )
+
+
+def _api_error(error: ValidationError, reasons: Mapping[str, str]) -> ApiError:
+    problems = error.errors(include_url=False, include_input=False)
+    # Of the members of a union, the one that the value matches best explains most.
+    problem = max(
+        (one for one in problems if one["loc"][:1] == problems[0]["loc"][:1]),
+        key=lambda one: (len(one["loc"]), one["type"] in ("too_short", "too_long")),
+    )
+    place, kind = _place(problem["loc"]), problem["type"]
+    if kind in ("union_tag_invalid", "union_tag_not_found"):
+        place.append("role")
+    param = ".".join(map(str, place))
+    reason = _reason([part for part in place if isinstance(part, str)], reasons)
+    if kind == "json_invalid":
+        return ApiError(f"The body is not JSON that can be read: {problem['msg']}.", code="invalid_json")
+    if not place:
+        return ApiError("The body is not a JSON object.", code="invalid_json")
+    if kind == "missing":
+        message = f"Missing required parameter: '{param}'."
+        return ApiError(message, param=param, code="missing_required_parameter")
+    if reason is not None:
+        message = f"'{param}' cannot be honoured here: {reason}"
+        return ApiError(message, param=param, code="unsupported_parameter")
+    if kind == "extra_forbidden":
+        return ApiError(f"Unknown parameter: '{param[:200]}'.", param=param[:200], code="unknown_parameter")
+    message = f"Invalid value for '{param}': {_in_words_of_json(problem['msg'])}."
+    return ApiError(message, param=param, code="invalid_value")
+
+
+def _reason(names: Sequence[str], reasons: Mapping[str, str]) -> str | None:
+    """Why the parameter, or one that contains it, is not supported; None where the value is just wrong."""
+    prefixes = (".".join(names[:length]) for length in range(len(names), 0, -1))
+    return next((reasons[name] for name in prefixes if name in reasons), None)
+
+
+def _place(location: Sequence[str | int]) -> list[str | int]:
+    """The path of the value in the body: pydantic's location without the names of a union's members."""
+    inside = (part for part in location[1:] if isinstance(part, int) or not _is_union_member(part))
+    return [*location[:1], *inside]
+
+
+def _is_union_member(part: str) -> bool:
+    return (
+        part in _UNION_MEMBERS
+        or any(sign in part for sign in "[(")
+        or (part[:1].isupper() and part.isidentifier())
+    )
+
+
+_UNION_MEMBERS = frozenset(
+    ("str", "int", "float", "bool", "none", "nullable", "constrained-str", "constrained-float",
+     "system", "developer", "user", "assistant", "tool", "function", "message", "item", "parts")
+)  # fmt: skip
+
+
+def _in_words_of_json(message: str) -> str:
+    # A tuple here is an array in JSON.
+    message = message.replace(" after validation", "").replace("Tuple", "array")
+    return message[:1].lower() + message[1:]

@@ -1,0 +1,201 @@
+"""How the API is served: its own server, how many connections it takes, and how it stops.
+
+Knows sockets, signals and uvicorn; knows nothing of requests. The app's server uses parts of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from threading import Event
+from types import FrameType
+from typing import Any
+
+import h11
+import uvicorn
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.routing import Mount
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from conductor.errors import ServeError
+from studio.access.exposure import PATH
+from studio.access.origin_check import OwnOrigin, configured_hosts
+from studio.api.errors import http_error
+from studio.api.response_run import ResponseRuns
+
+BACKLOG = 2_048
+"""Connections that may wait until they are taken."""
+
+_CLOSING_SECONDS = 5
+"""How long connections may take to close when the server stops: all answers end at once, but some clients
+read slowly."""
+
+HEADER_SECONDS = 20.0
+"""How long a connection may take to send a request's headers, its first bytes included."""
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+class ApiServer(uvicorn.Server):
+    """Serves `api` under `/v1` at `host` and `port` (0: any free one); `run` blocks until it is stopped.
+
+    The port is taken on creation: `ServeError` where it cannot be. `ready` is set once it answers.
+    """
+
+    def __init__(self, api: Starlette, *, host: str = "127.0.0.1", port: int = 0) -> None:
+        allow_many_connections()
+        self._listener = _listener(host, port)
+        self.port: int = self._listener.getsockname()[1]
+        self.base_url = f"http://{f'[{host}]' if ':' in host else host}:{self.port}{PATH}"
+        self.ready = Event()
+        self._runs: ResponseRuns = api.state.runs
+        app = Starlette(
+            routes=[Mount(PATH, api)],
+            middleware=[Middleware(OwnOrigin, hosts=configured_hosts(host))],
+            exception_handlers={HTTPException: http_error},
+        )
+        config = uvicorn.Config(
+            app,
+            loop="asyncio",
+            http=PunctualConnection,
+            ws="none",
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            proxy_headers=False,
+            server_header=False,
+            timeout_graceful_shutdown=_CLOSING_SECONDS,
+        )
+        super().__init__(config)
+
+    def run(self, sockets: list[socket.socket] | None = None) -> None:
+        """Serve until `should_exit`."""
+        super().run(sockets=sockets or [self._listener])
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """See uvicorn; afterwards `ready` is set."""
+        await super().startup(sockets=sockets)
+        self.ready.set()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """See uvicorn; before the connections close, each unfinished answer ends in OpenAI's shape."""
+        stopping = asyncio.create_task(self._runs.stop())
+        await super().shutdown(sockets=sockets)
+        await stopping
+        await self._runs.settle()
+
+
+def _listener(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # asyncio sends without delay only on sockets that name TCP; others hold small pieces back for 40 ms.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+    except OSError as error:
+        listener.close()
+        raise ServeError(
+            f"The API cannot listen at {host}, port {port}: {error.strerror}. Choose another port or host."
+        ) from error
+    listener.listen(BACKLOG)
+    return listener
+
+
+# -- connections -----------------------------------------------------------------------------------
+
+
+def allow_many_connections() -> None:
+    """Raise this process's limit of open files to the system's; shells often start one with 1,024 or less."""
+    if sys.platform == "win32":
+        return
+    import resource  # noqa: PLC0415 - there is none on Windows
+
+    least, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    # Some systems report "unlimited", but accept less.
+    wanted = 65_536 if most == resource.RLIM_INFINITY else most
+    if least != resource.RLIM_INFINITY and least < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
+
+
+class PunctualConnection(H11Protocol):
+    """uvicorn's connection, closed where the headers of the next request do not come within `HEADER_SECONDS`.
+
+    uvicorn closes one that is silent after an answer, but waits without end for the rest of begun headers.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """See `asyncio.Protocol`."""
+        super().connection_made(transport)
+        self._watch()
+
+    def data_received(self, data: bytes) -> None:
+        """See `asyncio.Protocol`."""
+        super().data_received(data)
+        self._watch()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """See `asyncio.Protocol`."""
+        super().connection_lost(exc)
+        self._forget()
+
+    def _watch(self) -> None:
+        if self.conn.their_state is not h11.IDLE:
+            self._forget()
+        elif self._deadline is None:
+            self._deadline = self.loop.call_later(HEADER_SECONDS, self._late)
+
+    def _late(self) -> None:
+        self._deadline = None
+        if self.conn.their_state is h11.IDLE:
+            self.transport.close()
+
+    def _forget(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+
+# -- stopping --------------------------------------------------------------------------------------
+
+
+@contextmanager
+def at_stop_signal(stop: Callable[[], Coroutine[Any, Any, None]]) -> Iterator[None]:
+    """In the block, start `stop` in the running event loop as soon as SIGINT or SIGTERM comes, and call the
+    server's own handler as well.
+
+    uvicorn waits for unfinished answers before it runs an app's shutdown, so `stop` cannot wait for that. No
+    effect outside the main thread, which alone gets signals, and where the server has no handler.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    loop = asyncio.get_running_loop()
+    started: set[asyncio.Task[None]] = set()
+    handlers = {number: handler for number in _SIGNALS if callable(handler := signal.getsignal(number))}
+
+    def start() -> None:
+        if not started:
+            started.add(loop.create_task(stop()))
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        loop.call_soon_threadsafe(start)
+        handlers[signal.Signals(number)](number, frame)
+
+    for number in handlers:
+        signal.signal(number, handle)
+    try:
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)

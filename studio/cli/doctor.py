@@ -1,0 +1,117 @@
+"""`doctor`: whether every worker and the Conductor can be used, and what to do where one cannot.
+
+Prints a table and then a line for everything that a person should look at. Knows no check.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import aclosing
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from conductor.text.formatting import counted
+from conductor.workers.health.findings import Check, Health
+from conductor.workers.health.probe import AT_ONCE, examine
+from conductor.workers.health.targets import ProbeTarget, targets
+from conductor.workers.pool.pool import configured_path, configured_pool
+from studio.cli.keys import ask_about_keys, confirm_keys
+from studio.cli.options import Pooled, flag, takes_options
+from studio.cli.terminal import UNKNOWN, one_line, print_remark, table
+
+Examined = tuple[ProbeTarget, Health]
+
+_HEADINGS = ("", "key", "reachable", "model", "answer", "first token", "tokens/s")
+_CHECKS: tuple[Check, ...] = ("key", "reachable", "model", "answer")
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+@takes_options
+def doctor(
+    confirm: Annotated[bool, flag("--confirm-keys", "First let each key be sent to its host.")] = False,
+    *,
+    options: Pooled,
+) -> int:
+    """Try every worker and the Conductor.
+
+    The exit code is 0 when all can be used, else 1.
+    """
+    path = configured_path(options.pool)
+    if confirm:
+        confirm_keys(path)
+    else:
+        ask_about_keys(path)
+    pool = configured_pool(path)
+    found = targets(pool)
+    if not options.json:
+        print_remark(f"asking {len(found)}, a short answer each")
+    examined = asyncio.run(_examined(found))
+    ok = not any(health.failing for _, health in examined)
+    if options.json:
+        options.show(_shape(path, examined, ok=ok))
+    else:
+        print(f"{path or 'The built-in pool'}: {pool.label or counted(len(pool.workers), 'worker')}\n")
+        print(table(_HEADINGS, [_row(target, health) for target, health in examined]))
+        if pool.conductor is None:
+            print("\nNo [conductor] is named: the built-in planner writes the workflows, by rule.")
+        if complaints := _complaints(examined):
+            print("", *complaints, sep="\n")
+        if pool.unusable:
+            print(f"\nNot offered to the Conductor: {', '.join(map(one_line, pool.unusable))}.")
+    return 0 if ok else 1
+
+
+async def _examined(found: Sequence[ProbeTarget]) -> list[Examined]:
+    """All of them in their order, several called at a time."""
+    places = asyncio.Semaphore(AT_ONCE)
+
+    async def last(target: ProbeTarget) -> Examined:
+        async with places, aclosing(examine(target)) as states:
+            return target, [health async for health in states][-1]
+
+    return await asyncio.gather(*map(last, found))
+
+
+def _row(target: ProbeTarget, health: Health) -> tuple[str, ...]:
+    role = " (Conductor)" if target.role == "conductor" else ""
+    words = (found.word if (found := health.finding(check)) else UNKNOWN for check in _CHECKS)
+    first = UNKNOWN if health.first_token is None else f"{health.first_token:.2f} s"
+    rate = UNKNOWN if health.tokens_per_second is None else f"{health.tokens_per_second:,.0f}"
+    return (one_line(target.name) + role, *words, first, rate)
+
+
+def _complaints(examined: Sequence[Examined]) -> list[str]:
+    return [
+        f"{one_line(target.name)}: {one_line(finding.sentence)}"
+        for target, health in examined
+        for finding in health.complaints
+    ]
+
+
+def _shape(path: Path | None, examined: Sequence[Examined], *, ok: bool) -> dict[str, Any]:
+    """`{"ok", "pool", "conductor", "workers"}`: `conductor` is null for the built-in planner."""
+    shapes = [(target.role, _subject_shape(target, health)) for target, health in examined]
+    return {
+        "ok": ok,
+        "pool": None if path is None else str(path),
+        "conductor": next((shape for role, shape in shapes if role == "conductor"), None),
+        "workers": [shape for role, shape in shapes if role == "worker"],
+    }
+
+
+def _subject_shape(target: ProbeTarget, health: Health) -> dict[str, Any]:
+    return {
+        "name": target.name,
+        "kind": target.kind,
+        "endpoint": target.endpoint.base_url if target.endpoint else None,
+        "model": target.model,
+        "ok": not health.failing,
+        "first_token_seconds": health.first_token,
+        "tokens_per_second": health.tokens_per_second,
+        "findings": [finding.model_dump() for finding in health.findings],
+    }

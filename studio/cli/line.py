@@ -1,0 +1,122 @@
+"""The command line: which commands there are, their exit codes and their errors.
+
+Exit codes: 0 done, 1 the run, plan or file failed, 2 the arguments are wrong, 130 interrupted. Errors
+go to stderr as one sentence; `--debug` adds the traceback. Knows no command's work.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Mapping, Sequence
+from errno import EDQUOT, EFBIG, ENOSPC
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NoReturn
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command
+
+from conductor.errors import ConductorError
+from studio.cli.options import DEBUG
+from studio.cli.terminal import print_remark
+
+_COMMANDS: Mapping[str, str] = {
+    "plan": "Write a workflow for a query.",
+    "run": "Answer a query, or run a workflow file or a session.",
+    "parse": "Read a Conductor's completion.",
+    "export": "Write a session's workflow as JSON, or all corrections as JSON Lines.",
+    "report": "Write a run as one HTML file, for people who have no app.",
+    "sessions": "List, search, show and change sessions.",
+    "tokens": "Make, list and revoke tokens of the API.",
+    "serve": "Start the app, or the API alone.",
+    "doctor": "Try every worker and the Conductor.",
+    "vllm": "Serve a Conductor with vLLM.",
+}
+"""The commands, each the `app` of the module of its name, with the sentence that lists it."""
+
+_NO_ROOM = (ENOSPC, EDQUOT, EFBIG)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; returns the process's exit code."""
+    # Only the installed command has a name that a shell can complete.
+    installed = Path(sys.argv[0]).stem == "conductor"
+    app = typer.Typer(
+        cls=_Commands,
+        callback=_conductor,
+        add_completion=installed,
+        context_settings={"help_option_names": ["--help", "-h"]},
+        pretty_exceptions_enable=False,
+        # What is piped or written to a file is plain and not cut to any width.
+        rich_markup_mode="rich" if sys.stdout.isatty() and sys.stderr.isatty() else None,
+    )
+    try:
+        get_command(app).main(arguments, prog_name="conductor" if installed else "python -m conductor")
+    except SystemExit as end:
+        return int(end.code or 0)
+    return 0
+
+
+def _conductor() -> None:
+    """Plan, run and edit workflows that a Conductor writes."""
+    # From here on an interrupt ends the work in order; see `conductor.__main__`.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+class _Commands(TyperGroup):
+    """The commands by name; the module of one is loaded when it is used, so that the others cost nothing."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        for name, sentence in _COMMANDS.items():
+            self.add_command(TyperCommand(name, help=sentence, rich_markup_mode=self.rich_markup_mode))
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        name, listed, rest = super().resolve_command(ctx, args)
+        if listed is None:
+            return name, None, rest
+        app: typer.Typer = import_module(f"studio.cli.{name}").app
+        app.rich_markup_mode = self.rich_markup_mode
+        return name, get_command(app), rest
+
+    def invoke(self, ctx: Any) -> NoReturn:
+        """Run the command and end with its exit code; an error that a person can act on is one sentence."""
+        try:
+            code: int = super().invoke(ctx)
+            # Here rather than when Python ends, so that a reader who has gone is noticed.
+            sys.stdout.flush()
+        except typer.BadParameter as error:
+            # What pydantic puts before the messages of a choice.
+            error.message = error.message.removeprefix("Value error, ")
+            raise
+        except ConductorError as error:
+            if ctx.meta.get(DEBUG):
+                traceback.print_exc()
+            print_remark(str(error))
+            code = 1
+        except KeyboardInterrupt:
+            print_remark("stopped; what was finished is kept.")
+            code = 130
+        except BrokenPipeError:
+            # The reader of our output has gone; no message can reach it.
+            sys.stderr.close()
+            code = 1
+        except OSError as error:
+            if error.errno not in _NO_ROOM:
+                raise
+            if ctx.meta.get(DEBUG):
+                traceback.print_exc()
+            print_remark(f"the output cannot be written: {error.strerror}. What was finished is kept.")
+            _write_no_more()
+            code = 1
+        raise typer.Exit(code)
+
+
+def _write_no_more() -> None:
+    """Let Python end without a second attempt to write what found no room."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,104 @@
+"""What a command opens: its store, its workbench, and the session or run that an argument names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from conductor.errors import ConductorError, StorageError
+from storage import Session, SessionStore, default_url
+from storage.database.database import sqlite_file
+from studio.cli.options import Configured, Stored, can_be_proposed, option
+from studio.cli.terminal import one_line
+
+if TYPE_CHECKING:
+    from studio.workbench import Workbench
+
+FEWEST_LETTERS = 4
+"""How much of an id is enough, where no other begins so."""
+
+
+@contextmanager
+def stored(options: Stored) -> Iterator[SessionStore]:
+    """The store from `--database`, else the configured one; closed afterwards in every case."""
+    with SessionStore.open(options.database or default_url()) as store:
+        yield store
+
+
+@contextmanager
+def opened(options: Configured) -> Iterator[Workbench]:
+    """A workbench from `--pool` and `--database`; closed afterwards in every case."""
+    # Commands that read sessions alone do not load all that a pool may be made of.
+    from studio.composition.opening import open_workbench  # noqa: PLC0415
+
+    workbench = open_workbench(pool=options.pool, database=options.database)
+    try:
+        yield workbench
+    finally:
+        workbench.close()
+
+
+def session_of(store: SessionStore, given: str) -> str:
+    """The id of the session that `given` names, whole or by its beginning; also of a deleted one.
+
+    Raises `StorageError` where it names none or several.
+    """
+    return _one_of(given, store.sessions.named, noun="session", shown_by="sessions list")
+
+
+def run_of(store: SessionStore, given: str) -> str:
+    """The id of the run that `given` names, as `session_of` does of sessions."""
+    return _one_of(given, store.runs.named, noun="run", shown_by="sessions show SESSION")
+
+
+def _one_of(given: str, named: Callable[[str], Sequence[str]], *, noun: str, shown_by: str) -> str:
+    found = named(given) if len(given) >= FEWEST_LETTERS else ()
+    if given in found or len(found) == 1:
+        return given if given in found else found[0]
+    if len(given) < FEWEST_LETTERS:
+        raise StorageError(
+            f"{given!r} is too short for a {noun}'s id; write at least {FEWEST_LETTERS} of its characters."
+        )
+    if not found:
+        raise StorageError(f"There is no {noun} {given!r} in this store; `{shown_by}` shows which there are.")
+    some = ", ".join(found[:5]) + (", …" if len(found) > 5 else "")
+    raise StorageError(f"{given!r} begins the ids of {len(found):,} {noun}s ({some}); write more of it.")
+
+
+def named(done: str, session: Session) -> str:
+    """The line about what was done to a session."""
+    return f"{done} {session.id[:8]}  {one_line(session.title)}"
+
+
+# -- shell completion ------------------------------------------------------------------------------
+
+
+def session_ids(context: typer.Context, incomplete: str) -> list[str]:
+    """The ids, of the last updated sessions, that begin so: what a shell proposes."""
+    url = context.params.get("database") or default_url()
+    try:
+        file = sqlite_file(url)
+        if file is not None and not file.exists():
+            # Opening the store would make it.
+            return []
+        with SessionStore.open(url) as store:
+            ids = [summary.id for summary in store.sessions.listed(limit=200)]
+    except ConductorError:
+        # A shell has no place for a message; the command itself names what is wrong.
+        return []
+    return [id for id in ids if id.startswith(incomplete) and can_be_proposed(id)]
+
+
+SESSION: Any = typer.Argument(
+    metavar="ID", autocompletion=session_ids, help="A session's id, or its first characters."
+)
+SessionId = Annotated[str, SESSION]
+SessionIds = Annotated[list[str], SESSION]
+
+
+def session_option(help: str) -> Any:
+    """An option that names a session."""
+    return option(help, "ID", complete=session_ids)

@@ -1,0 +1,120 @@
+"""`tokens create`, `list` and `revoke`: who may use the API, how much and how often."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+from typer import Argument
+
+from conductor.errors import StorageError
+from conductor.text.formatting import counted
+from storage import SessionStore
+from storage.api_token import Period, Spent, Token, TokenLimits, told
+from studio.cli.opening import stored
+from studio.cli.options import Stored, above_zero, names, option, positive, takes_options
+from studio.cli.shapes import Shape
+from studio.cli.terminal import UNKNOWN, moment, one_line, print_remark, table
+
+_HEADINGS = ("id", "name", "created", "last used", "state", "requests", "tokens", "cost", "limits")
+_RIGHT = (5, 6, 7)
+
+app = typer.Typer(add_completion=False)
+
+
+@app.callback()
+def tokens() -> None:
+    """Make, list and revoke tokens of the API.
+
+    Every request to the API needs a token, as `Authorization: Bearer TOKEN`. Programs on the server's own
+    machine find one in the file api-token beside the store; tokens for others are made here. Each is shown
+    once, when it is made: the store holds a digest of it.
+    """
+
+
+@app.command()
+@takes_options
+def create(
+    *,
+    name: Annotated[str, Argument(metavar="NAME", help="Who or what it is for.")],
+    workers: Annotated[Sequence[str] | None, option("It may use these workers only.", "A,B", names)] = None,
+    tokens: Annotated[int | None, option("Its requests may use so many tokens.", "N", positive)] = None,
+    cost: Annotated[float | None, option("Its requests may cost so much.", "USD", above_zero)] = None,
+    each: Annotated[Period, option("What --tokens and --cost are for; days and months of UTC.")] = "total",
+    per_minute: Annotated[int | None, option("So many requests a minute.", "N", positive)] = None,
+    tokens_per_minute: Annotated[int | None, option("So many tokens a minute.", "N", positive)] = None,
+    options: Stored,
+) -> int:
+    """Make a token and show it once."""
+    limits = TokenLimits(
+        workers=None if workers is None else tuple(workers),
+        tokens=tokens,
+        cost=cost,
+        period=each,
+        requests_per_minute=per_minute,
+        tokens_per_minute=tokens_per_minute,
+    )
+    with stored(options) as store:
+        token, text = store.tokens.create(name, limits)
+    # Alone on its stream, to be put where it is needed.
+    options.show({**_shape(token, Spent()), "token": text}, text)
+    if not options.json:
+        print_remark(f"this is the token {one_line(token.name)!r}, for the only time; keep it now.")
+    return 0
+
+
+@app.command("list")
+@takes_options
+def list_tokens(options: Stored) -> int:
+    """List tokens and what they have used."""
+    with stored(options) as store:
+        found = [(token, store.tokens.spent(token.id)) for token in store.tokens.listed()]
+    if options.json:
+        return options.show({"tokens": [_shape(token, spent) for token, spent in found]})
+    if found:
+        print(table(_HEADINGS, [_row(token, spent) for token, spent in found], right=_RIGHT))
+    valid = sum(token.revoked_at is None for token, _ in found)
+    print_remark(f"{counted(valid, 'token')} in force, beside this machine's own.")
+    return 0
+
+
+@app.command()
+@takes_options
+def revoke(
+    token: Annotated[str, Argument(metavar="NAME", help="Its name or its id.")], *, options: Stored
+) -> int:
+    """Refuse a token from now on."""
+    with stored(options) as store:
+        revoked = store.tokens.revoke(_named(store, token).id)
+        spent = store.tokens.spent(revoked.id)
+    return options.show(_shape(revoked, spent), f"revoked {revoked.id}  {one_line(revoked.name)}")
+
+
+def _named(store: SessionStore, given: str) -> Token:
+    """The token of that id, else the one in force of that name. Raises `StorageError` where there is none."""
+    known = store.tokens.listed()
+    # Those in force come first.
+    for token in (*(token for token in known if token.id == given), *known):
+        if given in (token.id, token.name):
+            return token
+    raise StorageError(f"There is no token {given!r} in this store; `tokens list` shows which there are.")
+
+
+def _shape(token: Token, spent: Spent) -> Shape:
+    """A token with what its requests used in its period; what is not limited is null, times Unix seconds."""
+    return {**token.model_dump(mode="json"), "spent": spent.model_dump(mode="json")}
+
+
+def _row(token: Token, spent: Spent) -> tuple[str, ...]:
+    return (
+        token.id,
+        one_line(token.name, 30),
+        moment(token.created_at),
+        moment(token.used_at),
+        "in force" if token.revoked_at is None else "revoked",
+        f"{spent.requests:,}",
+        f"{spent.tokens:,}",
+        f"${spent.cost:,.4f}",
+        one_line(", ".join(told(token.limits)), 100) or UNKNOWN,
+    )

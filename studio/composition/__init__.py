@@ -1,0 +1,1 @@
+"""The objects that the application is built of, from what is configured."""

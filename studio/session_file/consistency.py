@@ -1,0 +1,114 @@
+"""Whether the entries of a session fit together: each refers to existing ones, in order, and in no circle.
+
+Stores ids only, so that a large file is checked without being in memory.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from graphlib import CycleError, TopologicalSorter
+from typing import cast
+
+from conductor.errors import FormatError
+from conductor.runs.events import Event, RunFinished
+from storage.copies.session_entries import ENTRIES, REFERENCES, Entry, Kind, RunEntry
+from storage.database.encoding import plain
+from studio.session_file.format import MAX_ENTRIES
+from studio.session_file.reading import RawEntry, checked
+
+Row = tuple[Kind, str]
+"""An entry's kind and key."""
+
+_PLACES = {kind: place for place, kind in enumerate(ENTRIES)}
+
+_KEYS: Mapping[Kind, str] = {
+    "plan": "id",
+    "revision": "id",
+    "run": "id",
+    "experiment": "id",
+    "correction": "revision",
+    "rating": "run",
+    "output": "fingerprint",
+}
+"""The field that no two entries of a kind have in common."""
+
+
+class Consistency:
+    """The check of one session; `counts` are its entries so far, by kind."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[Kind] = Counter()
+        self._kind: Kind = "session"
+        # What each entry refers to.
+        self._rows: dict[Row, tuple[Row, ...]] = {}
+        # The first line that refers to an entry, whether it exists or not.
+        self._lines: dict[Row, int] = {}
+        # The line and the status of each run, and the status after its events.
+        self._statuses: dict[str, tuple[int, str]] = {}
+        self._last_events: dict[str, int] = {}
+        self._ends: dict[str, str] = {}
+
+    @property
+    def runs(self) -> frozenset[str]:
+        """The ids of the session's runs so far."""
+        return frozenset(self._statuses)
+
+    def checked(self, entries: Iterable[RawEntry]) -> Iterator[tuple[Kind, Entry]]:
+        """The session's entries. Raises `FormatError` where one is wrong, or does not fit to the others."""
+        for raw in entries:
+            entry = checked(raw)
+            self._add(raw.kind, entry, line=raw.line)
+            yield raw.kind, entry
+        self._finish()
+
+    def _add(self, kind: Kind, entry: Entry, *, line: int) -> None:
+        if kind != "session" and not self.counts:
+            raise _wrong(line, 'a session begins with its "session"')
+        if _PLACES[kind] < _PLACES[self._kind]:
+            raise _wrong(line, f"a session's {self._kind}s come after its {kind}s")
+        self._kind = kind
+        self.counts[kind] += 1
+        if self.counts[kind] > MAX_ENTRIES and kind != "event":
+            raise _wrong(line, f"a session has at most {MAX_ENTRIES:,} {kind}s")
+        if kind == "event":
+            self._event(cast("Event", entry), line)
+            return
+        names = REFERENCES.get(kind, {}).items()
+        refers = tuple((other, id) for name, other in names if (id := getattr(entry, name)) is not None)
+        for row in refers:
+            self._lines.setdefault(row, line)
+        if kind in _KEYS:
+            key = plain(getattr(entry, _KEYS[kind]))
+            if (kind, key) in self._rows:
+                raise _wrong(line, f"it is the second {kind} for {key[:60]!r}")
+            self._rows[kind, key] = refers
+        if isinstance(entry, RunEntry):
+            self._statuses[entry.id] = (line, entry.status)
+
+    def _event(self, event: Event, line: int) -> None:
+        last = self._last_events.get(event.run, -1)
+        if event.run not in self._statuses:
+            raise _wrong(line, f"the run {event.run[:60]!r} of its event is not in the file")
+        if event.seq <= last:
+            raise _wrong(line, f"event {event.seq} of the run {event.run[:60]!r} comes after {last}")
+        self._last_events[event.run] = event.seq
+        if isinstance(event, RunFinished):
+            self._ends[event.run] = event.outcome
+
+    def _finish(self) -> None:
+        for (kind, id), line in self._lines.items():
+            if (kind, id) not in self._rows:
+                raise _wrong(line, f"the {kind} {id[:60]!r} that it refers to is not in the file")
+        for run, (line, status) in self._statuses.items():
+            if self._ends.get(run, "running") != status:
+                raise _wrong(line, f"the run {run[:60]!r} is {status}, which its events do not show")
+        try:
+            TopologicalSorter(self._rows).prepare()
+        except CycleError as error:
+            rows = ", ".join(f"{kind} {id[:60]!r}" for kind, id in error.args[1][:3])
+            raise FormatError(f"The entries of the file refer to one another in a circle: {rows}.") from error
+
+
+def _wrong(line: int, what: str) -> FormatError:
+    return FormatError(f"Line {line:,} is wrong: {what}.")

@@ -1,0 +1,83 @@
+"""Sessions made of a file, which is read twice: first it is checked, then inserted with other ids.
+
+The check blocks no other work; while entries are inserted, other writes to the store wait.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from operator import attrgetter
+from typing import Any, BinaryIO
+
+from storage.copies.session_entries import REFERENCES, Entry, Kind
+from storage.records import Session
+from storage.store.session_store import SessionStore
+from storage.tables.sessions import new_id
+from studio.session_file.consistency import Consistency
+from studio.session_file.reading import RawEntry, checked, raw_entries
+
+_IDS: Mapping[Kind, Mapping[str, str]] = {
+    "session": REFERENCES["session"],
+    "plan": {"id": "plan", "alternative": "alternative", **REFERENCES["plan"]},
+    "revision": {"id": "revision", **REFERENCES["revision"]},
+    "run": {"id": "run", **REFERENCES["run"]},
+    "experiment": {"id": "experiment", **REFERENCES["experiment"]},
+    "correction": REFERENCES["correction"],
+    "rating": REFERENCES["rating"],
+}
+"""Fields that get new ids, and of what."""
+
+
+def import_sessions(store: SessionStore, file: BinaryIO) -> tuple[Session, ...]:
+    """The sessions of a file, which can be read at any place: new ones, however often it is imported.
+
+    Raises `FormatError`, and then nothing is imported, where the file is wrong in any way.
+    """
+    runs: list[frozenset[str]] = []
+    for _, entries in groupby(raw_entries(file), key=attrgetter("session")):
+        session = Consistency()
+        for _ in session.checked(entries):
+            pass
+        runs.append(session.runs)
+    return store.files.insert_sessions(lambda: _renamed(file, runs))
+
+
+def _renamed(file: BinaryIO, runs: Sequence[frozenset[str]]) -> Iterator[tuple[Kind, Entry]]:
+    """The entries with new ids in the place of the file's own; ids of runs that the file lacks stay."""
+    sessions = iter(runs)
+    ids: defaultdict[tuple[str, str], str] = defaultdict(new_id)
+    known: frozenset[str] = frozenset()
+    for raw in raw_entries(file):
+        if raw.kind == "session":
+            known = next(sessions)
+            ids.clear()
+        yield raw.kind, checked(raw._replace(value=_with_ids(raw, ids, known)))
+
+
+def _with_ids(raw: RawEntry, ids: Mapping[tuple[str, str], str], known: frozenset[str]) -> Mapping[str, Any]:
+    """The entry with new ids, which `ids` makes where there is none yet."""
+    value = dict(raw.value)
+
+    def within(part: Any) -> Any:
+        """Events, outputs and pins name runs at any depth."""
+        if isinstance(part, list):
+            return [within(each) for each in part]
+        if not isinstance(part, dict):
+            return part
+        return {
+            name: ids["run", each]
+            if name in ("run", "parent") and isinstance(each, str) and each in known
+            else within(each)
+            for name, each in part.items()
+        }
+
+    if raw.kind in ("output", "event"):
+        return {**within(value)}
+    if raw.kind == "revision":
+        value["workflow"] = within(value["workflow"])
+    for name, kind in _IDS[raw.kind].items():
+        if value.get(name) is not None:
+            value[name] = ids[kind, value[name]]
+    return value

@@ -1,0 +1,1 @@
+"""Activities of a session that outlive their caller: planning, runs, experiments."""

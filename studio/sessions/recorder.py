@@ -1,0 +1,164 @@
+"""The durable recorder: what orchestration does in one session, written to the store.
+
+Knows the store, and what of it other threads read meanwhile; knows neither what is asked nor what follows.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from dataclasses import dataclass, field
+from functools import partial
+
+from conductor.engine.run import WorkflowRun
+from conductor.orchestrate import new_id
+from conductor.planner.planner import PlanningEnd
+from conductor.planner.protocol import PlanRequest
+from conductor.recorder import RunHistory
+from conductor.runs.events import Event, PlanningFailed
+from conductor.values.messages import Usage
+from conductor.workers.protocol import WorkerCard
+from conductor.workflow.model import Workflow
+from storage.store import SessionStore
+from studio.sessions.activity import Activity
+from studio.sessions.background_runs import Background, LiveRun
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A plan's place among those requested at once: their common id, and its number from 1.
+
+    All plans of a `batch` share `turn`, so that they begin in the order of their numbers.
+    """
+
+    batch: str
+    number: int
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+
+class SessionRecorder:
+    """See `conductor.recorder.Recorder`. `looks_back` is the id of the run before, from round 2 on; a plan
+    with a `place` is an alternative, which becomes no revision.
+
+    Belongs to the background loop, but for `read_history` and `write_start`.
+    """
+
+    def __init__(
+        self,
+        store: SessionStore,
+        background: Background,
+        session: str,
+        *,
+        activity: Activity,
+        looks_back: str | None = None,
+        place: Place | None = None,
+    ) -> None:
+        self._store = store
+        self._background = background
+        self._session = session
+        self._activity = activity
+        self._looks_back = looks_back
+        self._place = place
+        self._planner: WorkerCard | None = None
+        self._planning = ""
+        self._revision = ""
+
+    async def begin_plan(self, asked: PlanRequest, *, planner: WorkerCard) -> None:
+        """See `Recorder.begin_plan`: the plan reads interrupted should this process die before its end."""
+        # Before anything is waited for, so that a stop finds what it is to stop.
+        self._activity.begin_planning()
+        self._planner, self._planning = planner, new_id()
+        begin = partial(
+            self._store.plans.begin,
+            self._planning,
+            self._session,
+            planner=planner.name,
+            planner_kind=planner.kind,
+            round=asked.round,
+            attempt=self._attempt(asked),
+            looks_back=self._looks_back,
+            alternative=None if self._place is None else self._place.batch,
+        )
+        if self._place is None:
+            await _to_the_end(begin)
+        else:
+            async with self._place.turn:
+                await _to_the_end(begin)
+
+    async def write_plan(self, asked: PlanRequest, end: PlanningEnd, workflow: Workflow | None) -> None:
+        """See `Recorder.write_plan`: the plan and the revision that is made of it are one transaction."""
+        await _to_the_end(partial(self._add_plan, asked, end, workflow))
+
+    def _add_plan(self, asked: PlanRequest, end: PlanningEnd, workflow: Workflow | None) -> None:
+        assert self._planner is not None, "begun before"
+        answered = None if isinstance(end, PlanningFailed) else end
+        self._revision = new_id()
+        self._store.plans.add(
+            self._session,
+            planner=self._planner.name,
+            planner_kind=self._planner.kind,
+            report=answered.report if answered else None,
+            failure=end.message if isinstance(end, PlanningFailed) else None,
+            usage=answered.usage if answered else Usage(),
+            seconds=answered.seconds if answered else None,
+            round=asked.round,
+            attempt=self._attempt(asked),
+            looks_back=self._looks_back,
+            alternative=None if self._place is None else self._place.batch,
+            workflow=workflow if self._place is None else None,
+            revision=self._revision,
+            note="Planned" if asked.round == 1 else f"Planned for round {asked.round}",
+            planning=self._planning,
+        )
+
+    def _attempt(self, asked: PlanRequest) -> int:
+        return len(asked.rejected) + 1 if self._place is None else self._place.number
+
+    async def history(self) -> RunHistory:
+        """See `Recorder.history`."""
+        return await asyncio.to_thread(self.read_history)
+
+    def read_history(self) -> RunHistory:
+        """The session's outputs, and its newest run."""
+        latest = self._store.runs.latest(self._session)
+        return RunHistory(
+            outputs=self._store.runs.outputs(self._session), latest=None if latest is None else latest.id
+        )
+
+    async def start_run(self, run: WorkflowRun) -> None:
+        """See `Recorder.start_run`: a run of the revision that was planned last."""
+        await self._background.prepared(partial(self.write_start, run, revision=self._revision))
+
+    def write_start(self, run: WorkflowRun, *, revision: str) -> LiveRun:
+        """Write that a run of `revision` starts; other threads may follow it from here on.
+
+        Raises `StorageError` where the session runs already.
+        """
+        self._store.runs.start(
+            run=run.run,
+            session=self._session,
+            revision=revision,
+            parent=run.parent,
+            pool_label=run.pool.label,
+            round=run.round,
+        )
+        return self._background.register(run)
+
+    def events(self, run: WorkflowRun) -> AsyncGenerator[Event, None]:
+        """See `Recorder.events`: shown to other threads once they are written."""
+        live = self._background.live(run.run)
+        assert live is not None, "started before"
+        self._activity.begin_running(live)
+        self._looks_back = run.run
+        return self._background.events(live)
+
+
+async def _to_the_end(work: Callable[[], object]) -> None:
+    """Call it in a thread, which runs to its end also where planning is stopped meanwhile."""
+    # No task, which would be cancelled as well where the loop winds down.
+    doing = asyncio.get_running_loop().run_in_executor(None, work)
+    try:
+        await asyncio.shield(doing)
+    except asyncio.CancelledError:
+        await doing
+        raise

@@ -1,0 +1,51 @@
+"""Reports of kept runs: what the store knows of a run, as one HTML text."""
+
+from __future__ import annotations
+
+from conductor.errors import StorageError
+from conductor.report import Planning, run_report
+from storage.store import SessionStore
+
+
+def report_of(store: SessionStore, run: str, *, now: float) -> str:
+    """The report of a run as far as it is kept; `now` (Unix seconds) is when it is written.
+
+    Raises `StorageError` for an unknown run and for one that has not begun.
+    """
+    record = store.runs.find(run)
+    state = store.runs.state(run)
+    if state.workflow is None:
+        raise StorageError(f"The run {run!r} has not begun, so there is nothing to report; run it first.")
+    return run_report(
+        state,
+        store.runs.events(run),
+        title=store.sessions.find(record.session).title,
+        written_at=now,
+        pool_label=record.pool_label,
+        used=store.sessions.total(record.session),
+        planning=_planning(store, record.revision),
+    )
+
+
+def _planning(store: SessionStore, revision: str) -> Planning | None:
+    """The planning that a revision goes back to, None where it was written or imported."""
+    ran = planned = store.revisions.find(revision)
+    while planned.plan is None:
+        if planned.parent is None:
+            return None
+        planned = store.revisions.find(planned.parent)
+    plan = store.plans.find(planned.plan)
+    parts = () if plan.report is None else (plan.report.thinking, plan.report.reasoning)
+    return Planning(
+        planner=plan.planner,
+        reasoning="\n\n".join(part for part in parts if part),
+        edited=ran.workflow.unpinned != planned.workflow.unpinned,
+    )
+
+
+def newest_run(store: SessionStore, session: str) -> str:
+    """The id of the session's newest run. Raises `StorageError` where it has none."""
+    newest = store.runs.latest(session)
+    if newest is None:
+        raise StorageError(f"The session {session!r} has no run to report; run its workflow first.")
+    return newest.id

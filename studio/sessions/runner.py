@@ -1,0 +1,274 @@
+"""Planning and running in sessions: begun from any thread, done in the background, one thing at a time.
+
+Knows the store and the sessions' activities; `conductor.orchestrate` makes the rounds, the recorder writes,
+and the workbench offers what a person may do.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import aclosing
+
+from conductor.engine.meter import Meter
+from conductor.engine.run import WorkflowRun
+from conductor.engine.scope import RunScope
+from conductor.orchestrate import (
+    new_id,
+    orchestrate,
+    plan_request,
+    plan_round,
+    recorded_plan,
+    responses_of,
+    workflow_run,
+)
+from conductor.recorder import RunHistory
+from conductor.runs.events import Event
+from conductor.runs.request import RunRequest
+from conductor.runs.state import RunState
+from conductor.runtime import Runtime, Runtimes
+from conductor.values.messages import SeenResponse
+from conductor.values.output import Output
+from conductor.values.presets import Settings
+from conductor.workers.protocol import WorkerCard
+from conductor.workflow.plan_report import PlanReport
+from storage.records import RequestSession, Revision
+from storage.store import SessionStore
+from studio.sessions.activity import Activities, Activity
+from studio.sessions.alternatives import LiveAlternatives
+from studio.sessions.background_runs import Background, LivePlan, LiveRun
+from studio.sessions.recorder import Place, SessionRecorder
+
+Listener = Callable[[Event], None]
+"""Called with each event in the background loop's thread; must be quick."""
+
+
+class SessionRunner:
+    """Begins planning and runs. What has begun continues with the runtime that it began with."""
+
+    def __init__(
+        self, store: SessionStore, background: Background, activities: Activities, *, runtimes: Runtimes
+    ) -> None:
+        self._store = store
+        self._background = background
+        self._activities = activities
+        self._runtimes = runtimes
+
+    @property
+    def runtime(self) -> Runtime:
+        """Who plans and answers in what begins now. Raises `PoolError` while that cannot be read."""
+        return self._runtimes()
+
+    def begin_plan(
+        self,
+        session: str,
+        request: RunRequest,
+        *,
+        then_run: bool,
+        after: RunState | None = None,
+        rejected: tuple[PlanReport, ...] = (),
+        listen: Listener | None = None,
+    ) -> LivePlan:
+        """Ask the Conductor for the round after the run `after`, and run what it plans when `then_run`.
+
+        `rejected` are earlier answers in that round, which go back with their reasons; then nothing is run.
+        Returns at once. Raises `PoolError` as `plan_request`, `WorkflowError` where the session is active.
+        """
+        runtime = self.runtime
+        asked = plan_request(request, pool=runtime.pool, after=after)
+        asked = asked.model_copy(update={"rejected": rejected})
+        meter = Meter(request.settings.budget)
+        with self._activities.claim(session):
+            plan = LivePlan()
+            activity = Activity(plan=plan)
+            recorder = self._recorder(session, activity, looks_back=after.run if after else None)
+            if then_run:
+                events = self._rounds(request, runtime, meter, recorder, after=after)
+            else:
+                conductor = runtime.conductor
+                events = plan_round(asked, request, conductor=conductor, meter=meter, recorder=recorder)
+            self._activities.begin(session, activity, _shown(events, activity, listen))
+        return plan
+
+    def begin_alternatives(
+        self,
+        session: str,
+        request: RunRequest,
+        *,
+        count: int,
+        after: RunState | None = None,
+        listen: Listener | None = None,
+    ) -> LiveAlternatives:
+        """Ask the Conductor for `count` plans at once, to choose from; returns at once.
+
+        They share one budget, and each is asked for once. None of them becomes the session's workflow.
+        """
+        runtime = self.runtime
+        asked = plan_request(request, pool=runtime.pool, after=after)
+        meter, turn = Meter(request.settings.budget), asyncio.Lock()
+        with self._activities.claim(session):
+            live = LiveAlternatives.of(count, batch=new_id())
+            activity = Activity(alternatives=live)
+            plans: list[tuple[AsyncGenerator[Event, None], Activity]] = []
+            for number, plan in enumerate(live.plans, start=1):
+                recorder = SessionRecorder(
+                    self._store,
+                    self._background,
+                    session,
+                    activity=activity,
+                    looks_back=after.run if after else None,
+                    place=Place(live.batch, number, turn),
+                )
+                conductor = runtime.conductor
+                events = recorded_plan(asked, request, conductor=conductor, meter=meter, recorder=recorder)
+                plans.append((events, Activity(plan=plan)))
+            self._activities.begin(session, activity, _all_shown(plans, listen))
+        return live
+
+    def begin_run(
+        self,
+        session: str,
+        request: RunRequest,
+        *,
+        revision: Revision,
+        scope: RunScope,
+        preloaded: Mapping[int, Output],
+        listen: Listener | None = None,
+    ) -> LiveRun:
+        """Run `revision` as far as `scope`, and after a whole run the further rounds of the settings; returns
+        at once. See `WorkflowRun` for the errors.
+        """
+        with self._activities.claim(session):
+            runtime = self.runtime
+            settings = request.settings
+            meter = planned_meter(self._store, session, settings, conductor=runtime.conductor.card)
+            activity = Activity()
+            recorder = self._recorder(session, activity)
+            run = workflow_run(
+                request,
+                revision.workflow,
+                runtime.pool_for(meter),
+                meter=meter,
+                history=recorder.read_history(),
+                after=self._before(revision),
+                scope=scope,
+                preloaded=preloaded,
+            )
+            live = recorder.write_start(run, revision=revision.id)
+            events = self._rounds(request, runtime, meter, recorder, started=run)
+            self._activities.begin(session, activity, _shown(events, activity, listen))
+        return live
+
+    def begin_session(self, request: RunRequest, stored_as: RequestSession, *, listen: Listener) -> str:
+        """Create a session of an API request and plan and run it there; the session's id.
+
+        Returns at once. What can be refused is refused before anything is stored: raises `PoolError` as
+        `plan_request` and `WorkflowError` for a workflow that this pool cannot run.
+        """
+        session, runtime, meter = new_id(), self.runtime, Meter(request.settings.budget)
+        pool = runtime.pool_for(meter)
+        run = None
+        if request.workflow is None:
+            plan_request(request, pool=pool)
+        else:
+            run = workflow_run(request, request.workflow, pool, meter=meter, history=RunHistory())
+        self._store.requests.begin(
+            request,
+            session=session,
+            stored_as=stored_as,
+            pool_label=pool.label,
+            run=None if run is None else run.run,
+        )
+        with self._activities.claim(session):
+            activity = Activity(plan=LivePlan() if run is None else None)
+            recorder = self._recorder(session, activity)
+            if run is not None:
+                self._background.register(run)
+            events = self._rounds(request, runtime, meter, recorder, started=run)
+            self._activities.begin(session, activity, _shown(events, activity, listen))
+        return session
+
+    def previous(self, revision: Revision) -> tuple[SeenResponse, ...]:
+        """What the steps of the round before answered, as this revision's steps may see it."""
+        return responses_of(self._before(revision))
+
+    def _before(self, revision: Revision) -> RunState | None:
+        """The run that a revision of a later round looks back on; None in a first round."""
+        return None if revision.looks_back is None else self._store.runs.state(revision.looks_back)
+
+    def _recorder(
+        self, session: str, activity: Activity, *, looks_back: str | None = None
+    ) -> SessionRecorder:
+        return SessionRecorder(
+            self._store, self._background, session, activity=activity, looks_back=looks_back
+        )
+
+    @staticmethod
+    def _rounds(
+        request: RunRequest,
+        runtime: Runtime,
+        meter: Meter,
+        recorder: SessionRecorder,
+        *,
+        after: RunState | None = None,
+        started: WorkflowRun | None = None,
+    ) -> AsyncGenerator[Event, None]:
+        return orchestrate(
+            request,
+            conductor=runtime.conductor,
+            pool=runtime.pool_for(meter),
+            meter=meter,
+            recorder=recorder,
+            after=after,
+            started=started,
+        )
+
+
+async def _shown(events: AsyncGenerator[Event, None], activity: Activity, listen: Listener | None) -> None:
+    """Read events to their end, and pass them to other threads and to the listener."""
+    try:
+        async with aclosing(events):
+            async for event in events:
+                activity.show(event)
+                if listen is not None:
+                    listen(event)
+    finally:
+        activity.end()
+
+
+async def _all_shown(
+    plans: Sequence[tuple[AsyncGenerator[Event, None], Activity]], listen: Listener | None
+) -> None:
+    """Read the events of plans that are requested at once, all to their ends."""
+    try:
+        ends = await asyncio.gather(
+            *(_shown(events, activity, listen) for events, activity in plans), return_exceptions=True
+        )
+    finally:
+        # Also those that were stopped before they began.
+        for _, activity in plans:
+            activity.end()
+    # An error of one of them does not keep the others from their ends.
+    broke = next((end for end in ends if isinstance(end, BaseException)), None)
+    if broke is not None:
+        raise broke
+
+
+def planned_meter(store: SessionStore, session: str, settings: Settings, *, conductor: WorkerCard) -> Meter:
+    """A meter for the session's next run that has counted the planning since the run before."""
+    meter = Meter(settings.budget)
+    if settings.budget.open:
+        return meter
+    last = store.runs.latest(session)
+    for plan in store.plans.of_session(session):
+        if last is not None and plan.created_at < last.started_at:
+            continue
+        prompt = plan.report.prompt if plan.report is not None else None
+        meter.made(
+            conductor.model_copy(update={"kind": plan.planner_kind}),
+            () if prompt is None or not prompt.sent else [message.content for message in prompt.messages],
+            answer="" if plan.report is None else plan.report.text,
+            usage=plan.usage,
+            seconds=plan.seconds or 0.0,
+        )
+    return meter

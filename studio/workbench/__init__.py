@@ -1,0 +1,6 @@
+"""The workbench: what a person does with a session."""
+
+from studio.workbench.change_marks import RECENT, Marks, marks
+from studio.workbench.workbench import Workbench
+
+__all__ = ["RECENT", "Marks", "Workbench", "marks"]

@@ -1,0 +1,54 @@
+"""Whether anything has changed since a page was drawn, in this process or another one.
+
+Cheap enough for an idle page to check every second. Knows what a page shows of the store, no page.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+from conductor.errors import StorageError
+from studio.workbench.base import Bench
+
+RECENT = 8
+"""Sessions that the list of recent ones shows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """Short texts, each of which changes with what it represents.
+
+    `session` represents one session, "" none; `recent` the list of recent ones. Events inside a run change
+    neither: a page that shows a run reads its events.
+    """
+
+    session: str
+    recent: str
+
+
+def marks(bench: Bench, session: str | None) -> Marks:
+    """The marks as of now; an unknown session's is "gone"."""
+    return Marks(_session_mark(bench, session), _recent_mark(bench))
+
+
+def _session_mark(bench: Bench, session: str | None) -> str:
+    if session is None:
+        return ""
+    try:
+        found = bench.store.sessions.find(session)
+        run = bench.store.runs.latest(session)
+    except StorageError:
+        return "gone"
+    ran = None if run is None else (run.id, run.status)
+    # Planning leaves no trace in the store before it ends; elsewhere it is shown then.
+    return _digest(found.model_dump_json(), ran, bench.activities.busy(session))
+
+
+def _recent_mark(bench: Bench) -> str:
+    listed = bench.store.sessions.listed(limit=RECENT)
+    return _digest(*((one.id, one.title, one.state) for one in listed))
+
+
+def _digest(*parts: object) -> str:
+    return hashlib.blake2b(repr(parts).encode(errors="replace"), digest_size=8).hexdigest()

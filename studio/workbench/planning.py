@@ -1,0 +1,165 @@
+"""Asking a Conductor: for the first plan, again with reasons, for another round, for alternatives."""
+
+from __future__ import annotations
+
+from conductor.errors import PlanError, WorkflowError
+from conductor.runs.request import RunRequest
+from conductor.runs.state import RunState
+from conductor.values.presets import MAX_ROUNDS
+from storage.records import Plan, Revision
+from studio.sessions.alternatives import FEWEST, MOST, LiveAlternatives
+from studio.sessions.background_runs import LivePlan
+from studio.sessions.runner import Listener
+from studio.workbench.base import Bench
+
+
+class Planning:
+    """Asking a Conductor: for the first plan, again with reasons, for another round, for alternatives."""
+
+    def __init__(self, bench: Bench) -> None:
+        self._bench = bench
+
+    def plan(self, session: str, *, listen: Listener | None = None) -> Plan:
+        """Call the Conductor for a workflow and wait; an invalid plan is sent back with its reasons.
+
+        Returns the last answer; a valid one is the session's newest revision.
+        """
+        self._bench.runner.begin_plan(session, self._bench.request(session), then_run=False, listen=listen)
+        self._bench.activities.wait(session)
+        kept = self._bench.store.plans.latest(session)
+        if kept is None:
+            raise PlanError(f"{self._bench.conductor.card.name} ended without a plan or a reason; ask again.")
+        return kept
+
+    def begin(self, session: str, *, then_run: bool = False) -> LivePlan:
+        """Ask the Conductor once, and run what it plans when `then_run`; returns at once.
+
+        An invalid plan is for a person to judge: `ask_again` sends its reasons back.
+        """
+        return self._bench.runner.begin_plan(session, self._once(session), then_run=then_run)
+
+    def ask_again(self, session: str) -> LivePlan:
+        """Send the reasons why the newest plans are invalid back to the Conductor; returns at once.
+
+        Raises `PlanError` when the newest plan is valid, or the settings allow no further attempt.
+        """
+        rejected = self.rejected(session)
+        if not rejected:
+            raise PlanError("The newest plan is not an invalid one; plan the query again instead.")
+        if len(rejected) >= self._bench.settings(session).attempts:
+            raise PlanError(
+                f"The Conductor was asked {len(rejected)} times; change the query, or edit a plan by hand."
+            )
+        return self._bench.runner.begin_plan(
+            session,
+            self._once(session),
+            then_run=False,
+            after=self._looked_back_on(rejected[-1].looks_back),
+            rejected=tuple(plan.report for plan in rejected if plan.report is not None),
+        )
+
+    def rejected(self, session: str) -> tuple[Plan, ...]:
+        """The newest round's newest attempts, where the last of them is invalid; oldest first."""
+        found: list[Plan] = []
+        for plan in reversed(self._bench.store.plans.of_session(session)):
+            if plan.report is None or plan.report.ok or (found and plan.round != found[0].round):
+                break
+            found.append(plan)
+            if plan.attempt == 1:
+                break
+        return tuple(reversed(found))
+
+    def begin_round(self, session: str) -> LivePlan:
+        """Send the newest run to the Conductor, which plans another round, and run it; returns at once.
+
+        Raises `WorkflowError` where there is no finished run, or `MAX_ROUNDS` were made.
+        """
+        last = self._bench.store.runs.latest(session)
+        state = None if last is None else self._bench.state(last)
+        if state is None or state.status != "finished" or not state.whole:
+            raise WorkflowError(
+                "Another round looks back on a finished run of all steps; run the workflow first."
+            )
+        if state.round >= MAX_ROUNDS:
+            raise WorkflowError(f"This was round {state.round}; a query has at most {MAX_ROUNDS} rounds.")
+        request = self._once(session, rounds=state.round + 1)
+        return self._bench.runner.begin_plan(session, request, then_run=True, after=state)
+
+    def begin_alternatives(self, session: str, count: int) -> LiveAlternatives:
+        """Ask the Conductor for `count` plans at once for the round that is shown; returns at once.
+
+        `use_candidate` makes one the workflow. Raises `PlanError` where it is fewer than `FEWEST` or more
+        than `MOST`.
+        """
+        return self._begin_alternatives(session, count)
+
+    def plan_alternatives(
+        self, session: str, count: int, *, listen: Listener | None = None
+    ) -> tuple[Plan, ...]:
+        """Ask for them and wait; all of them, in the order of asking. Raises as `begin_alternatives`."""
+        self._begin_alternatives(session, count, listen=listen)
+        self._bench.activities.wait(session)
+        return self._bench.store.plans.alternatives(session)
+
+    def _begin_alternatives(
+        self, session: str, count: int, *, listen: Listener | None = None
+    ) -> LiveAlternatives:
+        if not FEWEST <= count <= MOST:
+            raise PlanError(f"{count} plans at once cannot be asked for; ask for {FEWEST} to {MOST}.")
+        head = self._bench.store.revisions.head(session)
+        before = self._looked_back_on(None if head is None else head.looks_back)
+        request = self._bench.request(session)
+        return self._bench.runner.begin_alternatives(
+            session, request, count=count, after=before, listen=listen
+        )
+
+    def use_candidate(self, plan: str, candidate: int, *, head: Revision | None = None) -> Revision:
+        """Make a candidate (from 0) of a plan its session's workflow; `head` is the revision it replaces.
+
+        Raises `PlanError` where the plan has no such candidate or it is not valid, `WorkflowError` for a
+        worker that is no longer in the pool, `EditConflict` when the head has changed.
+        """
+        kept = self._bench.store.plans.find(plan)
+        found = kept.report.candidates[candidate : candidate + 1] if kept.report is not None else ()
+        if candidate < 0 or not found:
+            raise PlanError(f"The plan {plan!r} has no candidate {candidate + 1}; choose one that is listed.")
+        workflow = found[0].workflow
+        if workflow is None:
+            why = "keeps the answer" if found[0].ok else "is not valid"
+            raise PlanError(f"This plan {why}, so it cannot be used as a workflow; choose another.")
+        workflow.check_workers(self._bench.pool.names)
+        return self._bench.store.revisions.add(
+            kept.session,
+            workflow,
+            origin="conductor",
+            note=_picked(kept, candidate),
+            plan=plan,
+            expected=head.id if head is not None else None,
+        )
+
+    def _once(self, session: str, **chosen: int) -> RunRequest:
+        """The session's request with one attempt a round: a person judges an invalid plan."""
+        settings = self._bench.settings(session).model_copy(update={"attempts": 1, **chosen})
+        return self._bench.request(session, settings)
+
+    def _looked_back_on(self, run: str | None) -> RunState | None:
+        return None if run is None else self._bench.state(self._bench.store.runs.find(run))
+
+    def rounds(self, session: str) -> tuple[tuple[Revision, RunState], ...]:
+        """The rounds before the current workflow's, oldest first: what was run and what came of it."""
+        before: list[tuple[Revision, RunState]] = []
+        head = self._bench.store.revisions.head(session)
+        while head is not None and head.looks_back is not None:
+            run = self._bench.store.runs.find(head.looks_back)
+            head = self._bench.store.revisions.find(run.revision)
+            before.append((head, self._bench.state(run)))
+        return tuple(reversed(before))
+
+
+def _picked(plan: Plan, candidate: int) -> str:
+    """The note of a revision that was made of this candidate."""
+    several = plan.report is not None and len(plan.report.candidates) > 1
+    which = f"plan {candidate + 1} of the text" if several else "its plan"
+    if plan.alternative is None:
+        return f"Used {which}"
+    return f"Used alternative {plan.attempt}{f', {which}' if several else ''}"

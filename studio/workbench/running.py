@@ -1,0 +1,157 @@
+"""Running the current workflow, and what a run of it would do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from conductor.engine.bound_workflow import BoundWorkflow
+from conductor.engine.scope import EDITED, RunScope
+from conductor.errors import WorkflowError
+from conductor.runs.state import RunState
+from conductor.values.output import Output
+from conductor.workflow.model import Step, Workflow
+from studio.sessions.background_runs import LiveRun
+from studio.sessions.runner import Listener
+from studio.workbench.base import LOOKED_BACK, Bench
+from studio.workbench.run_preview import Outlook, Resumption, outlook
+
+
+class Running:
+    """Running the current workflow, and what a run of it would do."""
+
+    def __init__(self, bench: Bench) -> None:
+        self._bench = bench
+
+    def outlook(self, session: str) -> Outlook:
+        """What running the current workflow will do. Raises `WorkflowError` as `start`."""
+        return self.outlooks(session, [EDITED])[EDITED]
+
+    def outlooks(self, session: str, scopes: Sequence[RunScope]) -> dict[RunScope, Outlook]:
+        """What running the current workflow as far as each of `scopes` will do; those that cannot be are
+        left out. Raises `WorkflowError` where a step's worker is not in the pool.
+        """
+        bound = self.bound_workflow(session)
+        last = self._bench.store.runs.latest(session)
+        old = self._bench.store.revisions.find(last.revision).workflow if last else None
+        outputs = self._bench.store.runs.outputs(session)
+        return {
+            scope: outlook(
+                bound,
+                old=old,
+                outputs=outputs,
+                scope=scope,
+                preloaded=self._preloaded(session, bound.workflow, scope),
+                cards=self._bench.pool.cards,
+            )
+            for scope in scopes
+            if scope.possible(bound.workflow)
+        }
+
+    def resumption(self, session: str, scope: RunScope = EDITED) -> Resumption | None:
+        """What a run of the current workflow reuses where the session's newest run did not come to its end.
+
+        None where it did, or nothing would be reused. Raises `WorkflowError` as `start` does.
+        """
+        last = self._bench.store.runs.latest(session)
+        if last is None or last.status in ("running", "finished"):
+            return None
+        workflow = self._bench.required_head(session).workflow
+        scope.check(workflow)
+        return self.outlooks(session, [scope])[scope].resumption(scope.covers(workflow))
+
+    def start(self, session: str, scope: RunScope = EDITED, *, listen: Listener | None = None) -> LiveRun:
+        """Run the current workflow as far as `scope` in a new run; returns at once.
+
+        Further rounds follow a whole run as the session's settings require. Raises `WorkflowError` when a
+        step's worker is not in the pool, the session runs already, or `scope` names a step that cannot be
+        run so.
+        """
+        head = self._bench.required_head(session)
+        last = self._bench.store.runs.latest(session)
+        if last is not None and self._bench.state(last).live:
+            raise WorkflowError("This session is running already; stop that run first.")
+        scope.check(head.workflow)
+        return self._bench.runner.begin_run(
+            session,
+            self._bench.request(session),
+            revision=head,
+            scope=scope,
+            preloaded=self._preloaded(session, head.workflow, scope),
+            listen=listen,
+        )
+
+    def stop(self, session: str) -> None:
+        """Stop the session's activity; finished results are kept.
+
+        A run of another process is over within a second; another process's planning continues.
+        """
+        self._bench.activities.stop(session)
+        last = self._bench.store.runs.latest(session)
+        if last is None:
+            return
+        if self._bench.runs_here(last):
+            self._bench.background.cancel(last.id)
+        elif last.status == "running":
+            self._bench.store.processes.ask_to_stop(last.id)
+
+    def bound_workflow(self, session: str) -> BoundWorkflow:
+        """The current workflow set to the session's query. Raises `WorkflowError` as `start` does."""
+        head = self._bench.required_head(session)
+        asked = self._bench.store.sessions.find(session)
+        return BoundWorkflow.of(
+            head.workflow,
+            query=asked.query,
+            pool=self._bench.pool,
+            previous=self._bench.runner.previous(head),
+            conversation=asked.said_before,
+        )
+
+    def last_outputs(self, session: str, workflow: Workflow) -> dict[int, Output]:
+        """Each step's last output in this session, by position, for any input.
+
+        A step is recognised by its instruction and its worker, else by its position in a workflow of as many
+        steps. Pinned outputs come before all others.
+        """
+        found: dict[int, Output] = dict(workflow.pins)
+        for run in self._bench.store.runs.of_session(session)[:LOOKED_BACK]:
+            state = self._bench.state(run)
+            if len(found) == len(workflow) or state.workflow is None:
+                break
+            for at, step in enumerate(workflow.steps):
+                output = None if at in found else _same_step(step, at, len(workflow), state)
+                if output is not None:
+                    found[at] = output
+        return found
+
+    def unwritten(self, session: str, step: int) -> Output:
+        """An empty output for a step of the current workflow that has none, for a person to write.
+
+        Its fingerprint is "" where it is not known yet what the step will see.
+        """
+        bound = self.bound_workflow(session)
+        known = self.outlook(session).radius.known
+        own = bound.workflow.steps[step]
+        seen = all(read in known for read in own.access)
+        return Output(
+            fingerprint=bound.fingerprint(step, known) if seen else "",
+            text="",
+            worker=own.worker,
+            worker_kind=self._bench.pool.cards[own.worker].kind,
+            seconds=0.0,
+            run="",
+            step=step,
+        )
+
+    def _preloaded(self, session: str, workflow: Workflow, scope: RunScope) -> dict[int, Output]:
+        return self.last_outputs(session, workflow) if scope.kind == "only" else {}
+
+
+def _same_step(step: Step, at: int, steps: int, state: RunState) -> Output | None:
+    """The output in `state` of the step that is `step` (at `at` of `steps`) again; None where it has none."""
+    if state.workflow is None:
+        return None
+    named = (step.instruction, step.worker)
+    for earlier, done in zip(state.workflow.steps, state.steps, strict=True):
+        if (earlier.instruction, earlier.worker) == named and done.output is not None:
+            return done.output
+    return state.steps[at].output if len(state.steps) == steps else None
