@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -13,20 +14,30 @@ from typing import Any
 
 import streamlit as st
 from starlette.middleware import Middleware
-from streamlit import runtime
 
-from conductor.api.connections import allow_many_connections
-from conductor.collector import settle
-from pages.components.api_route import API
-from pages.components.changes_route import CHANGES
-from pages.components.departure import Departure
-from pages.components.frame_route import frames
-from pages.components.whole_callbacks import carry_out_whole
-from pages.components.whole_messages import send_whole
+from conductor.errors import ConductorError
+from pages.components.routes.api import api_route, response_runs
+from pages.components.routes.changes import CHANGES
+from pages.components.streamlit_patches.allowed_hosts import allow_hosts
+from pages.components.streamlit_patches.bare_run import in_session, without_session
+from pages.components.streamlit_patches.connection import connection
+from pages.components.streamlit_patches.early_imports import import_early
+from pages.components.streamlit_patches.index_page import index_pages
+from pages.components.streamlit_patches.kept_messages import keep_unsent_messages
+from pages.components.streamlit_patches.uninterrupted_callbacks import finish_callbacks
+from pages.components.streamlit_patches.websocket_disconnect import DisconnectGuard
+from pages.components.tab import services
+from pages.components.tab.account import log_out
+from studio.access.exposure import reaches_beyond
+from studio.access.login import Login
+from studio.access.origin_check import OwnOrigin
+from studio.access.password import SETTING
+from studio.api.server import allow_many_connections, at_stop_signal
+from studio.gc_tuning import settle
 
 TITLE = "Conductor Studio"
 ROOT = Path(__file__).resolve().parent
-ICON = ROOT / "static" / "icon.svg"
+ICON = ROOT / "pages" / "static" / "icon.svg"
 # The pages beside the workbench, by their names in files and addresses: titles and icons. No text under it:
 # Streamlit would show that on the page.
 OTHERS = {
@@ -51,37 +62,66 @@ def main() -> None:
     st.set_page_config(page_title=TITLE, page_icon=str(ICON), layout="wide")
     st.logo(str(ICON), size="large")
     st.html(ROOT / "pages" / "components" / "page.css")
+    connection()
     navigation().run()
+    log_out()
+
+
+def middleware() -> list[Middleware]:
+    """What stands before everything that the server answers. Raises `ConductorError` for wrong settings."""
+    access = services.access()
+    if access.password is None:
+        # A second check behind `OwnOrigin`.
+        allow_hosts(access.hosts)
+    below = st.get_option("server.baseUrlPath")
+    return [
+        Middleware(OwnOrigin, hosts=access.hosts),
+        Middleware(Login, password=access.password, hosts=access.hosts, below=below),
+        Middleware(DisconnectGuard),
+    ]
 
 
 @asynccontextmanager
 async def lifespan(_: st.App) -> AsyncIterator[None]:
     """Open the workbench before the first visitor, close it after the last."""
-    import pandas  # noqa: F401, PLC0415 - Streamlit imports it lazily, on the first visitor's time
-    import pyarrow  # noqa: F401, PLC0415 - the same
+    from pages.components import graph  # noqa: F401, PLC0415 - registers its components once
 
-    from pages.components import graph, services  # noqa: F401, PLC0415 - registers its components once
-
+    import_early()
     settle()
-    carry_out_whole()
-    send_whole()
+    finish_callbacks()
+    keep_unsent_messages()
     allow_many_connections()
+    warn()
     try:
-        yield None
+        with at_stop_signal(response_runs().stop):
+            yield None
+        await response_runs().settle()
     finally:
         services.close()
 
 
-if runtime.exists():
+def warn() -> None:
+    """Log what differs from what the settings let expect."""
+    log = logging.getLogger("conductor")
+    try:
+        services.machine_token().create()
+    except ConductorError as error:
+        log.warning("%s", error)
+    if services.access().password is None and reaches_beyond(st.get_option("server.address")):
+        log.warning(
+            "The app has no password, so only this machine is answered; set %s to let others in.", SETTING
+        )
+
+
+if in_session():
     main()
 else:
     # Before the first session: switches off the automatic pages, which would flash and bypass this file.
-    # Streamlit warns that nobody is looking yet, which is the point.
-    context = logging.getLogger("streamlit.runtime.scriptrunner_utils.script_run_context")
-    context.disabled = True
-    navigation()
-    context.disabled = False
-    own = frames(list(OTHERS), title=TITLE, icon=ICON)
-    app = st.App(
-        __file__, lifespan=lifespan, routes=[*own, *CHANGES, API], middleware=[Middleware(Departure)]
-    )
+    with without_session():
+        navigation()
+    own = index_pages(list(OTHERS), title=TITLE, icon=ICON)
+    try:
+        routes = [*own, *CHANGES, api_route()]
+        app = st.App(__file__, lifespan=lifespan, routes=routes, middleware=middleware())
+    except ConductorError as error:
+        sys.exit(f"conductor: {error}")

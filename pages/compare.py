@@ -1,6 +1,6 @@
 """The compare page: two runs or revisions side by side, or one session as planned, edited and run.
 
-The address says what is compared: `?left=…&right=…` or `?session=…`.
+The address holds what is compared: `?left=…&right=…` or `?session=…`.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ import streamlit as st
 
 from conductor.errors import StorageError
 from conductor.workers.protocol import WorkerCard
-from pages.components.compare_choice import chosen_sides, session_picker, side_pickers
-from pages.components.compare_two import compare_two
-from pages.components.first_value import drawn_to_the_end
+from pages.components.compare.pickers import chosen_sides, session_picker, side_pickers
+from pages.components.compare.three_way import three_way_view
+from pages.components.compare.two import compare_two
 from pages.components.graph import load_library
-from pages.components.guard import errors_shown
-from pages.components.pool_notice import pool_notice
-from pages.components.services import workbench
-from pages.components.sides import Side, last_two, three_sides
-from pages.components.state import TabState, plain
-from pages.components.three_way_view import three_way_view
-from storage.workbench import Workbench
+from pages.components.streamlit_patches.initial_values import drawn_to_the_end
+from pages.components.tab.error_boundary import errors_shown
+from pages.components.tab.services import workbench
+from pages.components.tab.state import TabState, plain
+from pages.components.view_models.comparable import Side, last_two, three_sides
+from pages.components.workbench.pool_notice import pool_notice
+from studio.workbench import Workbench
 
 Mode = Literal["two", "three"]
 
@@ -38,7 +38,7 @@ def page() -> None:
         cards = bench.pool.cards if pool_notice() else {}
         with st.container(key="machinery"):
             load_library()
-        bench.store.mark_interrupted()
+        bench.store.processes.mark_interrupted(wait=False)
         session = st.query_params.get("session")
         if session is not None:
             _head(bench, "three", session)
@@ -52,7 +52,7 @@ def _two(bench: Workbench, tab: TabState, cards: Mapping[str, WorkerCard]) -> No
     left, right = chosen_sides(bench, tab)
     with head:
         _head(bench, "two", _session_of(bench, tab, left, right))
-    if not bench.store.count_sessions() and left is None and right is None:
+    if not bench.store.sessions.count() and left is None and right is None:
         st.caption(
             "No sessions yet. Ask something on the workbench and run it; then there is something to compare."
         )
@@ -61,7 +61,7 @@ def _two(bench: Workbench, tab: TabState, cards: Mapping[str, WorkerCard]) -> No
     side_pickers(bench, left, right)
     if left is None or right is None:
         st.caption(
-            "Choose a run or a revision on each side; the address of the page then leads to this comparison."
+            "Choose a run or a revision on each side; the page's address then links to this comparison."
         )
         return
     compare_two(left, right, cards=cards)
@@ -72,7 +72,7 @@ def _session_of(bench: Workbench, tab: TabState, left: Side | None, right: Side 
     side = right or left
     if side is not None:
         return side.session.id
-    newest = bench.store.sessions(limit=1)
+    newest = bench.store.sessions.listed(limit=1)
     return tab.remembered or (newest[0].id if newest else None)
 
 
@@ -110,19 +110,19 @@ def _head(bench: Workbench, mode: Mode, session: str | None) -> None:
 
 def _three(bench: Workbench, session: str) -> None:
     try:
-        bench.store.session(session)
+        bench.store.sessions.find(session)
         found: str | None = session
     except StorageError as error:
         st.error(plain(str(error)), icon=":material/link_off:")
         found = None
 
-    def picked(chosen: str) -> None:
+    def selected(chosen: str) -> None:
         st.query_params["session"] = chosen
 
-    session_picker(bench.store, key="compare-session", label="Session", session=found, on_pick=picked)
+    session_picker(bench.store, key="compare-session", label="Session", session=found, on_select=selected)
     if found is None:
         return
-    if bench.store.head(found) is None:
+    if bench.store.revisions.head(found) is None:
         st.caption("This session has no workflow yet; plan one on the workbench first.")
         st.page_link(
             "pages/workbench.py",

@@ -1,34 +1,37 @@
-"""The pool page: who is in the pool, how each is, and the file that says so, edited in place."""
+"""The pool page: the workers of the pool, their health, and the file that describes them, edited in place."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from hashlib import sha256
 from pathlib import Path
 
 import streamlit as st
 
 from conductor.errors import PoolError
-from conductor.workers.pool import DEFAULT_PATH, OFFLINE_LABEL, Pool, configured_path, offline_pool
-from conductor.workers.pool_document import Place, PoolDocument
-from conductor.workers.secret import SECRETS_FILE
-from conductor.workers.subject import Subject, subjects
-from pages.components.first_value import drawn_to_the_end
-from pages.components.focus import keep_focus
-from pages.components.guard import errors_shown
-from pages.components.pool_form import open_form, pool_form
-from pages.components.pool_notice import pool_notice
-from pages.components.pool_saving import PLACE, save, saved_notice
-from pages.components.pool_table import Actions, Row, key_word, pool_table, remove_key
-from pages.components.pool_text import text_editor, trouble
-from pages.components.services import Services, services
-from pages.components.state import TabState, plain
-from pages.components.tokens_view import tokens_view
+from conductor.values.output import OFFLINE_LABEL
+from conductor.workers.health.targets import ProbeTarget, targets, unconfirmed
+from conductor.workers.keys.hosts import KeyHost, confirm
+from conductor.workers.keys.secret import SECRETS_FILE
+from conductor.workers.pool.pool import DEFAULT_PATH, Pool, configured_path, offline_pool
+from conductor.workers.pool.toml_editor import Place, PoolDocument
+from pages.components.pool.form import open_form, pool_form
+from pages.components.pool.saving import PLACE, save, saved_notice
+from pages.components.pool.table import Actions, Row, key_label, pool_table, remove_key
+from pages.components.pool.text_editor import text_editor, trouble
+from pages.components.pool.tokens import tokens_view
+from pages.components.streamlit_patches.initial_values import drawn_to_the_end
+from pages.components.tab.error_boundary import errors_shown
+from pages.components.tab.keyboard import keep_focus
+from pages.components.tab.services import Services, access, services
+from pages.components.tab.state import TabState, plain
+from pages.components.workbench.pool_notice import pool_notice
 
 POLL_SECONDS = 0.4
 
-# Whose focus goes to whom when a button goes or can no longer be pressed.
-_HEIRS = {
+# Where the focus goes when a button disappears or can no longer be pressed.
+_FOCUS_FALLBACKS = {
     "pool-save": ("pool-undo", "pool-add"),
     "pool-text-save": ("pool-undo", "pool-add"),
     "pool-undo": ("pool-add",),
@@ -37,7 +40,7 @@ _HEIRS = {
     "token-table": ("token-create",),
 }
 
-_STYLES = Path(__file__).parent / "components" / "pool.css"
+_STYLES = Path(__file__).parent / "components" / "pool" / "pool.css"
 _PER_PAGE = 20
 
 
@@ -52,13 +55,23 @@ def page() -> None:
             st.title("Pool", anchor=False)
         path = configured_path()
         document = PoolDocument.opened(path or DEFAULT_PATH)
-        saved_notice(tab)
+        refusal = access().editing_refusal
+        if refusal is None:
+            saved_notice(tab)
+        else:
+            st.info(plain(refusal), icon=":material/lock:")
         if document.before is None:
             _without_file(shared, tab, document, named=path is not None)
         else:
             _with_file(shared, tab, document)
         tokens_view(shared.workbench.store, tab, _names(shared))
-        pool_form()
+        if refusal is None:
+            pool_form()
+
+
+def _may_edit() -> bool:
+    """Whether what is drawn may change the pool or spend its keys; nothing else acts on this page."""
+    return access().editing_refusal is None
 
 
 def _names(shared: Services) -> Sequence[str]:
@@ -71,20 +84,25 @@ def _with_file(shared: Services, tab: TabState, document: PoolDocument) -> None:
     except PoolError as error:
         trouble(document, error)
         if shared.configured.usable:
-            st.caption("Until that is mended, the pool stays as it was.")
-        text_editor(document)
+            st.caption("Until that is fixed, the pool stays as it was.")
+        if _may_edit():
+            text_editor(document)
         _keep_focus([])
         return
     pool_notice(link=False)
     places: tuple[Place, ...] = tuple(range(len(pool.workers)))
     if pool.conductor is not None:
         places = ("conductor", *places)
-    rows = [Row(subject, place) for subject, place in zip(subjects(pool), places, strict=True)]
+    rows = [Row(target, place) for target, place in zip(targets(pool), places, strict=True)]
     count = len(pool.workers)
     label = f" · {pool.label}" if pool.label else ""
     st.caption(plain(f"{document.path} · {count:,} worker{'s' if count > 1 else ''}{label}"))
+    if _may_edit():
+        _questions(tab, [row.target for row in rows])
     _members(shared, tab, document, rows, pool=pool)
-    _keys([row.subject for row in rows])
+    if not _may_edit():
+        return
+    _keys([row.target for row in rows])
     with st.expander("The file as text", icon=":material/notes:", key="pool-file"):
         text_editor(document)
 
@@ -92,32 +110,36 @@ def _with_file(shared: Services, tab: TabState, document: PoolDocument) -> None:
 def _without_file(shared: Services, tab: TabState, document: PoolDocument, *, named: bool) -> None:
     where = plain(str(document.path))
     if named:
-        st.error(f"There is no pool file at {where}; add a worker, and it is made.", icon=":material/error:")
+        st.error(f"There is no pool file at {where}; add a worker to create it.", icon=":material/error:")
         _members(shared, tab, document, [], pool=None)
         return
     st.info(
-        f"**This pool is {OFFLINE_LABEL}.** Four built-in experts compute or look up, and write nothing of "
-        "their own. To ask language models, add a worker: any endpoint that speaks OpenAI's chat "
-        f"completions, hosted or on this machine. It is kept in {where}; pool.example.toml shows many.",
+        f"**This pool is {OFFLINE_LABEL}.** Four built-in experts calculate and look up; they write no text "
+        "of their own. To use language models, add a worker: any endpoint that speaks OpenAI's chat "
+        f"completions, hosted or on this machine. It is stored in {where}; pool.example.toml has examples.",
         icon=":material/cloud_off:",
     )
-    rows = [Row(subject, None) for subject in subjects(offline_pool())]
+    rows = [Row(target, None) for target in targets(offline_pool())]
     _members(shared, tab, document, rows, pool=None)
 
 
 def _members(
     shared: Services, tab: TabState, document: PoolDocument, rows: Sequence[Row], *, pool: Pool | None
 ) -> None:
-    """The buttons and the table, drawn again and again while somebody is examined."""
-    polled = shared.checkup.busy
-    checkup = shared.checkup
+    """The buttons and the table, drawn again and again while a worker is tested."""
+    probe = shared.probe
+    if not _may_edit():
+        if shown := _shown(rows):
+            pool_table(shown, probe, None)
+        return
+    polled = probe.busy
 
-    def examine(chosen: Sequence[Subject]) -> None:
-        checkup.begin(chosen)
+    def examine(chosen: Sequence[ProbeTarget]) -> None:
+        probe.begin(chosen)
         tab.ask_redraw()
 
     def stop() -> None:
-        checkup.stop()
+        probe.stop()
         tab.ask_redraw()
 
     def change(place: Place | None) -> None:
@@ -147,21 +169,21 @@ def _members(
                     help="Until there is one, the built-in planner writes the workflows, by rule",
                     on_click=partial(change, "conductor"),
                 )
-            if checkup.busy:
+            if probe.busy:
                 st.button("Stop testing", key="pool-stop", icon=":material/stop_circle:", on_click=stop)
             elif rows:
                 st.button(
                     "Test all",
                     key="pool-test-all",
                     icon=":material/network_check:",
-                    help="A short answer of each, several at a time",
-                    on_click=partial(examine, [row.subject for row in rows]),
+                    help="Requests a short answer from each, several at a time",
+                    on_click=partial(examine, [row.target for row in rows]),
                 )
         shown = _shown(rows)
         if shown:
-            pool_table(shown, checkup, Actions(examine, change, remove))
+            pool_table(shown, probe, Actions(examine, change, remove))
         _keep_focus(shown)
-        if polled and not checkup.busy:
+        if polled and not probe.busy:
             st.rerun()
 
     members()
@@ -179,8 +201,9 @@ def _shown(rows: Sequence[Row]) -> Sequence[Row]:
 
 def _keep_focus(shown: Sequence[Row]) -> None:
     gone = {remove_key(row): ("pool-undo",) for row in shown}
+    gone |= {_question_key(pair): ("pool-add",) for pair in unconfirmed([row.target for row in shown])}
     with st.container(key="machinery"):
-        keep_focus({**_HEIRS, **gone})
+        keep_focus({**_FOCUS_FALLBACKS, **gone})
 
 
 def _remove(tab: TabState, document: PoolDocument, place: Place) -> None:
@@ -192,28 +215,50 @@ def _remove(tab: TabState, document: PoolDocument, place: Place) -> None:
         tab.notify("error", f"{name} was not removed: {error}", place=PLACE)
 
 
-def _keys(found: Sequence[Subject]) -> None:
+def _questions(tab: TabState, found: Sequence[ProbeTarget]) -> None:
+    """Ask about each key that was not confirmed for the host of its endpoint."""
+    for pair in unconfirmed(found):
+        key = _question_key(pair)
+        with st.container(border=True, horizontal=True, vertical_alignment="center", key=f"{key}-row"):
+            st.markdown(f":material/key: **Send {plain(pair.variable)} to {plain(pair.origin)}?**")
+            st.caption("It was not confirmed for this host, so its workers cannot be used.")
+            st.space("stretch")
+            st.button("Send it there", key=key, on_click=_confirm, args=(tab, pair))
+
+
+def _question_key(pair: KeyHost) -> str:
+    return f"pool-confirm-{sha256(' '.join(pair).encode()).hexdigest()[:12]}"
+
+
+def _confirm(tab: TabState, pair: KeyHost) -> None:
+    try:
+        confirm(pair)
+    except PoolError as error:
+        tab.notify("error", str(error), place=PLACE)
+
+
+def _keys(found: Sequence[ProbeTarget]) -> None:
     """How a key is set; open where one is missing."""
     words = {
-        subject.endpoint.api_key_env: key_word(subject)
-        for subject in found
-        if subject.endpoint is not None and subject.endpoint.api_key_env is not None
+        target.endpoint.api_key_env: key_label(target)
+        for target in found
+        if target.endpoint is not None and target.endpoint.api_key_env is not None
     }
-    missing = [variable for variable, word in words.items() if word != "set"]
+    missing = [variable for variable, word in words.items() if word in ("missing", "unusable")]
     if not words:
         return
     with st.expander("Keys", icon=":material/key:", expanded=bool(missing), key="pool-keys"):
         named = missing or list(words)
         st.markdown(
-            "Keys do not stand in the pool file and are shown nowhere. Each is read from the environment, "
-            f"else from `{SECRETS_FILE}`, when it is needed."
+            "Keys are neither written to the pool file nor shown. Each is read when it is needed, from the "
+            f"environment, else from `{SECRETS_FILE}`."
         )
         ways = st.columns(2)
         with ways[0]:
             st.caption("In the environment, before the app is started")
             st.code("\n".join(f'export {variable}="..."' for variable in named), language=None)
         with ways[1]:
-            st.caption(f"In {SECRETS_FILE}, which holds from the next call on")
+            st.caption(f"In {SECRETS_FILE}; it applies from the next call on")
             st.code("\n".join(f'{variable} = "..."' for variable in named), language=None)
 
 

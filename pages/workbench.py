@@ -5,52 +5,51 @@ from __future__ import annotations
 import streamlit as st
 
 from conductor.errors import StorageError
-from pages.components import run_view
-from pages.components.candidates import candidates
-from pages.components.changes import changes
-from pages.components.conflict_view import conflicts, tell_news
-from pages.components.conversation_view import conversation_view
-from pages.components.first_value import drawn_to_the_end
-from pages.components.focus import keep_focus
 from pages.components.graph import load_library
-from pages.components.guard import errors_shown
-from pages.components.inner_view import inner_view
-from pages.components.inspector import inspector
-from pages.components.panels import panels
-from pages.components.plan_panel import attempts, no_plan, plan_panel
-from pages.components.planning import planning
-from pages.components.pool_notice import pool_notice
-from pages.components.replay_bar import replay_bar
-from pages.components.rounds import earlier_rounds
-from pages.components.services import workbench
-from pages.components.session_head import session_head
-from pages.components.session_view import SessionView
-from pages.components.settings import settings_heirs
-from pages.components.shortcuts import shortcuts
-from pages.components.sidebar import sidebar
-from pages.components.state import TabState, plain
-from pages.components.toolbar import toolbar
-from pages.components.welcome import welcome
-from storage.workbench import Workbench
+from pages.components.streamlit_patches.initial_values import drawn_to_the_end
+from pages.components.tab.drawing import Shown
+from pages.components.tab.error_boundary import errors_shown
+from pages.components.tab.keyboard import keep_focus, shortcuts
+from pages.components.tab.services import workbench
+from pages.components.tab.state import TabState, plain
+from pages.components.tab.tab_storage import tab_storage
+from pages.components.view_models.session import SessionView
+from pages.components.workbench import canvas as run_view
+from pages.components.workbench.current_view import POLL_SECONDS, CurrentView
+from pages.components.workbench.earlier_rounds import earlier_rounds
+from pages.components.workbench.editing.conflicts import conflicts, tell_news
+from pages.components.workbench.live_refresh import changes
+from pages.components.workbench.panels import panels
+from pages.components.workbench.plan.candidates import candidates
+from pages.components.workbench.plan.panel import attempts, no_plan, plan_panel
+from pages.components.workbench.plan.planning_live import planning
+from pages.components.workbench.pool_notice import pool_notice
+from pages.components.workbench.replay_bar import replay_bar
+from pages.components.workbench.session_head import conversation_view, session_head
+from pages.components.workbench.settings import settings_focus_fallbacks
+from pages.components.workbench.sidebar import sidebar
+from pages.components.workbench.step.inspector import inspector
+from pages.components.workbench.step.nested_view import inner_view
+from pages.components.workbench.toolbar import toolbar
+from pages.components.workbench.welcome import welcome
+from studio.workbench import Workbench, marks
 
-POLL_SECONDS = 0.25
-
-# Whose focus goes to whom when a button goes or can no longer be pressed. No text under it: Streamlit would
+# Where the focus goes when a button disappears or can no longer be pressed. No text under it: Streamlit would
 # show that on the page.
-_HEIRS = {
+_FOCUS_FALLBACKS = {
     "undo": ("redo", "export"),
     "redo": ("undo", "export"),
     "run": ("stop", "export"),
-    "run-anew": ("stop", "export"),
+    "rerun-all": ("stop", "export"),
     "plan": ("stop",),
     "plan-and-run": ("stop",),
-    "stop": ("run", "ask-again", "plan-anew"),
+    "stop": ("run", "ask-again", "plan-again"),
     "another-round": ("stop",),
     "ask-alternatives": ("stop", "plan-choices-batch"),
     "plan-choices-text": ("run", "export"),
     "plan-choices-batch": ("run", "export"),
     "ask-again": ("stop",),
-    "plan-anew": ("stop",),
+    "plan-again": ("stop",),
     "step-arrow_upward": ("step-arrow_downward", "step-add"),
     "step-arrow_downward": ("step-arrow_upward", "step-add"),
     "step-delete": ("step-add",),
@@ -78,67 +77,65 @@ def page() -> None:
         if not pool_notice():
             return
         # Taken before anything is read: what changes from now on is news.
-        marks = bench.marks(tab.session)
+        seen = marks(bench, tab.session)
         with st.container(key="machinery"):
-            changes(tab, marks)
+            changes(tab, seen)
             load_library()
             shortcuts()
-            keep_focus({**_HEIRS, **settings_heirs(bench.pool.names)})
-        view = _view(bench, tab)
+            keep_focus({**_FOCUS_FALLBACKS, **settings_focus_fallbacks(bench.pool.names)})
+        current = _current(bench, tab)
+        view = None if current is None else current.of_page
         tab.show_query(view.session.query if view is not None else "")
         sidebar(bench, tab)
-        if view is not None and (trouble := bench.conducting.trouble(view.session.id)):
+        if view is not None and (trouble := bench.activities.trouble(view.session.id)):
             st.error(plain(trouble), icon=":material/error:")
         if view is not None:
             tell_news(bench, tab, view)
-        if view is None:
+            if view.head is not None:
+                with st.container(key="storage"):
+                    tab_storage(bench, tab, view.head)
+        if current is None:
             welcome(bench, tab)
-        elif view.head is None:
-            _unplanned(bench, tab, view)
+        elif current.of_page.head is None:
+            _unplanned(bench, tab, current)
         else:
-            _session(bench, tab, view)
+            _session(bench, tab, current)
 
 
-def _view(bench: Workbench, tab: TabState) -> SessionView | None:
+def _current(bench: Workbench, tab: TabState) -> CurrentView | None:
+    """The session of this tab, read once for this run of the page."""
     if tab.session is None:
         return None
     try:
-        return _loaded(bench, tab, tab.session)
+        return CurrentView(bench, tab, tab.session)
     except StorageError as error:
         # The rest of the page still offers a way on: another session, a new query.
         st.error(plain(str(error)), icon=":material/error:")
         return None
 
 
-def _loaded(bench: Workbench, tab: TabState, session: str) -> SessionView:
-    """The session as this tab shows it; a replay that is over is left."""
-    view = SessionView.load(bench, session, replay=tab.replay)
-    if view.replay is None:
-        tab.leave_replay()
-    return view
-
-
-def _unplanned(bench: Workbench, tab: TabState, view: SessionView) -> None:
+def _unplanned(bench: Workbench, tab: TabState, current: CurrentView) -> None:
+    view = current.of_page
     session_head(view.session)
     conversation_view(view.session)
     if view.busy:
-        _planning(bench, view, stop=True)
+        _planning(bench, current, stop=True)
     else:
         no_plan(bench, tab, view)
     shown = None if view.busy else view.no_plan
-    attempts(bench.store.plans(view.session.id), of=view.latest_plan, shown=shown)
+    attempts(bench.store.plans.of_session(view.session.id), of=view.latest_plan, shown=shown)
     if not view.busy:
-        candidates(bench, tab, view)
+        candidates(bench, tab, current)
 
 
-def _planning(bench: Workbench, view: SessionView, *, stop: bool) -> None:
-    """Follow the planning, and what comes between it and a run."""
+def _planning(bench: Workbench, current: CurrentView, *, stop: bool) -> None:
+    """Show the planning, and what comes between it and a run, as it proceeds."""
 
     @st.fragment(key="planning-live", run_every=POLL_SECONDS)
     def live() -> None:
         with errors_shown("planning"):
-            now = SessionView.load(bench, view.session.id)
-            if now.phase != view.phase:
+            now = current.of("planning-live")
+            if now.phase != current.of_page.phase:
                 st.rerun()
             planning(bench, now, stop=stop)
 
@@ -152,16 +149,17 @@ def _asked_since(bench: Workbench, tab: TabState, view: SessionView) -> None:
         no_plan(bench, tab, view)
     latest, of = view.latest_plan, view.plan
     if latest is not None and (of is None or (latest.round, latest.looks_back) != (of.round, of.looks_back)):
-        attempts(bench.store.plans(view.session.id), of=latest, shown=shown or view.kept_answer)
+        attempts(bench.store.plans.of_session(view.session.id), of=latest, shown=shown or view.kept_answer)
 
 
-def _above(bench: Workbench, tab: TabState, view: SessionView, *, every: float | None) -> None:
-    """What stands above the graph: the header, what is asked of the Conductor and what it planned."""
+def _above(bench: Workbench, tab: TabState, current: CurrentView, *, every: float | None) -> None:
+    """Draw what stands above the graph: the header, what is asked of the Conductor and what it planned."""
+    view = current.of_page
 
     @st.fragment(key="meter", run_every=every)
     def meter() -> None:
         with errors_shown("meter"):
-            now = _loaded(bench, tab, view.session.id)
+            now = current.of("meter")
             if now.state is not None:
                 run_view.budget_meter(now.state)
 
@@ -169,7 +167,7 @@ def _above(bench: Workbench, tab: TabState, view: SessionView, *, every: float |
     def replayed() -> None:
         tab.redraw_if_asked()
         with errors_shown("replay"):
-            replay_bar(tab, _loaded(bench, tab, view.session.id))
+            replay_bar(tab, current.of("replay"))
 
     if view.replay is None:
         toolbar(bench, tab, view)
@@ -179,25 +177,25 @@ def _above(bench: Workbench, tab: TabState, view: SessionView, *, every: float |
     if view.live:
         meter()
     if view.busy and not view.live:
-        _planning(bench, view, stop=False)
+        _planning(bench, current, stop=False)
     _asked_since(bench, tab, view)
     conversation_view(view.session)
     earlier_rounds(bench, tab, view.session.id)
     if view.plan is not None:
         plan_panel(view.plan, view.planned)
-        attempts(bench.store.plans(view.session.id), of=view.plan, shown=view.plan)
-        candidates(bench, tab, view)
+        attempts(bench.store.plans.of_session(view.session.id), of=view.plan, shown=view.plan)
+        candidates(bench, tab, current)
 
 
-def _session(bench: Workbench, tab: TabState, view: SessionView) -> None:
+def _session(bench: Workbench, tab: TabState, current: CurrentView) -> None:
+    view = current.of_page
     every = POLL_SECONDS if view.moves else None
-    session = view.session.id
 
     @st.fragment(key="canvas", run_every=every)
     def canvas() -> None:
         tab.redraw_if_asked()
         with errors_shown("canvas"):
-            now = _loaded(bench, tab, session)
+            now = current.of("canvas")
             run_view.graph(bench, tab, now)
             inner_view(bench, tab, now)
             if now.state is not None and now.state.live:
@@ -211,33 +209,35 @@ def _session(bench: Workbench, tab: TabState, view: SessionView) -> None:
     def side() -> None:
         tab.redraw_if_asked()
         with errors_shown("inspector"):
-            inspector(bench, tab, _loaded(bench, tab, session))
+            inspector(bench, tab, current.of("inspector"))
 
-    # While a replay plays, its player goes on by itself in the browser.
+    # While a replay plays, its player advances in the browser without the server.
     @st.fragment(key="panels", run_every=every if view.replay is None else None)
     def below() -> None:
         tab.redraw_if_asked()
         with errors_shown("panels"):
-            panels(bench, tab, _loaded(bench, tab, session))
+            panels(bench, tab, current.of("panels"))
 
     # Below the player, which stays where it is while texts come and go.
     @st.fragment(key="replayed-texts", run_every=every)
     def replayed_texts() -> None:
         tab.redraw_if_asked()
         with errors_shown("replayed-texts"):
-            run_view.streaming(_loaded(bench, tab, session))
+            run_view.streaming(current.of("replayed-texts"))
 
     centre, right = st.columns([2.4, 1], gap="medium")
     with centre:
-        # However much stands above it, the graph keeps its place in the page and so is not made anew.
+        # However much stands above it, the graph keeps its place in the page and is not built again.
         with st.container(key="above"):
-            _above(bench, tab, view, every=every)
+            _above(bench, tab, current, every=every)
         canvas()
         below()
         if view.replay is not None:
             replayed_texts()
     with right:
         side()
+    if view.head is not None:
+        Shown(tab, view.head, place="page").mark()
 
 
 page()

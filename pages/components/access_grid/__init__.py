@@ -1,4 +1,4 @@
-"""Who may read whom as a Streamlit component: rows in, selections and wished access out.
+"""Which step may read which, as a Streamlit component: rows in, selections and requested access out.
 
 Knows Streamlit and the files beside it; knows no workflow and no run. Texts reach the page in text nodes.
 """
@@ -11,6 +11,8 @@ from typing import Any
 
 import streamlit as st
 
+from pages.components.streamlit_patches.script_state import with_script_state
+
 _HERE = Path(__file__).parent
 
 
@@ -19,7 +21,10 @@ def _read(name: str) -> str:
 
 
 _grid = st.components.v2.component(
-    "conductor_access_grid", html=_read("grid.html"), css=_read("grid.css"), js=_read("grid.js")
+    "conductor_access_grid",
+    html=_read("grid.html"),
+    css=_read("grid.css"),
+    js=with_script_state(_read("grid.js")),
 )
 
 
@@ -32,20 +37,22 @@ def access_grid(
     selected: int | None,
     selected_at: int | None,
     answered: int | None,
+    revision: str,
     on_select: Callable[[], None],
     on_edit: Callable[[], None],
 ) -> Any:
     """Show `rows`, one a step and reader; their columns are the same steps, as what may be read.
 
-    A row is {"name", "reads", "before", "written", "means", "edited"}: `reads` are 0-based, `before` tells
-    whether it sees the round before, for which there is a column where `before`. `locked` says why nothing
+    A row is {"name", "reads", "before", "written", "means", "edited"}: `reads` are 0-based, `before` is
+    whether it sees the round before, for which there is a column where `before`. `locked` is why nothing
     can be changed, None where it can. `selected` counts only where `selected_at` is the "at" of the last
-    choice that was sent; `answered` is the "at" of the last wish that was dealt with. The result, also under
+    choice that was sent; `answered` is the "at" of the last request that was handled. The result, also under
     `st.session_state[key]`, has
 
     - `selected`: {"step", "at"} (state; then `on_select`);
-    - `edit`: {"wishes": [{"reader", "read", "sees"}], "at"}, where "read" is -1 for the round before
-      (trigger; then `on_edit`). The next one comes when this one was answered. Check them.
+    - `edit`: {"wishes": [{"reader", "read", "sees"}], "at", "revision"}, where "read" is -1 for the round
+      before and "revision" the `revision` shown (trigger; then `on_edit`). The next one comes when this one
+      was answered. They are untrusted: check them.
     """
     data = {
         "rows": [dict(row) for row in rows],
@@ -54,5 +61,6 @@ def access_grid(
         "selected": selected,
         "selected_at": selected_at,
         "answered": answered,
+        "revision": revision,
     }
     return _grid(key=key, data=data, on_selected_change=on_select, on_edit_change=on_edit)

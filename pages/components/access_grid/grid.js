@@ -34,10 +34,10 @@ class AccessGrid {
   constructor(root) {
     this.frame = root.querySelector(".frame");
     this.grid = root.querySelector(".grid");
-    this.said = root.querySelector(".said");
+    this.status = root.querySelector(".status");
     this.root = root;
     this.wishes = new Map();                                // what is shown as wished
-    this.asked = null;                                      // what Python was asked for: its mark and its wishes
+    this.asked = null;                                      // the request under way: its mark and its wishes
     this.choice = null;                                     // the step that is still to be selected
     this.place = [0, 0];                                    // row and column of the cell that Tab leads to
     this.selected = null;
@@ -49,7 +49,7 @@ class AccessGrid {
     this.grid.addEventListener("pointerleave", () => this.light(null));
   }
 
-  // -- what Python says --------------------------------------------------------------------------
+  // -- data from Python --------------------------------------------------------------------------
 
   update(component) {
     this.component = component;
@@ -247,7 +247,7 @@ class AccessGrid {
     if (end > this.frame.scrollLeft + this.frame.clientWidth) this.frame.scrollLeft = end - this.frame.clientWidth;
   }
 
-  // -- what is asked for ------------------------------------------------------------------------------
+  // -- requests to Python -----------------------------------------------------------------------------
 
   select(step) {
     clearTimeout(this.resting);
@@ -289,22 +289,19 @@ class AccessGrid {
       const [reader, read] = place.split(",").map(Number);
       return { reader, read, sees };
     });
-    this.component.setTriggerValue("edit", { wishes, at });
+    this.component.setTriggerValue("edit", { wishes, at, revision: this.data.revision });
     this.send();
   }
 
-  // What was asked for has been dealt with; what was wished otherwise since goes on.
+  // The request was handled; later wishes are sent next.
   settle() {
     for (const [place, sees] of this.asked.wishes) if (this.wishes.get(place) === sees) this.wishes.delete(place);
     this.asked = null;
     this.paint();
   }
 
-  say(text) { if (this.said.textContent !== text) this.said.textContent = text; }
+  say(text) { if (this.status.textContent !== text) this.status.textContent = text; }
 }
-
-// Whether Streamlit is at work on the page.
-const drawing = () => document.querySelector('[data-testid="stApp"]')?.dataset.testScriptState === "running";
 
 const keyOf = ({ reader, read }) => `${reader},${read}`;
 

@@ -11,15 +11,15 @@ from dataclasses import replace
 
 import streamlit as st
 
-from conductor.drawing import CardFace, draw
-from conductor.plan_diff import PlanDiff
+from conductor.drawing.network import CardContent, draw
 from conductor.workers.protocol import WorkerCard
-from pages.components.compared_pictures import Pictures
-from pages.components.faces import faces
+from conductor.workflow.diff import PlanDiff
 from pages.components.graph import workflow_graph
-from pages.components.plan_words import Which, card_change, card_words, edge_changes
-from pages.components.sides import Side
-from pages.components.state import plain
+from pages.components.tab.state import plain
+from pages.components.view_models.card_content import card_contents
+from pages.components.view_models.comparable import Side
+from pages.components.view_models.compared_layouts import Pictures
+from pages.components.view_models.plan_text import Which, card_change, card_text, edge_changes
 
 Chosen = Callable[[Which, int | None], None]
 
@@ -64,19 +64,21 @@ def compared_graph(
     )
 
 
-def marked(side: Side, diff: PlanDiff, which: Which, cards: Mapping[str, WorkerCard]) -> tuple[CardFace, ...]:
+def marked(
+    side: Side, diff: PlanDiff, which: Which, cards: Mapping[str, WorkerCard]
+) -> tuple[CardContent, ...]:
     """What each card shows of its run, with its change.
 
-    The words of the change come last: its mark and the list of steps tell it, too, and nothing else tells
-    on a card that no model answered.
+    The words of the change come last: its mark and the list of steps show it, too. On a card that no model
+    answered they are the only text.
     """
-    shown = faces(side.workflow, run=side.state, radius=None, cards=cards, now=time.time())
+    shown = card_contents(side.workflow, run=side.state, radius=None, cards=cards, now=time.time())
     return tuple(
         replace(
-            face,
+            content,
             change=card_change(diff, step, which),
-            badges=(*face.badges, *card_words(diff, step, which)),
+            badges=(*content.badges, *card_text(diff, step, which)),
             inside="",
         )
-        for step, face in enumerate(shown)
+        for step, content in enumerate(shown)
     )

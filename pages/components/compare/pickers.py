@@ -11,11 +11,11 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from conductor.errors import StorageError
-from pages.components.plan_words import Which
-from pages.components.sides import Choice, Side, choices, clock, find_side, last_two
-from pages.components.state import TabState, plain
+from pages.components.tab.state import TabState, plain
+from pages.components.view_models.comparable import Choice, Side, choices, clock, find_side, last_two
+from pages.components.view_models.plan_text import Which
 from storage import SessionStore
-from storage.workbench import Workbench
+from studio.workbench import Workbench
 
 _SESSIONS = 100
 """Sessions that are offered, newest first; older ones come by link."""
@@ -33,7 +33,7 @@ def chosen_sides(bench: Workbench, tab: TabState) -> tuple[Side | None, Side | N
 
 
 def _proposed(store: SessionStore, tab: TabState) -> tuple[str, str] | None:
-    newest = [session.id for session in store.sessions(limit=10)]
+    newest = [session.id for session in store.sessions.listed(limit=10)]
     for session in dict.fromkeys([*([tab.remembered] if tab.remembered else []), *newest]):
         try:
             pair = last_two(store, session)
@@ -61,11 +61,11 @@ def side_pickers(bench: Workbench, left: Side | None, right: Side | None) -> Non
     with columns[0]:
         with _head("left"):
             st.button(
-                "Exchange the sides",
+                "Swap sides",
                 key="compare-swap",
                 icon=":material/swap_horiz:",
                 type="tertiary",
-                help="Exchange the sides",
+                help="Swap sides",
                 disabled=left is None or right is None,
                 on_click=_swap,
             )
@@ -98,7 +98,7 @@ def _picker(bench: Workbench, which: Which, side: Side | None) -> None:
         key=f"compare-{which}-session",
         label=f"{which.capitalize()}: session",
         session=None if side is None else side.session.id,
-        on_pick=lambda picked: _take_newest(bench.store, which, picked),
+        on_select=lambda selected: _take_newest(bench.store, which, selected),
     )
     offered = [] if session is None else list(choices(bench.store, session))
     if side is not None and side.address not in {choice.address for choice in offered}:
@@ -121,21 +121,21 @@ def _picker(bench: Workbench, which: Which, side: Side | None) -> None:
 
 
 def session_picker(
-    store: SessionStore, *, key: str, label: str, session: str | None, on_pick: Callable[[str], None]
+    store: SessionStore, *, key: str, label: str, session: str | None, on_select: Callable[[str], None]
 ) -> str | None:
     """A field with the newest sessions that have a workflow and the chosen one, which is given back."""
     titles = {
         summary.id: f"{clock(summary.updated_at)} · {summary.title}"
-        for summary in store.sessions(limit=_SESSIONS)
+        for summary in store.sessions.listed(limit=_SESSIONS)
         if summary.steps is not None
     }
     if session is not None and session not in titles:
-        titles = {session: store.session(session).title} | titles
+        titles = {session: store.sessions.find(session).title} | titles
     st.session_state[key] = session
 
-    def picked() -> None:
+    def selected() -> None:
         if st.session_state[key] is not None:
-            on_pick(st.session_state[key])
+            on_select(st.session_state[key])
 
     st.selectbox(
         label,
@@ -146,7 +146,7 @@ def session_picker(
         label_visibility="collapsed",
         placeholder="Choose a session" if titles else "No session has a workflow yet",
         format_func=lambda found: titles.get(found, found),
-        on_change=picked,
+        on_change=selected,
     )
     return session
 

@@ -7,15 +7,16 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from conductor.plan_diff import PlanDiff
-from conductor.step_state import StepState
-from pages.components.diff_view import text_diff
-from pages.components.passage import passage
-from pages.components.plan_words import row_name, row_words, sentences
-from pages.components.sides import Side
-from pages.components.stand_ins import said_by
-from pages.components.state import plain
-from pages.components.step_result import step_facts
+from conductor.report.words import STATUSES
+from conductor.runs.step_state import StepState
+from conductor.workflow.diff import PlanDiff
+from pages.components.tab.state import plain
+from pages.components.view_models.answer_notes import said_by
+from pages.components.view_models.comparable import Side
+from pages.components.view_models.plan_text import row_name, row_text, sentences
+from pages.components.widgets.step_result import step_facts
+from pages.components.widgets.text_block import text_block
+from pages.components.widgets.text_diff import text_diff
 
 Row = tuple[int | None, int | None]
 
@@ -41,13 +42,13 @@ class Compared:
         return _state(self.left, old), _state(self.right, new)
 
     def output_differs(self, row: Row) -> bool:
-        """Whether a step that is on both sides, and was run on both, said something else."""
+        """Whether a step that is on both sides, and was run on both, gave different outputs."""
         left, right = self.states(row)
         return left is not None and right is not None and left.text != right.text
 
     def words(self, row: Row) -> tuple[str, ...]:
         """What differs in a row, in a word or few each; empty where nothing does."""
-        return (*row_words(self.diff, row), *(["output"] if self.output_differs(row) else []))
+        return (*row_text(self.diff, row), *(["output"] if self.output_differs(row) else []))
 
 
 def _state(side: Side, step: int | None) -> StepState | None:
@@ -114,10 +115,12 @@ def _not_compared(compared: Compared) -> None:
 
 def _one_sided(side: Side, step: int, *, key: str) -> None:
     own = side.workflow.steps[step]
-    passage(own.instruction, key=f"{key}-instruction", label="Instruction", notes=[own.worker], height=240)
+    text_block(own.instruction, key=f"{key}-instruction", label="Instruction", notes=[own.worker], height=240)
     state = _state(side, step)
     if state is not None and state.text:
-        passage(state.text, key=f"{key}-output", label="Output", notes=said_by(own.worker, state), height=320)
+        text_block(
+            state.text, key=f"{key}-output", label="Output", notes=said_by(own.worker, state), height=320
+        )
 
 
 def _facts(
@@ -128,7 +131,7 @@ def _facts(
     for side, worker, state in zip((compared.left, compared.right), workers, states, strict=True):
         if state is not None:
             who = [note for note in said_by(worker, state) if note != state.worker_kind]
-            said = "reused" if state.reused else state.kept or state.status
+            said = "reused" if state.reused else state.kept or STATUSES[state.status]
             lines.append(plain(" · ".join([side.name, *who, said, *step_facts(state)])))
     if lines:
         st.caption("  \n".join(lines))

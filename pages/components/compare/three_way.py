@@ -9,23 +9,24 @@ from collections.abc import Mapping
 
 import streamlit as st
 
-from conductor.amounts import counted
-from conductor.drawing import title_of
-from conductor.plan_diff import PlanDiff, StepPair
-from conductor.plan_file import Origin
-from conductor.step_state import StepState
-from conductor.three_way import ThreeWay, three_way
-from conductor.word_diff import compare_texts
-from conductor.workflow import Step, Workflow
-from pages.components.diff_view import said_of, stretches
-from pages.components.faces import step_name
-from pages.components.passage import Stretch
-from pages.components.plan_words import CHANGE_NAMES, headline, sentences
-from pages.components.sheet import Cell, Mark, Row, sheet
-from pages.components.sides import ThreeSides
-from pages.components.state import plain
-from pages.components.statuses import state_word
-from pages.components.step_result import step_facts
+from conductor.drawing.network import title_of
+from conductor.report.words import STATUSES
+from conductor.runs.step_state import StepState
+from conductor.text.formatting import counted
+from conductor.text.word_diff import compare_texts
+from conductor.workflow.diff import PlanDiff, StepPair
+from conductor.workflow.file import Origin
+from conductor.workflow.model import Step, Workflow
+from conductor.workflow.three_way import ThreeWay, three_way
+from pages.components.tab.state import plain
+from pages.components.view_models.card_content import step_name
+from pages.components.view_models.comparable import ThreeSides
+from pages.components.view_models.plan_text import CHANGE_NAMES, headline, sentences
+from pages.components.view_models.statuses import run_label
+from pages.components.widgets.step_result import step_facts
+from pages.components.widgets.text_block import Stretch
+from pages.components.widgets.text_diff import said_of, stretches
+from pages.components.widgets.text_table import Cell, Mark, Row, text_table
 
 _LONGEST = 2_000
 """Characters of an instruction that a cell shows; the rest is on the workbench."""
@@ -33,7 +34,6 @@ _LONGEST = 2_000
 _CONTEXT = 120
 
 _HEADS: Mapping[Origin, str] = {"conductor": "Planned", "import": "Imported", "human": "Written"}
-_WORDS = {"waiting": "not run", "cancelled": "stopped"}
 _SINCE: Mapping[Origin, str] = {"conductor": "plan", "import": "import", "human": "first version"}
 
 
@@ -45,7 +45,7 @@ def three_way_view(sides: ThreeSides) -> None:
         None if sides.run is None else sides.run.workflow,
     )
     st.markdown(plain(" ".join(summary(sides, known))))
-    sheet(
+    text_table(
         table(sides, known),
         key="compare-three",
         label="Steps as planned, as edited and as run",
@@ -71,10 +71,10 @@ def _lower(sentence: str) -> str:
 
 
 def heads(sides: ThreeSides) -> list[str]:
-    """What the columns are, each with what it stands for."""
+    """The columns, each with its meaning."""
     run = "Run: none yet"
     if sides.run is not None and sides.run.state is not None:
-        run = f"Run: {sides.run.name}, {state_word(sides.run.state.status)}"
+        run = f"Run: {sides.run.name}, {run_label(sides.run.state)}"
     return [f"{_HEADS[sides.origin]}: {sides.first.name}", f"Edited: {sides.edited.name}", run]
 
 
@@ -133,7 +133,7 @@ def _run(sides: ThreeSides, known: ThreeWay, edited: int | None, run: int | None
 
 
 def _facts(state: StepState) -> list[str]:
-    said = "reused" if state.reused else state.kept or _WORDS.get(state.status, state.status)
+    said = "reused" if state.reused else state.kept or STATUSES[state.status]
     return [" · ".join([said, *step_facts(state)])]
 
 

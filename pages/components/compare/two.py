@@ -7,23 +7,23 @@ from functools import lru_cache
 
 import streamlit as st
 
-from conductor.amounts import counted
-from conductor.plan_diff import plan_diff
-from conductor.word_diff import compare_texts
+from conductor.text.formatting import counted
+from conductor.text.word_diff import compare_texts
 from conductor.workers.protocol import WorkerCard
-from pages.components.compared_graphs import compared_graph
-from pages.components.compared_pictures import Pictures, pictures_alike
-from pages.components.compared_steps import Compared, Row, compared_steps, row_key
-from pages.components.compared_sums import figures
-from pages.components.diff_view import text_diff
-from pages.components.passage import Stretch, passage
-from pages.components.plan_words import Which, headline
-from pages.components.sheet import Cell, sheet
-from pages.components.sheet import Row as SheetRow
-from pages.components.sides import Side
-from pages.components.stand_ins import answer_kind, answer_stand_in
-from pages.components.state import plain
-from pages.components.statuses import state_word
+from conductor.workflow.diff import plan_diff
+from pages.components.compare.graphs import compared_graph
+from pages.components.compare.steps import Compared, Row, compared_steps, row_key
+from pages.components.tab.state import plain
+from pages.components.view_models.answer_notes import answer_kind, answer_stand_in
+from pages.components.view_models.comparable import Side
+from pages.components.view_models.compared_layouts import Pictures, pictures_alike
+from pages.components.view_models.compared_totals import figures
+from pages.components.view_models.plan_text import Which, headline
+from pages.components.view_models.statuses import run_label
+from pages.components.widgets.text_block import Stretch, text_block
+from pages.components.widgets.text_diff import text_diff
+from pages.components.widgets.text_table import Cell, text_table
+from pages.components.widgets.text_table import Row as SheetRow
 
 _VIEWS = ("Changes", "Side by side")
 
@@ -49,7 +49,7 @@ def _summary(compared: Compared) -> str:
         same = left.answer == right.answer
         said.append("The answers are the same." if same else "The answers differ.")
     live = [side.name for side in (compared.left, compared.right) if side.state and side.state.live]
-    said += [f"{name} is still going on; this is how far it was." for name in live]
+    said += [f"{name} is still running; this is how far it had come." for name in live]
     return " ".join(said)
 
 
@@ -64,7 +64,7 @@ def _figures(compared: Compared) -> None:
         SheetRow("Difference", tuple(Cell(text=(Stretch(figure.difference),)) for figure in found)),
     ]
     columns = [figure.name for figure in found]
-    sheet(rows, key="compare-figures", label="Figures of both sides", columns=columns, narrow=True)
+    text_table(rows, key="compare-figures", label="Figures of both sides", columns=columns, narrow=True)
 
 
 def side_names(compared: Compared) -> tuple[str, str]:
@@ -81,7 +81,7 @@ def _answers(compared: Compared) -> None:
     st.subheader("Answer", anchor=False)
     for side in (compared.left, compared.right):
         if side not in answered:
-            why = "not run" if side.state is None else state_word(side.state.status)
+            why = "not run" if side.state is None else run_label(side.state)
             st.caption(plain(f"{side.name} has no answer: {why}."))
     if len(answered) < 2:
         for side in answered:
@@ -118,7 +118,7 @@ def _kin(old: str, new: str) -> bool:
 def _answer(side: Side, *, key: str, notes: Sequence[str] = ()) -> None:
     if side.state is None:
         return
-    passage(
+    text_block(
         side.state.answer or "",
         key=f"compare-answer-{key}",
         label=side.name,

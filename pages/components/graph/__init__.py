@@ -15,8 +15,8 @@ from typing import Any
 import streamlit as st
 from pyvis.network import Network
 
-from conductor.layout import Direction, Layout
-from conductor.workflow import MAX_STEPS
+from conductor.drawing.layout import Direction, Layout
+from conductor.workflow.model import MAX_STEPS
 
 _HERE = Path(__file__).parent
 
@@ -25,7 +25,7 @@ _PARTS = "theme routes icons card view pointer keyboard outline graph".split()
 """The JavaScript files in the order in which they use one another; together they are one module."""
 
 _PICTURE = ("direction", "kind", "width", "height", "most_height")
-"""What the browser is told of each layout beside its cards, its routes and when it is shown."""
+"""What the browser gets of each layout beside its cards, its routes and when it is shown."""
 
 
 def _read(name: str) -> str:
@@ -63,29 +63,32 @@ def workflow_graph(
     key: str,
     direction: Direction,
     selected: int | None,
-    selection_revision: int,
+    selection_revision: int | None,
     locked: bool,
     inspector: str,
     least_widths: Sequence[int] | None = None,
     opened: int | None = None,
     reveal: str | None = None,
+    revision: str | None = None,
     on_select: Callable[[], None] = _nothing,
     on_edit: Callable[[], None] = _nothing,
     on_inside: Callable[[], None] = _nothing,
 ) -> Any:
-    """Show `network`, which `conductor.drawing.draw` made of `layouts`; steps are 0-based positions.
+    """Show `network`, which `conductor.drawing.network.draw` made of `layouts`; steps are 0-based positions.
 
-    The browser shows the first layout for which it has the width, as high as that one needs; where it goes
-    another way than `direction`, it says so. `least_widths` are the pixels from which on each layout is
-    shown, where that is not when it can be read. `selected` counts only when `selection_revision` is another
-    than before: the browser selects on its own and reports it, and an answer that is under way must not
-    undo a newer click. `locked` takes away all editing. The result, also under `st.session_state[key]`, has
+    The browser shows the first layout for which it has the width, as high as that one needs; where it runs
+    in another direction than `direction`, a note states it. `least_widths` are the pixels from which on each
+    layout is shown, where that is not when it can be read. `selected` counts only when `selection_revision`
+    has changed: the browser selects at once and reports it, and an answer that is under way must not undo a
+    newer click. None: the browser's selection stays, and it is reported. `locked` disables all editing.
+    The result, also under `st.session_state[key]`, has
 
     - `selected`: {"step", "at"}, the selected step or None and when it was selected (state; then
       `on_select`);
     - `edit`: {"op": "add_access" | "remove_access", "from", "to"}, {"op": "remove_step", "step"} or
-      {"op": "add_step", "step"} - after that step, at the end when None (trigger; then `on_edit`). It is a
-      wish: check it with the workflow's own edits;
+      {"op": "add_step", "step"} - after that step, at the end when None (trigger; then `on_edit`). It is
+      untrusted: check it with the workflow's own edits. Its "revision" is the
+      `revision` shown when it was made;
     - `inside`: {"step", "open"}, the workflow inside that step is to be shown or no longer (trigger; then
       `on_inside`). `opened` is the step whose inside is shown.
 
@@ -95,7 +98,7 @@ def workflow_graph(
     nodes, edges, *_ = network.get_network_data()
     widths = [layout.least_width for layout in layouts] if least_widths is None else least_widths
     data = {
-        "nodes": [{name: node[name] for name in ("id", "places", "face")} for node in nodes],
+        "nodes": [{name: node[name] for name in ("id", "places", "content")} for node in nodes],
         "edges": [{name: edge[name] for name in ("id", "from", "to", "routes", "change")} for edge in edges],
         "pictures": [
             {name: getattr(layout, name) for name in _PICTURE} | {"least_width": width}
@@ -109,6 +112,7 @@ def workflow_graph(
         "most_steps": MAX_STEPS,
         "opened": opened,
         "reveal": reveal,
+        "revision": revision,
     }
     return _graph(
         key=key,

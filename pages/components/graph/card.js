@@ -55,7 +55,7 @@ function drawCard(ctx, card, look) {
   if (card.width * scale < 56) drawNumber(ctx, card, look);
   else if (card.kind === "full" && scale >= 0.68) drawFull(ctx, card, look);
   else drawBrief(ctx, card, look);
-  if (card.face.change) drawChange(ctx, card.face.change, ...changePlace(card, scale), theme);
+  if (card.content.change) drawChange(ctx, card.content.change, ...changePlace(card, scale), theme);
   ctx.restore();
 }
 
@@ -73,13 +73,13 @@ function drawPlate(ctx, card, theme, { accented, dimmed, scale }) {
   ctx.shadowColor = "transparent";
   ctx.save();
   ctx.clip();
-  ctx.fillStyle = theme.status[card.face.status];
+  ctx.fillStyle = theme.status[card.content.status];
   ctx.fillRect(left, top, Math.max(4, 2.5 / scale), height);
   ctx.restore();
-  const change = theme.change[card.face.change];
+  const change = theme.change[card.content.change];
   ctx.lineWidth = accented || change ? Math.max(2, 1.8 / scale) : Math.max(1, 0.8 / scale);
   ctx.strokeStyle = accented ? theme.primary : change ?? theme.border;
-  if (card.face.change === "removed") ctx.setLineDash([6 / scale, 4 / scale]);
+  if (card.content.change === "removed") ctx.setLineDash([6 / scale, 4 / scale]);
   ctx.stroke();
   ctx.setLineDash([]);
 }
@@ -91,50 +91,50 @@ function changePlace({ left, top, height }, scale) {
 }
 
 function drawFull(ctx, card, look) {
-  const { theme, turn, scale } = look, { left, top, width, face } = card;
+  const { theme, turn, scale } = look, { left, top, width, content } = card;
   const x = left + 18, right = left + width - 14;
-  drawStatus(ctx, face.status, right - 6, top + 21, 14, theme, turn);
+  drawStatus(ctx, content.status, right - 6, top + 21, 14, theme, turn);
   ctx.fillStyle = theme.text;
   ctx.font = `600 ${Math.max(13.5, (READABLE + 1) / scale)}px ${theme.font}`;
   const leftOver = drawNumbered(ctx, card, x, top + 21, right - 20);
   const size = Math.max(12.5, READABLE / scale);
-  const after = face.inside ? drawOpener(ctx, card, look, size * 0.88, x - 2, top + 42) + 8 : x;
+  const after = content.inside ? drawOpener(ctx, card, look, size * 0.88, x - 2, top + 42) + 8 : x;
   ctx.font = `400 ${size}px ${theme.font}`;
-  if (face.remark) drawRemark(ctx, face.remark, theme, size, after, right, top + 42);
+  if (content.remark) drawRemark(ctx, content.remark, theme, size, after, right, top + 42);
   else {
     ctx.fillStyle = theme.muted;
-    ctx.fillText(fitText(ctx, `${leftOver} ${face.body}`.trim(), right - after), after, top + 42);
+    ctx.fillText(fitText(ctx, `${leftOver} ${content.body}`.trim(), right - after), after, top + 42);
   }
-  drawFoot(ctx, face, theme, Math.max(11, (READABLE - 0.5) / scale), x - 2, right, top + 64);
+  drawFoot(ctx, content, theme, Math.max(11, (READABLE - 0.5) / scale), x - 2, right, top + 64);
 }
 
 // The number is drawn apart from the title: in one string a right-to-left title would move it to its end.
 // Gives the words of the title for which there was no room, with the mark that stood behind them: the next
-// line goes on with them, unless it has something else to say.
+// line continues with them, unless it has text of another kind.
 function drawNumbered(ctx, card, x, y, right) {
   const number = `${card.step + 1}.`;
   const start = x + ctx.measureText(`${number} `).width;
-  const words = card.face.title.split(" ");
+  const words = card.content.title.split(" ");
   let count = words.length;
-  while (!card.face.remark && !card.face.inside && count > 1 && ctx.measureText(words.slice(0, count).join(" ")).width > right - start) count--;
+  while (!card.content.remark && !card.content.inside && count > 1 && ctx.measureText(words.slice(0, count).join(" ")).width > right - start) count--;
   ctx.fillText(number, x, y);
   ctx.fillText(fitText(ctx, words.slice(0, count).join(" "), right - start), start, y);
-  return count < words.length ? words.slice(count).join(" ") + card.face.mark : "";
+  return count < words.length ? words.slice(count).join(" ") + card.content.mark : "";
 }
 
 const PILL = 14, APART = 5;
 
-// The worker's name gives way to the badges, which say what must be known of an answer. One of which too little
-// would be left is left out: "si…" says nothing.
-function drawFoot(ctx, face, theme, size, left, right, y) {
+// The worker's name gives way to the badges, which must be seen with an answer. A badge that would be cut too
+// short is left out: "si…" has no meaning.
+function drawFoot(ctx, content, theme, size, left, right, y) {
   ctx.font = `500 ${size}px ${theme.font}`;
-  const note = fitText(ctx, face.note, (right - left) * 0.42);
+  const note = fitText(ctx, content.note, (right - left) * 0.42);
   const noteWidth = note ? ctx.measureText(note).width + 10 : 0;
   ctx.fillStyle = theme.muted;
   ctx.fillText(note, right - noteWidth + 10, y + 0.5);
   const room = right - noteWidth - left - 2, wide = (text) => ctx.measureText(text).width + PILL;
-  let spare = room - Math.min(wide(face.worker), room * 0.4);
-  const badges = face.badges.flatMap((badge) => {
+  let spare = room - Math.min(wide(content.worker), room * 0.4);
+  const badges = content.badges.flatMap((badge) => {
     const shown = fitText(ctx, badge, spare - APART - PILL);
     if (shown.length <= badge.length * 0.6) return [];
     spare -= APART + wide(shown);
@@ -142,7 +142,7 @@ function drawFoot(ctx, face, theme, size, left, right, y) {
   });
   const taken = badges.reduce((sum, badge) => sum + APART + wide(badge), 0);
   let x = left;
-  for (const [at, text] of [fitText(ctx, face.worker, room - taken - PILL), ...badges].entries())
+  for (const [at, text] of [fitText(ctx, content.worker, room - taken - PILL), ...badges].entries())
     x += drawPill(ctx, text, x, y, theme, at === 0) + APART;
 }
 
@@ -160,7 +160,7 @@ function drawPill(ctx, text, x, y, theme, filled) {
   return width;
 }
 
-// What must be said of an answer, after a sign of its own.
+// The remark on an answer, after its sign.
 function drawRemark(ctx, remark, theme, size, left, right, y) {
   const start = drawCaution(ctx, theme, size, left, y);
   ctx.fillStyle = theme.text;
@@ -184,7 +184,7 @@ function drawCaution(ctx, theme, size, x, y) {
 }
 
 // The button that opens the workflow inside; gives where it ends. Where it lies is kept for the pointer.
-function drawOpener(ctx, card, { theme, opened, scale }, size, x, y, text = card.face.inside) {
+function drawOpener(ctx, card, { theme, opened, scale }, size, x, y, text = card.content.inside) {
   ctx.font = `500 ${size}px ${theme.font}`;
   const half = size * 0.8;
   const right = x + openerWidth(ctx, text, size), arm = size * 0.27, at = right - size * 0.95;
@@ -213,7 +213,7 @@ const openerWords = (ctx, inside, size, room) =>
 // Number, title and state; the worker where a line is left, the instruction where more are. On a card that is
 // higher than it is broad, the title has the lines below the number for itself.
 function drawBrief(ctx, card, look) {
-  const { theme, turn, scale } = look, { left, top, width, height, face } = card;
+  const { theme, turn, scale } = look, { left, top, width, height, content } = card;
   const size = Math.min(Math.max(card.kind === "flat" ? 15 : 13.5, READABLE / scale), height * 0.68);
   const leading = size * 1.22, icon = Math.min(size, height * 0.55);
   const x = left + Math.max(13, size * 0.7), right = left + width - Math.max(10, size * 0.5);
@@ -221,22 +221,22 @@ function drawBrief(ctx, card, look) {
   ctx.font = `600 ${size}px ${theme.font}`;
   const number = `${card.step + 1}.`;
   const start = head ? x : x + ctx.measureText(`${number} `).width, end = head ? right : right - icon - 8;
-  const title = wrapText(ctx, face.title, end - start, lines - head - (lines > 2 ? 1 : 0));
+  const title = wrapText(ctx, content.title, end - start, lines - head - (lines > 2 ? 1 : 0));
   const shown = head ? lines : Math.min(lines, title.length + 2);
   const first = top + (height - (shown - 1) * leading) / 2, line = (i) => first + i * leading;
-  drawStatus(ctx, face.status, right - icon / 2, first, icon, theme, turn);
+  drawStatus(ctx, content.status, right - icon / 2, first, icon, theme, turn);
   ctx.fillStyle = theme.text;
   ctx.fillText(number, x, first);
   title.forEach((text, i) => ctx.fillText(text, start, line(head + i)));
-  if (lines === 1) return drawRest(ctx, card, look, size, start + ctx.measureText(face.title).width + size * 0.45, end);
+  if (lines === 1) return drawRest(ctx, card, look, size, start + ctx.measureText(content.title).width + size * 0.45, end);
   const spare = shown - head - title.length;
   ctx.font = `400 ${quieter(size, scale)}px ${theme.font}`;
   ctx.fillStyle = theme.muted;
-  const text = (i) => line(head + title.length + i), told = spare > 1 && face.remark;
-  if (told) drawRemark(ctx, face.remark, theme, size, start, right, text(0));
-  else if (spare > 1) wrapText(ctx, face.body, right - start, spare - 1).forEach((written, i) => ctx.fillText(written, start, text(i)));
+  const text = (i) => line(head + title.length + i), told = spare > 1 && content.remark;
+  if (told) drawRemark(ctx, content.remark, theme, size, start, right, text(0));
+  else if (spare > 1) wrapText(ctx, content.body, right - start, spare - 1).forEach((written, i) => ctx.fillText(written, start, text(i)));
   ctx.fillStyle = theme.muted;
-  if (spare > 0) drawWorker(ctx, card, look, size, start, right, line(shown - 1), { sign: face.remark && !told });
+  if (spare > 0) drawWorker(ctx, card, look, size, start, right, line(shown - 1), { sign: content.remark && !told });
 }
 
 // The size of what stands beside a title.
@@ -244,7 +244,7 @@ const quieter = (size, scale) => Math.max(size * 0.9, Math.min(size, (READABLE -
 
 // The worker, the button that opens what is inside, and the note, as far as there is room for them.
 function drawWorker(ctx, card, look, size, left, right, y, { sign }) {
-  const { worker, badges, note, inside } = card.face, { font } = ctx;
+  const { worker, badges, note, inside } = card.content, { font } = ctx;
   const start = sign ? drawCaution(ctx, look.theme, size, left, y) : left;
   const noted = note ? ctx.measureText(note).width + size * 0.6 : 0, room = right - start - noted;
   // Half of a line is the worker's; the words of the button are shorter where that leaves too little.
@@ -261,30 +261,30 @@ function drawWorker(ctx, card, look, size, left, right, y, { sign }) {
 
 // What a flat card has room for after its title: worker and note, then the instruction as far as it goes.
 function drawRest(ctx, card, look, size, left, right) {
-  const { face, y } = card, { theme, scale } = look;
+  const { content, y } = card, { theme, scale } = look;
   ctx.font = `400 ${quieter(size, scale)}px ${theme.font}`;
   let end = right;
   const room = end - left;
-  if (face.inside && room > size * 1.9) {
+  if (content.inside && room > size * 1.9) {
     const { font } = ctx, own = quieter(size, scale) * 0.9;
     ctx.font = `500 ${own}px ${theme.font}`;
-    const words = openerWords(ctx, face.inside, own, room / 2), button = openerWidth(ctx, words, own);
+    const words = openerWords(ctx, content.inside, own, room / 2), button = openerWidth(ctx, words, own);
     drawOpener(ctx, card, look, own, end - button, y, words);
     end -= button + size * 0.5;
     ctx.font = font;
   }
-  if (face.remark && end - size * 1.3 > left) {
+  if (content.remark && end - size * 1.3 > left) {
     drawCaution(ctx, theme, size, end - size, y);
     end -= size * 1.5;
   }
   ctx.fillStyle = theme.muted;
-  for (const text of [face.note, face.worker]) {
+  for (const text of [content.note, content.worker]) {
     const width = ctx.measureText(text).width;
     if (!text || end - width < left) continue;
     ctx.fillText(text, end - width, y);
     end -= width + size;
   }
-  if (end - left > size * 5) ctx.fillText(fitText(ctx, face.body, end - left), left, y);
+  if (end - left > size * 5) ctx.fillText(fitText(ctx, content.body, end - left), left, y);
 }
 
 function drawNumber(ctx, card, { theme, scale }) {

@@ -1,8 +1,8 @@
 // One workflow graph on the page: what it shows, what is selected, what it asks Python for.
 //
 // Streamlit calls `mount` when the component appears and again on each change of its data; the element stays,
-// so a graph is made once per element and then told the new data. Selecting shows at once and is reported;
-// editing is only ever asked for: the picture changes when Python sends another workflow.
+// so a graph is made once per element and then gets the new data. Selecting shows at once and is reported;
+// an edit is only requested: the picture changes when Python sends another workflow.
 
 const stillness = window.matchMedia("(prefers-reduced-motion: reduce)");
 const graphs = new WeakMap();
@@ -14,7 +14,7 @@ class WorkflowGraph {
     this.hint = root.querySelector(".hint");
     this.cards = [];
     this.edges = [];
-    this.selected = this.selectedEdge = this.hoverCard = this.hoverEdge = this.link = null;
+    this.selected = this.selectedEdge = this.hoverCard = this.hoverEdge = this.link = this.reported = null;
     this.stats = { updates: 0, layouts: 0, edits: 0 };
     this.listeners = new AbortController();
     const { signal } = this.listeners;
@@ -31,9 +31,9 @@ class WorkflowGraph {
     root.__fg = this;
   }
 
-  // -- what Python says --------------------------------------------------------------------------
+  // -- data from Python --------------------------------------------------------------------------
 
-  // `picture` tells which of the pictures is to be shown.
+  // `picture` is the index of the picture to show.
   update(component, picture) {
     const { data } = this.component = component, { direction, kind } = data.pictures[picture];
     this.stats.updates++;
@@ -43,7 +43,9 @@ class WorkflowGraph {
     this.readTheme();
     this.view.resized();
     this.readCards(data, picture, kind);
-    if (data.selection_revision !== this.revision) {
+    if (data.selection_revision === null) {
+      if (this.selected !== this.reported) this.report();
+    } else if (data.selection_revision !== this.revision) {
       this.revision = data.selection_revision;
       this.selected = data.selected;
       this.selectedEdge = null;
@@ -67,9 +69,9 @@ class WorkflowGraph {
   }
 
   readCards({ nodes, edges }, picture, kind) {
-    this.cards = nodes.map(({ id, places, face }) => {
+    this.cards = nodes.map(({ id, places, content }) => {
       const [x, y, width, height] = places[picture];
-      return { step: id, x, y, width, height, kind, face, left: x - width / 2, top: y - height / 2 };
+      return { step: id, x, y, width, height, kind, content, left: x - width / 2, top: y - height / 2 };
     });
     const routed = edges.map(({ id, from, to, routes, change }) => ({ id, from, to, change, route: routes[picture] }));
     const geometry = JSON.stringify([this.down, nodes.map(({ places }) => places[picture]), routed]);
@@ -105,8 +107,13 @@ class WorkflowGraph {
     this.selected = step;
     this.selectedEdge = null;
     this.changed();
-    // With the time, because a value that is the same as the last one sent would not be reported.
-    if (!known) this.component.setStateValue("selected", { step, at: Date.now() });
+    if (!known) this.report();
+  }
+
+  // With the time, because a value that is the same as the last one sent would not be reported.
+  report() {
+    this.reported = this.selected;
+    this.component.setStateValue("selected", { step: this.selected, at: Date.now() });
   }
 
   // An edge is selected beside the selected step; empty canvas deselects both.
@@ -122,7 +129,7 @@ class WorkflowGraph {
     else this.select(null);
   }
 
-  // Enter goes on to the selected step's fields, wherever on the page they stand.
+  // Enter moves the focus to the selected step's fields, wherever they are on the page.
   open() { document.querySelector(`.st-key-${this.component.data.inspector} :is(input, textarea)`)?.focus(); }
 
   hover(card, edge) {
@@ -154,12 +161,13 @@ class WorkflowGraph {
   edit(request) {
     if (this.locked) return;
     this.stats.edits++;
-    this.component.setTriggerValue("edit", request);
+    // With what is shown here: Python may have drawn another revision by now.
+    this.component.setTriggerValue("edit", { ...request, revision: this.component.data.revision });
   }
 
   // Asks for the workflow inside a step to be shown, or no longer; a locked graph may, too.
   toggleInside(step) {
-    if (!this.cards[step]?.face.inside) return;
+    if (!this.cards[step]?.content.inside) return;
     this.component.setTriggerValue("inside", { step, open: this.component.data.opened !== step });
   }
 
@@ -226,7 +234,7 @@ class WorkflowGraph {
     return Math.min(Math.max(8, 7.5 * pixel), Math.max(5 * pixel, this.cards[0].height * 0.36));
   }
 
-  // Ports show on the hovered and the selected card; the last step has none, as nobody comes after it.
+  // Ports show on the hovered and the selected card; the last step has none, as no step follows it.
   visiblePorts() {
     if (this.locked) return [];
     const steps = this.link ? [this.link.from] : [...new Set([this.hoverCard, this.selected])];
@@ -284,7 +292,7 @@ class WorkflowGraph {
     this.root.classList.toggle("locked", this.locked);
     tool("add").hidden = this.cards.length >= this.component.data.most_steps;
     tool("detach").hidden = this.selectedEdge === null;
-    tool("inside").hidden = !this.cards[this.selected]?.face.inside;
+    tool("inside").hidden = !this.cards[this.selected]?.content.inside;
     tool("inside").textContent = this.component.data.opened === this.selected ? "Close inside" : "Open inside";
     tool("remove").hidden = this.selected === null || this.selectedEdge !== null || this.cards.length === 1;
     // A tool that goes takes no focus with it.
@@ -297,7 +305,7 @@ class WorkflowGraph {
   animate() {
     if (this.timer || stillness.matches) return;
     const turn = () => {
-      const runs = this.cards.some(({ face }) => face.status === "running" || face.status === "thinking");
+      const runs = this.cards.some(({ content }) => content.status === "running" || content.status === "thinking");
       this.timer = runs ? setTimeout(turn, 60) : null;
       if (runs && !document.hidden) this.view.paint();
     };

@@ -2,7 +2,8 @@
 
 const STATUS_WORDS = {
   waiting: "not run yet", running: "running", finished: "finished", empty: "finished with an empty answer",
-  failed: "failed", blocked: "blocked by a failed step", cancelled: "cancelled", interrupted: "interrupted",
+  refused: "no answer",
+  failed: "failed", blocked: "blocked by a failed step", cancelled: "stopped", interrupted: "interrupted",
   stale: "will run again", thinking: "thinking", retrying: "waiting to ask again",
 };
 
@@ -28,6 +29,13 @@ const STATUS_SHAPES = {
   }),
   retrying: (ctx, x, y) => line(ctx, [x - 4.5, y - 5.5], [x + 4.5, y - 5.5], [x - 4.5, y + 5.5], [x + 4.5, y + 5.5], [x - 4.5, y - 5.5]),
   finished: (ctx, x, y) => line(ctx, [x - 5.5, y + 0.5], [x - 1.5, y + 4.5], [x + 6, y - 4.5]),
+  refused: (ctx, x, y) => {
+    ctx.beginPath();
+    ctx.arc(x, y - 2.8, 3.2, Math.PI, 2.5 * Math.PI);
+    ctx.lineTo(x, y + 2.4);
+    ctx.stroke();
+    line(ctx, [x, y + 5.8], [x, y + 6.2]);
+  },
   empty: (ctx, x, y) => { ring(ctx, x, y, 5); line(ctx, [x - 5, y + 5], [x + 5, y - 5]); },
   failed: (ctx, x, y) => { line(ctx, [x - 4.5, y - 4.5], [x + 4.5, y + 4.5]); line(ctx, [x + 4.5, y - 4.5], [x - 4.5, y + 4.5]); },
   blocked: (ctx, x, y) => { ring(ctx, x, y, 6); line(ctx, [x - 3, y], [x + 3, y]); },

@@ -30,9 +30,9 @@ class Outline {
   }
 }
 
-function nameOf({ step, face }, count, edges) {
+function nameOf({ step, content }, count, edges) {
   const reads = edges.filter((edge) => edge.to === step).map((edge) => edge.from + 1).sort((a, b) => a - b);
   const access = reads.length ? `reads step${reads.length > 1 ? "s" : ""} ${reads.join(", ")}` : "reads no step";
-  const parts = [CHANGE_WORDS[face.change], face.title, `worker ${face.worker}`, ...face.badges, STATUS_WORDS[face.status], face.note, face.remark, face.inside, access];
+  const parts = [CHANGE_WORDS[content.change], content.title, `worker ${content.worker}`, ...content.badges, STATUS_WORDS[content.status], content.note, content.remark, content.inside, access];
   return `Step ${step + 1} of ${count}: ${parts.filter(Boolean).join(", ")}`;
 }

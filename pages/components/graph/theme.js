@@ -43,6 +43,7 @@ function readTheme(element) {
     change: { added: state("green"), removed: state("red"), moved: text, edited: text },
     status: {
       waiting: quiet, running: state("blue"), finished: state("green"), empty: state("orange"),
+      refused: state("orange"),
       failed: state("red"), blocked: state("red"), cancelled: quiet, interrupted: state("orange"),
       stale: state("orange"), thinking: state("blue"), retrying: state("orange"),
     },

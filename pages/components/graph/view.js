@@ -52,7 +52,7 @@ class View {
     this.size = size;
     const before = { position: this.network.getViewPosition(), scale: this.scale };
     this.network.setSize("100%", "100%");
-    // vis changes the zoom with the size; whoever chose a view keeps its middle and its zoom.
+    // vis changes the zoom with the size; a view that a person chose keeps its middle and its zoom.
     if (this.touched) this.network.moveTo({ ...before, animation: false });
     else this.fit();
     this.paint();

@@ -4,7 +4,7 @@
 // the place they were scrolled to.
 
 const STEP = 14, HIGH = 46, MIDDLE = HIGH / 2, LANES = 8;   // pixels, and lanes that are drawn apart
-const RESTS = 160;                                          // milliseconds until the row arrived at is told
+const RESTS = 160;                                          // milliseconds until the focused row is sent
 const NS = "http://www.w3.org/2000/svg";
 
 function made(tag, className, text) {

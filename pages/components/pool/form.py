@@ -1,6 +1,6 @@
-"""The form in which a worker, or the Conductor, is added and changed, with what is wrong beside the field.
+"""The form in which a worker, or the Conductor, is added and changed, with each fault beside its field.
 
-A dialog over the pool page. Knows the document it edits; which fields there are is pool_fields'.
+A dialog over the pool page. Knows the document it edits; the fields are made in `fields`.
 """
 
 from __future__ import annotations
@@ -12,11 +12,10 @@ from typing import Any, cast
 import streamlit as st
 
 from conductor.errors import PoolError
-from conductor.workers.entry_faults import conductor_faults, worker_faults
-from conductor.workers.offline import EXPERTS
-from conductor.workers.pool_document import Entry, Place, PoolDocument
-from pages.components.first_value import show_first
-from pages.components.pool_fields import (
+from conductor.workers.offline.experts import EXPERTS
+from conductor.workers.pool.schema_errors import conductor_faults, worker_faults
+from conductor.workers.pool.toml_editor import Entry, Place, PoolDocument
+from pages.components.pool.fields import (
     SERVICES,
     Field,
     Service,
@@ -27,8 +26,10 @@ from pages.components.pool_fields import (
     missing,
     typed,
 )
-from pages.components.pool_saving import save
-from pages.components.state import plain
+from pages.components.pool.saving import save
+from pages.components.streamlit_patches.dialog_theme import dialog_theme
+from pages.components.streamlit_patches.initial_values import show_first
+from pages.components.tab.state import plain
 
 _FORM = "pool-form"
 _FAULTS = "pool-faults"
@@ -79,9 +80,7 @@ def pool_form() -> None:
     """Draw the form, where one is open."""
     form = _opened()
     if form is not None:
-        # A dialog stands outside the app's own box, so that it does not know the theme.
-        scheme = st.context.theme.type or "normal"
-        st.html(f"<style>[data-testid=stDialog] {{ color-scheme: {scheme} }}</style>")
+        dialog_theme()
         st.dialog(_title(form), width="medium", on_dismiss=_close)(_draw)()
 
 
@@ -118,8 +117,10 @@ def _draw() -> None:
             _grid(form, others, faults)
     if form.place is None and form.document.before is None:
         st.checkbox("Keep the built-in experts in the pool", key=form.key("keep-experts"))
-        st.caption(f"{plain(str(form.document.path))} will be made, and its workers take their place.")
-    # Boxes that are always there keep the buttons the same, and the focus with them.
+        st.caption(
+            f"{plain(str(form.document.path))} will be created, and its workers replace the built-in experts."
+        )
+    # A container that is always there keeps the buttons in place, and the focus with them.
     with st.container(key="pool-summary"):
         if faults:
             st.error(plain(_summary(faults, (*usual, *others))), icon=":material/error:")
@@ -135,7 +136,7 @@ def _kind(form: Form) -> TableKind:
         return "conductor"
     if form.old:
         return kind_of(form.old)
-    chosen = st.segmented_control(
+    return st.segmented_control(
         "Kind",
         tuple(_KINDS),
         default="model",
@@ -143,7 +144,6 @@ def _kind(form: Form) -> TableKind:
         format_func=lambda kind: _KINDS[kind],
         key=form.key("kind"),
     )
-    return cast("TableKind", chosen)
 
 
 def _services(form: Form) -> None:
@@ -181,24 +181,23 @@ def _grid(form: Form, shown: Sequence[Field], faults: dict[str, str]) -> None:
 
 def _field(form: Form, field: Field, faults: dict[str, str]) -> None:
     key = form.key(field.key)
-    # A default would come back where somebody empties the field.
+    # A default would come back where a person empties the field.
     show_first(key, typed(field, form.old))
-    said: dict[str, Any] = {"key": key, "help": field.help or None}
-    hint = {"placeholder": field.hint or None}
+    tip, hint = field.help or None, field.hint or None
     match field.kind:
         case "text":
-            st.text_input(field.label, **said, **hint)
+            st.text_input(field.label, key=key, help=tip, placeholder=hint)
         case "long" | "table":
-            st.text_area(field.label, **said, **hint, height=80)
+            st.text_area(field.label, key=key, help=tip, placeholder=hint, height=80)
         case "whole":
-            st.number_input(field.label, **said, **hint, step=1, value=None)
+            st.number_input(field.label, key=key, help=tip, placeholder=hint, step=1, value=None)
         case "number":
-            st.number_input(field.label, **said, **hint, format="%g", value=None)
+            st.number_input(field.label, key=key, help=tip, placeholder=hint, format="%g", value=None)
         case "flag":
-            st.checkbox(field.label, **said)
+            st.checkbox(field.label, key=key, help=tip)
         case "choice" | "worker":
             options = field.options if field.kind == "choice" else _others(form)
-            st.selectbox(field.label, options, **said, **hint, index=None)
+            st.selectbox(field.label, options, key=key, help=tip, placeholder=hint, index=None)
     if field.key in faults:
         with st.container(key=f"pool-fault-{field.key}"):
             message = faults[field.key]
@@ -206,7 +205,7 @@ def _field(form: Form, field: Field, faults: dict[str, str]) -> None:
 
 
 def _others(form: Form) -> tuple[str, ...]:
-    """Who may stand in."""
+    """The workers that may be its fallback."""
     own = form.old.get("name")
     return tuple(name for worker in form.document.workers if (name := worker.get("name")) and name != own)
 
@@ -214,8 +213,8 @@ def _others(form: Form) -> tuple[str, ...]:
 def _save(form: Form, kind: TableKind) -> None:
     said = {field.key: st.session_state.get(form.key(field.key)) for group in fields(kind) for field in group}
     entry, faults = entry_of(kind, said, old=form.old)
-    # Its kind is chosen here, so that an address that is missing is told as that.
-    found = conductor_faults(entry) if kind == "conductor" else worker_faults({"kind": kind} | entry)
+    # The kind is known here, so that a missing address is reported as a missing address.
+    found = conductor_faults(entry) if kind == "conductor" else worker_faults({"kind": kind, **entry})
     asked = missing(kind, entry)
     faults = {fault.key: asked.get(fault.key, fault.message) for fault in found} | faults
     if not faults:
@@ -226,7 +225,7 @@ def _save(form: Form, kind: TableKind) -> None:
 
 
 def _saved(form: Form, entry: Entry) -> dict[str, str]:
-    """What keeps the table from being saved, by key; nothing where it is."""
+    """What keeps the table from being saved, by key; empty where it was saved."""
     name = str(entry.get("name", "the Conductor"))
     try:
         if not form.old:
@@ -268,7 +267,7 @@ def _follow(form: Form) -> None:
 
 
 def _summary(faults: dict[str, str], shown: Sequence[Field]) -> str:
-    """What stands beside the button, which may be far from the field."""
+    """The text beside the button, which may be far from the field."""
     if _GENERAL in faults:
         return faults[_GENERAL]
     labels = ", ".join(field.label for field in shown if field.key in faults)
@@ -276,7 +275,7 @@ def _summary(faults: dict[str, str], shown: Sequence[Field]) -> str:
 
 
 def _joined(faults: dict[str, str], shown: dict[str, Any]) -> str:
-    """All faults in one text, where some are of no field here."""
+    """All faults in one text, for faults of keys without a field."""
     return " ".join(
         message if key in shown or key == _GENERAL else f"{key}: {message}" for key, message in faults.items()
     )

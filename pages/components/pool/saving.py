@@ -1,6 +1,6 @@
-"""Saving a new text of the pool file, what is said of it, and its undo.
+"""Saving a new text of the pool file, the notice about it, and its undo.
 
-Knows the tab and the document; what changed is for whoever saves.
+Knows the tab and the document; the caller names what changed.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import cast
 import streamlit as st
 
 from conductor.errors import PoolError
-from conductor.workers.pool_document import PoolDocument
-from pages.components.state import TabState, plain
+from conductor.workers.pool.toml_editor import PoolDocument
+from pages.components.tab.state import TabState, plain
 
 PLACE = "pool"
 """Where this page's notices stand."""

@@ -1,6 +1,6 @@
 """The table of who is in the pool: where each is served, what it may cost, whether its key is set, how it is.
 
-Knows subjects and their health; what a button does is the page's.
+Knows targets and their health; what a button does is the page's.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from typing import NamedTuple
 
 import streamlit as st
 
-from conductor.amounts import duration
 from conductor.errors import PoolError
-from conductor.workers.checkup import Checkup
-from conductor.workers.findings import Health
-from conductor.workers.pool_document import Place
+from conductor.text.formatting import duration
+from conductor.workers.health.findings import Health
+from conductor.workers.health.monitor import HealthProbe
+from conductor.workers.health.targets import ProbeTarget
+from conductor.workers.keys.secret import find_secret
+from conductor.workers.pool.toml_editor import Place
 from conductor.workers.protocol import Price
-from conductor.workers.secret import find_secret
-from conductor.workers.subject import Subject
-from pages.components.state import plain
+from pages.components.tab.state import plain
 
 _WIDTHS = (2.1, 2.5, 0.95, 1.05, 1.15, 1.25, 1.95, 1.45)
 _HEADINGS = ("Name", "Model and endpoint", "Context", "$ a million", "Limits", "Key", "Health", "")
@@ -27,87 +27,90 @@ _NAME_CHARACTERS = 120
 
 
 class Row(NamedTuple):
-    """Who is shown, and which table of the file that is; None where it stands in no file."""
+    """Who is shown, and which table of the file that is; None where it is in no file."""
 
-    subject: Subject
+    target: ProbeTarget
     place: Place | None
 
 
 class Actions(NamedTuple):
     """What the buttons of a row do."""
 
-    examine: Callable[[Sequence[Subject]], None]
+    examine: Callable[[Sequence[ProbeTarget]], None]
     change: Callable[[Place], None]
     remove: Callable[[Place], None]
 
 
-def pool_table(rows: Sequence[Row], checkup: Checkup, actions: Actions) -> None:
-    """Draw it."""
+def pool_table(rows: Sequence[Row], probe: HealthProbe, actions: Actions | None) -> None:
+    """Draw it; without `actions` it has no buttons."""
     with st.container(key="pool-table", gap=None):
         with st.container(key="pool-head"):
             for column, heading in zip(st.columns(_WIDTHS), _HEADINGS, strict=True):
                 column.caption(heading)
         for number, row in enumerate(rows):
             with st.container(key=f"pool-row-{number}", gap=None):
-                _row(number, row, checkup, actions)
+                _row(number, row, probe, actions)
 
 
 def remove_key(row: Row) -> str:
     """The key of the button that removes it, which goes with it."""
-    mark = f"{row.subject.role} {row.subject.name}"
+    mark = f"{row.target.role} {row.target.name}"
     return f"pool-icon-remove-{sha256(mark.encode()).hexdigest()[:12]}"
 
 
-def key_word(subject: Subject) -> str:
-    """Whether the key is there: set, missing, unusable, or none where none is named."""
-    variable = subject.endpoint.api_key_env if subject.endpoint else None
-    if variable is None:
+def key_label(target: ProbeTarget) -> str:
+    """Whether the key can be sent: set, missing, unusable, not confirmed, or none where none is named."""
+    endpoint = target.endpoint
+    if endpoint is None or endpoint.api_key_env is None:
         return "none"
     try:
-        return "missing" if find_secret(variable) is None else "set"
+        if find_secret(endpoint.api_key_env) is None:
+            return "missing"
+        return "set" if endpoint.unconfirmed is None else "not confirmed"
     except PoolError:
         return "unusable"
 
 
-def _row(number: int, row: Row, checkup: Checkup, actions: Actions) -> None:
-    subject = row.subject
+def _row(number: int, row: Row, probe: HealthProbe, actions: Actions | None) -> None:
+    target = row.target
     name, served, context, price, limits, key, health, buttons = st.columns(
         _WIDTHS, vertical_alignment="center"
     )
     with name:
-        st.markdown(f"**{plain(subject.name, limit=_NAME_CHARACTERS)}**")
+        st.markdown(f"**{plain(target.name, limit=_NAME_CHARACTERS)}**")
         with st.container(key=f"pool-strengths-{number}"):
-            st.caption(plain(_what(subject), limit=200))
+            st.caption(plain(_what(target), limit=200))
     with served:
-        st.markdown(plain(subject.model, limit=_NAME_CHARACTERS))
-        st.caption(plain(subject.endpoint.base_url if subject.endpoint else "in this program"))
-    context.markdown(plain("-" if subject.context is None else f"{subject.context:,}"))
-    price.markdown(plain(_price(subject.price)))
-    limits.markdown(plain(_limits(subject)))
+        st.markdown(plain(target.model, limit=_NAME_CHARACTERS))
+        st.caption(plain(target.endpoint.base_url if target.endpoint else "in this program"))
+    context.markdown(plain("-" if target.context is None else f"{target.context:,}"))
+    price.markdown(plain(_price(target.price)))
+    limits.markdown(plain(_limits(target)))
     with key:
-        _key(subject)
+        _key(target)
     with health:
-        _health(checkup.health(subject), going=checkup.examines(subject))
-    with buttons, st.container(horizontal=True, gap=None, horizontal_alignment="right"):
-        _buttons(number, row, checkup, actions)
-    _complaints(number, checkup.health(subject))
+        _health(target, probe.health(target), going=probe.examines(target))
+    if actions is not None:
+        with buttons, st.container(horizontal=True, gap=None, horizontal_alignment="right"):
+            _buttons(number, row, probe, actions)
+    _complaints(number, target, probe.health(target))
 
 
-def _what(subject: Subject) -> str:
-    if subject.role == "conductor":
+def _what(target: ProbeTarget) -> str:
+    if target.role == "conductor":
         return "Conductor, a model"
     kind = {"model": "model", "offline": "offline, no model", "simulated": "simulated, no model"}
-    # What stands in for strengths that nobody wrote says nothing that the row does not.
-    own = "" if subject.kind == "model" and subject.model in subject.strengths else subject.strengths
-    return " · ".join(filter(None, (kind[subject.kind], own)))
+    # The default strengths repeat what the row shows already.
+    own = "" if target.kind == "model" and target.model in target.strengths else target.strengths
+    return " · ".join(filter(None, (kind[target.kind], own)))
 
 
 def _price(price: Price | None) -> str:
     return "-" if price is None else f"{price.prompt:g} in, {price.completion:g} out"
 
 
-def _limits(subject: Subject) -> str:
-    endpoint = subject.endpoint
+def _limits(target: ProbeTarget) -> str:
+    endpoint = target.endpoint
     if endpoint is None:
         return "-"
     said = []
@@ -118,19 +121,21 @@ def _limits(subject: Subject) -> str:
     return ", ".join(said) or "none"
 
 
-def _key(subject: Subject) -> None:
-    word = key_word(subject) if subject.endpoint else "-"
-    icon = {"set": ":material/key: ", "missing": ":material/key_off: ", "unusable": ":material/key_off: "}
-    st.markdown(f"{icon.get(word, '')}{plain(word)}")
-    if subject.endpoint is not None and subject.endpoint.api_key_env is not None:
-        st.caption(plain(subject.endpoint.api_key_env))
+def _key(target: ProbeTarget) -> None:
+    word = key_label(target) if target.endpoint else "-"
+    icons = {"set": ":material/key: ", "none": "", "-": ""}
+    st.markdown(f"{icons.get(word, ':material/key_off: ')}{plain(word)}")
+    if target.endpoint is not None and target.endpoint.api_key_env is not None:
+        st.caption(plain(target.endpoint.api_key_env))
 
 
-def _health(health: Health | None, *, going: bool) -> None:
+def _health(target: ProbeTarget, health: Health | None, *, going: bool) -> None:
     if going:
         known = health.findings[-1] if health is not None and health.findings else None
-        doing = {None: "waiting", "key": "reaching it", "model": "waiting for a word"}
+        doing = {None: "waiting", "key": "connecting", "model": "waiting for the first token"}
         st.markdown(f":material/progress_activity: {doing.get(known.check if known else None, 'testing')}")
+    elif health is None and target.unusable is not None:
+        st.markdown(":material/error: cannot be used")
     elif health is None:
         st.caption("not tested")
     else:
@@ -161,17 +166,17 @@ def _rate(tokens_per_second: float | None) -> str:
     return f"{tokens_per_second:.1f}" if tokens_per_second < 10 else f"{tokens_per_second:,.0f}"
 
 
-def _buttons(number: int, row: Row, checkup: Checkup, actions: Actions) -> None:
-    name = plain(row.subject.name, limit=_NAME_CHARACTERS)
+def _buttons(number: int, row: Row, probe: HealthProbe, actions: Actions) -> None:
+    name = plain(row.target.name, limit=_NAME_CHARACTERS)
     st.button(
         f"Test {name}",
         key=f"pool-icon-test-{number}",
         icon=":material/network_check:",
         type="tertiary",
         help="Test",
-        disabled=checkup.examines(row.subject),
+        disabled=probe.examines(row.target),
         on_click=actions.examine,
-        args=([row.subject],),
+        args=([row.target],),
     )
     if row.place is None:
         return
@@ -195,11 +200,24 @@ def _buttons(number: int, row: Row, checkup: Checkup, actions: Actions) -> None:
     )
 
 
-def _complaints(number: int, health: Health | None) -> None:
+def _means(target: ProbeTarget) -> str:
+    if target.role == "conductor":
+        return "It cannot plan"
+    return (
+        f"{target.fallback} answers instead of it" if target.offered else "It is not offered to the Conductor"
+    )
+
+
+def _complaints(number: int, target: ProbeTarget, health: Health | None) -> None:
     """What is wrong, and what to do about it, under the row."""
-    if health is None or not health.complaints:
+    found = () if health is None else health.complaints
+    if not found and target.unusable is None:
         return
     with st.container(key=f"pool-complaints-{number}", gap=None):
-        for finding in health.complaints:
+        if target.unusable is not None:
+            st.markdown(f":material/error: {plain(f'{_means(target)}: {target.unusable}', limit=1000)}")
+        for finding in found:
+            if target.unusable is not None and finding.check == "key":
+                continue  # shown above already
             icon = ":material/error:" if finding.state == "failing" else ":material/help:"
             st.markdown(f"{icon} {plain(finding.sentence, limit=1000)}")

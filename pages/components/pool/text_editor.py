@@ -1,6 +1,6 @@
-"""The pool file as text: where it is wrong, and a box to mend it in.
+"""The pool file as text: where it is wrong, and a box to correct it in.
 
-Knows the document and the reader's errors. Keys that somebody pasted into the file are not shown.
+Knows the document and the reader's errors. Keys that were pasted into the file are not shown.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from typing import cast
 import streamlit as st
 
 from conductor.errors import PoolError
-from conductor.workers.pool_document import PoolDocument
-from conductor.workers.pool_excerpt import excerpt, left_masked, shown
-from conductor.workers.secret import MASK
-from pages.components.pool_saving import save
-from pages.components.state import plain
+from conductor.workers.keys.mask import MASK
+from conductor.workers.pool.excerpt import excerpt, left_masked, shown
+from conductor.workers.pool.toml_editor import PoolDocument
+from pages.components.pool.saving import save
+from pages.components.tab.state import plain
 
 _TYPED = "pool-text"
 _FAULT = "pool-text-fault"
@@ -23,7 +23,7 @@ _FAULT = "pool-text-fault"
 
 @dataclass(frozen=True)
 class Box:
-    """A box with a document's text, and a serial that makes a box anew."""
+    """A box with a document's text, and a serial, by which a new box is made."""
 
     document: PoolDocument
     serial: int
@@ -35,13 +35,13 @@ class Box:
 
     @property
     def touched(self) -> bool:
-        """Whether somebody has typed there."""
+        """Whether a person has typed there."""
         own = shown(self.document.text)
         return bool(st.session_state.get(self.key, own) != own)
 
 
 def trouble(document: PoolDocument, error: PoolError) -> None:
-    """Say what is wrong with the file, and show the place."""
+    """Show what is wrong with the file, and the place."""
     st.error(plain(str(error), limit=1000), icon=":material/error:")
     if error.line is not None:
         st.code(excerpt(document.text, error.line), language=None)
@@ -56,7 +56,7 @@ def text_editor(document: PoolDocument) -> None:
             shown(box.document.text),
             key=box.key,
             height=360,
-            help="It is saved only where it describes a pool. Keys do not belong into this file.",
+            help="It is saved only if it describes a valid pool. Do not write API keys into this file.",
         )
     fault = cast("PoolError | None", st.session_state.get(_FAULT))
     if fault is not None:
@@ -64,11 +64,11 @@ def text_editor(document: PoolDocument) -> None:
             trouble(document.with_text(st.session_state[box.key]), fault)
     with st.container(horizontal=True):
         st.button("Save the text", key="pool-text-save", icon=":material/save:", on_click=_save, args=(box,))
-        st.button("Back to what the file says", key="pool-text-reset", on_click=_renew)
+        st.button("Reset to the file", key="pool-text-reset", on_click=_renew)
 
 
 def _box(document: PoolDocument) -> Box:
-    """The box as it is: what was typed stays, also where somebody else has changed the file meanwhile."""
+    """The box as it is: what was typed stays, also where the file was changed meanwhile."""
     box = cast("Box | None", st.session_state.get(_TYPED))
     if box is None or (box.document != document and not box.touched):
         box = Box(document, st.session_state.get("pool-texts", 0) + 1)

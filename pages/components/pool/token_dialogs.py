@@ -12,10 +12,11 @@ from typing import Literal, cast
 
 import streamlit as st
 
-from conductor.api.token import MAX_NAME, Period, Token, TokenLimits
 from conductor.errors import StorageError
-from pages.components.state import TabState, plain
+from pages.components.streamlit_patches.dialog_theme import dialog_theme
+from pages.components.tab.state import TabState, plain
 from storage import SessionStore
+from storage.api_token import MAX_NAME, Period, Token, TokenLimits
 
 _DIALOG = "token-dialog"
 _FAULT = "token-fault"
@@ -52,9 +53,7 @@ def token_dialog(store: SessionStore, workers: Sequence[str]) -> None:
     dialog = _opened()
     if dialog is None:
         return
-    # A dialog stands outside the app's own box, so that it does not know the theme.
-    scheme = st.context.theme.type or "normal"
-    st.html(f"<style>[data-testid=stDialog] {{ color-scheme: {scheme} }}</style>")
+    dialog_theme()
     titles = {"create": "Create a token", "made": "Create a token", "revoke": "Revoke a token"}
     st.dialog(titles[dialog.kind], width="medium", on_dismiss=_close)(_draw)(store, workers)
 
@@ -95,7 +94,7 @@ def _creation(store: SessionStore, dialog: TokenDialog, workers: Sequence[str]) 
         max_chars=MAX_NAME,
         placeholder="Who or what it is for, such as my laptop",
     )
-    st.caption("Limits, each of which may stay empty")
+    st.caption("Limits, all of them optional")
     _limits(dialog, workers)
     # A box that is always there keeps the buttons the same, and the focus with them.
     with st.container(key="token-summary"):
@@ -115,7 +114,7 @@ def _creation(store: SessionStore, dialog: TokenDialog, workers: Sequence[str]) 
 
 def _limits(dialog: TokenDialog, workers: Sequence[str]) -> None:
     st.multiselect(
-        "Workers its requests may have",
+        "Workers it may use",
         workers,
         key=dialog.key("workers"),
         format_func=lambda name: plain(name, limit=60),
@@ -131,12 +130,12 @@ def _limits(dialog: TokenDialog, workers: Sequence[str]) -> None:
             )
         if fields[0][0] == "tokens":
             st.segmented_control(
-                "Tokens and dollars are for",
+                "Period of the token and dollar limits",
                 list(_PERIODS),
                 default="total",
                 required=True,
                 format_func=_PERIODS.__getitem__,
-                help="Days and months of the calendar, by universal time",
+                help="Calendar days and months, in UTC",
                 key=dialog.key("period"),
             )
 
@@ -157,7 +156,7 @@ def _create(store: SessionStore, dialog: TokenDialog) -> None:
         tokens_per_minute=said["paced"],
     )
     try:
-        token, text = store.create_token(said["name"] or "", limits)
+        token, text = store.tokens.create(said["name"] or "", limits)
     except StorageError as error:
         st.session_state[_FAULT] = str(error)
         return
@@ -167,11 +166,11 @@ def _create(store: SessionStore, dialog: TokenDialog) -> None:
 def _made(dialog: TokenDialog) -> None:
     assert dialog.token is not None, "what was made has a token"
     st.markdown(
-        f"This is the token **{plain(dialog.token.name)}**. Copy it now: it is shown this once, and whoever "
-        "loses it makes another."
+        f"This is the token **{plain(dialog.token.name)}**. Copy it now: it is shown only once. If you "
+        "lose it, create another one."
     )
     st.code(dialog.text, language=None, wrap_lines=True)
-    st.caption("Programs send it as their API key, best from the environment:")
+    st.caption("Programs send it as their API key, preferably read from the environment:")
     st.code('export CONDUCTOR_API_KEY="..."', language=None)
     st.button("Done", key="token-done", type="primary", on_click=_close)
 
@@ -179,11 +178,9 @@ def _made(dialog: TokenDialog) -> None:
 def _revocation(store: SessionStore, dialog: TokenDialog) -> None:
     assert dialog.token is not None, "what is revoked has a token"
     st.markdown(
-        f"Whoever uses the token **{plain(dialog.token.name)}** is refused from now on, and it cannot be "
-        "given back. What is under way with it comes to its end."
+        f"Requests with the token **{plain(dialog.token.name)}** are refused from now on; this cannot be "
+        "undone. Requests that are already running are completed."
     )
-    if len([token for token in store.tokens() if token.revoked_at is None]) == 1:
-        st.markdown("It is the last one: without any token, the API answers this machine only.")
     with st.container(horizontal=True):
         st.button(
             "Revoke",
@@ -197,6 +194,6 @@ def _revocation(store: SessionStore, dialog: TokenDialog) -> None:
 
 
 def _revoke(store: SessionStore, token: Token) -> None:
-    store.revoke_token(token.id)
+    store.tokens.revoke(token.id)
     TabState().notify("info", f"{token.name} was revoked.", place="tokens")
     _close()

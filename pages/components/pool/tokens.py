@@ -9,14 +9,16 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from conductor.amounts import counted, dollars
-from conductor.api.token import Spent, Token, told
-from pages.components.api_address import api_url
-from pages.components.guard import errors_shown
-from pages.components.sides import clock
-from pages.components.state import TabState, plain
-from pages.components.token_dialogs import open_creation, open_revocation, token_dialog
+from conductor.text.formatting import counted, dollars
+from pages.components.pool.token_dialogs import open_creation, open_revocation, token_dialog
+from pages.components.tab.api_address import api_url
+from pages.components.tab.error_boundary import errors_shown
+from pages.components.tab.services import access
+from pages.components.tab.state import TabState, plain
+from pages.components.view_models.comparable import clock
 from storage import SessionStore
+from storage.api_token import Spent, Token, told
+from studio.access.machine_token import NAME
 
 _WIDTHS = (2.2, 1.4, 1.4, 2.2, 3.2, 0.6)
 _HEADINGS = ("Name", "Created", "Last used", "Used so far", "Limits", "")
@@ -27,28 +29,29 @@ def tokens_view(store: SessionStore, tab: TabState, workers: Sequence[str]) -> N
     """Draw the section; `workers` are the pool's."""
     with errors_shown("tokens"), st.container(key="tokens-section"):
         st.subheader("API tokens", anchor=False)
-        tokens = store.tokens()
+        tokens = store.tokens.listed()
         valid = [token for token in tokens if token.revoked_at is None]
         st.caption(_standing(len(valid)))
         tab.show_notice("tokens")
-        st.button(
-            "Create a token", key="token-create", icon=":material/key:", on_click=_creation, args=(tab,)
-        )
+        may_edit = access().editing_refusal is None
+        if may_edit:
+            st.button(
+                "Create a token", key="token-create", icon=":material/key:", on_click=_creation, args=(tab,)
+            )
         if valid:
-            _table(store, tab, valid[:_SHOWN])
+            _table(store, tab, valid[:_SHOWN], may_revoke=may_edit)
         _without_rows(len(valid), revoked=len(tokens) - len(valid))
-        token_dialog(store, workers)
+        if may_edit:
+            token_dialog(store, workers)
 
 
 def _standing(valid: int) -> str:
     url = plain(api_url())
-    if not valid:
-        return (
-            f"Any OpenAI client can ask the whole orchestra at {url}. There is no token yet, so it answers "
-            "programs on this machine only; with a token, others may ask, too."
-        )
-    which = "this token" if valid == 1 else "one of these tokens"
-    return f"Any OpenAI client can ask the whole orchestra at {url}, with {which} as its API key."
+    which = {0: "a token", 1: "this token"}.get(valid, "one of these tokens")
+    return (
+        f"Any OpenAI client can send requests to {url}, with {which} as its API key. Programs on "
+        f"the server's machine find one in the file {NAME} beside the store."
+    )
 
 
 def _creation(tab: TabState) -> None:
@@ -61,17 +64,17 @@ def _revocation(tab: TabState, token: Token) -> None:
     tab.ask_redraw()
 
 
-def _table(store: SessionStore, tab: TabState, tokens: Sequence[Token]) -> None:
+def _table(store: SessionStore, tab: TabState, tokens: Sequence[Token], *, may_revoke: bool) -> None:
     with st.container(key="token-table", gap=None):
         with st.container(key="token-head"):
             for column, heading in zip(st.columns(_WIDTHS), _HEADINGS, strict=True):
                 column.caption(heading)
         for token in tokens:
             with st.container(key=f"token-row-{token.id}", gap=None):
-                _row(tab, token, store.token_spent(token.id))
+                _row(tab, token, store.tokens.spent(token.id), may_revoke=may_revoke)
 
 
-def _row(tab: TabState, token: Token, spent: Spent) -> None:
+def _row(tab: TabState, token: Token, spent: Spent, *, may_revoke: bool) -> None:
     name, created, used, so_far, limits, buttons = st.columns(_WIDTHS, vertical_alignment="center")
     with name:
         st.markdown(f"**{plain(token.name)}**")
@@ -82,6 +85,8 @@ def _row(tab: TabState, token: Token, spent: Spent) -> None:
         st.markdown(plain(_amounts(spent)))
         st.caption(plain(_of(token, spent)))
     limits.markdown(plain(" · ".join(told(token.limits)) or "none"))
+    if not may_revoke:
+        return
     with buttons, st.container(horizontal=True, gap=None, horizontal_alignment="right"):
         st.button(
             f"Revoke {plain(token.name)}",

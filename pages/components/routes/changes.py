@@ -1,7 +1,7 @@
 """Where a page asks whether it still shows what is there: a GET that answers with two short marks.
 
-Tells nothing but whether something has changed, so it needs no more protection than the ids it is asked for.
-Knows the services, no Streamlit.
+The answer reveals only whether something has changed, so it needs no more protection than the ids in the
+request. Knows the services, no Streamlit.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from conductor.errors import ConductorError
-from pages.components.services import workbench
+from pages.components.tab.services import workbench
+from studio.workbench import marks
 
 PATH = "/changes"
 
@@ -19,15 +20,15 @@ PATH = "/changes"
 # No coroutine, so that reading the store does not hold up the server.
 def _changes(request: Request) -> JSONResponse:
     try:
-        marks = workbench().marks(request.query_params.get("session"))
+        found = marks(workbench(), request.query_params.get("session"))
     except ConductorError:
-        # The page itself says what is wrong when it is drawn next; until then it stays as it is.
+        # The page shows what is wrong when it is drawn next; until then it stays as it is.
         return JSONResponse({})
-    return JSONResponse({"session": marks.session, "recent": marks.recent})
+    return JSONResponse({"session": found.session, "recent": found.recent})
 
 
 CHANGES = (
     Route(PATH, _changes, methods=["GET"]),
-    # Where Streamlit is told to serve everything below a path of its own.
+    # Where Streamlit serves everything below a base path.
     Route(f"/{{below:path}}{PATH}", _changes, methods=["GET"]),
 )

@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from conductor.amounts import counted
 from conductor.errors import ConductorError
-from pages.components.compare_link import PAGE as COMPARE_PAGE
-from pages.components.compare_link import compare_query
-from pages.components.fork_source import source_of
-from pages.components.session_files import report_download
-from pages.components.session_list import Asked, Deleted, SessionList
-from pages.components.sides import last_two
-from pages.components.state import TabState
-from storage.workbench import Workbench
+from conductor.text.formatting import counted
+from pages.components.sessions.forked_from import source_of
+from pages.components.sessions.import_export import report_download
+from pages.components.sessions.list_state import Asked, Deleted, SessionList
+from pages.components.tab.state import TabState
+from pages.components.view_models.comparable import last_two
+from pages.components.widgets.compare_link import PAGE as COMPARE_PAGE
+from pages.components.widgets.compare_link import compare_query
+from studio.workbench import Workbench
 
 PLACE = "sessions"
 """Where notices of this page stand."""
 
 
 @dataclass(frozen=True, slots=True)
-class SessionDeeds:
+class SessionActions:
     """Callbacks of one tab; each has the same effect when it comes twice."""
 
     bench: Workbench
@@ -34,7 +34,7 @@ class SessionDeeds:
 
     def rename(self, session: str, title: str, *, drawn: str) -> None:
         """Give a session another title than the one `drawn`; an empty one is refused, and so is any where
-        somebody else gave it a title meanwhile.
+        another person gave it a title meanwhile.
         """
         if not title.strip():
             self.tab.notify(
@@ -43,12 +43,12 @@ class SessionDeeds:
             return
 
         def rename_it() -> None:
-            there, wanted = self.bench.store.session(session).title, " ".join(title.split())
+            there, wanted = self.bench.store.sessions.find(session).title, " ".join(title.split())
             if there in (drawn, wanted):
-                self.bench.store.rename_session(session, wanted)
+                self.bench.store.sessions.rename(session, wanted)
             else:
-                said = f"Not renamed to “{wanted}”: it was given the title “{there}” meanwhile."
-                self.tab.notify("info", f"{said} Rename it again if yours is to count.", place=PLACE)
+                said = f"Not renamed to “{wanted}”: its title was changed to “{there}” meanwhile."
+                self.tab.notify("info", f"{said} Rename it again to use yours.", place=PLACE)
 
         self._try(rename_it)
 
@@ -56,11 +56,11 @@ class SessionDeeds:
         """Have a session tagged with these and no others."""
 
         def set_them() -> None:
-            for tag in self.bench.store.tags(session):
+            for tag in self.bench.store.sessions.tags(session):
                 if tag not in tags:
-                    self.bench.store.remove_tag(session, tag)
+                    self.bench.store.sessions.remove_tag(session, tag)
             for tag in tags:
-                self.bench.store.add_tag(session, tag)
+                self.bench.store.sessions.add_tag(session, tag)
 
         self._try(set_them)
 
@@ -68,16 +68,20 @@ class SessionDeeds:
         """Give sessions tags beside those that they have."""
 
         def add_them() -> None:
-            self.bench.store.add_tags(sessions, tags)
+            self.bench.store.sessions.add_tags(sessions, tags)
             self.tab.notify("info", f"Tagged {counted(len(sessions), 'session')}.", place=PLACE)
 
         if tags:
             self._try(add_them)
 
     def fork(self, session: str) -> None:
-        """Open a new session that goes on from the current workflow of this one."""
+        """Open a new session that continues from the current workflow of this one."""
         if not self.tab.pressed_again(f"fork-{session}"):
-            self._try(lambda: self._open(self.bench.fork(session, self.bench.required_head(session).id).id))
+            self._try(
+                lambda: self._open(
+                    self.bench.store.sessions.fork(session, self.bench.required_head(session).id).id
+                )
+            )
 
     def open_source(self, revision: str) -> None:
         """Open the session that a fork of this revision was made from."""
@@ -92,7 +96,7 @@ class SessionDeeds:
         """Compare the session as it is now with how it was before."""
         pair = last_two(self.bench.store, session)
         if pair is None:
-            text = "There is no run or revision before to compare with."
+            text = "There is no earlier run or revision to compare with."
             self.tab.notify("info", text, place=PLACE)
         else:
             self.listed.leave_for(COMPARE_PAGE, compare_query(*pair))
@@ -106,11 +110,11 @@ class SessionDeeds:
         self.listed.want_file(sessions)
 
     def report(self, session: str) -> None:
-        """Give the newest run of a session out as a page of its own."""
+        """Export the newest run of a session as a separate page."""
 
         def give() -> None:
             store = self.bench.store
-            self.listed.file = report_download(store, store.session(session))
+            self.listed.file = report_download(store, store.sessions.find(session))
 
         self._try(give)
 
@@ -118,9 +122,9 @@ class SessionDeeds:
         """Delete sessions, which can be undone."""
 
         def delete_them() -> None:
-            self.bench.store.delete_sessions(sessions)
+            self.bench.store.sessions.delete_all(sessions)
             self.listed.deleted = Deleted(tuple(sessions), name)
-            self.listed.pick_also(sessions, picked=False)
+            self.listed.select_also(sessions, selected=False)
             if self.tab.remembered in sessions:
                 self.tab.open(None)
 
@@ -130,8 +134,8 @@ class SessionDeeds:
         """Bring sessions back to their places."""
 
         def restore_them() -> None:
-            self.bench.store.restore_sessions(sessions)
-            self.listed.pick_also(sessions, picked=False)
+            self.bench.store.sessions.restore_all(sessions)
+            self.listed.select_also(sessions, selected=False)
             if self.listed.deleted is not None and set(self.listed.deleted.ids) <= set(sessions):
                 self.listed.deleted = None
 

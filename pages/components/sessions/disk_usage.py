@@ -7,13 +7,14 @@ from collections.abc import Collection
 
 import streamlit as st
 
-from conductor.amounts import counted, size
-from pages.components.guard import errors_shown
-from pages.components.session_list import SessionList
-from pages.components.state import TabState, plain
-from storage.retention import DAY, retention_days
+from conductor.text.formatting import counted, size
+from pages.components.sessions.list_state import SessionList
+from pages.components.streamlit_patches.dialog_theme import dialog_theme
+from pages.components.tab.error_boundary import errors_shown
+from pages.components.tab.state import TabState, plain
 from storage.store.housekeeping import Cleaning
-from storage.workbench import Workbench
+from studio.sessions.retention import DAY, retention_days
+from studio.workbench import Workbench
 
 _PLACE = "store"
 _OPENED = "cleaning-opened"
@@ -32,19 +33,17 @@ def store_size(bench: Workbench) -> None:
                 "Clean up",
                 key="clean-up",
                 icon=":material/mop:",
-                help="Remove deleted sessions for good and give their room back",
+                help="Remove deleted sessions for good and free their space",
                 on_click=_open,
             )
     if _OPENED in st.session_state:
-        # A dialog stands outside the app's own box, so that it does not know the theme.
-        scheme = st.context.theme.type or "normal"
-        st.html(f"<style>[data-testid=stDialog] {{ color-scheme: {scheme} }}</style>")
+        dialog_theme()
         st.dialog("Clean up the store", width="medium", on_dismiss=_close)(_draw)(bench)
 
 
 def _facts(bench: Workbench) -> str:
-    room = bench.store.room()
-    facts = [f"{size(room.bytes)} in {counted(bench.store.count_sessions(), 'session')}"]
+    room = bench.store.housekeeping.room()
+    facts = [f"{size(room.bytes)} in {counted(bench.store.sessions.count(), 'session')}"]
     if room.deleted:
         facts.append(f"{room.deleted:,} deleted")
     if room.freeable:
@@ -67,21 +66,21 @@ def _draw(bench: Workbench) -> None:
     with errors_shown("cleaning"):
         listing = st.container()
         older_than = _age()
-        going = bench.store.removable(older_than=older_than)
+        going = bench.store.housekeeping.removable(older_than=older_than)
         with listing:
             _told(going.values())
         st.caption(
-            "Outputs that no run refers to go, too; everything else stays. While it is done nothing can run, "
-            "and whoever saves something waits."
+            "Outputs that no run refers to are removed, too; everything else stays. Meanwhile nothing can "
+            "run, and saving waits."
         )
         with st.container(horizontal=True):
-            label = f"Remove {counted(len(going), 'session')} for good" if going else "Free unused room"
+            label = f"Remove {counted(len(going), 'session')} for good" if going else "Compact the database"
             icon = ":material/delete_forever:" if going else ":material/mop:"
             pressed = st.button(label, key="clean-up-now", type="primary", icon=icon)
             st.button("Cancel", key="clean-up-cancel", on_click=_close)
         if pressed:
-            with st.spinner("Removing what is deleted, then writing the store anew without gaps"):
-                _note(bench.store.clean_up(older_than=older_than))
+            with st.spinner("Removing what is deleted, then compacting the database"):
+                _note(bench.store.housekeeping.clean_up(older_than=older_than))
             st.rerun()
 
 
@@ -90,7 +89,8 @@ def _age() -> float:
 
     What is deleted while the dialog is open was not on its list, and stays.
     """
-    open_for = max(0.0, time.time() - st.session_state[_OPENED])
+    opened: float = st.session_state[_OPENED]
+    open_for = max(0.0, time.time() - opened)
     days = retention_days()
     if days is None:
         return open_for
@@ -100,9 +100,9 @@ def _age() -> float:
 
 def _told(titles: Collection[str]) -> None:
     if not titles:
-        st.markdown("No deleted session goes.")
+        st.markdown("No deleted session will be removed.")
         return
-    st.markdown("These deleted sessions go for good, with their runs and answers:")
+    st.markdown("These deleted sessions are removed for good, with their runs and answers:")
     named = [f"- {plain(title, limit=90)}" for title in list(titles)[:_NAMED]]
     rest = [f"- and {len(titles) - _NAMED:,} more"] if len(titles) > _NAMED else []
     st.markdown("\n".join((*named, *rest)))
@@ -112,7 +112,7 @@ def _note(done: Cleaning) -> None:
     tab, listed = TabState(), SessionList()
     if tab.remembered in done.sessions:
         tab.open(None)
-    listed.pick_also(tuple(done.sessions), picked=False)
+    listed.select_also(tuple(done.sessions), selected=False)
     if listed.deleted is not None and not done.sessions.keys().isdisjoint(listed.deleted.ids):
         listed.deleted = None
     removed = f"Removed {counted(len(done.sessions), 'session')} for good. " if done.sessions else ""

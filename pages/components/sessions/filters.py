@@ -8,13 +8,13 @@ from typing import Any
 
 import streamlit as st
 
-from pages.components.mirror import committing, shows
-from pages.components.session_address import STATES, TOPOLOGIES, begin_of, day_of, end_of
-from pages.components.session_list import SEARCH_KEY, SessionList
-from pages.components.state import TabState, plain
-from pages.components.statuses import state_word
+from pages.components.sessions.list_state import SEARCH_KEY, SessionList
+from pages.components.tab.state import TabState, plain
+from pages.components.tab.synced_field import committing, shows
+from pages.components.view_models.session_filter_url import STATES, TOPOLOGIES, begin_of, day_of, end_of
+from pages.components.view_models.statuses import state_label
 from storage import SessionFilter
-from storage.workbench import Workbench
+from studio.workbench import Workbench
 
 POPOVER = "find-filters"
 
@@ -26,12 +26,14 @@ def session_filters(bench: Workbench, tab: TabState, listed: SessionList) -> Non
         set_ones = len(list(_set_ones(listed.filter)))
         label = f"Filters ({set_ones})" if set_ones else "Filters"
         box = st.popover(label, icon=":material/tune:", key=POPOVER, on_change="rerun")
-        # Fields of a closed popover cannot be told anything: the browser would bring what they said last
+        # Fields of a closed popover cannot be given values: the browser would send their last ones
         # along with its next message, and that would set again what was taken away.
         if box.open:
             with box, st.container(key="find-fields", width=420):
                 _fields(bench, tab, listed)
     _chips(listed)
+    if (fault := listed.filter.reversed_range) is not None:
+        st.warning(fault, icon=":material/warning:")
 
 
 def _search(tab: TabState, listed: SessionList) -> None:
@@ -53,12 +55,12 @@ def _search(tab: TabState, listed: SessionList) -> None:
 
 def _fields(bench: Workbench, tab: TabState, listed: SessionList) -> None:
     filter = listed.filter
-    _several(tab, listed, "State", "states", STATES, named=lambda state: state_word(state).capitalize())
+    _several(tab, listed, "State", "states", STATES, named=lambda state: state_label(state).capitalize())
     _several(tab, listed, "Shape of the workflow", "topologies", TOPOLOGIES, named=str)
-    workers = dict.fromkeys((*bench.store.known_workers(), *filter.workers))
+    workers = dict.fromkeys((*bench.store.sessions.known_workers(), *filter.workers))
     _several(tab, listed, "Worker", "workers", list(workers), named=str)
-    tags = dict.fromkeys((*bench.store.known_tags(), *filter.tags))
-    _several(tab, listed, "Tags, all of them", "tags", list(tags), named=str)
+    tags = dict.fromkeys((*bench.store.sessions.known_tags(), *filter.tags))
+    _several(tab, listed, "Tags (all must match)", "tags", list(tags), named=str)
     with st.container(horizontal=True):
         _day(tab, listed, "Changed from", "since", lambda day: None if day is None else begin_of(day))
         _day(tab, listed, "to", "until", lambda day: None if day is None else end_of(day))
@@ -126,7 +128,7 @@ def _tokens(tab: TabState, listed: SessionList, label: str, name: str) -> None:
 
 
 def _chips(listed: SessionList) -> None:
-    """A button for each thing that is asked for, which takes it away."""
+    """A button for each condition of the filter, which removes it."""
     set_ones = list(_set_ones(listed.filter))
     if not set_ones:
         return
@@ -136,7 +138,7 @@ def _chips(listed: SessionList) -> None:
                 plain(label, limit=60),
                 key=f"unset-{at}",
                 icon=":material/close:",
-                help="No longer ask for this",
+                help="Remove this filter",
                 on_click=listed.ask_for,
                 kwargs=changes,
             )
@@ -147,7 +149,12 @@ def _set_ones(filter: SessionFilter) -> Iterator[tuple[str, dict[str, Any]]]:
     """What is set beside the search, and how the filter is without it."""
     if filter.deleted:
         yield "Deleted sessions", {"deleted": False}
-    for name, said in (("states", state_word), ("topologies", str), ("workers", str), ("tags", "#{}".format)):
+    for name, said in (
+        ("states", state_label),
+        ("topologies", str),
+        ("workers", str),
+        ("tags", "#{}".format),
+    ):
         values = getattr(filter, name)
         for value in values:
             yield said(value), {name: tuple(other for other in values if other != value)}

@@ -5,9 +5,9 @@ from __future__ import annotations
 import streamlit as st
 
 from conductor.errors import StorageError
-from pages.components.state import TabState, plain
+from pages.components.tab.state import TabState, plain
 from storage import Revision, Session
-from storage.workbench import Workbench
+from studio.workbench import Workbench
 
 
 def fork_source(bench: Workbench, tab: TabState) -> None:
@@ -32,15 +32,15 @@ def fork_source(bench: Workbench, tab: TabState) -> None:
 def source_of(bench: Workbench, revision: str) -> tuple[Revision, Session] | None:
     """The revision that a fork was made from, with its session; None where it was removed."""
     try:
-        found = bench.store.revision(revision)
-        return found, bench.store.session(found.session)
+        found = bench.store.revisions.find(revision)
+        return found, bench.store.sessions.find(found.session)
     except StorageError:
         return None
 
 
 def _open_session(bench: Workbench, tab: TabState) -> Session | None:
     try:
-        return None if tab.session is None else bench.store.session(tab.session)
+        return None if tab.session is None else bench.store.sessions.find(tab.session)
     except StorageError:
-        # The centre of the page says that there is no such session.
+        # The centre of the page shows that there is no such session.
         return None

@@ -1,34 +1,35 @@
-"""Sessions in and out as files: a dialog to import them, and what of an open session can be taken along."""
+"""Sessions in and out as files: a dialog to import them, and the exports of an open session."""
 
 from __future__ import annotations
 
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
+from io import BytesIO
 from typing import Literal
 from uuid import uuid4
 
 import streamlit as st
 
-from conductor.amounts import counted
 from conductor.errors import ConductorError, FormatError
-from pages.components.download import Download
-from pages.components.session_preview import told
-from pages.components.state import TabState, plain
+from conductor.text.formatting import counted
+from pages.components.sessions.import_preview import told
+from pages.components.streamlit_patches.dialog_theme import dialog_theme
+from pages.components.tab.download import Download
+from pages.components.tab.state import TabState, plain
 from storage import Session, SessionStore
-from storage.reporting import newest_run, report_of
-from storage.session_file import ImportPreview, look_into, write_session
-from storage.session_file import import_sessions as sessions_of
-from storage.session_file.reading import MAX_BYTES
-from storage.workbench import Workbench
+from studio.session_file import ImportPreview, look_into, write_sessions
+from studio.session_file import import_sessions as sessions_of
+from studio.sessions.reporting import newest_run, report_of
+from studio.workbench import Workbench
 
-_LISTED = 6
-"""Sessions of a file that are named one by one; of the others it gives the number."""
+MAX_MEGABYTES = 100
+"""Of a session file in the browser, where all of it is in memory; the commands have no limit."""
 
 Take = Literal["session", "report"]
 
 _TAKES: Mapping[Take, str] = {
-    "session": ":material/folder_zip: Whole session as JSON",
+    "session": ":material/folder_zip: Whole session",
     "report": ":material/description: Report of the newest run",
 }
 
@@ -37,9 +38,9 @@ _TAKES: Mapping[Take, str] = {
 
 
 def export_session(tab: TabState, store: SessionStore, session: Session, *, place: str) -> None:
-    """Draw the menu of what can be taken along besides the workflow; errors stand at `place`.
+    """Draw the menu of what can be exported besides the workflow; errors are shown at `place`.
 
-    The file is made in the run of the page after the press, when all edits of that click are kept; the page
+    The file is made in the run of the page after the press, when all edits of that click are stored; the page
     gives out `tab.download`.
     """
     key, wanted = "take", "file-wanted"
@@ -69,13 +70,23 @@ def export_session(tab: TabState, store: SessionStore, session: Session, *, plac
 
 
 def session_download(store: SessionStore, session: Session) -> Download:
-    """The whole session as a file."""
-    return Download(
-        id=uuid4().hex,
-        name=f"{_file_name(session.title)}.session.json",
-        mime="application/json",
-        text=write_session(store, session.id),
+    """The whole session as a file. Raises `FormatError` where that is too large for the browser."""
+    return sessions_download(
+        store, [session.id], id=uuid4().hex, name=f"{_file_name(session.title)}.session.jsonl"
     )
+
+
+def sessions_download(store: SessionStore, sessions: Sequence[str], *, id: str, name: str) -> Download:
+    """These sessions as one file. Raises `FormatError` where that is too large for the browser."""
+    file = BytesIO()
+    for line in write_sessions(store, sessions):
+        file.write(line)
+        if file.tell() > MAX_MEGABYTES * 1_000_000:
+            raise FormatError(
+                f"The file has more than {MAX_MEGABYTES} MB, the most in a browser; export it in a terminal: "
+                f"conductor sessions export {sessions[0] if len(sessions) == 1 else '--all'} -o FILE"
+            )
+    return Download(id=id, name=name, mime="application/jsonl", text=file.getvalue().decode())
 
 
 def report_download(store: SessionStore, session: Session) -> Download:
@@ -96,7 +107,7 @@ def _file_name(title: str) -> str:
 
 
 def import_sessions(bench: Workbench, tab: TabState) -> None:
-    """Draw the button and, once it was pressed, the dialog; what was imported is opened."""
+    """Draw the button and, once it was pressed, the dialog; an imported session is opened."""
     st.button("Import", key="import-sessions", icon=":material/upload:", on_click=_open)
     if st.session_state.get("import-open"):
         st.dialog("Import", width="medium", on_dismiss=_close)(_dialog)(bench, tab)
@@ -114,21 +125,22 @@ def _close() -> None:
 
 
 def _dialog(bench: Workbench, tab: TabState) -> None:
-    # A dialog stands outside the app's own box, so that it does not know the theme.
-    st.html(f"<style>[data-testid=stDialog] {{ color-scheme: {st.context.theme.type or 'normal'} }}</style>")
-    st.caption("A file of one session or several, or a workflow. Nothing is imported before you say so.")
+    dialog_theme()
+    st.caption(
+        "A file of one session or several, or a workflow. Nothing is imported until you confirm. "
+        f"A file of more than {MAX_MEGABYTES} MB is imported in a terminal: conductor sessions import FILE"
+    )
     upload = st.file_uploader(
         "File",
-        type="json",
+        type=["jsonl", "json"],
         key=f"import-file-{st.session_state['imports']}",
         label_visibility="collapsed",
-        max_upload_size=MAX_BYTES // 1_000_000,
+        max_upload_size=MAX_MEGABYTES,
     )
     if upload is None:
         return
-    data = upload.getvalue()
     try:
-        preview = _seen(upload.file_id, lambda: _look(bench, data))
+        preview = _seen(upload.file_id, lambda: _look(bench, upload))
     except ConductorError as error:
         st.error(plain(str(error)), icon=":material/error:")
         return
@@ -141,20 +153,20 @@ def _dialog(bench: Workbench, tab: TabState) -> None:
         icon=":material/upload:",
         disabled=refused,
         on_click=_import,
-        args=(bench, tab, data, preview),
+        args=(bench, tab, upload, preview),
     ):
         _leave()
 
 
-def _look(bench: Workbench, data: bytes) -> ImportPreview:
-    preview = look_into(data, workers=bench.pool.names, is_taken=bench.store.is_title_taken)
+def _look(bench: Workbench, file: BytesIO) -> ImportPreview:
+    preview = look_into(file, workers=bench.pool.names, is_taken=bench.store.files.is_title_taken)
     if preview.plan is None and not preview.sessions:
         raise FormatError("The file holds no session; choose another one.")
     return preview
 
 
 def _seen(file: str, look: Callable[[], ImportPreview]) -> ImportPreview:
-    """What a file holds, looked into once however often the dialog is drawn."""
+    """What a file holds, read once however often the dialog is drawn."""
     known = st.session_state.get("import-seen")
     if known is None or known[0] != file:
         known = (file, look())
@@ -170,14 +182,14 @@ def _button(preview: ImportPreview) -> str:
     return "Import and open" if count == 1 else f"Import {count:,} sessions"
 
 
-def _import(bench: Workbench, tab: TabState, data: bytes, preview: ImportPreview) -> None:
+def _import(bench: Workbench, tab: TabState, file: BytesIO, preview: ImportPreview) -> None:
     if tab.pressed_again("import-now"):
         return
     try:
         if preview.plan is not None:
-            made: Sequence[Session] = (bench.import_plan(data),)
+            made: Sequence[Session] = (bench.editing.import_plan(file.getvalue()),)
         else:
-            made = sessions_of(bench.store, data)
+            made = sessions_of(bench.store, file)
     except ConductorError as error:
         tab.notify("error", f"Nothing was imported: {error}", place="import-sessions")
         return
@@ -191,7 +203,7 @@ def _import(bench: Workbench, tab: TabState, data: bytes, preview: ImportPreview
 
 
 def _leave() -> None:
-    """Go on where the import leads; stay where it failed."""
+    """Open what was imported; stay where the import failed."""
     made = st.session_state.pop("imported", None)
     if made is not None:
         st.switch_page("pages/workbench.py", query_params={"session": made})

@@ -1,4 +1,4 @@
-"""What a file of sessions, or of a workflow, holds, told before it is imported. Draws only."""
+"""What a file of sessions, or of a workflow, holds, shown before it is imported. Draws only."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from conductor.amounts import LISTED, counted, named, size
-from pages.components.state import plain
-from storage.session_file import ImportPreview, PlanPreview, SessionPreview
+from conductor.text.formatting import LISTED, counted, named, size
+from pages.components.tab.state import plain
+from studio.session_file import ImportPreview, PlanPreview, SessionPreview
 
 
 def told(preview: ImportPreview) -> bool:
-    """Say it; whether it cannot be imported."""
+    """Draw it. Returns whether the file cannot be imported."""
     with st.container(border=True, gap="xsmall", key="import-preview"):
         if preview.plan is not None:
             st.markdown(f"**A workflow of {counted(preview.plan.steps, 'step')}**")
@@ -26,7 +26,7 @@ def told(preview: ImportPreview) -> bool:
         return _refused(preview.plan)
     if preview.unknown_workers:
         who = named(preview.unknown_workers)
-        said = f"This pool does not have {who}. All can be read; give their steps to others to run them."
+        said = f"This pool does not have {who}. You can read all of it; to run it, choose other workers."
         st.warning(plain(said), icon=":material/person_off:")
     return False
 
@@ -56,13 +56,13 @@ def _one(session: SessionPreview) -> None:
         )
     if session.live:
         runs = counted(session.live, "run")
-        st.caption(f"{runs} had not ended when the file was written, and will read interrupted.")
+        st.caption(f"{runs} had not ended when the file was written, and will be shown as interrupted.")
 
 
 def _several(sessions: Sequence[SessionPreview]) -> None:
     st.markdown(f"**{counted(len(sessions), 'session')}**")
     for session in sessions[:LISTED]:
-        # A title may turn the direction of writing; it does so for itself.
+        # A title may change the direction of writing: the marks around it confine that to the title.
         st.caption(plain(f"\u2068{session.called}\u2069 · {' · '.join(_holds(session)[:2])}", limit=200))
     if len(sessions) > LISTED:
         st.caption(f"and {len(sessions) - LISTED:,} more")
@@ -72,7 +72,7 @@ def _several(sessions: Sequence[SessionPreview]) -> None:
 
 
 def _holds(session: SessionPreview) -> list[str]:
-    """What there is of it."""
+    """Its parts, counted."""
     return [
         counted(session.revisions, "revision"),
         counted(session.runs, "run"),

@@ -1,6 +1,6 @@
-"""What a tab remembers of the sessions page: which sessions are asked for, which are picked, what is open.
+"""What a tab remembers of the sessions page: which sessions are listed, which are selected, what is open.
 
-The filter stands in the URL, too, so that it can be linked and the browser's Back leads to the one before.
+The filter is in the URL, too, so that it can be linked and the browser's Back leads to the one before.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Any, Literal, cast
 
 import streamlit as st
 
-from pages.components.download import Download
-from pages.components.session_address import NAMES, address_of, filter_of
+from pages.components.tab.download import Download
+from pages.components.view_models.session_filter_url import NAMES, address_of, filter_of
 from storage import EVERYTHING, SessionFilter
 
 SEARCH_KEY = "find-search"
@@ -23,7 +23,7 @@ _ECHO_SECONDS = 1.0
 """For so long after the page wrote the URL, another one is what the browser had before, not a way back."""
 
 Asked = Literal["rename", "tag", "tags"]
-"""A dialog: a session's name, a session's tags, a tag for all that are picked."""
+"""A dialog: a session's name, a session's tags, a tag for all that are selected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +35,11 @@ class Deleted:
 
 
 class SessionList:
-    """One tab's state of the page; made anew with every run of it."""
+    """One tab's state of the page; created by every run of it."""
 
     @property
     def filter(self) -> SessionFilter:
-        """Which sessions are asked for."""
+        """Which sessions are listed."""
         return cast("SessionFilter", st.session_state.get("sessions-filter", EVERYTHING))
 
     def follow_address(self) -> None:
@@ -53,7 +53,7 @@ class SessionList:
         self._write()
 
     def ask_for(self, **changes: Any) -> None:
-        """Change the filter; the list begins with its first page, and nothing is picked."""
+        """Change the filter; the list begins with its first page, and nothing is selected."""
         self._set(self.filter.model_copy(update=changes))
         self._write()
 
@@ -68,12 +68,12 @@ class SessionList:
         st.session_state["sessions-filter"] = filter
         st.session_state["sessions-at"] = 1
         if PAGE_KEY in st.session_state:
-            # Told, not forgotten: the browser would bring the old page along with its next message.
+            # Set, not deleted: the browser would send the old page with its next message.
             st.session_state[PAGE_KEY] = 1
-        self.pick(())
+        self.select(())
 
     def _write(self) -> None:
-        """Have the URL say the filter, in one change: each is a place of its own in the browser's history."""
+        """Write the filter to the URL in one change: each change is an entry in the browser's history."""
         said = {name: st.query_params.get_all(name) for name in st.query_params}
         others = {name: values for name, values in said.items() if name not in NAMES}
         wanted = {**others, **address_of(self.filter)}
@@ -85,27 +85,27 @@ class SessionList:
     def _written_at(self) -> float:
         return cast("float", st.session_state.get("sessions-written", float("-inf")))
 
-    # -- what is picked --------------------------------------------------------------------------------
+    # -- what is selected --------------------------------------------------------------------------------
 
     @property
-    def picked(self) -> tuple[str, ...]:
-        """The ids of the sessions that are picked, in the order of picking; also on other pages."""
-        return cast("tuple[str, ...]", st.session_state.get("sessions-picked", ()))
+    def selected(self) -> tuple[str, ...]:
+        """The ids of the sessions that are selected, in the order of selection; also on other pages."""
+        return cast("tuple[str, ...]", st.session_state.get("sessions-selected", ()))
 
-    def pick(self, ids: Collection[str]) -> None:
-        """Have these picked and no others."""
-        st.session_state["sessions-picked"] = tuple(dict.fromkeys(ids))
+    def select(self, ids: Collection[str]) -> None:
+        """Select these and no others."""
+        st.session_state["sessions-selected"] = tuple(dict.fromkeys(ids))
 
-    def pick_also(self, ids: Sequence[str], *, picked: bool) -> None:
-        """Pick these beside the others, or no more."""
-        others = [id for id in self.picked if id not in set(ids)]
-        self.pick([*others, *ids] if picked else others)
+    def select_also(self, ids: Sequence[str], *, selected: bool) -> None:
+        """Add these to the selection, or remove them."""
+        others = [id for id in self.selected if id not in set(ids)]
+        self.select([*others, *ids] if selected else others)
 
     # -- what is open, and what was done ---------------------------------------------------------------
 
     @property
     def asked(self) -> tuple[Asked, str] | None:
-        """The dialog that is open, and the session it is about ("" for those picked); None without one."""
+        """The dialog that is open, and the session it is about ("" for those selected); None without one."""
         return cast("tuple[Asked, str] | None", st.session_state.get("sessions-asked"))
 
     def ask(self, what: Asked, session: str = "") -> None:
@@ -143,7 +143,7 @@ class SessionList:
 
     @property
     def wanted_file(self) -> tuple[str, ...]:
-        """The sessions that a file was asked for; told once."""
+        """The sessions to export to a file; returned once."""
         return cast("tuple[str, ...]", st.session_state.pop("sessions-wanted", ()))
 
     def want_file(self, ids: Sequence[str]) -> None:

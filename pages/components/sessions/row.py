@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 
 import streamlit as st
 
-from conductor.amounts import counted, tokens
-from pages.components.session_deeds import SessionDeeds
-from pages.components.session_list import SessionList
-from pages.components.state import TabState, plain
-from pages.components.statuses import STATE_ICONS, state_word
+from conductor.text.formatting import counted
+from pages.components.sessions.actions import SessionActions
+from pages.components.sessions.list_state import SessionList
+from pages.components.tab.state import TabState, plain
+from pages.components.view_models.statuses import STATE_ICONS, state_label
 from storage import SessionOrigin, SessionSummary, Snippet
 
 _WORKERS = 3
@@ -44,7 +44,7 @@ def session_row(
     session: SessionSummary,
     *,
     snippet: Snippet | None,
-    deeds: SessionDeeds,
+    actions: SessionActions,
 ) -> None:
     """Draw it."""
     with st.container(key=f"row-{session.id}", horizontal=True, vertical_alignment="center", gap="small"):
@@ -64,43 +64,43 @@ def session_row(
             if snippet is not None:
                 st.caption(snippet_line(snippet))
         if session.deleted_at is None:
-            _menu(session, deeds)
+            _menu(session, actions)
         else:
             st.button(
                 "Restore",
                 key=f"restore-{session.id}",
                 icon=":material/restore_from_trash:",
-                on_click=deeds.restore,
+                on_click=actions.restore,
                 args=((session.id,),),
             )
 
 
 def _pick(listed: SessionList, session: SessionSummary) -> None:
-    key = f"pick-{session.id}"
-    st.session_state[key] = session.id in listed.picked
+    key = f"select-{session.id}"
+    st.session_state[key] = session.id in listed.selected
 
-    def picked() -> None:
-        listed.pick_also([session.id], picked=bool(st.session_state[key]))
+    def selected() -> None:
+        listed.select_also([session.id], selected=bool(st.session_state[key]))
 
     st.checkbox(
-        f"Pick {plain(session.title, limit=110)}", key=key, label_visibility="collapsed", on_change=picked
+        f"Select {plain(session.title, limit=110)}", key=key, label_visibility="collapsed", on_change=selected
     )
 
 
 def _facts(session: SessionSummary) -> list[str]:
-    facts: list[str] = [state_word(session.state)]
+    facts: list[str] = [state_label(session.state)]
     if session.topology is not None and session.steps is not None:
         facts.append(f"{session.topology}, {counted(session.steps, 'step')}")
     if session.workers:
         more = len(session.workers) - _WORKERS
         named = ", ".join(" ".join(worker[:41].split()) for worker in session.workers[:_WORKERS])
         facts.append(f"{named} and {more} more" if more > 0 else named)
-    if session.runs:
-        facts.append(tokens(session.tokens))
+    if session.runs or session.tokens is not None:
+        facts.append(session.used.token_words)
     facts.append(datetime.fromtimestamp(session.updated_at, tz=UTC).astimezone().strftime("%d %b %Y, %H:%M"))
     if session.pool_label:
         facts.append(session.pool_label)
-    if session.origin in _ORIGINS:
+    if session.origin is not None and session.origin in _ORIGINS:
         facts.append(_ORIGINS[session.origin])
     return facts
 
@@ -123,16 +123,16 @@ def snippet_line(snippet: Snippet) -> str:
 # -- actions -----------------------------------------------------------------------------------------
 
 
-def _menu(session: SessionSummary, deeds: SessionDeeds) -> None:
+def _menu(session: SessionSummary, actions: SessionActions) -> None:
     acts: dict[str, Callable[[], None]] = {
-        "rename": lambda: deeds.ask("rename", session.id),
-        "tags": lambda: deeds.ask("tags", session.id),
-        "fork": lambda: deeds.fork(session.id),
-        "origin": lambda: deeds.open_source(session.forked_from or ""),
-        "compare": lambda: deeds.compare(session.id),
-        "export": lambda: deeds.export((session.id,)),
-        "report": lambda: deeds.report(session.id),
-        "delete": lambda: deeds.delete((session.id,), name=session.title),
+        "rename": lambda: actions.ask("rename", session.id),
+        "tags": lambda: actions.ask("tags", session.id),
+        "fork": lambda: actions.fork(session.id),
+        "origin": lambda: actions.open_source(session.forked_from or ""),
+        "compare": lambda: actions.compare(session.id),
+        "export": lambda: actions.export((session.id,)),
+        "report": lambda: actions.report(session.id),
+        "delete": lambda: actions.delete((session.id,), name=session.title),
     }
     missing = {
         "fork": session.topology is None,
@@ -153,7 +153,7 @@ def _menu(session: SessionSummary, deeds: SessionDeeds) -> None:
         key=key,
         icon=":material/more_horiz:",
         type="tertiary",
-        help="What can be done with this session",
+        help="Actions for this session",
         format_func=_ACTIONS.__getitem__,
         on_click=act,
     )

@@ -1,8 +1,8 @@
-"""The frame of a page: the document that the browser gets before Streamlit draws anything in it.
+"""The HTML document of a page, which the browser loads before Streamlit draws anything in it.
 
-Streamlit's own has Streamlit's name and icon until the first page is there, and at the address of any other
-page it looks for the server at two places, one of which is an error in the browser's console. Knows the
-addresses of pages, nothing of what is on them.
+Streamlit's own document shows Streamlit's name and icon until the first page is drawn. At the address of any
+other page it looks for the server at two places, one of which is an error in the browser's console. Knows the
+addresses of pages, not their content.
 """
 
 from __future__ import annotations
@@ -20,30 +20,33 @@ from starlette.routing import Route
 from streamlit import file_util
 
 _SERVER = '<script>window.__streamlit = {BACKEND_BASE_URL: new URL(".", location.href).href}</script>'
-"""A page's address is the server's and one more word, also behind a proxy that puts its own words before."""
+"""A page's address is the server's plus one segment, also behind a proxy that adds a prefix."""
 
 
-def frames(pages: Sequence[str], *, title: str, icon: Path) -> list[Route]:
-    """Routes to the frames of the first page and of `pages`, as addresses name them; `icon` is an SVG."""
-    first = _with_name(_streamlits_own(), title=title, icon=icon)
+def index_pages(pages: Sequence[str], *, title: str, icon: Path) -> list[Route]:
+    """Routes to the documents of the first page and of `pages` (the last segments of their addresses).
+
+    `icon` is an SVG file.
+    """
+    first = _renamed(_original(), title=title, icon=icon)
     other = first.replace("<head>", f"<head>\n    {_SERVER}", 1)
     below = str(st.get_option("server.baseUrlPath")).strip("/")
     base = f"/{below}/" if below else "/"
     return [
-        Route(base, partial(_frame, first)),
-        *(Route(f"{base}{page}", partial(_frame, other)) for page in pages),
+        Route(base, partial(_answer, first)),
+        *(Route(f"{base}{page}", partial(_answer, other)) for page in pages),
     ]
 
 
-def _streamlits_own() -> str:
+def _original() -> str:
     return Path(file_util.get_static_dir(), "index.html").read_text(encoding="utf-8")
 
 
-def _with_name(document: str, *, title: str, icon: Path) -> str:
+def _renamed(document: str, *, title: str, icon: Path) -> str:
     drawn = b64encode(icon.read_bytes()).decode("ascii")
     named = document.replace("<title>Streamlit</title>", f"<title>{escape(title)}</title>")
     return named.replace('href="./favicon.png"', f'href="data:image/svg+xml;base64,{drawn}"')
 
 
-async def _frame(document: str, _request: Request) -> Response:
+async def _answer(document: str, _request: Request) -> Response:
     return HTMLResponse(document, headers={"Cache-Control": "no-cache"})

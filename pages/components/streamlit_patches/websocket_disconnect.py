@@ -1,7 +1,7 @@
-"""A browser that leaves while it is being sent something has just left. Knows ASGI, no Streamlit.
+"""Treats a browser that disconnects during a message as any other that disconnects.
 
-Starlette counts the connection as closed by us then, and Streamlit, which waits for the browser's next word,
-takes that for a word of the wrong kind: a tab that is closed at such a moment puts a traceback into the log.
+Starlette then counts the connection as closed by the server, and Streamlit, which waits for the browser's
+next message, raises an error: each tab closed at such a moment leaves a traceback in the log. Knows ASGI.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from contextlib import suppress
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 
-class Departure:
-    """Middleware of websockets: what cannot reach the browser is dropped, and `receive` says it is gone."""
+class DisconnectGuard:
+    """Middleware of websockets: drops what cannot be sent, so that `receive` reports the disconnect."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

@@ -9,6 +9,11 @@ import streamlit as st
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
+def is_local() -> bool:
+    """Whether this browser reaches the app as one on the same machine does."""
+    return (urlsplit(st.context.url or "").hostname or "localhost") in _LOOPBACK
+
+
 def api_url() -> str:
     """The address to give to a client, as this browser reaches the app."""
     parts = urlsplit(st.context.url or "")

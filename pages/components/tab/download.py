@@ -20,7 +20,7 @@ _component = st.components.v2.component(
 
 @dataclass(frozen=True, slots=True)
 class Download:
-    """A file to give out; `id` tells it from one of the same name and text that was given out before."""
+    """A file to give out; `id` distinguishes it from an earlier one of the same name and text."""
 
     id: str
     name: str

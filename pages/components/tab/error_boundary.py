@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import streamlit as st
 
 from conductor.errors import ConductorError
-from pages.components.state import plain
+from pages.components.tab.state import plain
 
 
 @contextmanager

@@ -1,15 +1,16 @@
-// Keyboard focus that would be lost: of a button that goes or can no longer be pressed, it goes on to a
+// Keyboard focus that would be lost: from a button that disappears or can no longer be pressed, it goes to a
 // neighbour, so that the next Tab does not start at the top of the page.
 
-const ARMED_AFTER = 500, PATIENCE = 400;                    // milliseconds
+const ARMED_AFTER = 500;                                    // milliseconds
+const PATIENCE = 400, MOST_PATIENCE = 8000, PAUSE = 120;
 
-let heirs = [];
-let held = null;                                            // the button last used by keyboard, and its heirs
+let fallbacks = [];
+let held = null;                                            // the button last used by keyboard, and its fallbacks
 let fresh = null;                                           // who got the focus, until when it is not pressed
 
 const usable = (element) => element.isConnected && !element.disabled && element.checkVisibility();
 
-const nobody = () => !document.activeElement || document.activeElement === document.body;
+const unfocused = () => !document.activeElement || document.activeElement === document.body;
 
 function find(selectors) {
   for (const selector of selectors) {
@@ -26,9 +27,22 @@ function focused({ target }) {
   else held = null;
 }
 
-const waiting = () => held?.lostAt && performance.now() - held.lostAt < PATIENCE;
+// Whether the best fallback may still come. A page that is drawn slowly is no reason to take another one, so the
+// end of the drawing counts, not the time; between two runs of a script the page is idle for a moment.
+function waiting() {
+  if (!held?.lostAt) return false;
+  const now = performance.now(), lost = now - held.lostAt;
+  if (drawing()) held.drawnAt = now;
+  return lost < PATIENCE || (now - held.drawnAt < PAUSE && lost < MOST_PATIENCE);
+}
 
-// Whoever presses anywhere says where the focus is to be.
+// Looks again until nothing is awaited any more.
+function lookAgain() {
+  clearTimeout(held?.timer);
+  if (held) held.timer = setTimeout(changed, PAUSE);
+}
+
+// A press anywhere decides where the focus goes.
 function pointed() {
   held = null;
 }
@@ -40,35 +54,33 @@ const opener = (item) =>
 function hold(target) {
   const element = opener(target);
   if (!element) return;
-  const rule = heirs.find(({ of }) => element.closest(of));
-  held = rule ? { element, to: [rule.of, ...rule.to] } : null;
+  const rule = fallbacks.find(({ of }) => element.closest(of));
+  held = rule ? { element, to: [rule.of, ...rule.to], drawnAt: -PAUSE } : null;
 }
 
-// Whoever takes the focus off a button that is still there means it.
+// Taking the focus off a button that is still there is intended.
 function left({ target, relatedTarget }) {
   if (!relatedTarget && held && target.closest('[role="menu"]')) {
-    // A menu that closes leaves the focus to nobody.
-    setTimeout(() => { if (held && nobody() && usable(held.element)) held.element.focus({ focusVisible: true }); });
+    // A menu that closes leaves the focus on nothing.
+    setTimeout(() => { if (held && unfocused() && usable(held.element)) held.element.focus({ focusVisible: true }); });
   }
   if (relatedTarget || held?.element !== target) return;
-  setTimeout(() => { if (held?.element === target && usable(target) && nobody()) held = null; });
+  setTimeout(() => { if (held?.element === target && usable(target) && unfocused()) held = null; });
 }
 
 function changed() {
   if (!held || usable(held.element)) return;
   // A button that has just been disabled keeps the focus until the next picture.
   const active = document.activeElement;
-  if (!nobody() && active !== held.element && active !== held.opener) return;
-  if (!held.lostAt) {
-    held.lostAt = performance.now();
-    setTimeout(changed, PATIENCE + 20);
-  }
-  // The page is drawn piece by piece: the best heir may only be about to come.
-  const heir = waiting() ? find(held.to.slice(0, 2)) : active === held.opener ? null : find(held.to);
-  if (!heir) return;
+  if (!unfocused() && active !== held.element && active !== held.opener) return;
+  held.lostAt ??= performance.now();
+  // The page is drawn piece by piece: the best fallback may only be about to come.
+  const early = waiting();
+  const fallback = early ? find(held.to.slice(0, 2)) : active === held.opener ? null : find(held.to);
+  if (!fallback) return early ? lookAgain() : undefined;
   held = null;
-  heir.focus({ preventScroll: true, focusVisible: true });
-  fresh = { element: heir, until: performance.now() + ARMED_AFTER };
+  fallback.focus({ preventScroll: true, focusVisible: true });
+  fresh = { element: fallback, until: performance.now() + ARMED_AFTER };
 }
 
 // A key held down, or pressed twice, was meant for the button that is gone.
@@ -84,7 +96,7 @@ function pressed(event) {
 let watch = null;
 
 export default function (component) {
-  heirs = component.data.heirs;
+  fallbacks = component.data.fallbacks;
   if (watch) return;
   const listeners = watch = new AbortController(), { signal } = listeners;
   document.addEventListener("focusin", focused, { signal });
@@ -92,7 +104,7 @@ export default function (component) {
   document.addEventListener("keydown", pressed, { capture: true, signal });
   document.addEventListener("pointerdown", pointed, { capture: true, signal });
   const observer = new MutationObserver(changed);
-  observer.observe(document.body, { subtree: true, childList: true, attributeFilter: ["disabled"] });
+  observer.observe(document.body, { subtree: true, childList: true, attributeFilter: ["disabled", "data-test-script-state"] });
   return () => {
     watch = null;
     listeners.abort();

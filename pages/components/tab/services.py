@@ -1,18 +1,24 @@
 """The app's composition root: one workbench for the process, opened when it is first needed.
 
-Which store, pool and Conductor it has is decided by what is configured; no page builds any of them.
+Which store, pool and Conductor it has, and how far it is open, is decided by what is configured; no page
+builds any of them.
 """
 
 from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
+from functools import cache
 
-from conductor.workers.checkup import Checkup
-from storage import SessionStore, default_url
-from storage.configured import ConfiguredEnsemble
-from storage.retention import apply_daily
-from storage.workbench import Workbench
+import streamlit as st
+
+from conductor.workers.health.monitor import HealthProbe
+from storage import SessionStore, data_folder, default_url
+from studio.access.exposure import Access, configured_access
+from studio.access.machine_token import MachineToken
+from studio.composition.configured_pool import ConfiguredRuntime
+from studio.sessions.retention import apply_daily
+from studio.workbench import Workbench
 
 TIDYING_SECONDS = 2.0
 """How long the store stays open for what removes long deleted sessions; the rest of them goes another day."""
@@ -20,11 +26,11 @@ TIDYING_SECONDS = 2.0
 
 @dataclass(frozen=True)
 class Services:
-    """What the pages of all tabs share. The pool file may change: `configured` tells what it says now."""
+    """What the pages of all tabs share. The pool file may change: `configured` reads it as it is now."""
 
     workbench: Workbench
-    configured: ConfiguredEnsemble
-    checkup: Checkup
+    configured: ConfiguredRuntime
+    probe: HealthProbe
     tidying: threading.Thread
 
 
@@ -35,15 +41,15 @@ _opened: list[Services] = []
 def services() -> Services:
     """The process's services. Raises `StorageError` while the store cannot be opened.
 
-    A pool that cannot be read is an error only where somebody needs one.
+    A pool that cannot be read is an error only where a pool is needed.
     """
     with _lock:
         if not _opened:
-            configured = ConfiguredEnsemble()
+            configured = ConfiguredRuntime()
             bench = Workbench.following(SessionStore.open(default_url()), configured)
             tidying = threading.Thread(target=apply_daily, args=(bench.store,), name="retention", daemon=True)
             tidying.start()
-            _opened.append(Services(bench, configured, Checkup(bench.background.spawn), tidying))
+            _opened.append(Services(bench, configured, HealthProbe(bench.background.spawn), tidying))
         return _opened[0]
 
 
@@ -52,8 +58,20 @@ def workbench() -> Workbench:
     return services().workbench
 
 
+@cache
+def access() -> Access:
+    """How far this process is open, as it was when it started. Raises `ServeError`."""
+    return configured_access(st.get_option("server.address"))
+
+
+def machine_token() -> MachineToken:
+    """This machine's token, beside the store. Raises `StorageError` where the store's URL is none."""
+    return MachineToken.below(data_folder(default_url()))
+
+
 def close() -> None:
     """Stop runs and close the store, where they were opened."""
+    access.cache_clear()
     with _lock:
         while _opened:
             last = _opened.pop()

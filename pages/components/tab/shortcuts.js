@@ -14,11 +14,10 @@ export default function (component) {
   const { data } = component;
   const pressed = (event) => {
     if (!(event.ctrlKey || event.metaKey) || event.altKey) return;
-    const found = data.shortcuts.find(
-      (shortcut) => shortcut.key === event.key.toLowerCase() && shortcut.shift === event.shiftKey,
-    );
     const field = event.composedPath().find((node) => node.matches?.("input, textarea, select, [contenteditable]"));
-    if (!found || (field && !(found.within && field.closest(found.within)))) return;
+    const found = data.shortcuts.find(({ key, shift, within }) =>
+      key === event.key.toLowerCase() && shift === event.shiftKey && (!field || (within && field.closest(within))));
+    if (!found) return;
     const button = document.querySelector(`${found.button} button`);
     if (button ? button.disabled : !field) return;
     event.preventDefault();

@@ -14,11 +14,12 @@ from typing import Literal, cast
 import streamlit as st
 from streamlit.errors import StreamlitAPIException
 
-from conductor.layout import Direction
-from conductor.replay import Replay
-from pages.components.download import Download
-from pages.components.edit_memory import EditMemory
-from pages.components.query_memory import QueryMemory
+from conductor.drawing.layout import Direction
+from conductor.runs.replay import Replay
+from conductor.values.presets import Settings
+from pages.components.streamlit_patches.initial_values import show_first
+from pages.components.tab.download import Download
+from pages.components.tab.edit_memory import EditMemory
 
 NoticeKind = Literal["error", "info"]
 
@@ -34,7 +35,7 @@ class Notice:
     place: str
 
 
-class TabState(QueryMemory, EditMemory):
+class TabState(EditMemory):
     """One tab's state. `selected` is a step's position; `selection_revision` grows when Python moves it."""
 
     @property
@@ -66,6 +67,8 @@ class TabState(QueryMemory, EditMemory):
 
     def _enter(self, session: str | None) -> None:
         self.keep_draft()
+        if session is not None and self.remembered is None:
+            st.session_state["selection_unknown"] = True
         st.session_state["session"] = session
         self.select(None)
         self.leave_replay()
@@ -85,6 +88,41 @@ class TabState(QueryMemory, EditMemory):
         st.session_state[key] = now
         return now - last < _SAME_PRESS_SECONDS
 
+    # -- the query box, and the settings beside it ---------------------------------------------------
+
+    def show_query(self, query: str) -> None:
+        """Fill the box, unless a person has typed there since the session was opened.
+
+        A widget forgets its text while another page is shown; what was typed is remembered beside it.
+        """
+        box = show_first("query", st.session_state.get("typed", query))
+        st.session_state["typed"] = box
+        st.session_state["asked"] = query
+
+    def note_asked(self) -> None:
+        """What is typed has been asked: it is a session's query now, no draft."""
+        st.session_state["asked"] = st.session_state.get("query", "")
+
+    def keep_draft(self) -> None:
+        """Keep what was typed and never asked, before another query takes its place."""
+        typed = st.session_state.get("query", st.session_state.get("typed", ""))
+        if typed.strip() and typed != st.session_state.get("asked", ""):
+            st.session_state["draft"] = typed
+
+    @property
+    def draft(self) -> str | None:
+        """A query that was typed and left for a session; it comes back with a new one."""
+        return cast("str | None", st.session_state.get("draft"))
+
+    @property
+    def settings(self) -> Settings:
+        """What is chosen for the next session."""
+        return cast("Settings", st.session_state.get("next-settings", Settings()))
+
+    @settings.setter
+    def settings(self, settings: Settings) -> None:
+        st.session_state["next-settings"] = settings
+
     # -- the graph, and the file given out ----------------------------------------------------------
 
     @property
@@ -94,6 +132,17 @@ class TabState(QueryMemory, EditMemory):
     def note_selection(self, step: int | None) -> None:
         """Take over what the graph selected."""
         st.session_state["selected"] = step
+
+    @property
+    def selection_known(self) -> bool:
+        """Whether this process knows what the graph selects: not where the page is older than the process."""
+        return not st.session_state.get("selection_unknown", False)
+
+    def adopt_selection(self, step: int | None) -> None:
+        """Take over what the graph of a page selects that is older than this process."""
+        st.session_state.pop("selection_unknown", None)
+        if isinstance(step, int):
+            self.note_selection(step)
 
     def select(self, step: int | None) -> None:
         """Select from Python; the graph follows."""
@@ -146,7 +195,7 @@ class TabState(QueryMemory, EditMemory):
         return cast("str | None", st.session_state.get("replay_mark"))
 
     def follow(self, replay: Replay | None, *, mark: str) -> None:
-        """Show what the player asked for; None: things as they are."""
+        """Show the moment that the player requests; None: the current state."""
         st.session_state["replay"] = replay
         st.session_state["replay_mark"] = mark
 

@@ -51,16 +51,16 @@ def run_timeline(
 ) -> Any:
     """Show `rows`, one a step; all times are seconds since the run began.
 
-    A row is {"name", "worker", "status", "says", "details", "times", "called", "critical", "start", "end",
-    "first", "retries"}. `path` are the steps of the critical path, `unit` is {"name", "seconds", "digits"}.
-    `selected` counts only where `selected_at` is the "at" of the last choice that was sent. `choosing`: rows
-    can be selected.
-    `replay` is {"position", "playing", "speed"} or None; it counts only where `mark` is that of the last wish
-    that was sent. The result, also under `st.session_state[key]`, has
+    A row is {"name", "worker", "status", "state", "label", "details", "times", "called", "critical", "start",
+    "end", "first", "retries"}. `path` are the steps of the critical path, `unit` is {"name", "seconds",
+    "digits"}. `selected` counts only where `selected_at` is the "at" of the last choice that was sent.
+    `choosing`: rows can be selected.
+    `replay` is {"position", "playing", "speed"} or None; it counts only where `mark` is that of the last
+    request that was sent. The result, also under `st.session_state[key]`, has
 
     - `selected`: {"step", "at"} (state; then `on_select`);
     - `replay`: {"position", "playing", "speed", "mark"}, or only the mark where the end is to be shown
-      (trigger; then `on_replay`). It is a wish: check it.
+      (trigger; then `on_replay`). It is untrusted: check it.
 
     `inspector` is the key of the container whose first field gets the focus when Enter is pressed.
     """

@@ -1,7 +1,7 @@
-// The player of a run that is over: where its replay stands, and what is asked of Python.
+// The player of a run that is over: the position of its replay, and the requests to Python.
 //
-// The position moves on here by the browser's own clock; Python reckons it for the rest of the page from the
-// moment it was told. Each wish has a mark: an answer to an earlier one changes nothing here.
+// The position advances here by the browser's clock; Python computes it for the rest of the page from the
+// moment of the request. Each request has a mark: an answer to an earlier one changes nothing here.
 
 const ICONS = {
   play: "M8 5v14l11-7z",
@@ -23,7 +23,7 @@ function icon(name) {
   return svg;
 }
 
-// Where the player stood that was last told of: a component that is mounted anew goes on from there.
+// The player's position at its last message: a component that is mounted again continues from there.
 let standing = {};
 
 class Player {
@@ -44,7 +44,7 @@ class Player {
     this.watch.observe(this.hole);
   }
 
-  // Whoever scrolls up to the graph while it is replayed takes the player along.
+  // Scrolling up to the graph during a replay takes the player along.
   place() {
     const { left, width, top, bottom } = this.hole.getBoundingClientRect();
     const floats = this.on && (bottom < 0 || top > innerHeight);
@@ -57,7 +57,7 @@ class Player {
 
   button(name) { return this.root.querySelector(`[data-do=${name}]`); }
 
-  // -- what Python says --------------------------------------------------------------------------
+  // -- data from Python --------------------------------------------------------------------------
 
   update(component) {
     const { data } = this.component = component;
@@ -82,7 +82,7 @@ class Player {
     this.go();
   }
 
-  // What another mount has told and Python has heard is exact here; Python's own reckoning was on its way.
+  // A position that another mount sent and Python received is exact here; Python's own estimate was on its way.
   taken({ mark, replay }) {
     if (!mark || standing.mark !== mark || !replay) return undefined;
     Object.assign(this, standing.state);

@@ -1,4 +1,4 @@
-// One row a step: its name, its bar on the run's time, what it says. Texts go into text nodes only.
+// One row a step: its name, its bar on the run's time, its label. Texts go into text nodes only.
 
 const element = (name, className, text) => {
   const made = document.createElement(name);
@@ -67,12 +67,12 @@ class Rows {
     const drawn = element("div", "row");
     drawn.id = this.prefix + at;
     drawn.setAttribute("role", "option");
-    drawn.setAttribute("aria-label", [row.name, row.worker, row.says, ...row.details].join(", "));
+    drawn.setAttribute("aria-label", [row.name, row.worker, row.label, ...row.details].join(", "));
     drawn.classList.toggle("critical", row.critical);
     drawn.classList.toggle("quiet", row.start === null);
     const lane = element("div", "lane");
     if (row.start !== null) lane.append(...(row.called ? this.bar(row, data.seconds, span) : [this.mark(row, span)]));
-    drawn.append(this.name(row, at), lane, element("div", "says", row.says));
+    drawn.append(this.name(row, at), lane, element("div", "label", row.label));
     return drawn;
   }
 
@@ -91,6 +91,7 @@ class Rows {
     bar.style.left = share(row.start / span);
     bar.style.width = share(length / span);
     if (row.status === "failed") bar.dataset.end = "failed";
+    else if (row.status === "refused") bar.dataset.end = "refused";
     else if (CUT.includes(row.status)) bar.dataset.end = "cut";
     else if (row.end === null) bar.dataset.end = "open";
     if (row.first !== null && length > 0) {
@@ -133,6 +134,6 @@ function fillTable(table, rows) {
   };
   const head = element("thead"), body = element("tbody");
   head.append(line(HEADINGS, "th"));
-  body.append(...rows.map((row) => line([row.name, row.worker, row.status, ...row.times, row.details.join(". ")], "td")));
+  body.append(...rows.map((row) => line([row.name, row.worker, row.state, ...row.times, row.details.join(". ")], "td")));
   table.replaceChildren(element("caption", "", "Steps by time"), head, body);
 }

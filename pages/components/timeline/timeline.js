@@ -37,7 +37,7 @@ class Timeline {
     this.drawLegend(data);
   }
 
-  // Enter goes on to the selected step's fields, wherever on the page they stand.
+  // Enter moves the focus to the selected step's fields, wherever they are on the page.
   open() { document.querySelector(`.st-key-${this.component.data.inspector} :is(input, textarea)`)?.focus(); }
 
   scrub(event) {

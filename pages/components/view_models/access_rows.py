@@ -1,4 +1,4 @@
-"""Who may read whom, as rows of a grid: each step's access now, and how the Conductor wrote it. Pure."""
+"""Which step may read which, as rows of a grid: the access now, and how the Conductor wrote it. Pure."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from itertools import groupby
 from typing import Any
 
 from conductor.errors import WorkflowError
-from conductor.plan import Dialect, PlanReport
-from conductor.workflow import Workflow
-from pages.components.faces import step_name
+from conductor.workflow.model import Workflow
+from conductor.workflow.plan_report import Dialect, PlanReport
+from pages.components.view_models.card_content import step_name
 
 BEFORE = -1
 """Stands for the round before among the steps that a step may see."""
@@ -64,7 +64,7 @@ def _spans(reads: Sequence[int]) -> Iterator[str]:
 def access_rows(
     workflow: Workflow, *, planned: Workflow | None = None, report: PlanReport | None = None
 ) -> tuple[AccessRow, ...]:
-    """A row for each step of `workflow`, which people may have made of `planned`, which `report` tells of."""
+    """A row for each step of `workflow`, which people may have made of `planned`, the plan of `report`."""
     candidate = report.candidate if report is not None else None
     entries = candidate.written_access if candidate is not None else ()
     known = planned is not None and len(entries) == len(planned)

@@ -1,13 +1,13 @@
-"""What must be said of an answer: who gave it and for whom, its kind where no model is called, whether it is
+"""Notes on an answer: which worker gave it and for which, its kind where no model is called, whether it is
 cut off. Pure."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from conductor.output import CUT_OFF, Output
-from conductor.run_state import RunState
-from conductor.step_state import StepState
+from conductor.runs.state import RunState
+from conductor.runs.step_state import StepState
+from conductor.values.output import CUT_OFF, NO_ANSWER, Output
 
 
 def said_by(worker: str, state: StepState) -> list[str]:
@@ -15,7 +15,7 @@ def said_by(worker: str, state: StepState) -> list[str]:
     if state.output is not None and state.output.hand is not None:
         return [worker, *by_hand(state.output)]
     stood_in = stand_in(worker, state)
-    return [stood_in or worker, *_kind(state), *cut_off(state)]
+    return [stood_in or worker, *_kind(state), *no_answer(state), *cut_off(state)]
 
 
 def _kind(state: StepState) -> list[str]:
@@ -46,6 +46,11 @@ def cut_off(state: StepState) -> list[str]:
     return [CUT_OFF] if output is not None and output.cut_off else []
 
 
+def no_answer(state: StepState) -> list[str]:
+    """The note for a text in which a worker declines to answer."""
+    return [NO_ANSWER] if state.status == "refused" else []
+
+
 def answer_stand_in(state: RunState) -> list[str]:
     """The notes for a run's answer."""
     if state.workflow is None or state.answer_step is None:
@@ -54,7 +59,8 @@ def answer_stand_in(state: RunState) -> list[str]:
     said = stand_in(state.workflow.steps[at].worker, state.steps[at])
     kept = ["pinned"] if state.steps[at].kept == "pinned" else []
     hand = by_hand(state.steps[at].output)
-    return [*kept, *hand, *([] if said is None else [said]), *cut_off(state.steps[at])]
+    ending = [*no_answer(state.steps[at]), *cut_off(state.steps[at])]
+    return [*kept, *hand, *([] if said is None else [said]), *ending]
 
 
 def answer_kind(state: RunState) -> list[str]:

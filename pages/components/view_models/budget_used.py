@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from conductor.amounts import dollars
-from conductor.budget import Limit
-from conductor.run_state import RunState
+from conductor.runs.state import RunState
+from conductor.text.formatting import dollars
+from conductor.values.budget import Limit
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from conductor.amounts import counted, duration
-from conductor.drawing import CardFace, CardStatus, title_of
+from conductor.drawing.network import CardContent, CardStatus, title_of
 from conductor.engine.schedule import BlastRadius
-from conductor.run_state import RunState
-from conductor.step_state import StepState
+from conductor.runs.state import RunState
+from conductor.runs.step_state import StepState
+from conductor.text.formatting import counted, duration
 from conductor.workers.protocol import WorkerCard
-from conductor.workflow import Step, Workflow
-from pages.components.stand_ins import cut_off
+from conductor.workflow.model import Step, Workflow
+from pages.components.view_models.answer_notes import cut_off, no_answer
+
+PIN_CHANGED = "pinned, inputs changed"
+"""The note on a pinned step whose request would differ from the one that its output answers."""
 
 
 def step_name(workflow: Workflow, step: int) -> str:
@@ -19,7 +22,7 @@ def step_name(workflow: Workflow, step: int) -> str:
     return f"{step + 1}. {title_of(workflow.steps[step].instruction)[0]}"
 
 
-def faces(
+def card_contents(
     workflow: Workflow,
     *,
     run: RunState | None,
@@ -27,8 +30,8 @@ def faces(
     cards: Mapping[str, WorkerCard],
     now: float,
     pin_changed: Collection[int] = (),
-) -> tuple[CardFace, ...]:
-    """One face a step.
+) -> tuple[CardContent, ...]:
+    """One content a step.
 
     While the workflow is the one last run, a card shows what happened; after an edit, and where that run
     left the step out, it shows what a rerun would do. `now` (Unix seconds) gives running steps their time.
@@ -36,7 +39,7 @@ def faces(
     """
     as_run = run if run is not None and run.tells_of(workflow) else None
     return tuple(
-        _face(
+        _content(
             step,
             state=as_run.steps[at] if as_run is not None and as_run.covered(at) else None,
             planned="" if run is None or radius is None else _planned(radius, at),
@@ -54,7 +57,7 @@ def _planned(radius: BlastRadius, step: int) -> str:
     return "reused" if step in radius.reused else "will run"
 
 
-def _face(
+def _content(
     step: Step,
     *,
     state: StepState | None,
@@ -62,11 +65,11 @@ def _face(
     card: WorkerCard | None,
     now: float,
     pin_changed: bool,
-) -> CardFace:
+) -> CardContent:
     title, mark, body = title_of(step.instruction)
-    status, note = _as_run(state, now) if state is not None else _as_planned(planned or pin_word(step))
+    status, note = _as_run(state, now) if state is not None else _as_planned(planned or pin_label(step))
     kind = state.worker_kind if state is not None and state.worker_kind else card.kind if card else "model"
-    return CardFace(
+    return CardContent(
         title=title,
         mark=mark,
         body=body,
@@ -75,26 +78,30 @@ def _face(
         note=note,
         badges=(
             *([] if kind == "model" or (step.pin is not None and step.pin.hand) else [kind]),
-            *_pin_badges(step, note=note, changed=pin_changed),
+            *_pin_badges(step, note=note),
             *(["sees the round before"] * step.sees_previous),
         ),
-        remark="" if state is None else _remark(step, state, now),
-        inside="" if state is None else inside_words(state.inner),
+        remark=" · ".join(
+            [
+                *([PIN_CHANGED] if pin_changed else []),
+                *([] if state is None else filter(None, [_remark(step, state, now)])),
+            ]
+        ),
+        inside="" if state is None else inside_text(state.inner),
     )
 
 
-def pin_word(step: Step) -> str:
+def pin_label(step: Step) -> str:
     """That a step's output stands whatever is above it; "" where nothing is pinned."""
     return "" if step.pin is None else "pinned"
 
 
-def _pin_badges(step: Step, *, note: str, changed: bool) -> list[str]:
+def _pin_badges(step: Step, *, note: str) -> list[str]:
     if step.pin is None:
         return []
     return [
         *([] if note == "pinned" else ["pinned"]),
         *(["by hand"] if step.pin.hand is not None else []),
-        *(["inputs have changed"] if changed else []),
     ]
 
 
@@ -136,15 +143,15 @@ def asked_again_in(state: StepState, now: float) -> float | None:
 
 
 def _remark(step: Step, state: StepState, now: float) -> str:
-    """What must be said of the answer, or why there is none yet."""
+    """A note on the answer, or why there is none yet."""
     if asked_again_in(state, now) is not None:
-        return state.retries[-1].message
+        return state.retries[-1].reason
     stood_in = [f"in place of {step.worker}"] if state.answered_by(step.worker) != step.worker else []
-    return " · ".join([*stood_in, *cut_off(state)])
+    return " · ".join([*stood_in, *no_answer(state), *cut_off(state)])
 
 
-def inside_words(rounds: Sequence[RunState]) -> str:
-    """What a step done by a workflow of its own has inside; "" for others."""
+def inside_text(rounds: Sequence[RunState]) -> str:
+    """The summary of a step's nested workflow; "" for steps without one."""
     workflows = [inner.workflow for inner in rounds if inner.workflow is not None]
     if len(workflows) > 1:
         return f"{counted(len(workflows), 'round')} inside"

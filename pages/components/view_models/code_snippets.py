@@ -1,7 +1,7 @@
 """How to ask this server from a program: in curl, Python and JavaScript. Pure.
 
-A key never stands in a snippet: it is read from the environment. A question is not ours, so nothing of it
-can end the text that it stands in, or be shown otherwise than it is.
+A snippet never contains a key: it is read from the environment, else from the file of this machine's token.
+A question is untrusted: it cannot end the text that contains it, and is shown exactly as it is.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Mapping
+from pathlib import Path
 
 KEY = "CONDUCTOR_API_KEY"
 
@@ -16,37 +17,43 @@ MOST_CHARACTERS = 500
 """Of a longer question a snippet shows the beginning."""
 
 
-def snippets(*, url: str, model: str, query: str) -> Mapping[str, str]:
-    """The snippets by what they are called; `url` is the API's, with /v1."""
+def snippets(*, url: str, model: str, query: str, token: Path | None = None) -> Mapping[str, str]:
+    """The snippets by what they are called; `url` is the API's, with /v1. `token` is the file with this
+    machine's token, None for programs on other machines.
+    """
     asked = query if len(query) <= MOST_CHARACTERS else f"{query[:MOST_CHARACTERS]}…"
     return {
-        "curl": _curl(url, model, asked),
-        "Python": _python(url, model, asked),
-        "JavaScript": _javascript(url, model, asked),
+        "curl": _curl(url, model, asked, token),
+        "Python": _python(url, model, asked, token),
+        "JavaScript": _javascript(url, model, asked, token),
     }
 
 
-def _curl(url: str, model: str, query: str) -> str:
+def _curl(url: str, model: str, query: str, token: Path | None) -> str:
+    key = f"${KEY}" if token is None else f"${{{KEY}:-$(cat {shlex.quote(str(token))})}}"
     body = (
         f'{{"model": {quoted(model)}, "messages": [{{"role": "user", "content": {quoted(query)}}}], '
         '"stream": true}'
     )
     return (
         f"curl --no-buffer {shlex.quote(f'{url}/chat/completions')} \\\n"
-        f'  -H "Authorization: Bearer ${KEY}" \\\n'
+        f'  -H "Authorization: Bearer {key}" \\\n'
         '  -H "Content-Type: application/json" \\\n'
         f"  -d {shlex.quote(body)}"
     )
 
 
-def _python(url: str, model: str, query: str) -> str:
+def _python(url: str, model: str, query: str, token: Path | None) -> str:
+    key = f'os.environ["{KEY}"]'
+    if token is not None:
+        key = f'os.environ.get("{KEY}") or open({_literal(str(token))}).read()'
     return f"""import os
 
 from openai import OpenAI  # pip install openai
 
 client = OpenAI(
     base_url={_literal(url)},
-    api_key=os.environ.get("{KEY}", "none"),
+    api_key={key},
 )
 stream = client.chat.completions.create(
     model={_literal(model)},
@@ -59,12 +66,16 @@ for chunk in stream:
 """
 
 
-def _javascript(url: str, model: str, query: str) -> str:
-    return f"""import OpenAI from "openai"; // npm install openai
+def _javascript(url: str, model: str, query: str, token: Path | None) -> str:
+    reading, key = "", f"process.env.{KEY}"
+    if token is not None:
+        reading = 'import { readFileSync } from "node:fs";\n'
+        key = f'process.env.{KEY} ?? readFileSync({quoted(str(token))}, "utf8")'
+    return f"""{reading}import OpenAI from "openai"; // npm install openai
 
 const client = new OpenAI({{
   baseURL: {quoted(url)},
-  apiKey: process.env.{KEY} ?? "none",
+  apiKey: {key},
 }});
 const stream = await client.chat.completions.create({{
   model: {quoted(model)},

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from conductor.errors import StorageError
-from conductor.plan_file import Origin
-from conductor.run_state import RunState
-from conductor.workflow import Workflow
-from pages.components.statuses import state_word
+from conductor.runs.state import RunState
+from conductor.workflow.file import Origin
+from conductor.workflow.model import Workflow
+from pages.components.view_models.statuses import state_label
 from storage import Plan, Revision, RunRecord, Session, SessionStore
-from storage.workbench import Workbench
+from studio.workbench import Workbench
 
 _NAME_LENGTH = 60
 
@@ -62,14 +62,14 @@ def find_side(bench: Workbench, address: str) -> Side:
         kind, found = _kind_of(bench.store, address), address
     match kind:
         case "run":
-            return _run_side(bench, bench.store.run(found))
+            return _run_side(bench, bench.store.runs.find(found))
         case "revision":
-            return _revision_side(bench.store, bench.store.revision(found))
+            return _revision_side(bench.store, bench.store.revisions.find(found))
         case "plan":
             plan, _, candidate = found.partition(":")
-            return _plan_side(bench.store, bench.store.plan(plan), candidate)
+            return _plan_side(bench.store, bench.store.plans.find(plan), candidate)
     raise StorageError(
-        f"{address[:_NAME_LENGTH]!r} names neither a run nor a revision; choose one, or mend the address: "
+        f"{address[:_NAME_LENGTH]!r} names neither a run nor a revision; choose one, or correct the address: "
         "it is run:… or revision:… with an id."
     )
 
@@ -77,12 +77,12 @@ def find_side(bench: Workbench, address: str) -> Side:
 def _run_side(bench: Workbench, run: RunRecord) -> Side:
     state = bench.state(run)
     # A trial's run is in no list.
-    listed = [record.id for record in reversed(bench.store.runs(run.session))]
+    listed = [record.id for record in reversed(bench.store.runs.of_session(run.session))]
     return Side(
         address=address_of(run),
         name=f"Run {listed.index(run.id) + 1}" if run.id in listed else "Run of a trial",
-        session=bench.store.session(run.session),
-        workflow=state.workflow or bench.store.revision(run.revision).workflow,
+        session=bench.store.sessions.find(run.session),
+        workflow=state.workflow or bench.store.revisions.find(run.revision).workflow,
         state=state,
     )
 
@@ -91,7 +91,7 @@ def _revision_side(store: SessionStore, revision: Revision) -> Side:
     return Side(
         address=address_of(revision),
         name=f"Revision {revision.number}",
-        session=store.session(revision.session),
+        session=store.sessions.find(revision.session),
         workflow=revision.workflow,
     )
 
@@ -108,13 +108,13 @@ def _plan_side(store: SessionStore, plan: Plan, candidate: str) -> Side:
     return Side(
         address=f"{address_of(plan)}:{candidate}" if candidate else address_of(plan),
         name=f"Alternative {plan.attempt}" if plan.alternative else f"Plan of {plan.planner}",
-        session=store.session(plan.session),
+        session=store.sessions.find(plan.session),
         workflow=workflow,
     )
 
 
 def _kind_of(store: SessionStore, found: str) -> str:
-    for kind, find in (("run", store.run), ("revision", store.revision)):
+    for kind, find in (("run", store.runs.find), ("revision", store.revisions.find)):
         try:
             find(found)
         except StorageError:
@@ -127,7 +127,7 @@ def _kind_of(store: SessionStore, found: str) -> str:
 
 def choices(store: SessionStore, session: str) -> tuple[Choice, ...]:
     """What can be compared of a session: its runs, then its revisions, newest first."""
-    runs, revisions = store.runs(session), store.revisions(session)
+    runs, revisions = store.runs.of_session(session), store.revisions.of_session(session)
     numbers = {revision.id: revision.number for revision in revisions}
     return (
         *(
@@ -143,7 +143,7 @@ def choices(store: SessionStore, session: str) -> tuple[Choice, ...]:
 
 def _of_run(run: RunRecord, numbers: dict[str, int]) -> list[str]:
     of = [f"of revision {numbers[run.revision]}"] if run.revision in numbers else []
-    return [*of, state_word(run.status), clock(run.started_at)]
+    return [*of, state_label(run.status), clock(run.started_at)]
 
 
 def _of_revision(revision: Revision) -> list[str]:
@@ -157,7 +157,7 @@ def _told(parts: Sequence[str]) -> str:
 
 
 def clock(at: float) -> str:
-    """A time (Unix seconds) of day and day, as a list tells its entries apart."""
+    """A time (Unix seconds) of day and day, as lists show it."""
     return datetime.fromtimestamp(at, tz=UTC).astimezone().strftime("%d %b, %H:%M")
 
 
@@ -167,7 +167,7 @@ def last_two(store: SessionStore, session: str) -> tuple[str, str] | None:
     The current revision's newest run with the run before it; a revision that was not run with the newest
     run, else with what was edited. None where there is nothing to compare.
     """
-    runs, head = store.runs(session), store.head(session)
+    runs, head = store.runs.of_session(session), store.revisions.head(session)
     if head is None:
         return None
     of_head = next((at for at, run in enumerate(runs) if run.revision == head.id), None)
@@ -175,7 +175,7 @@ def last_two(store: SessionStore, session: str) -> tuple[str, str] | None:
         return address_of(runs[of_head + 1]), address_of(runs[of_head])
     if of_head is None and runs:
         return address_of(runs[0]), address_of(head)
-    before = None if head.parent is None else store.revision(head.parent)
+    before = None if head.parent is None else store.revisions.find(head.parent)
     return None if before is None else (address_of(before), address_of(head))
 
 
@@ -183,7 +183,7 @@ def last_two(store: SessionStore, session: str) -> tuple[str, str] | None:
 class ThreeSides:
     """A session's workflow as it was first, as it is now, as it was last run (None before that).
 
-    `origin` says where the first one came from: a Conductor planned it, or it was imported or written.
+    `origin` is where the first one came from: planned by a Conductor, imported or written.
     """
 
     first: Side
@@ -195,10 +195,10 @@ class ThreeSides:
 def three_sides(bench: Workbench, session: str) -> ThreeSides:
     """The three states of a session. Raises `StorageError` where it has no workflow or is unknown."""
     store = bench.store
-    head = store.head(session)
+    head = store.revisions.head(session)
     if head is None:
         raise StorageError("This session has no workflow yet; plan one on the workbench first.")
-    first, runs = _first(store, head), store.runs(session)
+    first, runs = _first(store, head), store.runs.of_session(session)
     return ThreeSides(
         first=_revision_side(store, first),
         origin=first.origin,
@@ -211,5 +211,5 @@ def _first(store: SessionStore, head: Revision) -> Revision:
     """What people edited into `head`: what a Conductor planned last, else what there was first."""
     revision = head
     while revision.origin != "conductor" and revision.parent is not None:
-        revision = store.revision(revision.parent)
+        revision = store.revisions.find(revision.parent)
     return revision

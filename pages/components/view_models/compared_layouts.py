@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from conductor.layout import KINDS, CardKind, Layout, layouts
-from conductor.workflow import Workflow
+from conductor.drawing.layout import KINDS, CardKind, Layout, layouts
+from conductor.workflow.model import Workflow
 
 
 class Pictures(NamedTuple):
@@ -47,6 +47,6 @@ def _of_kind(workflow: Workflow, kind: CardKind) -> list[Layout]:
 
 
 def _least_width(workflow: Workflow, kind: CardKind) -> int | None:
-    """From which width on a workflow by itself shows as much as cards of this kind; None if at none."""
+    """The least width at which a workflow alone shows as much as cards of this kind; None if at none."""
     rich = KINDS[: KINDS.index(kind) + 1]
     return min((picture.least_width for picture in layouts(workflow) if picture.kind in rich), default=None)

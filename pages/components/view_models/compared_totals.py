@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from conductor.amounts import dollars, duration
-from conductor.run_state import RunState
-from pages.components.sides import Side
-from pages.components.statuses import state_word
+from conductor.runs.state import RunState
+from conductor.text.formatting import dollars, duration
+from pages.components.view_models.comparable import Side
+from pages.components.view_models.statuses import run_label
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One figure of both sides in words; `difference` is "" where there is none to be told."""
+    """One figure of both sides in words; `difference` is "" where there is none."""
 
     name: str
     left: str
@@ -42,7 +42,7 @@ def figures(left: Side, right: Side) -> tuple[Figure, ...]:
 
 
 def _state(state: RunState | None) -> str:
-    return "not run" if state is None else state_word(state.status)
+    return "not run" if state is None else run_label(state)
 
 
 def _steps(left: Side, right: Side) -> Figure:
@@ -72,7 +72,7 @@ def _of(
 
 
 def difference(one: float | None, other: float | None, written: Callable[[float], str]) -> str:
-    """How much more or less the other is, with the share where that can be told; "=" where it is the same."""
+    """How much more or less the other is, with the share where that is known; "=" where it is the same."""
     if one is None or other is None:
         return "-"
     if one == other:

@@ -1,4 +1,5 @@
-"""What is said of an edit that met somebody else's: who changed what meanwhile, and why both cannot stand.
+"""The texts about an edit that met another person's edit: who changed what meanwhile, and why both cannot
+stand.
 
 Pure: knows revisions, workflows and their difference, no Streamlit. What it gives is plain text.
 """
@@ -8,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from conductor.plan_diff import PlanDiff
-from conductor.rebase import Clash, Kind
-from conductor.workflow import MAX_STEPS, Workflow
-from pages.components.faces import step_name
-from pages.components.plan_words import row_name, row_words, sentences
-from pages.components.sides import clock
+from conductor.workflow.diff import PlanDiff
+from conductor.workflow.merge import Clash, Kind
+from conductor.workflow.model import MAX_STEPS, Workflow
+from pages.components.view_models.card_content import step_name
+from pages.components.view_models.comparable import clock
+from pages.components.view_models.plan_text import row_name, row_text, sentences
 from storage import RevisionEntry
 
 _BOTH: Mapping[Kind, str] = {
@@ -28,7 +29,7 @@ _OF_STEP: Mapping[Kind, str] = {
     "they_removed": "You changed “{step}”, which was removed meanwhile.",
     "you_removed": "You removed “{step}”, which was changed meanwhile.",
     "they_removed_read": "You let a step read “{step}”, which was removed meanwhile.",
-    "you_removed_read": "You removed “{step}”, which a step was given to read meanwhile.",
+    "you_removed_read": "You removed “{step}”, which another step was allowed to read meanwhile.",
 }
 
 _OF_ALL: Mapping[Kind, str] = {
@@ -78,7 +79,7 @@ def _line(known: Mapping[str, RevisionEntry], revision: str) -> dict[str, Revisi
     return {entry.id: entry for entry in reversed(line)}
 
 
-def made_words(entry: RevisionEntry) -> str:
+def origin_text(entry: RevisionEntry) -> str:
     """Who made a revision, and when."""
     return f"Revision {entry.number}, by {_maker(entry)}, {clock(entry.created_at)}"
 
@@ -86,11 +87,11 @@ def made_words(entry: RevisionEntry) -> str:
 def _maker(entry: RevisionEntry) -> str:
     if entry.origin == "conductor":
         return "the Conductor"
-    return entry.author or "somebody else or another tab"
+    return entry.author or "another person or another tab"
 
 
 def news(way: Meanwhile, head: RevisionEntry) -> str:
-    """What somebody else did to a session that a page shows, in a sentence; `head` is its revision now."""
+    """What another person did to a session that a page shows, in a sentence; `head` is its revision now."""
     if not way.made:
         return f"Revision {head.number} is the current one again; what came after it was undone elsewhere."
     last = way.made[-1]
@@ -99,11 +100,11 @@ def news(way: Meanwhile, head: RevisionEntry) -> str:
 
 def change_lines(diff: PlanDiff) -> list[str]:
     """What differs but the instructions' words, a line a step; steps that are the same are left out."""
-    return [f"{row_name(diff, row)}: {said}" for row in diff.rows if (said := _row_words(diff, row))]
+    return [f"{row_name(diff, row)}: {said}" for row in diff.rows if (said := _row_text(diff, row))]
 
 
-def _row_words(diff: PlanDiff, row: tuple[int | None, int | None]) -> str:
+def _row_text(diff: PlanDiff, row: tuple[int | None, int | None]) -> str:
     old, new = row
     if old is None or new is None:
-        return ", ".join(row_words(diff, row))
+        return ", ".join(row_text(diff, row))
     return " ".join(sentences(diff, diff.of_new[new]))

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from conductor.engine.trials import Trial, trials_of
-from conductor.messages import NOTHING_USED, Usage
-from conductor.run_state import RunState
+from conductor.engine.experiments import Trial, trials_of
+from conductor.runs.state import RunState
+from conductor.values.messages import NOTHING_USED, Usage
 from storage import ExperimentRecord
-from storage.workbench import Workbench
+from studio.workbench import Workbench
 
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """An experiment as it stands: the run `base` that it is compared with, its trials, and the `states` of
-    those that were begun, by their place. `trouble` says why it broke off.
+    """The current state of an experiment: the run `base` that it is compared with, its trials, and the
+    `states` of those that were begun, by their place. `failure` is why it was stopped early.
     """
 
     record: ExperimentRecord
@@ -23,20 +23,20 @@ class Results:
     trials: tuple[Trial, ...]
     states: Mapping[int, RunState]
     live: bool
-    trouble: str | None
+    failure: str | None
 
     @classmethod
     def load(cls, bench: Workbench, record: ExperimentRecord) -> Results:
         """Raises `StorageError` where the store cannot be read."""
         live = bench.experimenting.live(record.id)
-        base = bench.state(bench.store.run(record.base))
+        base = bench.state(bench.store.runs.find(record.base))
         return cls(
             record=record,
             base=base,
             trials=trials_of(record.experiment, base.workflow) if base.workflow is not None else (),
             states=bench.experimenting.states(record.id),
             live=record.id in bench.experimenting.under_way(record.session),
-            trouble=live.trouble if live is not None else None,
+            failure=live.trouble if live is not None else None,
         )
 
     @property

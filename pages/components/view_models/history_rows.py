@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from conductor.amounts import counted
-from conductor.history import HistoryRow, history
-from conductor.plan_file import Origin
-from pages.components.sides import clock
-from pages.components.statuses import state_word
+from conductor.text.formatting import counted
+from conductor.workflow.file import Origin
+from conductor.workflow.history import HistoryRow, history
+from pages.components.view_models.comparable import clock
+from pages.components.view_models.statuses import state_label
 from storage import RevisionEntry, RunRecord
 
 _NOTES: dict[Origin, str] = {"conductor": "Planned", "human": "Edited", "import": "Imported"}
@@ -19,7 +19,7 @@ _MAKERS: dict[Origin, str] = {"conductor": "Conductor", "human": "a person", "im
 @dataclass(frozen=True, slots=True)
 class RevisionRow:
     """A revision in the tree. `facts` are short sayings of it, `runs` one for each of its runs, oldest first;
-    `head` tells whether it is the current one, and `place` where its lines go.
+    `head` is whether it is the current one, and `place` where its lines go.
     """
 
     entry: RevisionEntry
@@ -63,7 +63,7 @@ def revision_rows(
     known = {entry.id: entry for entry in entries}
     said: dict[str, list[str]] = {}
     for number, run in enumerate(reversed(runs), start=1):
-        said.setdefault(run.revision, []).append(f"Run {number} {state_word(run.status)}")
+        said.setdefault(run.revision, []).append(f"Run {number} {state_label(run.status)}")
     return tuple(
         RevisionRow(known[row.id], row, head=row.id == head, runs=tuple(said.get(row.id, ())))
         for row in history({entry.id: entry.parent for entry in entries}, head)

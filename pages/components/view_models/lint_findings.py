@@ -1,4 +1,4 @@
-"""What the plan check says of the session a page shows. Knows sessions and the check; draws nothing."""
+"""The findings of the plan check for the session on a page. Knows sessions and the check; draws nothing."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import groupby
 
-from conductor.amounts import counted
-from conductor.checks import RULES, Finding, Fix, check
-from conductor.output import Output
-from conductor.workflow import Workflow
-from pages.components.session_view import SessionView
+from conductor.text.formatting import counted
+from conductor.values.output import Output
+from conductor.workflow.lint import RULES, Finding, Fix, check
+from conductor.workflow.model import Workflow
+from pages.components.view_models.session import SessionView
 
 _Outputs = tuple[tuple[int, Output], ...]
 
@@ -29,6 +29,7 @@ def findings(
         later_round=view.head.looks_back is not None,
         query=view.session.query,
         workers=view.settings.workers or tuple(names),
+        changed_pins=view.pin_changed,
     )
 
 
@@ -49,6 +50,7 @@ def _found(
     later_round: bool,
     query: str,
     workers: tuple[str, ...],
+    changed_pins: frozenset[int],
 ) -> tuple[Finding, ...]:
     """As `check`. A page asks for the same again and again: at each look at its panels' names."""
     return check(
@@ -58,10 +60,11 @@ def _found(
         later_round=later_round,
         query=query,
         workers=workers,
+        changed_pins=changed_pins,
     )
 
 
-def mended(finding: Finding, fix: Fix, now: Sequence[Finding]) -> Workflow | None:
+def fixed(finding: Finding, fix: Fix, now: Sequence[Finding]) -> Workflow | None:
     """The workflow after a fix that was drawn earlier, by what is found now; None where that is gone."""
     alike = (other for other in now if (other.rule, other.step) == (finding.rule, finding.step))
     return next((way.workflow for other in alike for way in other.fixes if way.label == fix.label), None)
@@ -83,5 +86,5 @@ def summary(found: Sequence[Finding]) -> str:
 def nothing_found(view: SessionView) -> str:
     """What stands where there is no finding; a rule that had nothing to look at is not counted."""
     if known_outputs(view):
-        return f"Nothing found; {len(RULES)} rules looked at."
-    return f"Nothing found; {len(RULES) - 1} rules looked at. One more looks at outputs, once there are some."
+        return f"Nothing found; {len(RULES)} rules checked."
+    return f"Nothing found; {len(RULES) - 2} rules checked. Two more check outputs, once there are some."

@@ -1,6 +1,6 @@
-"""Plans to choose from: those in one completion, and those that were asked for at once. Pure.
+"""Plans to choose from: those in one completion, and those that were requested at once. Pure.
 
-Plans that say the same are one choice. Knows kept plans and workflows, no Streamlit.
+Equal plans are one choice. Knows kept plans and workflows, no Streamlit.
 """
 
 from __future__ import annotations
@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from conductor.amounts import counted
-from conductor.plan import Candidate
-from conductor.plan_diff import plan_diff
-from conductor.workflow import Workflow
-from pages.components.plan_words import headline
+from conductor.text.formatting import counted
+from conductor.workflow.diff import plan_diff
+from conductor.workflow.model import Workflow
+from conductor.workflow.plan_report import Candidate
+from pages.components.view_models.plan_text import headline
 from storage import Plan
 
 
@@ -20,8 +20,8 @@ from storage import Plan
 class PlanChoice:
     """A plan to look at, use or compare: `candidate` (from 0) of the kept `plan`, None where that has none.
 
-    `workflow` is None where the plan is not valid (`verdict` says so, `problems` why) or keeps the answer.
-    `remarks` say what it is beside others, `difference` how it differs from the workflow shown.
+    `workflow` is None where the plan is not valid (see `verdict`; `problems` are the reasons) or keeps the
+    answer. `remarks` compare it with the others, `difference` is how it differs from the workflow shown.
     """
 
     name: str
@@ -75,7 +75,7 @@ def _why_it_counts(candidates: Sequence[Candidate]) -> str:
 
 
 def choices_of_batch(plans: Sequence[Plan], *, shown: Workflow | None) -> tuple[PlanChoice, ...]:
-    """The plans that were asked for at once, equal ones as one; `shown` is the workflow on the page."""
+    """The plans that were requested at once, equal ones as one; `shown` is the workflow on the page."""
     found: list[PlanChoice] = []
     for plan in plans:
         chosen = None if plan.report is None else plan.report.chosen

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from conductor.amounts import counted
-from conductor.drawing import CardChange, EdgeChange
-from conductor.messages import Sampling
-from conductor.plan_diff import Change, PlanDiff, StepPair
-from conductor.workflow import Step
-from pages.components.faces import step_name
+from conductor.drawing.network import CardChange, EdgeChange
+from conductor.text.formatting import counted
+from conductor.values.messages import Sampling
+from conductor.workflow.diff import Change, PlanDiff, StepPair
+from conductor.workflow.model import Step
+from pages.components.view_models.card_content import step_name
 
 Which = Literal["left", "right"]
 
@@ -55,8 +55,8 @@ def _pair_change(pair: StepPair) -> CardChange:
     return "moved" if pair.changes == ("moved",) else "edited"
 
 
-def card_words(diff: PlanDiff, step: int, which: Which) -> tuple[str, ...]:
-    """What a card says of its change beside the mark."""
+def card_text(diff: PlanDiff, step: int, which: Which) -> tuple[str, ...]:
+    """The text about its change that a card shows beside the mark."""
     pair = (diff.of_old if which == "left" else diff.of_new).get(step)
     if pair is None:
         return ("removed" if which == "left" else "added",)
@@ -64,8 +64,8 @@ def card_words(diff: PlanDiff, step: int, which: Which) -> tuple[str, ...]:
 
 
 def edge_changes(diff: PlanDiff, which: Which) -> dict[tuple[int, int], EdgeChange]:
-    """The accesses of one side that the other has not, as (read, reader); those of a step that is itself
-    added or removed go without saying.
+    """The accesses of one side that the other has not, as (read, reader), without those of a step that is
+    itself added or removed.
     """
     if which == "left":
         return {(read, pair.old): "removed" for pair in diff.pairs for read in pair.lost}
@@ -82,12 +82,12 @@ def row_name(diff: PlanDiff, row: tuple[int | None, int | None]) -> str:
     return name if old is None or old == new else f"{old + 1} → {name}"
 
 
-def row_words(diff: PlanDiff, row: tuple[int | None, int | None]) -> tuple[str, ...]:
+def row_text(diff: PlanDiff, row: tuple[int | None, int | None]) -> tuple[str, ...]:
     """What happened to a row's step, in a word or few each."""
     old, new = row
     if old is None:
         return ("added",)
-    return ("removed",) if new is None else card_words(diff, new, "right")
+    return ("removed",) if new is None else card_text(diff, new, "right")
 
 
 def sentences(diff: PlanDiff, pair: StepPair) -> list[str]:

@@ -1,15 +1,19 @@
-"""What a player of a run asks for, checked, and how a moment of a run is said. Pure.
+"""What a player of a run requests, checked; how a moment of a run is written; the recordings it plays.
 
-A wish comes from the browser, so nothing about it is taken for granted.
+A request comes from the browser, so nothing about it is taken for granted. Knows the store, no page.
 """
 
 from __future__ import annotations
 
 import math
+from collections import OrderedDict
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any
+from weakref import WeakKeyDictionary
 
-from conductor.replay import Replay, speeds_for
+from conductor.runs.replay import Recording, Replay, speeds_for
+from storage import SessionStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +44,7 @@ def unit_of(seconds: float) -> Unit:
     return next((unit for below, unit in _UNITS if seconds < below), _MINUTES)
 
 
-def moment_words(position: float, seconds: float) -> str:
+def moment_text(position: float, seconds: float) -> str:
     """Where in a run a replay stands, such as "1.2 of 5.0 s"."""
     unit = unit_of(seconds)
     return f"{unit.number(position)} of {unit.number(seconds)} {unit.name}"
@@ -72,3 +76,25 @@ def _number(value: object) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         return None
     return float(value)
+
+
+KEPT = 4
+"""Recordings cached of one store; a replay reads the same one many times."""
+
+_recordings: WeakKeyDictionary[SessionStore, OrderedDict[str, Recording]] = WeakKeyDictionary()
+_lock = Lock()
+
+
+def recording(store: SessionStore, run: str) -> Recording:
+    """What the store has of a run that is over. Raises `StorageError` for an unknown run."""
+    with _lock:
+        known = _recordings.setdefault(store, OrderedDict())
+        if run in known:
+            known.move_to_end(run)
+            return known[run]
+    read = Recording.of(store.runs.events(run))
+    with _lock:
+        known[run] = read
+        while len(known) > KEPT:
+            known.popitem(last=False)
+    return read

@@ -7,16 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
-from conductor.amounts import counted, dollars, duration
 from conductor.engine.schedule import BlastRadius
 from conductor.errors import WorkflowError
-from conductor.modes import Settings
-from conductor.replay import Replay, as_of
-from conductor.run_state import RunState
-from pages.components.recordings import recording
+from conductor.runs.replay import Replay, as_of
+from conductor.runs.state import RunState
+from conductor.values.presets import Settings
+from pages.components.view_models.replay import recording
 from storage import Plan, Revision, RunRecord, Session
-from storage.outlook import Outlook
-from storage.workbench import Workbench
+from studio.workbench import Workbench
+from studio.workbench.run_preview import Outlook
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,15 +24,15 @@ class SessionView:
 
     `run` is the one under way, else the newest of the current revision, else the newest of any; `state` is
     its state now.
-    `stoppable` tells whether it runs in this process, `unsaved` why not all of it could be kept. `newest`
-    tells whether no later run of the session exists.
+    `stoppable` is whether it runs in this process, `unsaved` why not all of it could be stored. `newest`
+    is whether no later run of the session exists.
     `plan` is what the workflow was made of, in the revision `planned` that people may have edited since;
-    `latest_plan` is the newest that was asked for, alternatives aside. `planning` is what
+    `latest_plan` is the newest that was requested, alternatives aside. `planning` is what
     the Conductor writes just now, None while it does not; `busy` whether this process plans or runs here,
     or will do so next.
-    `outlook` says what a rerun would do, None where there is no workflow or `problem` keeps it from running.
+    `outlook` is what a rerun would do, None where there is no workflow or `problem` keeps it from running.
     `replay` is where the replay of `run` stands, None where none does. In a replay `state` is that of its
-    moment, told as if that were now, and `head` is the workflow that was run.
+    moment, as if that were now, and `head` is the workflow that was run.
     """
 
     session: Session
@@ -61,21 +60,21 @@ class SessionView:
         """
         store = bench.store
         # Read before the store: what ended by now is found there.
-        busy = bench.conducting.busy(session)
-        planning = bench.conducting.live_plan(session)
-        found = store.session(session)
-        head = store.head(session)
-        runs = store.runs(session)
+        busy = bench.activities.busy(session)
+        planning = bench.activities.live_plan(session)
+        found = store.sessions.find(session)
+        head = store.revisions.head(session)
+        runs = store.runs.of_session(session)
         run = _shown(runs, head)
-        undo, redo = store.neighbours(session)
-        latest_plan = store.latest_plan(session)
-        planned = store.planned(head.id) if head is not None else None
+        undo, redo = store.revisions.neighbours(session)
+        latest_plan = store.plans.latest(session)
+        planned = store.revisions.planned(head.id) if head is not None else None
         outlook, problem = _outlook(bench, session) if head is not None else (None, None)
         view = cls(
             session=found,
             head=head,
             planned=planned,
-            plan=store.plan(planned.plan) if planned and planned.plan else latest_plan,
+            plan=store.plans.find(planned.plan) if planned and planned.plan else latest_plan,
             latest_plan=latest_plan,
             planning=None if planning is None else planning.state,
             busy=busy or planning is not None,
@@ -101,7 +100,7 @@ class SessionView:
         recorded, position = recording(bench.store, run.id), replay.at(now)
         return replace(
             self,
-            head=bench.store.revision(run.revision),
+            head=bench.store.revisions.find(run.revision),
             run=run,
             state=as_of(recorded.at(position), moment=recorded.began + position, now=now),
             stoppable=False,
@@ -120,7 +119,7 @@ class SessionView:
 
     @property
     def locked(self) -> bool:
-        """Whether something goes on that an edit would come between."""
+        """Whether work is under way that an edit would interfere with."""
         return self.live or self.busy
 
     @property
@@ -130,7 +129,7 @@ class SessionView:
 
     @property
     def phase(self) -> tuple[object, ...]:
-        """What a page is drawn for: where it is another than before, the whole page is drawn anew."""
+        """What a page was drawn for: where it differs from before, the whole page is drawn again."""
         kept = (self.head, self.run, self.latest_plan)
         ids = tuple(None if record is None else record.id for record in kept)
         replayed = None if self.replay is None else (self.replay.run, self.replay.playing)
@@ -138,12 +137,12 @@ class SessionView:
 
     @property
     def moves(self) -> bool:
-        """Whether what is shown goes on by itself: a run, or a replay that plays."""
+        """Whether the view changes without a click: a run, or a replay that plays."""
         return self.live and (self.replay is None or self.replay.playing)
 
     @property
     def no_plan(self) -> Plan | None:
-        """The newest plan where it gave nothing to act on and nobody has gone on without it."""
+        """The newest plan where it gave nothing to act on and no run or edit followed it."""
         plan = self.latest_plan
         if plan is None or (plan.report is not None and plan.report.ok):
             return None
@@ -153,7 +152,7 @@ class SessionView:
 
     @property
     def kept_answer(self) -> Plan | None:
-        """The newest plan where it says that the answer of the run shown is to be returned as it is."""
+        """The newest plan where it returns the answer of the run shown as it is."""
         plan = self.latest_plan
         kept = plan is not None and plan.report is not None and plan.report.return_previous
         return plan if kept and plan is not None and self._looked_at(plan) else None
@@ -168,7 +167,7 @@ class SessionView:
 
     @property
     def radius(self) -> BlastRadius | None:
-        """Which steps a rerun would call, as `outlook` says."""
+        """Which steps a rerun would call, by `outlook`."""
         return None if self.outlook is None else self.outlook.radius
 
     @property
@@ -185,7 +184,7 @@ def _shown(runs: Sequence[RunRecord], head: Revision | None) -> RunRecord | None
 
 def _outlook(bench: Workbench, session: str) -> tuple[Outlook | None, str | None]:
     try:
-        return bench.outlook(session), None
+        return bench.running.outlook(session), None
     except WorkflowError as error:
         return None, str(error)
 
@@ -197,36 +196,14 @@ def outlook_sentence(outlook: Outlook, steps: int) -> str:
     if not runs:
         return "Nothing to run: every step's output is known."
     said = [f"{runs} of {steps} steps will run" if runs < steps else _all_run(steps)]
-    if told.known:
-        said += [estimated(told.tokens, "token"), estimated_cost(told.cost), estimated_time(told.seconds)]
+    said += told.words
     kept = [f"{len(radius.reused)} reused"] if radius.reused else []
     pinned = [f"{len(radius.kept)} pinned"] if radius.kept else []
+    if changed := len(outlook.changed_pins):
+        pinned = [f"{pinned[0]} ({'' if changed == len(radius.kept) else f'{changed} with '}inputs changed)"]
     fewer = "; fewer if an output stays the same" if radius.spared and len(radius.known) else ""
     return f"{', '.join([*said, *kept, *pinned])}{fewer}."
 
 
 def _all_run(steps: int) -> str:
     return f"All {steps} steps will run" if steps > 1 else "The step will run"
-
-
-def estimated(tokens: int | None, noun: str) -> str:
-    """An estimated number; two digits of it count."""
-    if tokens is None:
-        return f"- {noun}s"
-    rounded = round(tokens, 2 - len(str(tokens))) if tokens >= 100 else tokens
-    return f"~{counted(rounded, noun)}"
-
-
-def estimated_cost(cost: float | None) -> str:
-    """An estimated cost."""
-    return "cost -" if cost is None else _about(dollars(cost))
-
-
-def estimated_time(seconds: float | None) -> str:
-    """An estimated time."""
-    return "time -" if seconds is None else _about(duration(seconds))
-
-
-def _about(amount: str) -> str:
-    """An estimate marked as one; an amount that is told by its bound needs no second mark."""
-    return amount if amount.startswith("<") else f"~{amount}"

@@ -1,4 +1,4 @@
-"""A filter of sessions as an address: what the sessions page's URL says of its search. Pure."""
+"""A filter of sessions as an address: the parameters of the sessions page's URL. Pure."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime, time
 from typing import Any, TypeVar, get_args
 
-from conductor.workflow import Topology
-from pages.components.statuses import STATE_ICONS
+from conductor.workflow.model import Topology
+from pages.components.view_models.statuses import STATE_ICONS
 from storage import SessionFilter
 
 T = TypeVar("T")
 
 NAMES = ("q", "state", "topology", "worker", "tag", "from", "to", "least", "most", "deleted")
-"""The parameters of the URL that say it; others are not looked at."""
+"""The parameters of the URL that are read; others are ignored."""
 
 STATES = tuple(STATE_ICONS)
 TOPOLOGIES: tuple[Topology, ...] = get_args(Topology)
 
 
 def filter_of(named: Mapping[str, Sequence[str]]) -> SessionFilter:
-    """The filter that an address names; what it says and nobody understands is left out."""
+    """The filter that an address names; parameters that cannot be read are left out."""
     first = {name: values[0] for name, values in named.items() if values}
     since, until = _read(date.fromisoformat, first.get("from")), _read(date.fromisoformat, first.get("to"))
     return SessionFilter(
@@ -38,7 +38,7 @@ def filter_of(named: Mapping[str, Sequence[str]]) -> SessionFilter:
 
 
 def address_of(filter: SessionFilter) -> dict[str, list[str]]:
-    """The parameters that name a filter; those that say nothing are left out."""
+    """The parameters that name a filter, without empty ones."""
     since, until = day_of(filter.since), day_of(filter.until)
     named: dict[str, Sequence[str]] = {
         "q": [filter.search] if filter.search else [],

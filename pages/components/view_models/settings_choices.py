@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from conductor.amounts import counted
-from conductor.budget import Budget
-from conductor.modes import MODES, Mode, Settings
 from conductor.orchestrate import cheapest
+from conductor.text.formatting import counted
+from conductor.values.budget import Budget
+from conductor.values.presets import MODES, Mode, Settings
 from conductor.workers.protocol import WorkerCard
 
 _OF_MODE = ("max_steps", "rounds", "economical")

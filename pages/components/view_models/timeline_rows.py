@@ -1,14 +1,15 @@
-"""What each row of a timeline says: in short beside its bar, in full when asked for. Pure."""
+"""The texts of each row of a timeline: in short beside its bar, and in full on request. Pure."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from conductor.amounts import counted, duration
-from conductor.run_state import RunState
-from conductor.step_state import StepState
-from conductor.timeline import Row, Timeline
-from pages.components.faces import step_name
+from conductor.runs.state import RunState
+from conductor.runs.step_state import StepState
+from conductor.runs.timeline import Row, Timeline
+from conductor.text.formatting import counted, duration
+from conductor.values.output import NO_ANSWER
+from pages.components.view_models.card_content import step_name
 
 _NAME_LENGTH = 80
 
@@ -22,35 +23,41 @@ _WITHOUT_A_CALL = {
     "left out": "not part of this run",
 }
 
-_ENDS = {"failed": "failed", "cancelled": "stopped", "interrupted": "interrupted", "empty": "empty"}
+_ENDS = {
+    "failed": "failed",
+    "cancelled": "stopped",
+    "interrupted": "interrupted",
+    "refused": NO_ANSWER,
+    "empty": "empty",
+}
 
 
 @dataclass(frozen=True, slots=True)
-class RowWords:
-    """`name` and `worker` name the step, `says` is what stands beside its bar, `details` are sentences."""
+class RowText:
+    """`name` and `worker` name the step, `label` is the text beside its bar, `details` are sentences."""
 
     name: str
     worker: str
-    says: str
+    label: str
     details: tuple[str, ...]
 
 
-def row_words(state: RunState, timeline: Timeline) -> tuple[RowWords, ...]:
+def row_text(state: RunState, timeline: Timeline) -> tuple[RowText, ...]:
     """The words of every row of a run that has started."""
     if state.workflow is None:
         return ()
     return tuple(
-        RowWords(
+        RowText(
             name=step_name(state.workflow, row.step)[:_NAME_LENGTH],
             worker=own.answered_by(state.workflow.steps[row.step].worker)[:_NAME_LENGTH],
-            says=_says(row, own, timeline),
+            label=_label(row, own, timeline),
             details=tuple(_details(row, own, timeline)),
         )
         for row, own in zip(timeline.rows, state.steps, strict=True)
     )
 
 
-def _says(row: Row, own: StepState, timeline: Timeline) -> str:
+def _label(row: Row, own: StepState, timeline: Timeline) -> str:
     if row.part == "blocked":
         return f"blocked by {_steps(own.blocked_by)}"
     if row.part == "not reached":
@@ -89,7 +96,7 @@ def _never_began(row: Row, own: StepState, timeline: Timeline) -> str:
     if row.part == "blocked":
         return f"Never began, because it reads {_steps(own.blocked_by)}"
     if row.part == "left out":
-        return "This run was not to do it"
+        return "Not part of this run"
     return "Has not begun yet" if timeline.live else "The run ended before its turn"
 
 
@@ -107,7 +114,7 @@ def _when(row: Row, own: StepState, timeline: Timeline) -> str:
 
 
 def _so_far(row: Row, timeline: Timeline) -> float:
-    """Seconds of its call; up to the end of the timeline where it has none of its own."""
+    """Seconds of its call; up to the end of the timeline where it has no end."""
     end = timeline.seconds if row.end is None else row.end
     return max(0.0, end - (row.start or 0.0))
 

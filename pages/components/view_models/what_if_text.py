@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from conductor.amounts import counted, duration
-from conductor.run_state import RunState
-from conductor.timeline import Timeline
-from conductor.what_if import Unknown, WithoutEdge
+from conductor.runs.state import RunState
+from conductor.runs.timeline import Timeline
+from conductor.runs.what_if import Unknown, WithoutEdge
+from conductor.text.formatting import counted, duration
 
 NAMED = 3
-"""Edges that get a sentence of their own."""
+"""Edges that get a separate sentence."""
 
 _NOISE = 0.005
 """Of a run's time: what is saved less than this is not worth a sentence."""
@@ -31,8 +31,8 @@ class EdgeRow:
     saves: str
 
 
-def path_words(timeline: Timeline) -> str:
-    """Which steps the run's length comes from; "" while nobody can say, or there is only one."""
+def path_text(timeline: Timeline) -> str:
+    """Which steps the run's length comes from; "" while that is unknown, or there is only one."""
     if not timeline.path or len(timeline.rows) == 1:
         return ""
     calls = sum(timeline.rows[step].seconds or 0.0 for step in timeline.path)
@@ -64,9 +64,9 @@ def no_sentences(state: RunState) -> str:
     if state.workflow is None or not any(step.access for step in state.workflow.steps):
         return ""
     if state.live:
-        return "What each edge costs is reckoned when the run is over."
+        return "What each edge costs is calculated when the run has ended."
     if state.status not in ("finished", "failed"):
-        return "What each edge costs is not known: the run did not come to its own end."
+        return "What each edge costs is not known: the run did not finish."
     return "What each edge costs is not known: no two steps that read one another took part in this run."
 
 

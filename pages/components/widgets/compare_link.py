@@ -1,28 +1,23 @@
-"""Links to the compare page, for whoever has two runs or revisions, or a session, to compare."""
+"""Links to the compare page, for two runs or revisions, or for a session as it is and as it was before."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from urllib.parse import urlencode
 
 import streamlit as st
 
-from pages.components.sides import last_two
+from pages.components.view_models.comparable import last_two
 from storage import SessionStore
 
 PAGE = "pages/compare.py"
 
 
-def compare_link(left: str, right: str) -> str:
-    """The page's address, seen from any other page, for two addresses such as "run:1f0c" and "revision:77ab".
+def compare_query(left: str, right: str) -> Mapping[str, str]:
+    """Query parameters for `st.page_link` and `st.switch_page` to `PAGE`, from two addresses such as
+    "run:1f0c".
 
     A plan that was not chosen is "plan:…"; the ids of runs and revisions do without a kind.
     """
-    return f"compare?{urlencode(compare_query(left, right))}"
-
-
-def compare_query(left: str, right: str) -> Mapping[str, str]:
-    """The same as query parameters, for `st.page_link` and `st.switch_page` to `PAGE`."""
     return {"left": left, "right": right}
 
 

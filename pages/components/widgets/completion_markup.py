@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from conductor.plan import PlanReport
-from pages.components.passage import Stretch, Tone
+from conductor.workflow.plan_report import PlanReport
+from pages.components.widgets.text_block import Stretch, Tone
 
 
 def marked(report: PlanReport) -> tuple[Stretch, ...]:

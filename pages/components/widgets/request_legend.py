@@ -1,4 +1,4 @@
-"""How a request is told by its sources: a legend entry for each, the text in stretches, and who counted.
+"""A request by its sources: a legend entry for each, the text in stretches, and how its tokens were counted.
 
 Pure: knows a request and its shares; knows neither runs nor Streamlit.
 """
@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from conductor.amounts import counted, percent
-from conductor.messages import PartKind, Request
-from conductor.output import WorkerKind
-from conductor.provenance import Share, Shares, Source, SourceKind, source_of
-from conductor.step_state import StepState
-from pages.components.passage import LegendEntry, Stretch, Tone
+from conductor.runs.step_state import StepState
+from conductor.text.formatting import counted, percent
+from conductor.values.messages import PartKind, Request
+from conductor.values.output import WorkerKind
+from conductor.values.provenance import Share, Shares, Source, SourceKind, source_of
+from pages.components.widgets.text_block import LegendEntry, Stretch, Tone
 
 UNREPORTED = "the endpoint reported no number"
-"""Said of an estimate that nothing holds it to."""
+"""The note on an estimate without a number to compare it with."""
 
 Place = tuple[int | None, int | None]
 """A step that was seen: its round (None for the same one, else from 1) and its position (from 0)."""
@@ -23,7 +23,7 @@ Place = tuple[int | None, int | None]
 _TINTS: tuple[Tone, ...] = (
     "seen-1", "seen-2", "seen-3", "seen-4", "seen-5", "seen-6", "seen-7", "seen-8",
 )  # fmt: skip
-"""For steps in the order sent; after the last they come again, told apart by their numbers."""
+"""For steps in the order sent; after the last they repeat, distinguished by their numbers."""
 
 _CHIPS: Mapping[PartKind, str] = {
     "system": "Instructions",
@@ -46,7 +46,7 @@ _MARKS: Mapping[SourceKind, str] = {"system": "I", "turn": "C", "query": "Q", "t
 
 
 def legend(shares: Shares, origins: Mapping[Place, tuple[str, ...]]) -> tuple[LegendEntry, ...]:
-    """An entry a source, in the order of the shares; `origins` is what must be said of steps' outputs."""
+    """An entry a source, in the order of the shares; `origins` are notes on steps' outputs."""
     tones = _tones(shares)
     return tuple(
         LegendEntry(
@@ -89,9 +89,9 @@ def source_name(source: Source) -> str:
 
 
 def how_counted(shares: Shares, kind: WorkerKind, *, unreported: str = UNREPORTED) -> str:
-    """The whole in one sentence or two, and who counted it: a worker of that `kind`, or nobody.
+    """The whole in one sentence or two, and how it was counted: by a worker of that `kind`, or not at all.
 
-    `unreported` says why there is no number of the endpoint's, where there is none.
+    `unreported` is why the endpoint reported no number, where it did not.
     """
     total = counted(shares.total, shares.unit.removesuffix("s"))
     if shares.unit == "characters":
@@ -117,7 +117,7 @@ def _against_reported(shares: Shares) -> str:
 
 
 def origin_notes(state: StepState) -> tuple[str, ...]:
-    """What must be said of a step's output that another step was sent."""
+    """The notes on a step's output that another step was sent."""
     kind = state.worker_kind
     output = state.output
     return (
@@ -146,7 +146,7 @@ def _tones(shares: Shares) -> dict[Source, Tone]:
     for share in shares.shares:
         match share.source.kind:
             case "query" | "turn":
-                # Both are the user's words; their names and marks tell them apart.
+                # Both are the user's words; their names and marks distinguish them.
                 tones[share.source] = "query"
             case "task" | "system":
                 tones[share.source] = "task"

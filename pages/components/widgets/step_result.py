@@ -1,4 +1,4 @@
-"""What a step did on the way and what it said: retries, reasoning, stand-in, output, time, tokens, cost.
+"""What a step did and answered: retries, reasoning, fallback, output, time, tokens, cost.
 
 Knows a step's state; knows neither sessions nor edits, so that it shows the steps of nested workflows too.
 """
@@ -10,12 +10,13 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from conductor.amounts import dollars, duration, tokens
-from conductor.step_state import Retry, StepState, StepStatus
-from pages.components.faces import asked_again_in, phase
-from pages.components.passage import passage
-from pages.components.stand_ins import by_hand, cut_off, stand_in
-from pages.components.state import plain
+from conductor.runs.step_state import Retry, StepState, StepStatus
+from conductor.text.formatting import counted, dollars, duration, tokens
+from conductor.values.output import NO_ANSWER
+from pages.components.tab.state import plain
+from pages.components.view_models.answer_notes import by_hand, cut_off, no_answer, stand_in
+from pages.components.view_models.card_content import asked_again_in, phase
+from pages.components.widgets.text_block import text_block
 
 _STATUS: dict[str, tuple[str, str, str]] = {
     "waiting": (":material/schedule:", "gray", "not run"),
@@ -23,6 +24,7 @@ _STATUS: dict[str, tuple[str, str, str]] = {
     "thinking": (":material/psychology:", "blue", "thinking"),
     "retrying": (":material/hourglass_top:", "orange", "waiting to ask again"),
     "finished": (":material/check_circle:", "green", "finished"),
+    "refused": (":material/help:", "orange", NO_ANSWER),
     "empty": (":material/radio_button_unchecked:", "orange", "empty"),
     "failed": (":material/error:", "red", "failed"),
     "blocked": (":material/block:", "orange", "blocked"),
@@ -36,28 +38,40 @@ _KEPT_IN_PART: tuple[StepStatus, ...] = ("failed", "cancelled", "interrupted")
 def status_badge(state: StepState) -> None:
     """The step's state as an icon and a word."""
     icon, colour, word = _STATUS[phase(state, time.time())]
-    said = "reused" if state.reused else state.kept or word
-    st.badge("as before" if said == "preloaded" else said, icon=icon, color=colour)  # type: ignore[arg-type]
+    known = "reused" if state.reused else "as before" if state.kept == "preloaded" else state.kept
+    # That an output is known already must not hide that it is no answer.
+    said = f"{word}, {known}" if known and state.status == "refused" else known or word
+    st.badge(said, icon=icon, color=colour)  # type: ignore[arg-type]
 
 
 def silence(state: StepState) -> str:
-    """What a running step does that has not said a word of its answer."""
+    """What a running step does that has not begun its answer."""
     if state.inner:
         return "done by the workflow inside"
     wait = asked_again_in(state, time.time())
     if wait is not None:
-        return f"gave nothing; asked again in {wait:.1f} s"
-    return "thinking; no word of the answer yet" if state.reasoning else "waiting for the first words"
+        last = state.retries[-1].withdrawn
+        gave = f"broke off, {counted(last, 'character')} withdrawn" if last else "gave nothing"
+        return f"{gave}; asked again in {wait:.1f} s"
+    if state.reasoning:
+        return "thinking; no answer yet"
+    return "asked again, waiting for the first words" if state.retries else "waiting for the first words"
+
+
+def withdrawn_note(state: StepState) -> list[str]:
+    """That text which was shown counts no more, as a note of what is shown now."""
+    return [f"{counted(state.withdrawn, 'character')} withdrawn"] if state.withdrawn else []
 
 
 def on_the_way(state: StepState, *, key: str) -> None:
     """What happened before the answer: calls that gave nothing, and the reasoning."""
-    # Drawn anew when a run ends: what the server knows to be open stays so, and what is closed is not sent.
+    # Drawn again when a run ends: what the server knows to be open stays open, and what is closed is not
+    # sent.
     if state.retries:
         box = st.expander("Retries", icon=":material/refresh:", key=f"retries-{key}", on_change="rerun")
         with box:
             for retry in state.retries if box.open else ():
-                st.caption(plain(retry_words(retry)))
+                st.caption(plain(retry_text(retry)))
     if state.reasoning:
         box = st.expander(
             "Reasoning", icon=":material/psychology:", key=f"reasoning-{key}", on_change="rerun"
@@ -65,8 +79,8 @@ def on_the_way(state: StepState, *, key: str) -> None:
         if not box.open:
             return
         with box:
-            st.caption("What the model thought before it answered; no other step is shown this.")
-            passage(
+            st.caption("The model's reasoning before its answer; no other step sees it.")
+            text_block(
                 state.reasoning,
                 key=f"thought-{key}",
                 label="Reasoning",
@@ -76,30 +90,35 @@ def on_the_way(state: StepState, *, key: str) -> None:
             )
 
 
-def retry_words(retry: Retry) -> str:
+def retry_text(retry: Retry) -> str:
     """One retry in a sentence, cut so that the end is seen."""
     after = f"after {duration(retry.seconds)}" if retry.seconds else "at once"
     message = " ".join(retry.message[:320].split()).rstrip(".")
+    if retry.withdrawn:
+        withdrawn = counted(retry.withdrawn, "character")
+        return f"Attempt {retry.attempt} broke off: {message}; {withdrawn} withdrawn, asked again {after}"
     return f"Attempt {retry.attempt} gave nothing: {message}; asked again {after}"
 
 
 def step_output(state: StepState, *, worker: str, key: str, notes: Sequence[str] = ()) -> None:
-    """The output of a step of `worker`, or why there is none, with `notes` to be said of it."""
+    """The output of a step of `worker`, or why there is none, with `notes` on it."""
     if state.message:
         st.error(plain(state.message), icon=":material/error:")
     if state.status == "blocked":
         names = ", ".join(str(by + 1) for by in state.blocked_by)
         st.warning(f"Did not run, because it reads step {names}.", icon=":material/block:")
     if state.status == "empty":
-        st.caption("The worker answered with nothing; nothing is passed on.")
+        st.caption("The worker gave an empty answer; nothing is passed on.")
     stood_in = stand_in(worker, state)
     if stood_in is not None:
         why = f": {state.stand_in_reason}" if state.stand_in_reason else ""
         st.caption(f":material/swap_horiz: {plain(f'{stood_in[0].upper()}{stood_in[1:]}{why}')}")
     for said in cut_off(state):
         st.caption(f":material/content_cut: The answer is {said}.")
+    if state.status == "refused":
+        st.caption(":material/help: The worker has no answer; what it wrote is passed on as it is.")
     if state.text:
-        passage(
+        text_block(
             state.text,
             key=f"output-{key}",
             label="Output",
@@ -107,7 +126,7 @@ def step_output(state: StepState, *, worker: str, key: str, notes: Sequence[str]
             live=state.status == "running",
             height=280,
         )
-    if facts := step_facts(state):
+    if facts := [*step_facts(state), *request_name(state)]:
         st.caption(plain(" · ".join(facts)))
 
 
@@ -118,12 +137,20 @@ def _output_notes(state: StepState) -> list[str]:
     if state.output is not None and state.output.hand is not None:
         return [*notes, "edited by hand"]
     notes += ["partial, not passed on"] if state.status in _KEPT_IN_PART else []
+    notes += withdrawn_note(state) if state.status == "running" else []
     kind = state.worker_kind
     return [
         *notes,
         *([] if kind in (None, "model") else [str(kind)]),
+        *no_answer(state),
         *(["cut off"] if cut_off(state) else []),
     ]
+
+
+def request_name(state: StepState) -> list[str]:
+    """How the provider names the call that gave the output, to ask it about that."""
+    named = None if state.output is None else state.output.request_id
+    return [] if named is None else [f"request id {named}"]
 
 
 def step_facts(state: StepState) -> list[str]:

@@ -4,13 +4,13 @@ const shown = new WeakMap();
 
 export default function (component) {
   const { data, parentElement } = component;
-  const root = parentElement.querySelector(".passage");
-  const body = root.querySelector(".passage-body");
+  const root = parentElement.querySelector(".text-block");
+  const body = root.querySelector(".text-block-body");
   root.classList.toggle("framed", data.framed);
-  root.querySelector(".passage-head").hidden = !data.heading && !data.copy && !data.notes.length;
-  root.querySelector(".passage-heading").textContent = data.heading ? data.label : "";
-  root.querySelector(".passage-notes").replaceChildren(
-    ...data.notes.map((text) => element("span", "passage-note", text)));
+  root.querySelector(".text-block-head").hidden = !data.heading && !data.copy && !data.notes.length;
+  root.querySelector(".text-block-heading").textContent = data.heading ? data.label : "";
+  root.querySelector(".text-block-notes").replaceChildren(
+    ...data.notes.map((text) => element("span", "text-block-note", text)));
   body.style.maxHeight = data.height ? `${data.height}px` : "";
   body.style.height = data.steady ? body.style.maxHeight : "";
   body.setAttribute("aria-label", data.label);
@@ -18,7 +18,7 @@ export default function (component) {
   write(body, data.parts, data.live);
   legend(root, body, data.legend);
   mark(root, body);
-  const button = root.querySelector(".passage-copy");
+  const button = root.querySelector(".text-block-copy");
   button.hidden = !data.copy;
   button.setAttribute("aria-label", `Copy ${data.label.toLowerCase()}`);
   button.onclick = () => copy(body.textContent, button);
@@ -31,7 +31,7 @@ function write(body, parts, live) {
   const atEnd = body.scrollHeight - body.scrollTop - body.clientHeight < 24;
   body.replaceChildren(...parts.map(([text, tone, title, source, chip]) => {
     const part = document.createElement({ removed: "del", added: "ins" }[tone] ?? "span");
-    part.className = "passage-part";
+    part.className = "text-block-part";
     part.textContent = text;
     if (tone) part.dataset.tone = tone;
     if (title) part.title = title;

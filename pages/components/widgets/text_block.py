@@ -12,12 +12,12 @@ from typing import Literal, NamedTuple
 import streamlit as st
 
 _HERE = Path(__file__).parent
-_HTML = """<div class="passage">
-<div class="passage-head"><span class="passage-heading"></span><span class="passage-notes"></span>
-<button class="passage-copy" type="button">Copy</button></div>
-<div class="passage-legend" hidden><div class="passage-bar" role="img"></div>
-<ul class="passage-sources"></ul></div>
-<div class="passage-body" tabindex="0" role="region"></div>
+_HTML = """<div class="text-block">
+<div class="text-block-head"><span class="text-block-heading"></span><span class="text-block-notes"></span>
+<button class="text-block-copy" type="button">Copy</button></div>
+<div class="text-block-legend" hidden><div class="text-block-bar" role="img"></div>
+<ul class="text-block-sources"></ul></div>
+<div class="text-block-body" tabindex="0" role="region"></div>
 </div>"""
 
 Tone = Literal[
@@ -27,7 +27,7 @@ Tone = Literal[
 
 
 class Stretch(NamedTuple):
-    """A stretch of text, how it is tinted, and what a pointer resting on it is told.
+    """A stretch of text, how it is tinted, and the text for a pointer resting on it.
 
     `source` is the place of its entry in the legend, `chip` a word before it that is no part of the text.
     """
@@ -42,7 +42,7 @@ class Stretch(NamedTuple):
 class LegendEntry(NamedTuple):
     """One place that a text comes from, with its part of the whole (0 to 1) and the same in words.
 
-    `mark` is a letter or number that stands for it where there is no room for the `name`, `amount` a number
+    `mark` is a letter or number shown where there is no room for the `name`, `amount` a number
     of `unit`, such as "tokens".
     """
 
@@ -64,12 +64,12 @@ def _read(name: str) -> str:
 _passage = st.components.v2.component(
     "conductor_passage",
     html=_HTML,
-    css=_read("passage.css"),
-    js="\n".join(_read(name) for name in ("passage_legend.js", "passage.js")),
+    css=_read("text_block.css"),
+    js="\n".join(_read(name) for name in ("text_block_legend.js", "text_block.js")),
 )
 
 
-def passage(
+def text_block(
     text: str | Sequence[Stretch],
     *,
     key: str,
@@ -83,9 +83,9 @@ def passage(
     height: int | None = None,
     steady: bool = False,
 ) -> None:
-    """Show `text` under its `label` and `notes` (what must be said of it, such as "offline").
+    """Show `text` under its `label` and `notes` (such as "offline").
 
-    A `legend` above it says how much of the text comes from where. Without `heading` the label is for
+    A `legend` above it shows how much of the text comes from where. Without `heading` the label is for
     screen readers only. `height` (pixels) makes the text scroll inside; `steady` gives it
     that height from its first word on, so that what stands below stays where it is.
     """

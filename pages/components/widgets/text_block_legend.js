@@ -4,23 +4,23 @@
 const listed = new WeakMap();
 
 function legend(root, body, entries) {
-  const box = root.querySelector(".passage-legend");
+  const box = root.querySelector(".text-block-legend");
   box.hidden = !entries.length;
   const signature = JSON.stringify(entries);
   if (listed.get(box) === signature) return;               // a poll without news must not lose the focus
   listed.set(box, signature);
   const choose = (at) => point(root, body, root.dataset.chosen === String(at) ? null : at);
-  const bar = box.querySelector(".passage-bar");
+  const bar = box.querySelector(".text-block-bar");
   bar.setAttribute("aria-label", entries.map(({ name, percent }) => `${name} ${percent}`).join(", "));
   bar.replaceChildren(...entries.filter(({ part }) => part > 0).map((entry) => {
-    const segment = element("span", "passage-segment", entry.part >= 0.07 ? entry.mark : "");
+    const segment = element("span", "text-block-segment", entry.part >= 0.07 ? entry.mark : "");
     segment.style.flexGrow = entry.part;
     segment.dataset.tone = entry.tone;
     segment.title = `${entry.name}: ${entry.amount} ${entry.unit}, ${entry.percent}`;
     segment.onclick = () => choose(entries.indexOf(entry));
     return segment;
   }));
-  box.querySelector(".passage-sources").replaceChildren(...entries.map((entry, at) => {
+  box.querySelector(".text-block-sources").replaceChildren(...entries.map((entry, at) => {
     const line = document.createElement("li");
     line.append(source(entry, () => choose(at)));
     return line;
@@ -29,19 +29,19 @@ function legend(root, body, entries) {
 }
 
 function source({ name, detail, mark, tone, amount, percent, unit, notes }, chosen) {
-  const button = element("button", "passage-source", "");
+  const button = element("button", "text-block-source", "");
   button.type = "button";
   button.onclick = chosen;
-  const swatch = element("span", "passage-swatch", mark);
+  const swatch = element("span", "text-block-swatch", mark);
   swatch.dataset.tone = tone;
   swatch.setAttribute("aria-hidden", "true");
-  const number = element("span", "passage-amount", amount);
-  number.append(element("span", "passage-unit", ` ${unit}`));
-  button.append(swatch, element("span", "passage-name", name), number, element("span", "passage-percent", percent));
+  const number = element("span", "text-block-amount", amount);
+  number.append(element("span", "text-block-unit", ` ${unit}`));
+  button.append(swatch, element("span", "text-block-name", name), number, element("span", "text-block-percent", percent));
   if (!detail && !notes.length) return button;
-  const about = element("span", "passage-about", "");
-  if (detail) about.append(element("span", "passage-detail", detail));
-  about.append(...notes.map((text) => element("span", "passage-note", text)));
+  const about = element("span", "text-block-about", "");
+  if (detail) about.append(element("span", "text-block-detail", detail));
+  about.append(...notes.map((text) => element("span", "text-block-note", text)));
   button.append(about);
   return button;
 }
@@ -50,15 +50,15 @@ function source({ name, detail, mark, tone, amount, percent, unit, notes }, chos
 function point(root, body, chosen, { scroll = true } = {}) {
   if (chosen === null) delete root.dataset.chosen;
   else root.dataset.chosen = chosen;
-  root.querySelectorAll(".passage-source").forEach((button, at) => {
+  root.querySelectorAll(".text-block-source").forEach((button, at) => {
     button.setAttribute("aria-pressed", at === chosen);
   });
   mark(root, body);
-  const first = body.querySelector(".passage-part.chosen");
+  const first = body.querySelector(".text-block-part.chosen");
   if (first && scroll) body.scrollTop = first.offsetTop - body.offsetTop - 28;
 }
 
-// Again after the text was written anew.
+// Again after the text was replaced.
 function mark(root, body) {
   const { chosen } = root.dataset;
   body.classList.toggle("pointed", chosen !== undefined);

@@ -1,15 +1,15 @@
 """The difference between two texts on the page: what went is struck out, what came underlined.
 
-Knows two texts and the passage component; knows neither workflows nor runs.
+Knows two texts and the text block component; knows neither workflows nor runs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from conductor.amounts import counted
-from conductor.word_diff import Grain, Piece, TextDiff, compare_texts
-from pages.components.passage import Stretch, Tone, passage
+from conductor.text.formatting import counted
+from conductor.text.word_diff import Grain, Piece, TextDiff, compare_texts
+from pages.components.widgets.text_block import Stretch, Tone, text_block
 
 _TONES: dict[str, Tone] = {"same": "", "removed": "removed", "added": "added"}
 
@@ -38,13 +38,13 @@ def text_diff(
     """Show how `new` differs from `old`, and give the difference.
 
     With `context`, of what both have only so many characters beside each change are shown, and how many are
-    left out; where nothing is said, that is done with long texts, whose changes could not be found else.
+    left out; by default that is done with long texts, whose changes could not be found otherwise.
     Without `heading` the label is for screen readers only. `height` is in pixels.
     """
     diff = compare_texts(old, new)
     if context is None and len(old) + len(new) > _LONG:
         context = _BESIDE
-    passage(
+    text_block(
         stretches(diff.pieces, context=context),
         key=key,
         label=label,
@@ -57,7 +57,7 @@ def text_diff(
 
 
 def said_of(diff: TextDiff) -> list[str]:
-    """What must be said of a difference beside its text."""
+    """The notes on a difference, beside its text."""
     if diff.equal:
         return ["the same"]
     return [

@@ -4,7 +4,7 @@ const shown = new WeakMap();
 
 export default function (component) {
   const { data, parentElement } = component;
-  const root = parentElement.querySelector(".sheet");
+  const root = parentElement.querySelector(".text-table");
   const signature = JSON.stringify(data);
   if (shown.get(root) === signature) return;               // a poll without news must not lose a selection
   shown.set(root, signature);

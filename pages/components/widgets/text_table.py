@@ -12,7 +12,7 @@ from typing import Literal
 
 import streamlit as st
 
-from pages.components.passage import Stretch
+from pages.components.widgets.text_block import Stretch
 
 _HERE = Path(__file__).parent
 
@@ -20,15 +20,15 @@ Mark = Literal["", "added", "removed", "changed", "missing"]
 
 _sheet = st.components.v2.component(
     "conductor_sheet",
-    html='<div class="sheet" tabindex="0" role="region"><table></table></div>',
-    css=(_HERE / "sheet.css").read_text(encoding="utf-8"),
-    js=(_HERE / "sheet.js").read_text(encoding="utf-8"),
+    html='<div class="text-table" tabindex="0" role="region"><table></table></div>',
+    css=(_HERE / "text_table.css").read_text(encoding="utf-8"),
+    js=(_HERE / "text_table.js").read_text(encoding="utf-8"),
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What stands in a cell: a `title`, a `text` in stretches, short `notes`, a quiet `foot`."""
+    """The content of a cell: a `title`, a `text` in stretches, short `notes`, a quiet `foot`."""
 
     title: str = ""
     text: tuple[Stretch, ...] = ()
@@ -45,7 +45,7 @@ class Row:
     cells: tuple[Cell, ...]
 
 
-def sheet(
+def text_table(
     rows: Sequence[Row],
     *,
     key: str,

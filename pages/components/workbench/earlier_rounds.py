@@ -1,4 +1,4 @@
-"""Earlier rounds above the current one: each a line that opens to its graph and what its steps said."""
+"""Earlier rounds above the current one: each a line that opens to its graph and its steps' outputs."""
 
 from __future__ import annotations
 
@@ -6,24 +6,25 @@ import time
 
 import streamlit as st
 
-from conductor.amounts import counted, dollars, duration, tokens
-from conductor.drawing import draw
-from conductor.layout import layouts
-from conductor.run_state import RunState
-from pages.components.faces import faces, step_name
+from conductor.drawing.layout import layouts
+from conductor.drawing.network import draw
+from conductor.report.words import STATUSES
+from conductor.runs.state import RunState
+from conductor.text.formatting import counted, dollars, duration, tokens
 from pages.components.graph import workflow_graph
-from pages.components.passage import passage
-from pages.components.stand_ins import said_by
-from pages.components.state import TabState, plain
+from pages.components.tab.state import TabState, plain
+from pages.components.view_models.answer_notes import said_by
+from pages.components.view_models.card_content import card_contents, step_name
+from pages.components.widgets.text_block import text_block
 from storage import Revision
-from storage.workbench import Workbench
+from studio.workbench import Workbench
 
 _FIRST_WORDS = 60
 
 
 def earlier_rounds(bench: Workbench, tab: TabState, session: str) -> None:
     """Draw them, oldest first; only what is open is drawn whole."""
-    for revision, state in bench.rounds(session):
+    for revision, state in bench.planning.rounds(session):
         box = st.expander(
             plain(round_line(revision, state), limit=260),
             icon=":material/layers:",
@@ -53,7 +54,7 @@ def round_line(revision: Revision, state: RunState) -> str:
 def _round(bench: Workbench, tab: TabState, revision: Revision, state: RunState) -> None:
     workflow = revision.workflow
     pictures = layouts(workflow, direction=tab.direction)
-    shown = faces(workflow, run=state, radius=None, cards=bench.pool.cards, now=time.time())
+    shown = card_contents(workflow, run=state, radius=None, cards=bench.pool.cards, now=time.time())
     outputs = f"round-outputs-{state.run}"
     workflow_graph(
         draw(workflow, shown, pictures),
@@ -69,9 +70,9 @@ def _round(bench: Workbench, tab: TabState, revision: Revision, state: RunState)
         for at, step in enumerate(state.steps):
             name = step_name(workflow, at)
             if not step.text:
-                st.caption(plain(f"{name}: {step.message or step.status}"))
+                st.caption(plain(f"{name}: {step.message or STATUSES[step.status]}"))
                 continue
-            passage(
+            text_block(
                 step.text,
                 key=f"round-output-{state.run}-{at}",
                 label=name,

@@ -1,15 +1,15 @@
-// Asks the server whether the page still shows what is there, and has it drawn anew where it does not.
+// Asks the server whether the page still shows what is there, and draws it again where it does not.
 //
-// Only while the page is looked at and nothing is being drawn. Whoever types, drags or chooses is not disturbed:
+// Only while the page is looked at and nothing is being drawn. A person who types, drags or chooses is not interrupted:
 // what was typed in a field is sent when it is left, and the page is drawn after that. The query is no part of
 // what others change, so typing there holds up nothing.
 
-const AGAIN = 5000;                                         // milliseconds until the same news is told once more
-const FAILED = 5000;                                        // and until a server that did not answer is asked again
+const AGAIN = 5000;                                         // milliseconds until the same change is reported again
+const FAILED = 5000;                                        // and until a server that did not answer is called again
 const OWN = ".st-key-query";
 const NEWS = "This session was changed elsewhere; the page follows when you leave the field.";
 
-let typed = null;                                           // the field in which somebody has typed
+let typed = null;                                           // the field in which a person has typed
 let held = false;                                           // whether a pointer is down, as in a drag
 
 function listen() {
@@ -26,10 +26,7 @@ const typing = () => typed !== null && typed.isConnected && typed === document.a
 
 const choosing = () => held || Boolean(document.activeElement?.matches('[role="combobox"][aria-expanded="true"]'));
 
-function settled() {
-  const { testConnectionState, testScriptState } = document.querySelector('[data-testid="stApp"]')?.dataset ?? {};
-  return testConnectionState === "CONNECTED" && testScriptState !== "running";
-}
+const settled = () => connected() && !drawing();
 
 class Watcher {
   constructor(root) {
@@ -58,7 +55,7 @@ class Watcher {
       if (now === null) next = FAILED;
       else if (component === this.component) this.compare(data, now);
     }
-    // Whoever follows since then asks by itself.
+    // A newer component sends its own requests.
     if (component === this.component) this.wait(next);
   }
 
@@ -79,7 +76,7 @@ class Watcher {
   }
 }
 
-// What is there now; null where the server does not say.
+// The current marks; null where the server does not send them.
 async function answer({ url, of }) {
   try {
     const response = await fetch(of ? `${url}?session=${encodeURIComponent(of)}` : url, { cache: "no-store" });

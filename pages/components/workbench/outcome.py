@@ -1,137 +1,32 @@
-"""The centre of the workbench under the header: graph, progress, streaming text, answer. Draws only."""
+"""The end of a run on the workbench: the answer with its rating, or what failed; then another round."""
 
 from __future__ import annotations
 
-import time
+from collections.abc import Sequence
 
 import streamlit as st
 
-from conductor.amounts import counted, dollars, duration, tokens
-from conductor.drawing import draw
 from conductor.errors import ConductorError
-from conductor.events import BudgetExceeded
-from conductor.layout import layouts
-from conductor.modes import MAX_ROUNDS
-from conductor.run_state import RunState
-from conductor.workflow import Workflow
-from pages.components.editing import Editor
-from pages.components.faces import faces, step_name
-from pages.components.graph import workflow_graph
-from pages.components.inside import Inside, with_kept_inside
-from pages.components.passage import passage
-from pages.components.plan_panel import plan_facts
-from pages.components.session_view import SessionView
-from pages.components.settings import open_settings
-from pages.components.spent import spent
-from pages.components.stand_ins import answer_kind, answer_stand_in, stand_in
-from pages.components.state import TabState, plain
-from pages.components.statuses import STATE_ICONS
-from pages.components.step_result import silence
-from pages.components.thumbs import thumbs
+from conductor.planner.corrections import Thumbs
+from conductor.runs.events import BudgetExceeded
+from conductor.runs.state import RunState
+from conductor.text.formatting import counted, dollars, duration, tokens
+from conductor.values.presets import MAX_ROUNDS
+from conductor.workflow.model import Workflow
+from pages.components.tab.state import TabState, plain
+from pages.components.view_models.answer_notes import answer_kind, answer_stand_in
+from pages.components.view_models.card_content import step_name
+from pages.components.view_models.session import SessionView
+from pages.components.view_models.statuses import STATE_ICONS
+from pages.components.widgets.text_block import text_block
+from pages.components.workbench.plan.panel import plan_facts
+from pages.components.workbench.settings import open_settings
 from storage import Plan
-from storage.workbench import Workbench
+from studio.workbench import Workbench
 
 
-def graph(bench: Workbench, tab: TabState, view: SessionView) -> None:
-    """The workflow's graph; selecting redraws the inspector only, editing the whole page."""
-    if view.head is None:
-        return
-    workflow = view.head.workflow
-    key = f"graph-{view.session.id}"
-    editor = Editor(bench=bench, tab=tab, session=view.session.id, head=view.head)
-
-    def selected() -> None:
-        tab.note_selection(st.session_state[key].selected["step"])
-        tab.redraw(tab.shows_selection)
-
-    def edited() -> None:
-        asked = st.session_state[key].edit
-        if asked and not view.locked:
-            editor.from_graph(asked)
-        tab.ask_redraw()
-
-    def opened() -> None:
-        inside.asked(st.session_state[key].inside, above=())
-        tab.ask_redraw()
-
-    inside = Inside(view.session.id)
-    state = with_kept_inside(bench, view.state)
-    pictures = layouts(workflow, direction=tab.direction)
-    shown = faces(
-        workflow,
-        run=state,
-        radius=view.radius,
-        cards=bench.pool.cards,
-        now=time.time(),
-        pin_changed=view.pin_changed,
-    )
-    workflow_graph(
-        draw(workflow, shown, pictures),
-        pictures,
-        key=key,
-        direction=tab.direction,
-        selected=tab.selected,
-        selection_revision=tab.selection_revision,
-        locked=view.locked,
-        inspector="inspector",
-        opened=inside.way[0].step if inside.way else None,
-        on_select=selected,
-        on_edit=edited,
-        on_inside=opened,
-    )
-
-
-def progress(state: RunState) -> None:
-    """How far the run is, in steps, seconds and tokens."""
-    done = sum(step.done for step in state.steps)
-    seconds = state.seconds
-    if seconds is None and state.started_at is not None:
-        seconds = time.time() - state.started_at
-    parts = [f"{done} of {len(state.steps)} steps"]
-    if seconds is not None:
-        parts.append(duration(max(0.0, seconds)))
-    parts.append(tokens(state.usage.total))
-    if state.usage.cost:
-        parts.append(dollars(state.usage.cost))
-    st.progress(done / max(1, len(state.steps)), text=" · ".join(parts))
-
-
-def budget_meter(state: RunState) -> None:
-    """How much of each limit the run uses, in thin bars."""
-    limits = spent(state, now=time.time())
-    if not limits:
-        return
-    with st.container(horizontal=True, gap="medium", key="budget-meter"):
-        for limit in limits:
-            st.progress(limit.share, text=plain(limit.words))
-    if state.used_before.calls:
-        st.caption("Planning and rounds that led to this run by themselves are counted in.")
-
-
-def streaming(view: SessionView) -> None:
-    """What running steps are writing just now."""
-    state = view.state
-    if state is None or state.workflow is None or not state.live:
-        return
-    # Keeps its room while one step hands over to the next.
-    with st.container(key="streams"):
-        for at, step in enumerate(state.steps):
-            if step.status == "running":
-                worker = state.workflow.steps[at].worker
-                passage(
-                    step.text or f"{silence(step).capitalize()}…",
-                    key=f"stream-{state.run}-{at}",
-                    label=step_name(state.workflow, at),
-                    notes=[stand_in(worker, step) or worker, *_said_of_pool(view)],
-                    copy=False,
-                    live=True,
-                    height=130,
-                    steady=True,
-                )
-
-
-def _said_of_pool(view: SessionView) -> list[str]:
-    """What must be said of the pool that ran, which may not be today's."""
+def pool_notes(view: SessionView) -> list[str]:
+    """Notes on the pool that ran, which may differ from today's."""
     return [view.run.pool_label] if view.run is not None and view.run.pool_label else []
 
 
@@ -142,15 +37,16 @@ def outcome(bench: Workbench, tab: TabState, view: SessionView) -> None:
         return
     if view.unsaved:
         st.error(
-            f"Not all of this run could be kept: {plain(view.unsaved)} What you see is whole until the app "
-            "ends; copy what you need, mend the cause and run again.",
+            f"Not all of this run could be stored: {plain(view.unsaved)} The page shows all of it until the "
+            "app ends; copy what you need, fix the cause and run again.",
             icon=":material/save:",
         )
+    _session_total(bench, view, state)
     _what_happened(tab, view, state, state.workflow, when="" if view.as_run else "Before your edits: ")
     if state.answer is not None:
         notes = [] if view.as_run else ["of the run before your edits"]
-        notes += [*answer_stand_in(state), *(_said_of_pool(view) or answer_kind(state))]
-        passage(state.answer, key=f"answer-{state.run}", label="Answer", notes=notes)
+        notes += [*answer_stand_in(state), *(pool_notes(view) or answer_kind(state))]
+        text_block(state.answer, key=f"answer-{state.run}", label="Answer", notes=notes)
         if state.warning:
             st.caption(plain(state.warning))
         thumbs(bench, view)
@@ -162,21 +58,30 @@ def outcome(bench: Workbench, tab: TabState, view: SessionView) -> None:
         _another_round(bench, tab, view, state)
 
 
+def _session_total(bench: Workbench, view: SessionView, state: RunState) -> None:
+    """What the whole session has used, where that is more than the run below it."""
+    used = bench.store.sessions.total(view.session.id)
+    if used.tokens is None or used.tokens == state.usage.total:
+        return
+    cost = [] if used.cost is None else [f"cost {used.cost_words}"]
+    st.caption(plain(" · ".join([f"The session, with planning and all runs: {used.token_words}", *cost])))
+
+
 def _earlier_answer(bench: Workbench, view: SessionView, state: RunState) -> None:
     """The answer that still stands after a run that went for a part of the workflow only."""
-    runs = bench.store.runs(view.session.id)
+    runs = bench.store.runs.of_session(view.session.id)
     earlier = next((run for run in runs if run.answer is not None and run.id != state.run), None)
     if earlier is None or earlier.answer is None:
         st.caption("No run of this session has given an answer yet; run the whole workflow for one.")
         return
     notes = ["of an earlier run", *([earlier.pool_label] if earlier.pool_label else [])]
-    passage(earlier.answer, key=f"answer-{earlier.id}", label="Answer", notes=notes)
+    text_block(earlier.answer, key=f"answer-{earlier.id}", label="Answer", notes=notes)
 
 
 def _kept(plan: Plan) -> None:
     """That the Conductor looked at the answer and leaves it as it is, with its own reason."""
     reason = plan.report.reasoning if plan.report is not None else ""
-    passage(
+    text_block(
         reason or "The Conductor gave no reason.",
         key=f"kept-{plan.id}",
         label=f"Round {plan.round}: the Conductor keeps the answer",
@@ -189,7 +94,7 @@ def _kept(plan: Plan) -> None:
 def _another_round(bench: Workbench, tab: TabState, view: SessionView, state: RunState) -> None:
     def clicked() -> None:
         try:
-            bench.begin_round(view.session.id)
+            bench.planning.begin_round(view.session.id)
         except ConductorError as error:
             tab.notify("error", str(error), place="round")
         tab.ask_redraw()
@@ -211,7 +116,7 @@ def _another_round(bench: Workbench, tab: TabState, view: SessionView, state: Ru
 
 def _no_further_round(view: SessionView, state: RunState) -> str | None:
     if view.locked:
-        return "Something goes on in this session; wait for it, or stop it."
+        return "This session is planning or running; wait for it, or stop it."
     if state.round >= MAX_ROUNDS:
         return f"This was round {state.round}; a query has at most {MAX_ROUNDS} rounds."
     if not view.as_run or not view.newest:
@@ -220,7 +125,7 @@ def _no_further_round(view: SessionView, state: RunState) -> str | None:
 
 
 def _resumption(view: SessionView) -> str | None:
-    """What a rerun of the workflow as it is now keeps; None where that is nothing, or cannot be told."""
+    """What a rerun of the workflow as it is now keeps; None where that is nothing, or unknown."""
     if view.head is None or view.outlook is None:
         return None
     resumption = view.outlook.resumption(range(len(view.head.workflow)))
@@ -238,7 +143,9 @@ def _what_happened(
                 f"{kept} kept; a rerun calls only what failed and what reads it.",
                 icon=":material/error:",
             )
-    if state.crossing is not None:
+    if state.crossing is not None and state.status == "finished":
+        st.caption(f"{when}{plain(_used_up(state.crossing))}")
+    elif state.crossing is not None:
         _over_budget(tab, state.crossing, kept=kept, when=when)
     if state.covers is not None:
         names = ", ".join(str(step + 1) for step in state.covers)
@@ -252,10 +159,10 @@ def _what_happened(
         case "finished":
             st.caption(when + " · ".join(_sums(state)))
         case "cancelled":
-            on = "; a rerun goes on from there" if not when else ""
+            on = "; a rerun continues from there" if not when else ""
             st.info(f"{when}Stopped. {kept} kept{on}.", icon=":material/stop_circle:")
         case "interrupted":
-            nothing_known = f"{kept} kept; a rerun goes on from there."
+            nothing_known = f"{kept} kept; a rerun continues from there."
             st.warning(
                 f"{when}Interrupted: the process that ran this ended before the run did. "
                 f"{_resumption(view) or nothing_known}",
@@ -272,10 +179,16 @@ def _sums(state: RunState) -> list[str]:
         "failed": sum(step.status == "failed" for step in state.steps),
         "blocked": sum(step.status == "blocked" for step in state.steps),
     }
-    said = [f"{counted(counts.pop('ran'), 'step')} ran"]
+    said = [f"This run: {counted(counts.pop('ran'), 'step')} ran"]
     said += [f"{count} {what}" for what, count in counts.items() if count]
     said += [counted(state.calls, "call"), tokens(state.usage.total), f"cost {dollars(state.usage.cost)}"]
     return said if state.seconds is None else [*said, duration(state.seconds)]
+
+
+def _used_up(crossing: BudgetExceeded) -> str:
+    """What a run that gave its answer adds about its budget."""
+    cut = "; steps that the answer does not need were stopped" if crossing.stopped else ""
+    return f"The budget is used up: {crossing.words}{cut}."
 
 
 def _over_budget(tab: TabState, crossing: BudgetExceeded, *, kept: str, when: str) -> None:
@@ -286,8 +199,37 @@ def _over_budget(tab: TabState, crossing: BudgetExceeded, *, kept: str, when: st
         tab.ask_redraw()
 
     st.warning(
-        f"{when}Stopped at the budget: {plain(crossing.words)} used. {kept} kept; a rerun counts anew and "
-        "goes on from there.",
+        f"{when}Stopped at the budget: {plain(crossing.words)}. {kept} kept; a rerun counts from zero and "
+        "continues from there.",
         icon=STATE_ICONS["over_budget"],
     )
     st.button("Raise the limit", key="raise-limit", icon=":material/tune:", on_click=clicked)
+
+
+_THUMBS: Sequence[Thumbs] = ("down", "up")
+"""By the number that the widget gives them."""
+
+_RATED = {
+    "up": "You found this answer good.",
+    "down": "You found this answer bad.",
+    None: "Is this answer good?",
+}
+
+
+def thumbs(bench: Workbench, view: SessionView) -> None:
+    """Draw them for the answer of the run shown."""
+    state = view.state
+    if view.run is None or state is None or state.run != view.run.id or state.answer is None:
+        return
+    run, key = view.run.id, f"thumbs-{view.run.id}"
+    rating = bench.store.corrections.rating(run)
+
+    def rated() -> None:
+        chosen = st.session_state[key]
+        bench.store.corrections.rate(run, None if chosen is None else _THUMBS[chosen])
+
+    # The store counts, where another tab may have judged meanwhile.
+    st.session_state[key] = None if rating is None else _THUMBS.index(rating)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="thumbs"):
+        st.caption(_RATED[rating], width="content")
+        st.feedback("thumbs", key=key, on_change=rated)

@@ -10,24 +10,26 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from pages.components import check_view, run_view
-from pages.components.access_view import access_view
-from pages.components.first_value import show_first
-from pages.components.history_view import history_view
-from pages.components.mirror import echoed, mirrored
-from pages.components.session_view import SessionView
-from pages.components.state import TabState
-from pages.components.timeline_view import timeline_view
-from pages.components.trials_view import trials_view
-from pages.components.use_from_code import use_from_code
-from storage.workbench import Workbench
+from pages.components.streamlit_patches.initial_values import show_first
+from pages.components.tab.drawing import Shown
+from pages.components.tab.state import TabState
+from pages.components.tab.synced_field import echoed, mirrored
+from pages.components.view_models.session import SessionView
+from pages.components.workbench.outcome import outcome
+from pages.components.workbench.plan import lint_view
+from pages.components.workbench.use_from_code import use_from_code
+from pages.components.workbench.views.access import access_view
+from pages.components.workbench.views.experiments import trials_view
+from pages.components.workbench.views.history_view import history_view
+from pages.components.workbench.views.timeline_view import timeline_view
+from studio.workbench import Workbench
 
 Draw = Callable[[Workbench, TabState, SessionView], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """A view under its `name`. `offered` tells whether it has anything to show, `remark` what its name says
+    """A view under its `name`. `offered` is whether it has anything to show, `remark` what its name shows
     more, such as a count; "" where nothing. `selects`: it shows which step is selected.
     """
 
@@ -50,10 +52,10 @@ def _has_workflow(view: SessionView) -> bool:
 PANELS: Mapping[str, Panel] = {
     panel.name: panel
     for panel in (
-        Panel("Answer", ":material/chat:", run_view.outcome, _has_run),
+        Panel("Answer", ":material/chat:", outcome, _has_run),
         Panel("Timeline", ":material/view_timeline:", timeline_view, _has_run, selects=True),
         Panel("Access", ":material/grid_on:", access_view, _has_workflow, selects=True),
-        Panel("Check", ":material/rule:", check_view.check_view, _has_workflow, check_view.remark),
+        Panel("Check", ":material/rule:", lint_view.check_view, _has_workflow, lint_view.remark),
         Panel("Trials", ":material/science:", trials_view, _has_run, selects=True),
         Panel("History", ":material/history:", history_view, _has_workflow),
         Panel("Code", ":material/code:", use_from_code, _has_workflow),
@@ -70,6 +72,8 @@ def panels(bench: Workbench, tab: TabState, view: SessionView) -> None:
     name = _chosen(tab, view, offered) if len(offered) > 1 else offered[0]
     tab.note_panel(selects=PANELS[name].selects)
     PANELS[name].draw(bench, tab, view)
+    if view.head is not None:
+        Shown(tab, view.head, place="panels").mark()
 
 
 def _chosen(tab: TabState, view: SessionView, offered: list[str]) -> str:
@@ -79,11 +83,12 @@ def _chosen(tab: TabState, view: SessionView, offered: list[str]) -> str:
         return f"{panel.icon} {name}{f' {remark}' if remark else ''}"
 
     chosen = show_first("panel", offered[0])
-    # What nobody chose gives way to what is offered first by now, such as the answer of a run.
+    # A view that no person chose gives way to the one offered first by now, such as the answer of a run.
     unchosen = chosen == st.session_state.get("panel_first") or echoed("panel", chosen)
     if unchosen or chosen not in offered:
         mirrored(tab, "panel", offered[0])
     st.session_state["panel_first"] = offered[0]
-    return st.segmented_control(
+    picked = st.segmented_control(
         "View", offered, required=True, key="panel", format_func=named, label_visibility="collapsed"
     )
+    return picked or offered[0]

@@ -9,10 +9,10 @@ import time
 
 import streamlit as st
 
-from pages.components.replaying import moment_words
-from pages.components.session_head import session_head
-from pages.components.session_view import SessionView
-from pages.components.state import TabState, plain
+from pages.components.tab.state import TabState, plain
+from pages.components.view_models.replay import moment_text
+from pages.components.view_models.session import SessionView
+from pages.components.workbench.session_head import session_head
 
 
 def replay_bar(tab: TabState, view: SessionView) -> None:
@@ -29,7 +29,7 @@ def replay_bar(tab: TabState, view: SessionView) -> None:
         gap="xsmall",
         key="toolbar",
     ):
-        said = f"Replay, {moment_words(replay.at(time.time()), replay.seconds)}"
+        said = f"Replay, {moment_text(replay.at(time.time()), replay.seconds)}"
         st.badge(plain(said), icon=":material/history:", color="primary")
         st.button(
             "Back to the end",

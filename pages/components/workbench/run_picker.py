@@ -6,22 +6,22 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from pages.components.session_view import SessionView
-from pages.components.sides import clock
-from pages.components.state import TabState
-from pages.components.statuses import state_word
+from pages.components.tab.state import TabState
+from pages.components.view_models.comparable import clock
+from pages.components.view_models.session import SessionView
+from pages.components.view_models.statuses import state_label
 from storage import RunRecord
-from storage.workbench import Workbench
+from studio.workbench import Workbench
 
 
 def run_choice(bench: Workbench, tab: TabState, view: SessionView) -> RunRecord | None:
     """Offer the session's runs that are over, where there are several; the one that counts, None without any.
 
-    A choice counts until the page shows another run by itself.
+    A choice counts until the page shows another run automatically.
     """
     if view.run is None or (view.live and view.replay is None):
         return view.run
-    runs = [run for run in bench.store.runs(view.session.id) if run.status != "running"]
+    runs = [run for run in bench.store.runs.of_session(view.session.id) if run.status != "running"]
     if len(runs) < 2:
         return view.run
     shown = _Shown(view)
@@ -53,14 +53,14 @@ def run_names(runs: Sequence[RunRecord]) -> dict[str, str]:
     """Runs by id as a list names them; `runs` are all of a session's, the newest first."""
     named = {}
     for at, run in enumerate(runs):
-        said = [f"Run {len(runs) - at} of {len(runs)}", state_word(run.status), clock(run.started_at)]
+        said = [f"Run {len(runs) - at} of {len(runs)}", state_label(run.status), clock(run.started_at)]
         said += [f"round {run.round}"] if run.round > 1 else []
         named[run.id] = " · ".join(said)
     return named
 
 
 class _Shown:
-    """What the tab remembers: the run the page showed by itself, and which one was chosen instead."""
+    """What the tab remembers: the run that the page showed, and which one was chosen instead."""
 
     def __init__(self, view: SessionView) -> None:
         self._key = f"run-chosen-{view.session.id}"
@@ -74,6 +74,6 @@ class _Shown:
             self._base = base
 
     def choose(self, run: str) -> None:
-        """Show `run` until the page shows another one by itself."""
+        """Show `run` until the page shows another one automatically."""
         self.run = run
         st.session_state[self._key] = (self._base, run)

@@ -1,4 +1,4 @@
-"""What was said before a session's question: a line that opens to the messages, letter for letter."""
+"""The head of a session on the workbench: its title, that no model is called, the conversation before it."""
 
 from __future__ import annotations
 
@@ -6,10 +6,20 @@ from collections.abc import Iterator
 
 import streamlit as st
 
-from conductor.amounts import counted
-from conductor.conversation import Conversation
-from pages.components.passage import passage
+from conductor.text.formatting import counted
+from conductor.values.conversation import Conversation
+from pages.components.tab.state import plain
+from pages.components.widgets.text_block import text_block
 from storage import Session
+
+
+def session_head(session: Session) -> None:
+    """Draw it, at one height and place whatever stands below it."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="session-head"):
+        st.subheader(plain(session.title, limit=90), anchor=False, width="content")
+        if session.pool_label:
+            st.badge(session.pool_label, icon=":material/cloud_off:", color="gray")
+
 
 _LABELS = {"system": "Instructions", "user": "User", "assistant": "Assistant"}
 
@@ -20,7 +30,7 @@ def conversation_view(session: Session) -> None:
     if not said:
         return
     box = st.expander(
-        f"Said before the question · {counted(len(said), 'message')}",
+        f"Earlier conversation · {counted(len(said), 'message')}",
         icon=":material/forum:",
         key="conversation",
         on_change="rerun",
@@ -28,7 +38,7 @@ def conversation_view(session: Session) -> None:
     if box.open:
         with box:
             for at, (role, text) in enumerate(said):
-                passage(text, key=f"conversation-{at}", label=_LABELS[role])
+                text_block(text, key=f"conversation-{at}", label=_LABELS[role])
 
 
 def messages(conversation: Conversation) -> Iterator[tuple[str, str]]:

@@ -7,18 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from hashlib import sha256
+from typing import Literal
 
 import streamlit as st
 
-from conductor.budget import Budget, Limit
 from conductor.errors import ConductorError
-from conductor.modes import MAX_ROUNDS, MODES, Mode, Settings
-from conductor.workflow import MAX_STEPS
-from pages.components import choices
-from pages.components.focus import Heirs
-from pages.components.mirror import committing, shows
-from pages.components.state import TabState, plain
-from storage.workbench import Workbench
+from conductor.values.budget import Budget, Limit
+from conductor.values.presets import MAX_ROUNDS, MODES, Mode, Settings
+from conductor.workflow.model import MAX_STEPS
+from pages.components.tab.keyboard import FocusFallbacks
+from pages.components.tab.state import TabState, plain
+from pages.components.tab.synced_field import committing, shows
+from pages.components.view_models import settings_choices
+from studio.workbench import Workbench
 
 POPOVER = "settings"
 
@@ -40,13 +41,13 @@ def settings_of(bench: Workbench, tab: TabState) -> Settings:
         try:
             return bench.settings(tab.session)
         except ConductorError:
-            # The page names the trouble with the session; the query box stays usable.
+            # The page shows the session's error; the query box stays usable.
             return tab.settings
     return tab.settings
 
 
-def settings_heirs(names: Sequence[str]) -> Heirs:
-    """Whose focus goes to whom in the settings: a worker's arrow keeps it as the row moves, and at the end
+def settings_focus_fallbacks(names: Sequence[str]) -> FocusFallbacks:
+    """Where the focus goes in the settings: a worker's arrow keeps it as the row moves, and at the end
     hands it to the other one.
     """
     ways = [(move_key(name, "up"), move_key(name, "down")) for name in names]
@@ -66,15 +67,15 @@ def open_settings() -> None:
 def settings_summary(bench: Workbench, tab: TabState) -> None:
     """One line of what is not as usual; nothing where all is."""
     settings = settings_of(bench, tab)
-    for said in (choices.summary(settings, bench.pool.names), _economy(bench, settings)):
+    for said in (settings_choices.summary(settings, bench.pool.names), _economy(bench, settings)):
         if said:
             st.caption(plain(said))
 
 
 def _economy(bench: Workbench, settings: Settings) -> str:
     cards = bench.pool.cards
-    names = choices.used(settings, bench.pool.names)
-    return choices.economy(settings, [cards[name] for name in names if name in cards])
+    names = settings_choices.used(settings, bench.pool.names)
+    return settings_choices.economy(settings, [cards[name] for name in names if name in cards])
 
 
 def settings_popover(bench: Workbench, tab: TabState) -> None:
@@ -88,7 +89,7 @@ def settings_popover(bench: Workbench, tab: TabState) -> None:
 
 
 class _Panel:
-    """The open popover; each change is kept at once."""
+    """The open popover; each change is stored at once."""
 
     def __init__(self, *, bench: Workbench, tab: TabState, chosen: Settings) -> None:
         self.bench = bench
@@ -98,8 +99,8 @@ class _Panel:
         self.place = tab.session or "next"
 
     def draw(self) -> None:
-        here = "Of this session, from its next plan or run on."
-        st.caption(here if self.tab.session else "Of the next query.")
+        here = "For this session, from its next plan or run on."
+        st.caption(here if self.tab.session else "For the next query.")
         self._mode()
         with st.container(horizontal=True, gap="small"):
             self._number("max_steps", "Steps at most", most=MAX_STEPS)
@@ -114,7 +115,7 @@ class _Panel:
         settings = change(settings_of(self.bench, self.tab))
         try:
             if session is not None:
-                self.bench.store.set_settings(session, settings)
+                self.bench.store.sessions.set_settings(session, settings)
             else:
                 self.tab.settings = settings
         except ConductorError as error:
@@ -122,17 +123,19 @@ class _Panel:
 
     def _mode(self) -> None:
         key = f"mode-{self.place}"
-        mode = choices.mode_of(self.chosen)
+        mode = settings_choices.mode_of(self.chosen)
         shows(self.tab, key, mode)
 
         def picked(mode: Mode | None) -> None:
             if mode is not None:
-                self.keep(lambda settings: choices.with_mode(settings, mode))
+                self.keep(lambda settings: settings_choices.with_mode(settings, mode))
 
         st.segmented_control(
             "Mode", list(MODES), key=key, width="stretch", on_change=committing(self.tab, key, picked)
         )
-        st.caption(choices.MODE_LINES[mode] if mode is not None else "Steps and rounds as chosen below.")
+        st.caption(
+            settings_choices.MODE_LINES[mode] if mode is not None else "Steps and rounds as chosen below."
+        )
 
     def _number(self, name: str, label: str, *, most: int) -> None:
         key = f"{name}-{self.place}"
@@ -153,13 +156,13 @@ class _Panel:
     # -- workers ---------------------------------------------------------------------------------
 
     def _workers(self) -> None:
-        used = choices.used(self.chosen, self.names)
-        rows = choices.roster(self.chosen, self.names)
+        used = settings_choices.used(self.chosen, self.names)
+        rows = settings_choices.roster(self.chosen, self.names)
         st.markdown(
             "Workers the Conductor may use",
-            help="It sees them numbered in this order. Take the tick away to do without one.",
+            help="It sees them numbered in this order. Untick a worker to exclude it.",
         )
-        height = 290 if len(rows) > _ROWS_SHOWN else "content"
+        height: Literal["content"] | int = 290 if len(rows) > _ROWS_SHOWN else "content"
         with st.container(height=height, border=False, gap=None, key="settings-workers"):
             for at, (name, use) in enumerate(rows):
                 self._worker(at, name, use=use, used=used)
@@ -168,7 +171,7 @@ class _Panel:
         key = f"use-{self.place}-{name}"
         shows(self.tab, key, use)
         card = self.bench.pool.cards.get(name)
-        said = "not in the pool" if card is None else card.kind
+        said = "not in the pool" if card is None else "cannot be used" if card.unusable else card.kind
         with st.container(
             horizontal=True, vertical_alignment="center", gap="small", key=f"settings-row-{at}"
         ):
@@ -194,18 +197,21 @@ class _Panel:
 
     def _using(self, key: str, name: str) -> Callable[[], None]:
         def chosen(use: bool) -> None:
-            self.keep(lambda settings: choices.with_use(settings, self.names, name, use=use))
+            self.keep(lambda settings: settings_choices.with_use(settings, self.names, name, use=use))
 
         return committing(self.tab, key, chosen)
 
     def _moving(self, name: str, to: int) -> Callable[[], None]:
         # To a place, not by one: the browser may send one press twice.
-        return lambda: self.keep(lambda settings: choices.moved(settings, self.names, name, to=to))
+        return lambda: self.keep(lambda settings: settings_choices.moved(settings, self.names, name, to=to))
 
     # -- budget ----------------------------------------------------------------------------------
 
     def _budget(self) -> None:
-        st.markdown("Budget of a run", help="With all rounds and planning that follow from it by themselves.")
+        st.markdown(
+            "Budget of a run",
+            help="Includes the planning before it and all rounds that follow.",
+        )
         limits = list(_BUDGET)
         for pair in (limits[:2], limits[2:]):
             with st.container(horizontal=True, gap="small"):

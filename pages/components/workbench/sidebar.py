@@ -7,12 +7,12 @@ import time
 import streamlit as st
 
 from conductor.errors import ConductorError
-from conductor.modes import Settings
-from pages.components.fork_source import fork_source
-from pages.components.settings import settings_of, settings_popover, settings_summary
-from pages.components.state import TabState, plain
-from pages.components.statuses import STATE_ICONS, state_word
-from storage.workbench import RECENT, Workbench
+from conductor.values.presets import Settings
+from pages.components.sessions.forked_from import fork_source
+from pages.components.tab.state import TabState, plain
+from pages.components.view_models.statuses import STATE_ICONS, state_label
+from pages.components.workbench.settings import settings_of, settings_popover, settings_summary
+from studio.workbench import RECENT, Workbench
 
 _QUICK_SECONDS = 0.2
 """A plan that is there this soon is shown at once, not after a glimpse of the planning."""
@@ -73,7 +73,7 @@ def plan_query(bench: Workbench, tab: TabState, *, query: str | None = None, run
         session = bench.ask(st.session_state.get("query") or "", settings=_chosen(bench, tab))
         tab.note_asked()
         tab.open(session.id)
-        bench.begin_plan(session.id, then_run=run)
+        bench.planning.begin(session.id, then_run=run)
     except ConductorError as error:
         tab.notify("error", str(error), place="query")
     else:
@@ -88,13 +88,13 @@ def _chosen(bench: Workbench, tab: TabState) -> Settings | None:
 
 def _wait_a_moment(bench: Workbench, session: str) -> None:
     until = time.monotonic() + _QUICK_SECONDS
-    while bench.conducting.busy(session) and time.monotonic() < until:
+    while bench.activities.busy(session) and time.monotonic() < until:
         time.sleep(0.01)
 
 
 def _importer(bench: Workbench, tab: TabState) -> None:
     uploads = st.session_state.setdefault("uploads", 0)
-    # With a new key after each upload the popover is closed again and the same file can be chosen anew.
+    # With a new key after each upload the popover is closed and the same file can be chosen again.
     with st.popover("Import JSON", icon=":material/upload:", width="stretch", key=f"import-{uploads}"):
         st.caption("A workflow file that was exported here or by the command line.")
         key = f"upload-{uploads}"
@@ -115,9 +115,9 @@ def _import(bench: Workbench, tab: TabState, key: str) -> None:
         return
     settings = _chosen(bench, tab)
     try:
-        session = bench.import_plan(upload.getvalue(), fallback=st.session_state.get("query"))
+        session = bench.editing.import_plan(upload.getvalue(), fallback=st.session_state.get("query"))
         if settings is not None:
-            bench.store.set_settings(session.id, settings)
+            bench.store.sessions.set_settings(session.id, settings)
     except ConductorError as error:
         tab.notify("error", f"{upload.name} was not imported: {error}", place="import")
     else:
@@ -126,8 +126,8 @@ def _import(bench: Workbench, tab: TabState, key: str) -> None:
 
 
 def _recent(bench: Workbench, tab: TabState) -> None:
-    bench.store.mark_interrupted()
-    sessions = bench.store.sessions(limit=RECENT)
+    bench.store.processes.mark_interrupted(wait=False)
+    sessions = bench.store.sessions.listed(limit=RECENT)
     if not sessions:
         return
     st.caption("Recent sessions")
@@ -140,7 +140,7 @@ def _recent(bench: Workbench, tab: TabState) -> None:
                 type="secondary" if session.id == tab.session else "tertiary",
                 width="stretch",
                 wrap=False,
-                help=f"{state_word(session.state)}: {plain(session.query, limit=200)}",
+                help=f"{state_label(session.state)}: {plain(session.query, limit=200)}",
                 on_click=tab.open,
                 args=(session.id,),
             )

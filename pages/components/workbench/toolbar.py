@@ -7,21 +7,22 @@ from uuid import uuid4
 
 import streamlit as st
 
-from conductor.amounts import counted
-from conductor.engine.extent import ANEW, EDITED
+from conductor.drawing.layout import Direction
+from conductor.engine.scope import EDITED, FORCE
 from conductor.errors import ConductorError
-from conductor.layout import Direction
-from conductor.run_state import RunState
-from pages.components import editing
-from pages.components.compare_link import session_comparison
-from pages.components.download import Download, download
-from pages.components.session_files import export_session
-from pages.components.session_head import session_head
-from pages.components.session_view import SessionView, outlook_sentence
-from pages.components.state import TabState, plain
-from pages.components.statuses import state_word
-from pages.components.step_actions import start
-from storage.workbench import Workbench
+from conductor.runs.state import RunState
+from conductor.text.formatting import counted
+from pages.components.sessions.import_export import export_session
+from pages.components.tab.download import Download, download
+from pages.components.tab.drawing import Shown
+from pages.components.tab.state import TabState, plain
+from pages.components.view_models.session import SessionView, outlook_sentence
+from pages.components.view_models.statuses import run_label
+from pages.components.widgets.compare_link import session_comparison
+from pages.components.workbench.editing import editor
+from pages.components.workbench.session_head import session_head
+from pages.components.workbench.step.actions import start
+from studio.workbench import Workbench
 
 _DIRECTIONS: dict[Direction, str] = {"down": "Down", "right": "Right"}
 
@@ -60,7 +61,7 @@ def toolbar(bench: Workbench, tab: TabState, view: SessionView) -> None:
 def _summary(view: SessionView) -> str:
     if view.head is None:
         return ""
-    parts = [view.head.workflow.topology]
+    parts: list[str] = [view.head.workflow.topology]
     if view.head.origin != "conductor":
         parts.append("edited" if view.head.origin == "human" else "imported")
     if view.state is not None and view.as_run and view.state.round > 1:
@@ -70,22 +71,23 @@ def _summary(view: SessionView) -> str:
     elif view.planning is not None:
         parts.append("planning")
     elif view.as_run and view.state is not None:
-        parts += [state_word(view.state.status), *_shortfall(view.state)]
+        parts += [run_label(view.state), *_shortfall(view.state)]
     elif view.outlook is not None:
         parts.append(outlook_sentence(view.outlook, len(view.head.workflow)))
     return plain(" · ".join(parts))
 
 
 def _shortfall(state: RunState) -> list[str]:
-    """What a finished run did without: an answer does not say that steps it did not need have failed."""
+    """What a finished run did without: an answer does not show that steps it did not need have failed."""
     failed = sum(step.status == "failed" for step in state.steps)
     return [f"{counted(failed, 'step')} failed"] if failed and state.status == "finished" else []
 
 
 def _history(bench: Workbench, tab: TabState, view: SessionView) -> None:
+    kwargs = {"drawn": view.head.id, "shown": Shown(tab, view.head, place="page")} if view.head else {}
     for name, key, target, act in (
-        ("Undo", "Ctrl+Z", view.undo, editing.undo),
-        ("Redo", "Ctrl+Shift+Z", view.redo, editing.redo),
+        ("Undo", "Ctrl+Z", view.undo, editor.undo),
+        ("Redo", "Ctrl+Shift+Z", view.redo, editor.redo),
     ):
         of = view.head if name == "Undo" else target
         tip = (
@@ -101,7 +103,7 @@ def _history(bench: Workbench, tab: TabState, view: SessionView) -> None:
             disabled=view.locked or target is None,
             on_click=act,
             args=(bench, tab, view.session.id),
-            kwargs={"drawn": None if view.head is None else view.head.id},
+            kwargs=kwargs,
         )
 
 
@@ -124,11 +126,11 @@ def _direction(tab: TabState) -> None:
 def _export(bench: Workbench, tab: TabState, view: SessionView) -> None:
     """Give the workflow out, here rather than in a callback: by now all edits of the click are kept."""
     if tab.text_refused:
-        said = "Not exported: the text in the inspector was refused; mend it first."
+        said = "Not exported: the text in the inspector was refused; fix it first."
         tab.notify("error", said, place="run")
         return
     try:
-        text = bench.export(view.session.id)
+        text = bench.editing.export(view.session.id)
     except ConductorError as error:
         tab.notify("error", str(error), place="run")
         return
@@ -139,13 +141,13 @@ def _export(bench: Workbench, tab: TabState, view: SessionView) -> None:
 def _anew_button(bench: Workbench, tab: TabState, view: SessionView) -> None:
     if view.state is not None:
         st.button(
-            "Run anew",
-            key="run-anew",
+            "Rerun all",
+            key="rerun-all",
             icon=":material/restart_alt:",
-            help="Run every step anew, reusing nothing",
+            help="Run every step again and reuse nothing",
             disabled=view.locked or view.problem is not None,
             on_click=start,
-            args=(bench, tab, view.session.id, ANEW),
+            args=(bench, tab, view.session.id, FORCE),
         )
 
 
@@ -161,7 +163,7 @@ def _run_button(bench: Workbench, tab: TabState, view: SessionView) -> None:
             key="stop",
             icon=":material/stop:",
             help=None if here else "Another process runs this; it will be asked to stop",
-            on_click=bench.stop,
+            on_click=bench.running.stop,
             args=(view.session.id,),
         )
         return

@@ -11,22 +11,23 @@ from typing import cast
 
 import streamlit as st
 
-from conductor.amounts import duration
-from conductor.api.attempt import Attempt
-from conductor.api.gate import OWN_KEY
-from pages.components.api_address import api_url, own_api_url
-from pages.components.code_snippets import snippets
-from pages.components.first_value import show_first
-from pages.components.passage import passage
-from pages.components.session_view import SessionView
-from pages.components.state import TabState, plain
-from storage.workbench import Workbench
+from conductor.text.formatting import duration
+from pages.components.streamlit_patches.initial_values import show_first
+from pages.components.tab.api_address import api_url, is_local, own_api_url
+from pages.components.tab.services import access, machine_token
+from pages.components.tab.state import TabState, plain
+from pages.components.view_models.code_snippets import KEY, snippets
+from pages.components.view_models.session import SessionView
+from pages.components.widgets.text_block import text_block
+from studio.access.auth import OWN_KEY
+from studio.api.playground_client import Attempt
+from studio.workbench import Workbench
 
 POLL_SECONDS = 0.25
 
 _STYLES = Path(__file__).with_suffix(".css")
 _ATTEMPT = "code-attempt"
-_WHAT = {"workflow": "This workflow", "conductor": "A workflow planned anew"}
+_WHAT = {"workflow": "This workflow", "conductor": "A workflow planned again"}
 
 
 class _UnderWay:
@@ -61,7 +62,7 @@ def use_from_code(bench: Workbench, tab: TabState, view: SessionView) -> None:
         st.code(model, language=None)
         query = _query(bench, tab, view, model)
         _snippets(model, query)
-        _access(bench)
+        _access()
 
 
 def _meaning(model: str) -> str:
@@ -73,7 +74,7 @@ def _meaning(model: str) -> str:
 
 
 def _query(bench: Workbench, tab: TabState, view: SessionView, model: str) -> str:
-    """The question that snippets ask, which can be tried here; as long as nobody has written one, the
+    """The question that snippets ask, which can be tried here; until a person has written one, the
     session's.
     """
     key = _query_key(view.session.id)
@@ -92,7 +93,7 @@ def _query(bench: Workbench, tab: TabState, view: SessionView, model: str) -> st
                 key="code-try",
                 icon=":material/play_arrow:",
                 disabled=not query.strip(),
-                help="Ask through the API, as a program would",
+                help="Send the question through the API, as a program does",
                 on_click=_try,
                 args=(bench, tab, view.session.id),
                 kwargs={"model": model, "url": own_api_url()},
@@ -130,7 +131,7 @@ def _follow(tab: TabState, under_way: _UnderWay) -> None:
     @st.fragment(key="code-live", run_every=every)
     def live() -> None:
         tab.redraw_if_asked()
-        # Asked first: what is said by the end is then shown.
+        # Read first: the last text is then shown.
         over = not under_way.live
         _outcome(tab, under_way)
         if every is not None and over:
@@ -145,7 +146,7 @@ def _outcome(tab: TabState, under_way: _UnderWay) -> None:
         if attempt.text:
             notes = [attempt.label] if attempt.label else []
             live = under_way.live
-            passage(attempt.text, key="code-answer", label="What the API says", notes=notes, live=live)
+            text_block(attempt.text, key="code-answer", label="Answer of the API", notes=notes, live=live)
         if attempt.failure:
             st.error(plain(attempt.failure, limit=1000), icon=":material/error:")
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
@@ -169,7 +170,7 @@ def _open(tab: TabState, session: str) -> None:
 def _standing(under_way: _UnderWay) -> str:
     attempt = under_way.attempt
     if under_way.live:
-        return attempt.progress or f"{attempt.model} was asked; waiting for its first word"
+        return attempt.progress or f"{attempt.model} was called; waiting for its first token"
     if under_way.future.cancelled():
         return f"{attempt.model} · stopped"
     took = "-" if attempt.seconds is None else duration(attempt.seconds)
@@ -177,18 +178,22 @@ def _standing(under_way: _UnderWay) -> str:
 
 
 def _snippets(model: str, query: str) -> None:
-    offered = snippets(url=api_url(), model=model, query=query)
+    token = machine_token().path if is_local() else None
+    offered = snippets(url=api_url(), model=model, query=query, token=token)
     for tab, snippet in zip(st.tabs(list(offered)), offered.values(), strict=True):
         with tab:
             # Without the highlighter's colours, of which some are too faint to be read.
             st.code(snippet, language=None, wrap_lines=True)
 
 
-def _access(bench: Workbench) -> None:
-    if bench.store.has_tokens():
-        said = "Programs need a token as their key, in the environment variable CONDUCTOR_API_KEY."
-    else:
-        said = "On this machine no key is needed, as there is no token yet; from elsewhere one is."
+def _access() -> None:
+    said = f"Programs need a token as their key, in the environment variable {KEY}."
+    if access().api_open:
+        said = "The API was opened with --api-open: programs on this machine need no key."
+    elif is_local():
+        said = (
+            f"Programs on this machine read their key from {machine_token().path}; others need one in {KEY}."
+        )
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.caption(plain(said))
         st.page_link("pages/pool.py", label="API tokens", icon=":material/key:")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.components.sidebar import plan_query
-from pages.components.state import TabState, plain
-from storage.workbench import Workbench
+from pages.components.tab.state import TabState, plain
+from pages.components.workbench.sidebar import plan_query
+from studio.workbench import Workbench
 
 EXAMPLES: tuple[tuple[str, str, str], ...] = (
     (":material/calculate:", "What is 17 * 23?", "Solve, then check: two steps"),

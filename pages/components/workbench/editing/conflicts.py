@@ -1,6 +1,7 @@
-"""An edit that met somebody else's: both in words, and the ways on. Nothing is overwritten, nothing is lost.
+"""An edit that met another person's edit: a description of both, and the choices. Nothing is overwritten or
+lost.
 
-Draws; what can be merged is decided in `conductor.rebase`, what is said in `conflict_words`.
+Draws; what can be merged is decided in `conductor.workflow.merge`, the texts are in `conflict_text`.
 """
 
 from __future__ import annotations
@@ -9,27 +10,30 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from conductor.amounts import counted
 from conductor.errors import ConductorError, EditConflict
-from conductor.plan_diff import PlanDiff, plan_diff
-from conductor.rebase import Rebased, rebase
-from pages.components.author import author
-from pages.components.conflict_words import (
+from conductor.text.formatting import counted
+from conductor.workflow.diff import PlanDiff, plan_diff
+from conductor.workflow.merge import Rebased, rebase
+from pages.components.tab.account import author
+from pages.components.tab.drawing import Shown
+from pages.components.tab.edit_memory import EditAside
+from pages.components.tab.state import TabState, plain
+from pages.components.view_models.card_content import step_name
+from pages.components.view_models.conflict_text import (
     Meanwhile,
     change_lines,
     clash_sentence,
-    made_words,
     meanwhile,
     news,
+    origin_text,
 )
-from pages.components.diff_view import text_diff
-from pages.components.edits_aside import EditAside
-from pages.components.faces import step_name
-from pages.components.passage import passage
-from pages.components.session_view import SessionView
-from pages.components.state import TabState, plain
+from pages.components.view_models.session import SessionView
+from pages.components.widgets.text_block import text_block
+from pages.components.widgets.text_diff import text_diff
 from storage import Revision
-from storage.workbench import Workbench
+from studio.workbench import Workbench
+
+_CHANGED_AGAIN = "The workflow was changed once more; look at it and decide again."
 
 _MOST = 6
 """Lines that are shown of each side's changes; more are counted."""
@@ -54,7 +58,7 @@ def conflicts(bench: Workbench, tab: TabState, view: SessionView) -> None:
             st.caption(f"Made of revision {edit.edited.number}; kept in this tab until you decide.")
             _changes(plan_diff(edit.edited.workflow, edit.workflow), key="mine")
         with theirs:
-            way = meanwhile(bench.store.history(edit.session), edited=edit.edited.id, head=head.id)
+            way = meanwhile(bench.store.revisions.history(edit.session), edited=edit.edited.id, head=head.id)
             _way(way, head)
             _changes(plan_diff(edit.edited.workflow, head.workflow), key="theirs")
         for clash in merged.clashes:
@@ -64,12 +68,12 @@ def conflicts(bench: Workbench, tab: TabState, view: SessionView) -> None:
 
 
 def tell_news(bench: Workbench, tab: TabState, view: SessionView) -> None:
-    """Say in passing what somebody else did to the workflow since this tab drew it last."""
+    """Show in a toast what another person did to the workflow since this tab drew it last."""
     head = view.session.head
     before = None if head is None else tab.note_drawn(view.session.id, head)
     if head is None or before is None:
         return
-    entries = {entry.id: entry for entry in bench.store.history(view.session.id)}
+    entries = {entry.id: entry for entry in bench.store.revisions.history(view.session.id)}
     if before in entries and entries[head].origin != "conductor":
         way = meanwhile(tuple(entries.values()), edited=before, head=head)
         st.toast(plain(news(way, entries[head])), icon=":material/sync:")
@@ -88,7 +92,7 @@ def _way(way: Meanwhile, head: Revision) -> None:
     if way.made:
         last = way.made[-1]
         st.markdown(f"**Meanwhile:** {plain(last.note or 'another workflow')}")
-        said = [made_words(last)]
+        said = [origin_text(last)]
         if len(way.made) > 1:
             said.append(f"{counted(len(way.made) - 1, 'revision')} before it")
     else:
@@ -123,7 +127,9 @@ def _changes(diff: PlanDiff, *, key: str) -> None:
         pin = diff.new.steps[pair.new].pin
         if "pin" in pair.changes and pin is not None and pin.hand is not None:
             name = f"Output of {step_name(diff.new, pair.new)}"
-            passage(pin.text, key=f"conflict-{key}-pin-{pair.new}", label=name, notes=["by hand"], height=110)
+            text_block(
+                pin.text, key=f"conflict-{key}-pin-{pair.new}", label=name, notes=["by hand"], height=110
+            )
 
 
 def _decisions(decision: _Decision, merged: Rebased, *, locked: bool) -> None:
@@ -138,7 +144,7 @@ def _decisions(decision: _Decision, merged: Rebased, *, locked: bool) -> None:
                 disabled=locked or merged.workflow is None,
                 help="Make your changes in the workflow as it is now"
                 if merged.workflow is not None
-                else "Not possible, as said above",
+                else "Not possible, for the reason above",
                 on_click=decision.apply,
                 args=(merged,),
             )
@@ -161,7 +167,7 @@ def _decisions(decision: _Decision, merged: Rebased, *, locked: bool) -> None:
             "Discard mine",
             key="conflict-discard",
             icon=":material/close:",
-            help="Forget your edit; the workflow stays as it is now",
+            help="Discard your edit; the workflow stays as it is now",
             on_click=decision.discard,
         )
 
@@ -179,7 +185,7 @@ class _Decision:
         workflow = merged.workflow
         if workflow is not None:
             self._settle(
-                lambda: self.bench.edit(
+                lambda: self.bench.editing.edit(
                     self.edit.session,
                     workflow,
                     note=f"{self.edit.note}, on top of revision {self.head.number}",
@@ -200,7 +206,7 @@ class _Decision:
 
     def _branch(self, *, instead_of: str | None) -> Revision:
         edit = self.edit
-        return self.bench.keep_branch(
+        return self.bench.editing.keep_branch(
             edit.session,
             edit.workflow,
             note=edit.note,
@@ -210,14 +216,17 @@ class _Decision:
         )
 
     def _settle(self, keep: Callable[[], Revision], *, leads: bool) -> None:
-        """Keep it and forget that it was aside; `leads`: the kept revision is the head then."""
+        """Store it and forget that it was aside; `leads`: the stored revision is the head then."""
         if self.edit not in self.tab.edits_aside(self.edit.session):
+            return
+        seen = Shown(self.tab, self.head, place="page").seen
+        if seen is not None and seen.revision != self.head.id:
+            self.tab.notify("error", _CHANGED_AGAIN, place="conflict")
             return
         try:
             made = keep()
         except EditConflict:
-            said = "The workflow was changed once more; look at it and decide again."
-            self.tab.notify("error", said, place="conflict")
+            self.tab.notify("error", _CHANGED_AGAIN, place="conflict")
             return
         except ConductorError as error:
             self.tab.notify("error", str(error), place="conflict")

@@ -10,20 +10,20 @@ from collections.abc import Iterator, Sequence
 
 import streamlit as st
 
-from conductor.amounts import counted
-from conductor.drawing import draw
+from conductor.drawing.layout import layouts
+from conductor.drawing.network import draw
 from conductor.errors import ConductorError, EditConflict
-from conductor.layout import layouts
-from pages.components.compare_link import compare_page_link
-from pages.components.completion import marked
-from pages.components.faces import faces
+from conductor.text.formatting import counted
 from pages.components.graph import workflow_graph
-from pages.components.passage import passage
-from pages.components.plan_choices import PlanChoice
-from pages.components.plan_panel import plan_facts
-from pages.components.session_view import SessionView
-from pages.components.state import TabState, plain
-from storage.workbench import Workbench
+from pages.components.tab.state import TabState, plain
+from pages.components.view_models.card_content import card_contents
+from pages.components.view_models.plan_choices import PlanChoice
+from pages.components.view_models.session import SessionView
+from pages.components.widgets.compare_link import compare_page_link
+from pages.components.widgets.completion_markup import marked
+from pages.components.widgets.text_block import text_block
+from pages.components.workbench.plan.panel import plan_facts
+from studio.workbench import Workbench
 
 _VERDICTS = {
     "valid": (":material/check_circle:", "green"),
@@ -79,8 +79,8 @@ def _title(choice: PlanChoice, *, in_use: bool) -> None:
 
 
 def _lines(choice: PlanChoice, *, in_use: bool, looked: bool) -> Iterator[str]:
-    """What a row says under its name; the reasons stand whole where it is looked at."""
-    # Of plans in one text, and of several that are the same, nobody knows what one of them took.
+    """The text under a row's name; the reasons are shown in full where the plan is opened."""
+    # Of plans in one text, and of several equal ones, the cost of each is unknown.
     alone = choice.plan.alternative is not None and not choice.remarks
     facts = [*choice.remarks, *(plan_facts(choice.plan) if alone else [])]
     if choice.workflow is not None:
@@ -99,7 +99,7 @@ def _use(bench: Workbench, tab: TabState, view: SessionView, choice: PlanChoice,
     def clicked() -> None:
         assert choice.candidate is not None, "only a workflow can be used"
         try:
-            tab.note_own(bench.use_candidate(choice.plan.id, choice.candidate, head=view.head).id)
+            tab.note_own(bench.planning.use_candidate(choice.plan.id, choice.candidate, head=view.head).id)
         except EditConflict:
             _met(bench, tab, view.session.id, choice)
         except ConductorError as error:
@@ -122,7 +122,7 @@ def _use(bench: Workbench, tab: TabState, view: SessionView, choice: PlanChoice,
 
 def _met(bench: Workbench, tab: TabState, session: str, choice: PlanChoice) -> None:
     """Another workflow than the one shown would have been replaced; one that is the same is no loss."""
-    there = bench.head(session)
+    there = bench.store.revisions.head(session)
     if there is None or there.workflow == choice.workflow:
         return
     by = f" by {there.author}" if there.author else ""
@@ -164,7 +164,7 @@ def _look(bench: Workbench, tab: TabState, choice: PlanChoice) -> None:
         if choice.workflow is not None:
             _graph(bench, tab, choice)
         at = choice.candidate if choice.candidate is not None else report.chosen
-        passage(
+        text_block(
             marked(report.model_copy(update={"chosen": at})),
             key=f"text-of-{choice.key}",
             label="Completion as written",
@@ -177,7 +177,7 @@ def _graph(bench: Workbench, tab: TabState, choice: PlanChoice) -> None:
     workflow = choice.workflow
     assert workflow is not None, "asked of workflows only"
     pictures = layouts(workflow, direction=tab.direction)
-    shown = faces(workflow, run=None, radius=None, cards=bench.pool.cards, now=time.time())
+    shown = card_contents(workflow, run=None, radius=None, cards=bench.pool.cards, now=time.time())
     workflow_graph(
         draw(workflow, shown, pictures),
         pictures,

@@ -1,6 +1,6 @@
 """Other plans than the one that counts: those in the Conductor's text, and alternatives asked for at once.
 
-Each can be looked at, used or compared; none takes the place of the workflow until somebody uses it.
+Each can be looked at, used or compared; none takes the place of the workflow until a person uses it.
 """
 
 from __future__ import annotations
@@ -11,30 +11,31 @@ from collections.abc import Sequence
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from conductor.amounts import counted, dollars, duration, tokens
 from conductor.errors import ConductorError
-from conductor.messages import NOTHING_USED
-from conductor.run_state import RunState
-from pages.components.candidate_list import plan_list
-from pages.components.guard import errors_shown
-from pages.components.plan_choices import PlanChoice, choices_of_batch, choices_of_text
-from pages.components.session_view import SessionView
-from pages.components.state import TabState, plain
+from conductor.runs.state import RunState
+from conductor.text.formatting import counted, dollars, duration, tokens
+from conductor.values.messages import NOTHING_USED
+from pages.components.tab.error_boundary import errors_shown
+from pages.components.tab.state import TabState, plain
+from pages.components.view_models.plan_choices import PlanChoice, choices_of_batch, choices_of_text
+from pages.components.view_models.session import SessionView
+from pages.components.workbench.current_view import CurrentView
+from pages.components.workbench.plan.candidate_list import plan_list
 from storage import Plan
-from storage.alternatives import FEWEST, MOST, LiveAlternatives
-from storage.workbench import Workbench
+from studio.sessions.alternatives import FEWEST, MOST, LiveAlternatives
+from studio.workbench import Workbench
 
 _USUAL = 3
 
 
-def candidates(bench: Workbench, tab: TabState, view: SessionView) -> None:
-    """Draw the box with the other plans, closed until somebody opens it."""
+def candidates(bench: Workbench, tab: TabState, current: CurrentView) -> None:
+    """Draw the box with the other plans, closed until a person opens it."""
 
     @st.fragment(key="other-plans-part")
     def part() -> None:
         tab.redraw_if_asked()
         with errors_shown("other-plans"):
-            _box(bench, tab, SessionView.load(bench, view.session.id))
+            _box(bench, tab, current.of("other-plans-part"))
 
     part()
 
@@ -42,7 +43,7 @@ def candidates(bench: Workbench, tab: TabState, view: SessionView) -> None:
 def _box(bench: Workbench, tab: TabState, view: SessionView) -> None:
     session = view.session.id
     of_text = _of_text(view)
-    batch = bench.store.alternatives(session)
+    batch = bench.store.plans.alternatives(session)
     box = _opened(f"Other plans{_remark(of_text, batch)}", session)
     if box is None:
         return
@@ -109,7 +110,7 @@ def _ask(bench: Workbench, tab: TabState, view: SessionView) -> None:
 
     def clicked() -> None:
         try:
-            bench.begin_alternatives(session, st.session_state[f"alternatives-{session}"])
+            bench.planning.begin_alternatives(session, st.session_state[f"alternatives-{session}"])
         except ConductorError as error:
             tab.notify("error", str(error), place="candidates")
         tab.ask_redraw()
@@ -142,17 +143,17 @@ def asking(live: LiveAlternatives, *, planner: str) -> None:
         for number, (state, plan) in enumerate(zip(states, live.plans, strict=True), start=1):
             said = _ended(state) if plan.done.is_set() else _under_way(state)
             st.caption(plain(f"Alternative {number}: {said}"))
-        st.caption(plain(f"{planner} is asked {total} times at once; Stop keeps what has ended."))
+        st.caption(plain(f"{planner} is asked {total} times at once; Stop keeps the finished plans."))
 
 
 def _under_way(state: RunState) -> str:
     if state.started_at is None:
-        return "waiting to be asked"
+        return "waiting for its turn"
     since = duration(max(0.0, time.time() - state.started_at))
     if state.planning_text:
         return f"{counted(len(state.planning_text), 'character')} written, {since}"
     if state.planning_retries:
-        return f"asked again: {state.planning_retries[-1].message}"
+        return f"asked again: {state.planning_retries[-1].reason}"
     return f"{'thinking' if state.planning_thought else 'waiting for the first words'}, {since}"
 
 

@@ -1,6 +1,6 @@
-"""The plan check below the graph: what was found step by step, and a button for each way to mend it.
+"""The plan check below the graph: what was found step by step, and a button for each fix.
 
-Draws; what is found is decided in `conductor.checks`. Every fix is an edit like any other.
+Draws; what is found is decided in `conductor.workflow.lint`. Every fix is an edit like any other.
 """
 
 from __future__ import annotations
@@ -9,16 +9,16 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from conductor.checks import RULES, Finding, Fix, Severity
-from conductor.workflow import Workflow
-from pages.components.editing import Editor
-from pages.components.faces import step_name
-from pages.components.plan_findings import by_step, findings, mended, nothing_found, summary
-from pages.components.services import workbench
-from pages.components.session_view import SessionView
-from pages.components.settings import open_settings
-from pages.components.state import TabState, plain
-from storage.workbench import Workbench
+from conductor.workflow.lint import RULES, Finding, Fix, Severity
+from conductor.workflow.model import Workflow
+from pages.components.tab.services import workbench
+from pages.components.tab.state import TabState, plain
+from pages.components.view_models.card_content import step_name
+from pages.components.view_models.lint_findings import by_step, findings, fixed, nothing_found, summary
+from pages.components.view_models.session import SessionView
+from pages.components.workbench.editing.editor import Editor
+from pages.components.workbench.settings import open_settings
+from studio.workbench import Workbench
 
 _SEVERITIES: dict[Severity, str] = {
     "warning": ":orange[:material/warning:] **Warning**",
@@ -42,7 +42,7 @@ def check_view(bench: Workbench, tab: TabState, view: SessionView) -> None:
             _nothing(view)
             return
         st.caption(f"{summary(found)}. A finding never keeps a workflow from running.")
-        editor = Editor(bench=bench, tab=tab, session=view.session.id, head=view.head)
+        editor = Editor.of(bench, tab, view.head, place="panels")
         locked = view.locked or view.replay is not None
         for step, group in by_step(found):
             with st.container(border=True, key=f"check-of-{'all' if step is None else step}", gap="xsmall"):
@@ -53,7 +53,7 @@ def check_view(bench: Workbench, tab: TabState, view: SessionView) -> None:
 
 def _nothing(view: SessionView) -> None:
     st.markdown(f":green[:material/check_circle:] {nothing_found(view)}")
-    with st.expander("What is looked at", icon=":material/checklist:", key="check-rules"):
+    with st.expander("What is checked", icon=":material/checklist:", key="check-rules"):
         st.markdown("\n".join(f"- {rule}" for rule in RULES.values()))
 
 
@@ -94,7 +94,7 @@ def _finding(editor: Editor, view: SessionView, finding: Finding, *, key: str, l
                 on_click=_to_settings(editor.tab),
             )
     if not finding.fixes:
-        st.caption("Nobody else is known who could do it; choose a worker or change the instruction.")
+        st.caption("No other worker is known that could do it; choose a worker or change the instruction.")
 
 
 def _fixing(editor: Editor, view: SessionView, finding: Finding, fix: Fix) -> Callable[[], None]:
@@ -102,7 +102,7 @@ def _fixing(editor: Editor, view: SessionView, finding: Finding, fix: Fix) -> Ca
 
     def edited() -> Workflow:
         now = findings(view, editor.bench.pool.names, workflow=editor.workflow)
-        return mended(finding, fix, now) or editor.workflow
+        return fixed(finding, fix, now) or editor.workflow
 
     def clicked() -> None:
         renumbers = len(fix.workflow) != len(editor.workflow)

@@ -6,20 +6,20 @@ from collections.abc import Callable, Sequence
 
 import streamlit as st
 
-from conductor.amounts import counted, dollars, duration, tokens
 from conductor.errors import ConductorError
-from conductor.planner.planner import STOPPED
-from conductor.workflow import Step, Workflow
-from pages.components.completion import marked
-from pages.components.passage import passage
-from pages.components.session_view import SessionView
-from pages.components.state import TabState, plain
+from conductor.planner.planner import INTERRUPTED, STOPPED
+from conductor.text.formatting import counted, dollars, duration, tokens
+from conductor.workflow.model import Step, Workflow
+from pages.components.tab.state import TabState, plain
+from pages.components.view_models.session import SessionView
+from pages.components.widgets.completion_markup import marked
+from pages.components.widgets.text_block import text_block
 from storage import Plan, Revision
-from storage.workbench import Workbench
+from studio.workbench import Workbench
 
 
 def plan_panel(plan: Plan, planned: Revision | None) -> None:
-    """What the Conductor said for the plan that is shown; `planned` is the revision that holds it."""
+    """The Conductor's reasoning for the plan that is shown; `planned` is the revision that holds it."""
     plan = plan if planned is None else as_used(plan, planned.workflow)
     report = plan.report
     if report is None or not report.ok:
@@ -28,7 +28,7 @@ def plan_panel(plan: Plan, planned: Revision | None) -> None:
         text = "\n\n".join(part for part in (report.thinking, report.reasoning) if part)
         with st.container(horizontal=True, vertical_alignment="top"):
             with st.container(width="stretch"):
-                passage(
+                text_block(
                     text or "The Conductor gave no reasoning.",
                     key=f"reasoning-{plan.id}",
                     label="Reasoning",
@@ -44,7 +44,7 @@ def plan_panel(plan: Plan, planned: Revision | None) -> None:
 
 
 def as_used(plan: Plan, workflow: Workflow) -> Plan:
-    """The plan, where somebody used another one of its text with that one as the one that counts."""
+    """The plan; where a person used another one of its text, with that one as the one that counts."""
     report = plan.report
     if report is None or report.workflow == workflow:
         return plan
@@ -62,7 +62,9 @@ def plan_facts(plan: Plan) -> list[str]:
     """What a plan took, as far as it is known."""
     facts = [] if plan.usage.total is None else [tokens(plan.usage.total)]
     facts += [] if plan.usage.cost is None else [dollars(plan.usage.cost)]
-    return facts if plan.seconds is None else [*facts, duration(plan.seconds)]
+    facts += [] if plan.seconds is None else [duration(plan.seconds)]
+    named = None if plan.report is None else plan.report.request_id
+    return facts if named is None else [*facts, f"request id {named}"]
 
 
 # -- attempts ------------------------------------------------------------------------------------
@@ -79,11 +81,11 @@ def attempts(plans: Sequence[Plan], *, of: Plan | None, shown: Plan | None) -> N
                 continue
             series += plan.attempt == 1
             if shown is None or plan.id != shown.id:
-                _attempt(plan, anew=series > 1)
+                _attempt(plan, again=series > 1)
 
 
-def _attempt(plan: Plan, *, anew: bool) -> None:
-    name = f"Attempt {plan.attempt}{', planned anew' if anew else ''}"
+def _attempt(plan: Plan, *, again: bool) -> None:
+    name = f"Attempt {plan.attempt}{', planned again' if again else ''}"
     label = f"{name}: {_verdict(plan)}"
     with st.expander(plain(label), icon=":material/history:", key=f"attempt-{plan.id}"):
         facts = plan_facts(plan)
@@ -93,7 +95,7 @@ def _attempt(plan: Plan, *, anew: bool) -> None:
 
 def _verdict(plan: Plan) -> str:
     if plan.report is None:
-        return "stopped" if _was_stopped(plan) else "no plan"
+        return "stopped" if _was_stopped(plan) else "interrupted" if _was_interrupted(plan) else "no plan"
     if plan.report.return_previous:
         return "keeps the answer"
     return "valid" if plan.report.ok else f"not valid, {counted(len(plan.report.problems), 'reason')}"
@@ -101,6 +103,11 @@ def _verdict(plan: Plan) -> str:
 
 def _was_stopped(plan: Plan) -> bool:
     return (plan.failure or "").startswith(STOPPED)
+
+
+def _was_interrupted(plan: Plan) -> bool:
+    """Whether the process that requested it ended before the answer."""
+    return (plan.failure or "").startswith(INTERRUPTED)
 
 
 def _reasons(plan: Plan) -> None:
@@ -113,15 +120,15 @@ def _reasons(plan: Plan) -> None:
 
 
 def _as_written(plan: Plan) -> None:
-    """The completion letter for letter, with what was read of it, and the thinking kept apart from it."""
+    """The completion letter for letter, with what was read of it, and the thinking apart from it."""
     if plan.report is None:
         return
-    passage(marked(plan.report), key=f"written-{plan.id}", label="Completion as written", height=320)
+    text_block(marked(plan.report), key=f"written-{plan.id}", label="Completion as written", height=320)
     if plan.report.candidate is not None:
         repaired = ", and in it what was repaired" if plan.report.repairs else ""
         st.caption(f"Tinted: the plan that was read{repaired}.")
     if plan.report.thinking and plan.report.thinking not in plan.report.text:
-        passage(plan.report.thinking, key=f"thinking-{plan.id}", label="Thinking", copy=False, height=160)
+        text_block(plan.report.thinking, key=f"thinking-{plan.id}", label="Thinking", copy=False, height=160)
 
 
 # -- no plan -------------------------------------------------------------------------------------
@@ -137,6 +144,8 @@ def no_plan(bench: Workbench, tab: TabState, view: SessionView) -> None:
             st.info("No plan yet: planning did not end. Nothing has run.", icon=":material/account_tree:")
         elif _was_stopped(plan):
             st.info(f"{plain(plan.failure or '')} {_what_stands(plan)}", icon=":material/stop_circle:")
+        elif _was_interrupted(plan):
+            st.info(f"{plain(plan.failure or '')} {_what_stands(plan)}", icon=":material/power_off:")
         elif plan.report is None:
             st.warning(f"{_of_round(plan)}no plan. {_what_stands(plan)}", icon=":material/rule:")
             _reasons(plan)
@@ -159,7 +168,7 @@ def _what_stands(plan: Plan) -> str:
 
 def _ways_on(bench: Workbench, tab: TabState, view: SessionView, plan: Plan | None) -> None:
     session = view.session.id
-    rejected = bench.rejected(session) if plan is not None and plan.report is not None else ()
+    rejected = bench.planning.rejected(session) if plan is not None and plan.report is not None else ()
     limit = view.settings.attempts
     spent = len(rejected) >= limit
     again = plan is not None and plan.looks_back is not None
@@ -170,17 +179,17 @@ def _ways_on(bench: Workbench, tab: TabState, view: SessionView, plan: Plan | No
                 "Ask again",
                 key="ask-again",
                 icon=":material/refresh:",
-                do=lambda: bench.ask_again(session),
+                do=lambda: bench.planning.ask_again(session),
                 primary=not spent,
                 disabled=spent,
                 tip="Sends the reasons back to the Conductor",
             )
         _button(
             tab,
-            "Plan anew",
-            key="plan-anew",
+            "Plan again",
+            key="plan-again",
             icon=":material/account_tree:",
-            do=lambda: bench.begin_round(session) if again else bench.begin_plan(session),
+            do=lambda: bench.planning.begin_round(session) if again else bench.planning.begin(session),
             primary=spent or not rejected,
             tip="Asks from the beginning, without the reasons",
         )
@@ -194,7 +203,7 @@ def _ways_on(bench: Workbench, tab: TabState, view: SessionView, plan: Plan | No
                 tip="A workflow of one step, to be edited by hand",
             )
     if spent:
-        others = "plan anew, or start from one step" if view.head is None else "or plan anew"
+        others = "plan again, or start from one step" if view.head is None else "or plan again"
         st.caption(f"The Conductor was asked {len(rejected)} of {limit} times; change the query, {others}.")
 
 
@@ -215,10 +224,17 @@ def _button(
         except ConductorError as error:
             tab.notify("error", str(error), place="plan")
 
-    kind = "primary" if primary else "secondary"
-    st.button(name, key=key, icon=icon, type=kind, help=tip, disabled=disabled, on_click=clicked)
+    st.button(
+        name,
+        key=key,
+        icon=icon,
+        type="primary" if primary else "secondary",
+        help=tip,
+        disabled=disabled,
+        on_click=clicked,
+    )
 
 
 def _one_step(bench: Workbench, session: str) -> None:
     step = Step(instruction="Answer the question.", worker=bench.pool.names[0])
-    bench.edit(session, Workflow.of([step]), note="Started by hand")
+    bench.editing.edit(session, Workflow.of([step]), note="Started by hand")

@@ -6,21 +6,21 @@ import time
 
 import streamlit as st
 
-from conductor.amounts import duration
-from conductor.run_state import RunState
-from conductor.step_state import Retry
-from pages.components.candidates import asking
-from pages.components.passage import passage
-from pages.components.session_view import SessionView
-from pages.components.state import plain
-from storage.workbench import Workbench
+from conductor.runs.state import RunState
+from conductor.runs.step_state import Retry
+from conductor.text.formatting import duration
+from pages.components.tab.state import plain
+from pages.components.view_models.session import SessionView
+from pages.components.widgets.text_block import text_block
+from pages.components.workbench.plan.candidates import asking
+from studio.workbench import Workbench
 
 
 def planning(bench: Workbench, view: SessionView, *, stop: bool) -> None:
     """Draw it, or what is waited for; with a button to `stop` where the page has no other."""
     state = view.planning
     card = bench.conductor.card
-    alternatives = bench.conducting.live_alternatives(view.session.id)
+    alternatives = bench.activities.live_alternatives(view.session.id)
     if alternatives is not None:
         asking(alternatives, planner=card.name)
         if stop:
@@ -39,7 +39,7 @@ def planning(bench: Workbench, view: SessionView, *, stop: bool) -> None:
             st.caption(f":material/refresh: {retry_line(retry)}")
         if state.planning_thought:
             with st.expander("Thinking", icon=":material/psychology:", key="planning-thinking"):
-                passage(
+                text_block(
                     state.planning_thought,
                     key="planning-thought",
                     label="Thinking",
@@ -49,7 +49,7 @@ def planning(bench: Workbench, view: SessionView, *, stop: bool) -> None:
                     live=True,
                     height=160,
                 )
-        passage(
+        text_block(
             state.planning_text or _silence(state),
             key="planning-text",
             label="Plan as it is written",
@@ -63,14 +63,19 @@ def planning(bench: Workbench, view: SessionView, *, stop: bool) -> None:
 
 def _stop(bench: Workbench, view: SessionView, tip: str) -> None:
     st.button(
-        "Stop", key="stop", icon=":material/stop:", help=tip, on_click=bench.stop, args=(view.session.id,)
+        "Stop",
+        key="stop",
+        icon=":material/stop:",
+        help=tip,
+        on_click=bench.running.stop,
+        args=(view.session.id,),
     )
 
 
 def retry_line(retry: Retry) -> str:
     """One retry, as Markdown."""
     when = f"in {duration(retry.seconds)}" if retry.seconds else "at once"
-    return f"Asked again {when}: {plain(retry.message)}"
+    return f"Asked again {when}: {plain(retry.reason)}"
 
 
 def _heading(state: RunState) -> str:

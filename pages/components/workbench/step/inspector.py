@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 
 import streamlit as st
 
-from conductor.messages import Request
-from conductor.output import Output
-from conductor.run_state import RunState
-from conductor.step_state import StepState
-from conductor.workers.protocol import WorkerCard
-from pages.components.editing import Editor
-from pages.components.faces import step_name
-from pages.components.inner_view import inside_button
-from pages.components.inside import with_kept_inside
-from pages.components.mirror import committing, mirrored
-from pages.components.passage import passage
-from pages.components.session_view import SessionView
-from pages.components.sight import sight
-from pages.components.state import TabState, plain
-from pages.components.step_actions import OutputPen, output_actions, output_pen, run_menu
-from pages.components.step_result import on_the_way, silence, status_badge, step_output
-from storage.workbench import Workbench
-
-_PREVIOUS = -1
-"""Stands for the round before among the steps that a step may see."""
+from conductor.runs.state import RunState
+from conductor.runs.step_state import StepState, status_of
+from conductor.values.messages import Request
+from conductor.values.output import Output
+from pages.components.tab.drawing import Shown
+from pages.components.tab.output_drafts import OutputDrafts
+from pages.components.tab.state import TabState, plain
+from pages.components.view_models.card_content import step_name
+from pages.components.view_models.session import SessionView
+from pages.components.widgets.step_result import on_the_way, silence, status_badge, step_output
+from pages.components.widgets.text_block import text_block
+from pages.components.workbench.editing.editor import Editor
+from pages.components.workbench.editing.step_fields import step_fields, take_over
+from pages.components.workbench.step.actions import output_actions, output_pen, run_menu, unsaved_outputs
+from pages.components.workbench.step.nested_path import with_kept_inside
+from pages.components.workbench.step.nested_view import inside_button
+from pages.components.workbench.step.request import sight
+from studio.workbench import Workbench
 
 
 def inspector(bench: Workbench, tab: TabState, view: SessionView) -> None:
@@ -35,9 +33,14 @@ def inspector(bench: Workbench, tab: TabState, view: SessionView) -> None:
         selected = tab.selected
         if head is None or selected is None or selected >= len(head.workflow):
             st.markdown("**Step inspector**")
-            st.caption("Select a step in the graph to see what it does, what it may read and what it said.")
+            st.caption(
+                "Select a step in the graph to see what it does, what it may read and what it answered."
+            )
+            if head is not None:
+                unsaved_outputs(Editor.of(bench, tab, head, place="inspector"), None)
             return
-        editor = Editor(bench=bench, tab=tab, session=view.session.id, head=head)
+        shown = Shown(tab, head, place="inspector")
+        editor = Editor(bench=bench, tab=tab, session=view.session.id, head=head, shown=shown)
         state = _state_of(bench, view, selected)
         st.subheader(plain(step_name(head.workflow, selected), limit=80), anchor=False)
         with st.container(horizontal=True, vertical_alignment="center", key="step-head"):
@@ -46,14 +49,19 @@ def inspector(bench: Workbench, tab: TabState, view: SessionView) -> None:
             st.space("stretch")
             run_menu(bench, tab, view, selected)
         tab.show_notice("edit")
-        _fields(editor, selected, cards=bench.pool.cards, locked=view.live)
+        fields = step_fields(editor, shown, selected, cards=bench.pool.cards, locked=view.live)
         _step_buttons(editor, selected, locked=view.live)
         _work(editor, view, selected, state)
-        if OutputPen(editor.session, selected).writing:
-            output_pen(editor, view, selected, state)
+        draft = OutputDrafts(bench, head).of(selected)
+        if draft is not None:
+            output_pen(editor, view, selected, state, draft)
         else:
             _output(view, selected, state)
             output_actions(editor, view, selected, state)
+        unsaved_outputs(editor, selected)
+        left = shown.mark()
+        if left is not None:
+            take_over(editor, fields, left)
 
 
 def _state_of(bench: Workbench, view: SessionView, step: int) -> StepState | None:
@@ -69,7 +77,7 @@ def _state_of(bench: Workbench, view: SessionView, step: int) -> StepState | Non
         return None
     pinned = step in view.radius.kept
     return StepState(
-        status="empty" if output.empty else "finished",
+        status=status_of(output),
         text=output.text,
         reasoning=output.reasoning,
         output=output,
@@ -85,88 +93,6 @@ def _request_of(state: RunState | None, output: Output) -> Request | None:
     """The request that made an output, where the run shown holds it."""
     steps = state.steps if state is not None else ()
     return next((step.request for step in steps if step.output == output), None)
-
-
-def _fields(editor: Editor, step: int, *, cards: dict[str, WorkerCard], locked: bool) -> None:
-    own = editor.workflow.steps[step]
-    names = list(cards) if own.worker in cards else [own.worker, *cards]
-    place = f"{editor.session}-{step}"
-
-    def named(worker: str) -> str:
-        card = cards.get(worker)
-        return f"{worker} (not in the pool)" if card is None else f"{worker} · {card.kind}"
-
-    st.selectbox(
-        "Worker",
-        names,
-        index=0 if mirrored(editor.tab, f"worker-{place}", own.worker) else names.index(own.worker),
-        key=f"worker-{place}",
-        format_func=named,
-        disabled=locked,
-        help=plain(cards[own.worker].strengths) if own.worker in cards else None,
-        on_change=committing(editor.tab, f"worker-{place}", lambda value: editor.worker(step, value)),
-    )
-    _served_by(cards.get(own.worker))
-    st.text_area(
-        "Instruction",
-        "" if mirrored(editor.tab, f"instruction-{place}", own.instruction) else own.instruction,
-        key=f"instruction-{place}",
-        height=118,
-        disabled=locked,
-        on_change=_instructing(editor, step, f"instruction-{place}"),
-    )
-    _access(editor, step, key=f"access-{place}", locked=locked)
-
-
-def _served_by(card: WorkerCard | None) -> None:
-    """Which model answers for a worker, and where it is served."""
-    if card is None:
-        return
-    if card.nested:
-        st.caption("A Conductor: does the step by a workflow of its own.")
-    elif card.kind != "model":
-        st.caption(f"{card.kind.capitalize()}, no model is called.")
-    else:
-        at = "" if card.endpoint is None else f" at {card.endpoint}"
-        st.caption(plain(f"{card.model}{at}"))
-
-
-def _access(editor: Editor, step: int, *, key: str, locked: bool) -> None:
-    """Which steps a step may see; in a later round also all of the round before, as one entry."""
-    own = editor.workflow.steps[step]
-    later = editor.head.looks_back is not None or own.sees_previous
-    options = [*([_PREVIOUS] if later else []), *range(step)]
-    sees = [*([_PREVIOUS] if own.sees_previous else []), *own.access]
-
-    def named(read: int) -> str:
-        return "The round before" if read == _PREVIOUS else step_name(editor.workflow, read)
-
-    st.multiselect(
-        "Can see",
-        options,
-        None if mirrored(editor.tab, key, sees) else sees,
-        key=key,
-        format_func=named,
-        disabled=locked or not options,
-        placeholder="Only the query" if options else "The first step sees only the query",
-        on_change=committing(editor.tab, key, lambda value: _see(editor, step, value)),
-    )
-
-
-def _see(editor: Editor, step: int, seen: Collection[int]) -> None:
-    """Let a step see exactly these, in one edit."""
-    reads = [read for read in seen if read != _PREVIOUS]
-    editor.commit(
-        lambda: editor.workflow.with_access(step, reads).with_sight_of_previous(step, _PREVIOUS in seen),
-        f"Step {step + 1}: access",
-    )
-
-
-def _instructing(editor: Editor, step: int, key: str) -> Callable[[], None]:
-    def commit(text: str) -> None:
-        editor.tab.note_text(key, text, kept=editor.instruction(step, text))
-
-    return committing(editor.tab, key, commit)
 
 
 def _step_buttons(editor: Editor, step: int, *, locked: bool) -> None:
@@ -219,6 +145,7 @@ def _output(view: SessionView, step: int, state: StepState | None) -> None:
         return
     own = view.head.workflow.steps[step]
     since = ["pinned"] if own.pin is not None and state.kept is None else []
+    since += ["inputs changed"] if step in view.pin_changed else []
     step_output(state, worker=own.worker, key=f"{view.session.id}-{step}", notes=since)
 
 
@@ -230,13 +157,13 @@ def _silence(view: SessionView, state: StepState | None) -> str:
 
 
 def _earlier_output(view: SessionView, step: int) -> None:
-    """What the step said before the edit, to look at while editing; none where steps were renumbered."""
+    """The step's output before the edit, to look at while editing; none where steps were renumbered."""
     state = view.state
     if state is None or view.head is None or len(state.steps) != len(view.head.workflow):
         return
     earlier = state.steps[step].output
     if earlier is not None and not earlier.empty:
-        passage(
+        text_block(
             earlier.text,
             key=f"earlier-{view.session.id}-{step}",
             label="Output before your edits",

@@ -11,9 +11,9 @@ from typing import Any, cast
 
 import streamlit as st
 
-from conductor.run_state import RunState
-from conductor.step_state import StepState
-from storage.workbench import Workbench
+from conductor.runs.state import RunState
+from conductor.runs.step_state import StepState
+from studio.workbench import Workbench
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Place:
 
     @property
     def inner(self) -> RunState:
-        """What is looked at."""
+        """What is checked."""
         return self.rounds[self.shown]
 
 
@@ -73,12 +73,12 @@ def _with_inside(bench: Workbench, step: StepState) -> StepState:
     output = step.output
     if output is None:
         return step
-    made = bench.state(bench.store.run(output.run))
+    made = bench.state(bench.store.runs.find(output.run))
     return replace(step, inner=made.steps[output.step].inner)
 
 
 def round_names(rounds: Sequence[RunState]) -> list[str]:
-    """Each by its round, and by its attempt where a round's plan was asked for more than once."""
+    """Each by its round, and by its attempt where a round's plan was requested more than once."""
     numbers = [inner.round for inner in rounds]
     return [
         f"Round {inner.round}, attempt {inner.attempt}"

@@ -9,16 +9,16 @@ from collections.abc import Mapping
 
 import streamlit as st
 
-from conductor.run_state import RunState
+from conductor.runs.state import RunState
 from conductor.workers.protocol import WorkerCard
-from conductor.workflow import Workflow
-from pages.components.faces import inside_words, step_name
-from pages.components.inside import Inside, Level, Way
-from pages.components.passage import passage
-from pages.components.request_legend import origin_notes
-from pages.components.request_view import hidden_from, reader, request_view
-from pages.components.state import plain
-from pages.components.step_result import on_the_way, silence, status_badge, step_output
+from conductor.workflow.model import Workflow
+from pages.components.tab.state import plain
+from pages.components.view_models.card_content import inside_text, step_name
+from pages.components.widgets.request_legend import origin_notes
+from pages.components.widgets.step_result import on_the_way, silence, status_badge, step_output
+from pages.components.widgets.text_block import text_block
+from pages.components.workbench.step.nested_path import Inside, Level, Way
+from pages.components.workbench.step.request_view import hidden_from, reader, request_view
 
 
 def inner_step(
@@ -42,13 +42,13 @@ def inner_step(
             st.markdown(f"**{plain(step_name(workflow, selected), limit=80)}**", width="content")
             status_badge(state)
         st.caption(f"Worker: {plain(own.worker)}")
-        passage(own.instruction, key=f"inside-task-{place}", label="Instruction", copy=False, height=100)
+        text_block(own.instruction, key=f"inside-task-{place}", label="Instruction", copy=False, height=100)
         if state.inner:
             st.button(
                 "Open inside",
                 key=f"inside-open-{place}",
                 icon=":material/unfold_more:",
-                help=inside_words(state.inner),
+                help=inside_text(state.inner),
                 on_click=inside.open,
                 args=((*way, Level(selected)),),
             )

@@ -10,23 +10,32 @@ from collections.abc import Callable, Mapping, Sequence
 
 import streamlit as st
 
-from conductor.amounts import counted, dollars, duration, tokens
-from conductor.drawing import draw
-from conductor.layout import layouts
+from conductor.drawing.layout import layouts
+from conductor.drawing.network import draw
 from conductor.planner.planner import STOPPED
-from conductor.run_state import RunState
-from conductor.step_state import StepState
+from conductor.runs.state import RunState
+from conductor.runs.step_state import StepState
+from conductor.text.formatting import counted, dollars, duration, tokens
+from conductor.values.output import NO_ANSWER
 from conductor.workers.protocol import WorkerCard
-from conductor.workflow import Workflow
-from pages.components.faces import faces, inside_words, step_name
+from conductor.workflow.model import Workflow
 from pages.components.graph import workflow_graph
-from pages.components.inner_step import inner_step
-from pages.components.inside import Inside, Level, Place, Way, places, round_names, with_kept_inside
-from pages.components.passage import passage
-from pages.components.session_view import SessionView
-from pages.components.state import TabState, plain
-from pages.components.step_result import retry_words
-from storage.workbench import Workbench
+from pages.components.tab.state import TabState, plain
+from pages.components.view_models.card_content import card_contents, inside_text, step_name
+from pages.components.view_models.session import SessionView
+from pages.components.widgets.step_result import retry_text
+from pages.components.widgets.text_block import text_block
+from pages.components.workbench.step.nested_path import (
+    Inside,
+    Level,
+    Place,
+    Way,
+    places,
+    round_names,
+    with_kept_inside,
+)
+from pages.components.workbench.step.nested_step import inner_step
+from studio.workbench import Workbench
 
 
 def inside_button(tab: TabState, session: str, step: int, state: StepState) -> None:
@@ -52,7 +61,7 @@ def inside_button(tab: TabState, session: str, step: int, state: StepState) -> N
             help="Done by a workflow of its own, which is shown under the graph",
             on_click=clicked,
         )
-        st.caption(inside_words(state.inner))
+        st.caption(inside_text(state.inner))
 
 
 def inner_view(bench: Workbench, tab: TabState, view: SessionView) -> None:
@@ -145,7 +154,7 @@ def _rounds(inside: Inside, found: Sequence[Place]) -> None:
 
 
 def _key(inside: Inside, found: Sequence[Place]) -> str:
-    """Tells one place of one run from all others."""
+    """Identifies one place of one run."""
     run = found[0].outer.run if found else ""
     return "-".join([inside.session, run, *(f"{place.step}.{place.shown}" for place in found)])
 
@@ -165,7 +174,9 @@ def _inner(bench: Workbench, tab: TabState, inside: Inside, found: Sequence[Plac
 def inner_facts(inner: RunState) -> list[str]:
     """What a nested round came to: its shape, calls, tokens, cost and time, its Conductor's among them."""
     facts = [] if inner.workflow is None else [inner.workflow.topology, counted(len(inner.workflow), "step")]
-    facts.append(_OUTCOMES.get(inner.status, "") if inner.workflow is not None else "")
+    facts.append(
+        _OUTCOMES.get(inner.status, "" if inner.answered else NO_ANSWER) if inner.workflow is not None else ""
+    )
     used = inner.usage + inner.planning_usage
     if inner.report is not None or inner.workflow is not None:
         facts += [counted(inner.calls, "call"), tokens(used.total)]
@@ -197,7 +208,7 @@ def _planning(inner: RunState, key: str) -> None:
     if inner.kept_reason is not None:
         st.caption(f":material/check: The Conductor keeps the answer of round {inner.round - 1}.")
     for retry in inner.planning_retries:
-        st.caption(f":material/refresh: {plain(retry_words(retry))}")
+        st.caption(f":material/refresh: {plain(retry_text(retry))}")
     written = inner.report.text if inner.report is not None else inner.planning_text
     if not written and not inner.planning_thought:
         if inner.report is None and inner.planning_failure is None and inner.workflow is None:
@@ -209,9 +220,9 @@ def _planning(inner: RunState, key: str) -> None:
         return
     with box:
         if inner.planning_thought:
-            passage(inner.planning_thought, key=f"inside-thought-{key}", label="Reasoning", height=160)
+            text_block(inner.planning_thought, key=f"inside-thought-{key}", label="Reasoning", height=160)
         if written:
-            passage(
+            text_block(
                 written,
                 key=f"inside-written-{key}",
                 label=name,
@@ -235,7 +246,7 @@ def _graph(
     name = f"inside-graph-{key}"
     pictures = layouts(workflow, direction=tab.direction)
     first = workflow.final if inner.answer_step is None else inner.answer_step
-    shown = faces(workflow, run=inner, radius=None, cards=cards, now=time.time())
+    shown = card_contents(workflow, run=inner, radius=None, cards=cards, now=time.time())
 
     def wished() -> None:
         inside.asked(st.session_state[name].inside, above=way)

@@ -9,14 +9,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from conductor.messages import PartKind, Request, Sampling
-from conductor.provenance import Change, Source, changes
-from conductor.run_state import RunState
-from conductor.step_matching import matching
-from conductor.workflow import Workflow
-from pages.components.request_legend import source_name
+from conductor.runs.state import RunState
+from conductor.values.messages import PartKind, Request, Sampling
+from conductor.values.provenance import Change, Source, changes
+from conductor.workflow.matching import matching
+from conductor.workflow.model import Workflow
+from pages.components.widgets.request_legend import source_name
 from storage import RunRecord
-from storage.workbench import Workbench
+from studio.workbench import Workbench
 
 _PART_NAMES: Mapping[PartKind, str] = {"subtask": "task", "response": "response"}
 
@@ -40,10 +40,10 @@ class Asked:
 def asked_before(bench: Workbench, run: RunRecord, step: int) -> Asked | None:
     """What `step` of `run` was sent when it was last called before, in the runs that led to this one.
 
-    Rounds are told apart: the round before is another workflow. None where it was never called.
+    Rounds are distinguished: the round before is another workflow. None where it was never called.
     """
     workflow = bench.state(run).workflow
-    records = bench.store.runs(run.session)
+    records = bench.store.runs.of_session(run.session)
     numbers = {record.id: len(records) - at for at, record in enumerate(records)}
     known = {record.id: record for record in records}
     before = known.get(run.parent or "")

@@ -8,25 +8,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from conductor.messages import Request
-from conductor.output import Output
-from conductor.run_state import RunState
-from conductor.step_state import StepState
-from conductor.workflow import Workflow
-from pages.components.earlier_request import asked_before, places_in
-from pages.components.editing import Editor
-from pages.components.request_legend import Place, origin_notes
-from pages.components.request_view import Hidden, hidden_from, reader, request_view
-from pages.components.session_view import SessionView
+from conductor.runs.state import RunState
+from conductor.runs.step_state import StepState
+from conductor.values.messages import Request
+from conductor.values.output import Output
+from conductor.workflow.model import Workflow
+from pages.components.view_models.session import SessionView
+from pages.components.widgets.request_legend import Place, origin_notes
+from pages.components.workbench.editing.editor import Editor
+from pages.components.workbench.step.previous_request import asked_before, places_in
+from pages.components.workbench.step.request_view import Hidden, hidden_from, reader, request_view
 from storage import RunRecord
-from storage.workbench import Workbench
+from studio.workbench import Workbench
 
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """The request that is shown for a step: of the step at `step` in `run`, of which `state` tells.
+    """The request that is shown for a step: of the step at `step` in `run`, whose state is `state`.
 
-    `notes` say so where it is not what the workflow asks for now, or not of the run shown.
+    `notes` state where it differs from the workflow's request now, or is not of the run shown.
     """
 
     request: Request
@@ -43,7 +43,7 @@ class Sent:
 
 
 def sight(editor: Editor, view: SessionView, step: int, state: StepState | None) -> None:
-    """Draw what `step` saw, if it was sent anything. `state` is the step's, as the page tells it."""
+    """Draw what `step` saw, if it was sent anything. `state` is the step's, as the page shows it."""
     bench = editor.bench
     sent = request_sent(bench, view, editor.workflow, step, state)
     if sent is None:
@@ -69,13 +69,15 @@ def sight(editor: Editor, view: SessionView, step: int, state: StepState | None)
 def request_sent(
     bench: Workbench, view: SessionView, workflow: Workflow, step: int, state: StepState | None
 ) -> Sent | None:
-    """The request that tells what `step` of `workflow` saw: of the run shown, be it before an edit of it.
+    """The request that `step` of `workflow` was sent in the run shown, be it before an edit.
 
     Where that run left the step out, of the run that last called it.
     """
     run = view.state
     if view.run is None or run is None or run.workflow is None:
         return None
+    at: int | None
+    notes: tuple[str, ...]
     if view.as_run:
         at, notes = step, ()
     elif state is not None and state.output is not None:
@@ -98,7 +100,7 @@ def request_sent(
 
 def _when_made(bench: Workbench, view: SessionView, output: Output) -> Sent | None:
     """The request that an output answered which the run shown does not hold."""
-    made = next((run for run in bench.store.runs(view.session.id) if run.id == output.run), None)
+    made = next((run for run in bench.store.runs.of_session(view.session.id) if run.id == output.run), None)
     state = None if made is None else bench.state(made)
     if made is None or state is None or state.workflow is None:
         return None
@@ -137,15 +139,15 @@ def grant(editor: Editor, step: int, unseen: Hidden) -> None:
             f"Step {step + 1}: sees the round before",
         )
     else:
-        editor.access(step, {*editor.workflow.steps[step].access, unseen.step})
+        editor.access(step, gain=[unseen.step])
 
 
 def origins(bench: Workbench, view: SessionView, sent: Sent) -> dict[Place, tuple[str, ...]]:
-    """What must be said of the outputs that were sent, for the steps of this round and of earlier ones."""
+    """Notes on the outputs that were sent, for the steps of this round and of earlier ones."""
     found: dict[Place, tuple[str, ...]] = {
         (None, at): origin_notes(own) for at, own in enumerate(sent.state.steps)
     }
     if any(seen.round is not None for seen in sent.request.seen):
-        for _, earlier in bench.rounds(view.session.id):
+        for _, earlier in bench.planning.rounds(view.session.id):
             found |= {(earlier.round, at): origin_notes(own) for at, own in enumerate(earlier.steps)}
     return found

@@ -9,25 +9,26 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Literal
 
 import streamlit as st
 
 from conductor.errors import PoolError
-from conductor.messages import Request
-from conductor.output import WorkerKind
-from conductor.provenance import Shares, comparable, estimated
-from conductor.step_state import StepState
-from conductor.word_diff import compare_texts
+from conductor.runs.step_state import StepState
+from conductor.text.word_diff import compare_texts
+from conductor.values.messages import Request
+from conductor.values.output import WorkerKind
+from conductor.values.provenance import Shares, comparable, estimated
+from conductor.workers.endpoint.tokens import request_shares
 from conductor.workers.protocol import WorkerCard
-from conductor.workers.request_shares import request_shares
-from conductor.workflow import Workflow
-from pages.components.diff_view import said_of
-from pages.components.diff_view import stretches as diff_stretches
-from pages.components.earlier_request import Asked, differences, unchanged
-from pages.components.faces import step_name
-from pages.components.passage import passage
-from pages.components.request_legend import UNREPORTED, Place, how_counted, legend, stretches
-from pages.components.state import plain
+from conductor.workflow.model import Workflow
+from pages.components.tab.state import plain
+from pages.components.view_models.card_content import step_name
+from pages.components.widgets.request_legend import UNREPORTED, Place, how_counted, legend, stretches
+from pages.components.widgets.text_block import text_block
+from pages.components.widgets.text_diff import said_of
+from pages.components.widgets.text_diff import stretches as diff_stretches
+from pages.components.workbench.step.previous_request import Asked, differences, unchanged
 
 _compared = lru_cache(maxsize=16)(compare_texts)
 """A redraw of a run under way asks again four times a second."""
@@ -36,7 +37,7 @@ _CONTEXT = 160
 """Characters shown of what did not change, on either side of what did."""
 
 _MANY = 6
-"""More hidden steps than this scroll in a box of their own."""
+"""More hidden steps than this scroll in a separate box."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,7 @@ class Hidden:
 @dataclass(frozen=True, slots=True)
 class Reader:
     """Who was sent a request: the worker that answered, its card where the pool has it, and how many tokens
-    its endpoint said that it read, or why it did not (`unreported`).
+    its endpoint reported as read, or why it did not (`unreported`).
     """
 
     worker: str
@@ -72,10 +73,10 @@ def request_view(
     notes: Sequence[str] = (),
     before: Callable[[], Asked | None] | None = None,
 ) -> None:
-    """Draw it, closed at first, with `notes` to be said of it.
+    """Draw it, closed at first, with `notes` on it.
 
     `hidden` is what the step could not see, each with a button where `let_see` grants it. `origins` is what
-    must be said of the outputs that were sent; `before` finds what the step was sent in an earlier run.
+    is noted on the outputs that were sent; `before` finds what the step was sent in an earlier run.
     """
     box = st.expander("What this step saw", icon=":material/visibility:", key=f"saw-{key}", on_change="rerun")
     if not box.open:
@@ -112,7 +113,7 @@ def hidden_from(workflow: Workflow, step: int) -> list[Hidden]:
 def _as_sent(request: Request, reader: Reader, origins: Mapping[Place, tuple[str, ...]], *, key: str) -> None:
     shares = _shares(request, reader)
     st.caption(plain(how_counted(shares, reader.kind, unreported=reader.unreported)))
-    passage(
+    text_block(
         stretches(request, shares),
         key=f"request-{key}",
         label="Request",
@@ -138,7 +139,7 @@ def _unseen(
         st.caption("It could not see: " + ", ".join(plain(unseen.name) for unseen in hidden))
         return
     st.markdown("**It could not see**")
-    height = 240 if len(hidden) > _MANY else "content"
+    height: Literal["content"] | int = 240 if len(hidden) > _MANY else "content"
     with st.container(height=height, border=False, gap="xsmall", key="unseen"):
         for unseen in hidden:
             place = "before" if unseen.step is None else unseen.step
@@ -169,7 +170,7 @@ def _against(before: Asked | None, request: Request, reader: Reader, *, key: str
     if old == new or not st.toggle("Show the difference", key=f"saw-diff-{key}"):
         return
     diff = _compared(old, new)
-    passage(
+    text_block(
         diff_stretches(diff.pieces, context=_CONTEXT),
         key=f"saw-difference-{key}",
         label=f"From run {before.number} to this one",

@@ -1,6 +1,6 @@
-"""Access below the graph: who may read whom as a grid, and how the Conductor wrote it.
+"""Access below the graph: which step may read which, as a grid, and how the Conductor wrote it.
 
-Draws; what a row says is decided in `access_rows`. Every change is an edit like any other.
+Draws; the texts of a row are in `access_rows`. Every change is an edit like any other.
 """
 
 from __future__ import annotations
@@ -10,11 +10,18 @@ from typing import Any
 import streamlit as st
 
 from pages.components.access_grid import access_grid
-from pages.components.access_rows import DIALECTS, AccessRow, access_rows, granted, note_of, wishes_of
-from pages.components.editing import Editor
-from pages.components.session_view import SessionView
-from pages.components.state import TabState
-from storage.workbench import Workbench
+from pages.components.tab.state import TabState
+from pages.components.view_models.access_rows import (
+    DIALECTS,
+    AccessRow,
+    access_rows,
+    granted,
+    note_of,
+    wishes_of,
+)
+from pages.components.view_models.session import SessionView
+from pages.components.workbench.editing.editor import Editor
+from studio.workbench import Workbench
 
 
 def access_view(bench: Workbench, tab: TabState, view: SessionView) -> None:
@@ -36,7 +43,9 @@ def access_view(bench: Workbench, tab: TabState, view: SessionView) -> None:
 
 
 def _legend(view: SessionView, rows: tuple[AccessRow, ...]) -> str:
-    said = "Rows read columns; every step sees the query. A click or Space gives access and takes it."
+    said = (
+        "Rows read columns; every step sees the query. Click a cell or press Space to give or remove access."
+    )
     if view.plan is None or view.plan.report is None or all(row.written is None for row in rows):
         return said
     dialect = view.plan.report.dialect
@@ -58,6 +67,7 @@ def _grid(editor: Editor, view: SessionView, rows: tuple[AccessRow, ...], *, bef
         if wishes and asked["at"] > st.session_state.get(answered, 0):
             st.session_state[answered] = asked["at"]
             if not view.locked and view.replay is None:
+                editor.stand_on(asked.get("revision"))
                 editor.commit(lambda: granted(editor.workflow, wishes), note_of(wishes))
         tab.ask_redraw()
 
@@ -70,6 +80,7 @@ def _grid(editor: Editor, view: SessionView, rows: tuple[AccessRow, ...], *, bef
         selected=tab.selected,
         selected_at=chosen["at"] if chosen else None,
         answered=st.session_state.get(answered),
+        revision=editor.head.id,
         on_select=selected,
         on_edit=edited,
     )
@@ -79,7 +90,7 @@ def _locked(view: SessionView) -> str | None:
     """Why nothing can be changed just now."""
     if view.replay is not None:
         return "This is a replay; go back to the end of the run, then edit"
-    return "Something goes on in this session; wait for it or stop it, then edit" if view.locked else None
+    return "This session is planning or running; wait for it or stop it, then edit" if view.locked else None
 
 
 def _shown(row: AccessRow) -> dict[str, Any]:

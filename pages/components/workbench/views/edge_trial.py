@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import streamlit as st
 
-from conductor.amounts import counted
-from conductor.engine.trials import Edge, EdgeVerdict, edge_verdicts
-from conductor.workflow import Workflow
-from pages.components.compare_link import compare_page_link
-from pages.components.diff_view import text_diff
-from pages.components.editing import Editor
-from pages.components.faces import step_name
-from pages.components.results import Results
-from pages.components.state import plain
+from conductor.engine.experiments import Edge, EdgeVerdict, edge_verdicts
+from conductor.text.formatting import counted
+from conductor.workflow.model import Workflow
+from pages.components.tab.state import plain
+from pages.components.view_models.card_content import step_name
+from pages.components.view_models.experiment_results import Results
+from pages.components.view_models.statuses import run_label
+from pages.components.widgets.compare_link import compare_page_link
+from pages.components.widgets.text_diff import text_diff
+from pages.components.workbench.editing.editor import Editor
 
 
 def edge_results(results: Results, *, editor: Editor | None) -> None:
@@ -32,9 +33,7 @@ def _summary(verdicts: tuple[EdgeVerdict, ...]) -> str:
     idle = [verdict for verdict in tested if not verdict.matters]
     if not idle:
         said = (
-            "Without any of them the answer is another one"
-            if len(tested) > 1
-            else "Without it the answer is another one"
+            "Without any of them the answer changes" if len(tested) > 1 else "Without it the answer changes"
         )
     elif len(idle) == len(tested):
         said = "The answer stays the same, letter for letter, whichever is left out"
@@ -42,9 +41,18 @@ def _summary(verdicts: tuple[EdgeVerdict, ...]) -> str:
         names = ", ".join(edge_name(verdict.edge) for verdict in idle if verdict.edge is not None)
         said = f"The answer stays the same without {names}"
     control = next((verdict for verdict in verdicts if verdict.edge is None), None)
-    if control is None or control.change is None:
-        return f"{said}."
-    return f"{said}. By itself it changes by {control.change:.0%}: only more than that is the edge's doing."
+    if control is None or not control.changes:
+        chance = (
+            ""
+            if len(idle) == len(tested)
+            else " Whether that is more than chance is unknown without repeats."
+        )
+        return f"{said}.{chance}"
+    beyond = ", ".join(edge_name(each.edge) for each in tested if each.edge and each.beyond_noise)
+    return (
+        f"{said}. By itself it changes by up to {max(control.changes):.0%}. Changes beyond that noise: "
+        f"{beyond or 'none'}."
+    )
 
 
 def edge_name(edge: Edge) -> str:
@@ -80,7 +88,7 @@ def _row(
                     height=240,
                 )
             elif not state.live:
-                failed = next((step.message for step in state.steps if step.message), state.status)
+                failed = next((step.message for step in state.steps if step.message), run_label(state))
                 st.caption(plain(f"Run {trial.repeat} gave no answer: {failed}"))
         _ways_on(results, verdict, key=key, editor=editor)
 
@@ -108,7 +116,7 @@ def _ways_on(results: Results, verdict: EdgeVerdict, *, key: str, editor: Editor
 
 def _remove(editor: Editor, edge: Edge) -> None:
     read, reader = edge
-    editor.access(reader, set(editor.workflow.steps[reader].access) - {read})
+    editor.access(reader, lose=[read])
     editor.tab.ask_redraw()
 
 
@@ -120,9 +128,9 @@ def _who(workflow: Workflow, edge: Edge | None) -> str:
 
 
 def said(verdict: EdgeVerdict) -> str:
-    """A verdict in words."""
+    """A verdict in words; nothing about noise where it is unknown."""
     if verdict.change is None and not verdict.lost:
-        return "was broken off, which says nothing" if verdict.broken else "waits for its answer"
+        return "was stopped early and shows nothing" if verdict.broken else "waits for its answer"
     parts = []
     if verdict.changes:
         parts.append(_changed(verdict))
@@ -131,7 +139,9 @@ def said(verdict: EdgeVerdict) -> str:
     if verdict.pending:
         parts.append(f"{verdict.pending} to come")
     if verdict.broken:
-        parts.append(f"{verdict.broken} broken off")
+        parts.append(f"{verdict.broken} stopped early")
+    if verdict.beyond_noise is not None:
+        parts.append("more than the noise" if verdict.beyond_noise else "not more than the noise")
     return ", ".join(parts)
 
 
@@ -140,10 +150,10 @@ def _changed(verdict: EdgeVerdict) -> str:
     if not others:
         return "the same answer" if len(verdict.changes) == 1 else "the same answer each time"
     if len(verdict.changes) == 1:
-        return f"{verdict.changes[0]:.0%} of the answer is another"
+        return f"{verdict.changes[0]:.0%} of the answer differs"
     low, high = min(verdict.changes), max(verdict.changes)
     runs = counted(len(verdict.changes), "run")
-    return f"{verdict.change:.0%} of the answer is another ({low:.0%} to {high:.0%}, {runs})"
+    return f"{verdict.change:.0%} of the answer differs ({low:.0%} to {high:.0%}, {runs})"
 
 
 def _icon(verdict: EdgeVerdict) -> str:

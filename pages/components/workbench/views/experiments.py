@@ -1,6 +1,6 @@
 """Experiments on the workflow: what can be tried, what is being tried, and what came of it.
 
-Knows the workbench's experiments; how a swap or an edge test looks is told in files of their own.
+Knows the workbench's experiments; `swap` and `edge_trial` draw the two kinds.
 """
 
 from __future__ import annotations
@@ -9,20 +9,20 @@ from datetime import UTC, datetime
 
 import streamlit as st
 
-from conductor.amounts import counted, dollars, tokens
-from conductor.engine.trials import EdgeTest, Experiment, Swap, edges_to_test, trials_of
+from conductor.engine.experiments import EdgeTest, Experiment, Swap, edges_to_test, trials_of
 from conductor.errors import ConductorError
-from conductor.workflow import Workflow
-from pages.components.edge_view import edge_results
-from pages.components.editing import Editor
-from pages.components.faces import step_name
-from pages.components.guard import errors_shown
-from pages.components.results import Results
-from pages.components.session_view import SessionView
-from pages.components.state import TabState, plain
-from pages.components.swap_view import swap_results
+from conductor.text.formatting import counted, dollars, tokens
+from conductor.workflow.model import Workflow
+from pages.components.tab.error_boundary import errors_shown
+from pages.components.tab.state import TabState, plain
+from pages.components.view_models.card_content import step_name
+from pages.components.view_models.experiment_results import Results
+from pages.components.view_models.session import SessionView
+from pages.components.workbench.editing.editor import Editor
+from pages.components.workbench.views.edge_trial import edge_results
+from pages.components.workbench.views.swap import swap_results
 from storage import ExperimentRecord
-from storage.workbench import Workbench
+from studio.workbench import Workbench
 
 POLL_SECONDS = 0.5
 
@@ -36,7 +36,7 @@ def trials_view(bench: Workbench, tab: TabState, view: SessionView) -> None:
         return
     tab.show_notice("trials")
     _new(bench, tab, view, view.head.workflow)
-    records = bench.store.experiments(view.session.id)
+    records = bench.store.experiments.of_session(view.session.id)
     under_way = bench.experimenting.under_way(view.session.id)
     for at, record in enumerate(records):
         if record.id in under_way:
@@ -73,15 +73,15 @@ def _new(bench: Workbench, tab: TabState, view: SessionView, workflow: Workflow)
                 on_click=_begin,
                 args=(bench, tab, view, asked),
             )
-            st.caption(plain(why) if why is not None and asked is not None else _runs(asked, workflow))
+            st.caption(plain(why) if why is not None and asked is not None else _runs(bench, view, asked))
 
 
 def _swap(bench: Workbench, tab: TabState, workflow: Workflow) -> Swap | None:
     selected = tab.selected if tab.selected is not None and tab.selected < len(workflow) else workflow.final
     which = "" if selected == tab.selected else " Select another step in the graph to swap that one."
     st.caption(
-        f"Step {plain(step_name(workflow, selected))}: done by several workers on what it saw in the last "
-        f"run; nothing else is run.{which}"
+        f"Step {plain(step_name(workflow, selected))}: several workers answer its request of the last run; "
+        f"nothing else is run.{which}"
     )
     own = workflow.steps[selected].worker
     others = [name for name in bench.pool.names if name != own]
@@ -91,7 +91,7 @@ def _swap(bench: Workbench, tab: TabState, workflow: Workflow) -> Swap | None:
         [*others, own],
         key=f"swap-workers-{selected}",
         format_func=lambda name: f"{name} (in the plan)" if name == own else name,
-        placeholder="Who shall do this step instead",
+        placeholder="Workers to try instead",
     )
     repeats = _repeats(right, "swap")
     return Swap(step=selected, workers=tuple(workers), repeats=repeats) if workers else None
@@ -123,7 +123,7 @@ def _repeats(place: st.delta_generator.DeltaGenerator, kind: str) -> int:
             max_value=9,
             value=1,
             key=f"repeats-{kind}",
-            help="More than one where a worker samples, and so does not always say the same",
+            help="More than one for a worker that samples, whose answers vary",
         )
     )
 
@@ -134,8 +134,8 @@ def _why_not(bench: Workbench, view: SessionView, asked: Experiment | None) -> s
     if asked is None:
         return "Nothing is chosen."
     if bench.experimenting.under_way(view.session.id):
-        return "An experiment goes on; wait for it, or stop it."
-    base = bench.base(view.session.id)
+        return "An experiment is running; wait for it, or stop it."
+    base = bench.experiments.base(view.session.id)
     if base is None or base.state.workflow is None:
         return "Run the workflow as it is now first: an experiment is compared with that run."
     try:
@@ -145,16 +145,19 @@ def _why_not(bench: Workbench, view: SessionView, asked: Experiment | None) -> s
     return None
 
 
-def _runs(asked: Experiment | None, workflow: Workflow) -> str:
-    if asked is None:
+def _runs(bench: Workbench, view: SessionView, asked: Experiment | None) -> str:
+    """How many runs it takes and what they will probably use."""
+    base = None if asked is None else bench.experiments.base(view.session.id)
+    if asked is None or base is None or base.state.workflow is None:
         return ""
-    count = len(trials_of(asked, workflow))
-    return f"{counted(count, 'run')}, several at once; the session's own runs stay as they are."
+    count = len(trials_of(asked, base.state.workflow))
+    said = [counted(count, "run"), *bench.experiments.estimate(asked, base).words, "several at once"]
+    return f"{', '.join(said)}; the session's own runs stay as they are."
 
 
 def _begin(bench: Workbench, tab: TabState, view: SessionView, asked: Experiment) -> None:
     try:
-        bench.experiment(view.session.id, asked)
+        bench.experiments.begin(view.session.id, asked)
     except ConductorError as error:
         tab.notify("error", str(error), place="trials")
 
@@ -193,8 +196,8 @@ def _results(
     if heading:
         _heading(bench, results)
     _progress(results)
-    if results.trouble:
-        st.error(plain(results.trouble), icon=":material/error:")
+    if results.failure:
+        st.error(plain(results.failure), icon=":material/error:")
     editor = _editor(bench, tab, view, results)
     if isinstance(record.experiment, Swap):
         swap_results(results, record.experiment, editor=editor)
@@ -221,7 +224,7 @@ def _editor(bench: Workbench, tab: TabState, view: SessionView, results: Results
     """For acting on a result; None where the workflow is another one by now, or may not be edited."""
     if view.head is None or view.locked or not results.base.tells_of(view.head.workflow):
         return None
-    return Editor(bench=bench, tab=tab, session=view.session.id, head=view.head)
+    return Editor.of(bench, tab, view.head, place="panels")
 
 
 def _progress(results: Results) -> None:
@@ -235,7 +238,7 @@ def _progress(results: Results) -> None:
         st.caption(plain(f"{said} · ended before all of them were made"))
     else:
         broken = sum(state.status in ("cancelled", "interrupted") for state in results.states.values())
-        st.caption(plain(f"{said} · {broken} broken off" if broken else said))
+        st.caption(plain(f"{said} · {broken} stopped early" if broken else said))
 
 
 def title(record: ExperimentRecord) -> str:

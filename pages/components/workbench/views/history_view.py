@@ -1,7 +1,7 @@
 """The session's revisions below the graph: a tree, and what can be done with the one that is selected.
 
-Draws; how the tree lies is decided in `conductor.history`, what a row says in `history_rows`. Nothing here
-changes a revision: restoring one makes another.
+Draws; how the tree lies is decided in `conductor.workflow.history`, the texts of a row are in `history_rows`.
+Nothing here changes a revision: restoring one makes another.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from typing import Any
 import streamlit as st
 
 from conductor.errors import ConductorError
-from pages.components.compare_link import compare_page_link
-from pages.components.editing import Editor
 from pages.components.history import history_tree
-from pages.components.history_rows import RevisionRow, revision_rows
-from pages.components.session_view import SessionView
-from pages.components.state import TabState, plain
+from pages.components.tab.state import TabState, plain
+from pages.components.view_models.history_rows import RevisionRow, revision_rows
+from pages.components.view_models.session import SessionView
+from pages.components.widgets.compare_link import compare_page_link
+from pages.components.workbench.editing.editor import Editor
 from storage import RevisionEntry
-from storage.workbench import Workbench
+from studio.workbench import Workbench
 
 FIRST = 60
-"""Revisions that are shown before anybody asks for more."""
+"""Revisions that are shown before a person requests more."""
 
 MORE = 300
 
@@ -30,8 +30,8 @@ MORE = 300
 def history_view(bench: Workbench, tab: TabState, view: SessionView) -> None:
     """Draw the history of the session."""
     session = view.session
-    entries = bench.store.history(session.id)
-    rows = revision_rows(entries, bench.store.runs(session.id), head=session.head)
+    entries = bench.store.revisions.history(session.id)
+    rows = revision_rows(entries, bench.store.runs.of_session(session.id), head=session.head)
     key, shown = f"history-{session.id}", f"history-shown-{session.id}"
     room = st.session_state.get(shown, FIRST)
     selected = _selected(rows, key)
@@ -113,8 +113,8 @@ def _why_not_restored(bench: Workbench, view: SessionView, row: RevisionRow) -> 
     if row.head:
         return "This is the current revision"
     if view.locked or view.replay is not None:
-        return "Something goes on in this session; wait for it or stop it, then restore"
-    if view.head is not None and bench.store.revision(row.entry.id).workflow == view.head.workflow:
+        return "This session is planning or running; wait for it or stop it, then restore"
+    if view.head is not None and bench.store.revisions.find(row.entry.id).workflow == view.head.workflow:
         return "The current workflow is the same"
     return None
 
@@ -122,8 +122,8 @@ def _why_not_restored(bench: Workbench, view: SessionView, row: RevisionRow) -> 
 def _restoring(bench: Workbench, tab: TabState, view: SessionView, row: RevisionRow) -> Callable[[], None]:
     def clicked() -> None:
         if view.head is not None:
-            editor = Editor(bench=bench, tab=tab, session=view.session.id, head=view.head)
-            editor.restore(bench.store.revision(row.entry.id))
+            editor = Editor.of(bench, tab, view.head, place="panels")
+            editor.restore(bench.store.revisions.find(row.entry.id))
         tab.ask_redraw()
 
     return clicked
@@ -133,9 +133,9 @@ def _forking(bench: Workbench, tab: TabState, row: RevisionRow) -> Callable[[], 
     def clicked() -> None:
         if tab.pressed_again("fork"):
             return
-        session = bench.store.revision(row.entry.id).session
+        session = bench.store.revisions.find(row.entry.id).session
         try:
-            fork = bench.fork(session, row.entry.id)
+            fork = bench.store.sessions.fork(session, row.entry.id)
         except ConductorError as error:
             tab.notify("error", str(error), place="history")
         else:

@@ -6,14 +6,15 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from conductor.engine.trials import Swap
-from conductor.step_state import StepState
-from pages.components.editing import Editor
-from pages.components.passage import passage
-from pages.components.results import Results
-from pages.components.stand_ins import said_by
-from pages.components.state import plain
-from pages.components.step_result import silence, step_facts
+from conductor.engine.experiments import Swap
+from conductor.report.words import STATUSES
+from conductor.runs.step_state import StepState
+from pages.components.tab.state import plain
+from pages.components.view_models.answer_notes import said_by
+from pages.components.view_models.experiment_results import Results
+from pages.components.widgets.step_result import silence, step_facts
+from pages.components.widgets.text_block import text_block
+from pages.components.workbench.editing.editor import Editor
 
 _IN_A_ROW = 3
 
@@ -26,7 +27,7 @@ def swap_results(results: Results, swap: Swap, *, editor: Editor | None) -> None
     for worker in dict.fromkeys(swap.workers):
         places = [at for at, trial in enumerate(results.trials) if trial.worker == worker]
         begun = [results.states[at] for at in places if at in results.states]
-        # One that has told nothing yet, or was interrupted before it could, has no steps.
+        # One without events yet, or interrupted before the first, has no steps.
         columns.append(_Column(worker, [state.steps[swap.step] for state in begun if state.steps]))
     for start in range(0, len(columns), _IN_A_ROW):
         row = columns[start : start + _IN_A_ROW]
@@ -71,7 +72,7 @@ def _answer(state: StepState, worker: str, *, key: str, number: int | None, same
     if state.message:
         st.error(plain(state.message), icon=":material/error:")
     if state.text or state.status == "running":
-        passage(
+        text_block(
             state.text or f"{silence(state).capitalize()}…",
             key=key,
             label=f"Answer {number}" if number else "Answer",
@@ -80,7 +81,8 @@ def _answer(state: StepState, worker: str, *, key: str, number: int | None, same
             height=260,
         )
     elif state.done and not state.message:
-        st.caption("Answered with nothing." if state.status == "empty" else f"{state.status.capitalize()}.")
+        ended = "gave an empty answer" if state.status == "empty" else STATUSES[state.status]
+        st.caption(f"{ended.capitalize()}.")
     if facts := step_facts(state):
         st.caption(plain(" · ".join(facts)))
 

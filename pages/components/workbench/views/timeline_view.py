@@ -1,6 +1,6 @@
 """The view of a run by time: its bars and its player, and below them what each access edge cost.
 
-Draws; what it says is decided in `timeline_rows` and `edge_words`, what the player asks for in `replaying`.
+Draws; `timeline_rows` and `what_if_text` make the texts, `replay` handles the player's requests.
 """
 
 from __future__ import annotations
@@ -11,21 +11,27 @@ from typing import Any
 
 import streamlit as st
 
-from conductor.amounts import duration
-from conductor.replay import Recording, Replay, first_speed, speeds_for
-from conductor.run_state import RunState
-from conductor.timeline import NOTHING, Row, Timeline, timeline_of
-from conductor.what_if import WithoutEdge, without_edges
-from pages.components.edge_words import edge_rows, edge_sentences, no_sentences, path_words, takes_no_time
-from pages.components.recordings import recording
-from pages.components.replaying import asked, unit_of
-from pages.components.run_choice import run_choice
-from pages.components.session_view import SessionView
-from pages.components.state import TabState, plain
+from conductor.report.words import STATUSES
+from conductor.runs.replay import Recording, Replay, first_speed, speeds_for
+from conductor.runs.state import RunState
+from conductor.runs.timeline import NOTHING, Row, Timeline, timeline_of
+from conductor.runs.what_if import WithoutEdge, without_edges
+from conductor.text.formatting import duration
+from pages.components.tab.state import TabState, plain
 from pages.components.timeline import run_timeline
-from pages.components.timeline_rows import RowWords, row_words
+from pages.components.view_models.replay import asked, recording, unit_of
+from pages.components.view_models.session import SessionView
+from pages.components.view_models.timeline_rows import RowText, row_text
+from pages.components.view_models.what_if_text import (
+    edge_rows,
+    edge_sentences,
+    no_sentences,
+    path_text,
+    takes_no_time,
+)
+from pages.components.workbench.run_picker import run_choice
 from storage import RunRecord
-from storage.workbench import Workbench
+from studio.workbench import Workbench
 
 REPLAYED = ("replay", "canvas", "inspector", "replayed-texts")
 """The page's fragments that show a moment of a replay; where it stands still, a seek changes no other."""
@@ -80,7 +86,7 @@ def _bars(
             tab.redraw(REPLAYED)
         tab.ask_redraw()
 
-    words = row_words(state, timeline)
+    words = row_text(state, timeline)
     chosen = st.session_state[key].selected if key in st.session_state else None
     run_timeline(
         [_row(row, said, timeline) for row, said in zip(timeline.rows, words, strict=True)],
@@ -104,15 +110,16 @@ def _bars(
     )
 
 
-def _row(row: Row, said: RowWords, timeline: Timeline) -> dict[str, Any]:
+def _row(row: Row, said: RowText, timeline: Timeline) -> dict[str, Any]:
     """A row as the component takes it."""
     times = [row.start, row.end, row.seconds]
     return {
         "name": said.name,
         "worker": said.worker,
-        "says": said.says,
+        "label": said.label,
         "details": list(said.details),
         "status": row.status,
+        "state": STATUSES[row.status],
         "called": row.part == "called",
         "critical": row.step in timeline.path,
         "start": row.start,
@@ -129,7 +136,7 @@ def _standing(replay: Replay) -> dict[str, Any]:
 
 def _edges(state: RunState, timeline: Timeline, *, key: str) -> None:
     """The critical path and what the edges cost: the worst first, all of them on demand."""
-    for said in filter(None, (path_words(timeline), takes_no_time(timeline))):
+    for said in filter(None, (path_text(timeline), takes_no_time(timeline))):
         st.caption(plain(said))
     edges = without_edges(state, timeline)
     if not edges:
@@ -140,8 +147,8 @@ def _edges(state: RunState, timeline: Timeline, *, key: str) -> None:
         for said in edge_sentences(edges, timeline):
             st.markdown(plain(said))
     st.caption(
-        "Reckoned from the measured times, as if every step took as long as it did. Without an edge its "
-        "reader is asked something else, so its answer and its time may be others."
+        "Calculated from the measured times, as if every step took as long as it did. Without an edge its "
+        "reader gets another request, so its answer and its time may differ."
     )
     _all_edges(edges, key=key)
 

@@ -1,0 +1,183 @@
+"""The fields of the form for a table of the pool file, generated from the table's keys, and back to a table.
+
+Pure: reads the keys, types and labels of the tables; draws nothing.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from types import UnionType
+from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
+
+import tomlkit
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from conductor.workers.pool.schema import ConductorTable, Label, ModelTable, OfflineTable, SimulatedTable
+from conductor.workers.pool.toml_editor import Entry
+
+TableKind = Literal["model", "offline", "simulated", "conductor"]
+FieldKind = Literal["text", "long", "whole", "number", "choice", "worker", "flag", "table"]
+
+
+class Field(NamedTuple):
+    """The field of a key. `hint` is an example, or what holds where nothing is written."""
+
+    key: str
+    label: str
+    kind: FieldKind = "text"
+    hint: str = ""
+    help: str = ""
+    options: tuple[str, ...] = ()
+
+
+class Service(NamedTuple):
+    """A known place where models are served."""
+
+    name: str
+    base_url: str
+    api_key_env: str | None = None
+
+
+SERVICES = (
+    Service("OpenAI", "https://api.openai.com/v1", "OPENAI_API_KEY"),
+    Service("Anthropic", "https://api.anthropic.com/v1", "ANTHROPIC_API_KEY"),
+    Service("Google", "https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY"),
+    Service("OpenRouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
+    Service("Together", "https://api.together.ai/v1", "TOGETHER_API_KEY"),
+    Service("vLLM, on this machine", "http://localhost:8000/v1"),
+    Service("Ollama, on this machine", "http://localhost:11434/v1"),
+    Service("LM Studio, on this machine", "http://localhost:1234/v1"),
+    Service("llama.cpp, on this machine", "http://localhost:8080/v1"),
+)
+
+_TABLES: Mapping[TableKind, type[BaseModel]] = {
+    "model": ModelTable,
+    "conductor": ConductorTable,
+    "offline": OfflineTable,
+    "simulated": SimulatedTable,
+}
+
+_FIRST: Mapping[TableKind, tuple[str, ...]] = {
+    "model": ("name", "model", "base_url", "api_key_env", "strengths"),
+    "conductor": ("name", "model", "base_url", "api_key_env", "dialect"),
+    "offline": ("name", "expert"),
+    "simulated": ("name", "strengths", "answer"),
+}
+"""The keys whose fields are always open."""
+
+_SPECIAL: Mapping[str, FieldKind] = {"answer": "long", "fallback": "worker"}
+"""Keys whose field does not follow from their type."""
+
+_MISSING = {
+    "name": "The name is missing. Write the name by which steps call this worker.",
+    "model": "The model is missing. Write its name as the endpoint calls it, like gpt-5.",
+    "base_url": "The URL is missing. Write where the model is served, like https://api.openai.com/v1.",
+    "expert": "The expert is missing. Choose one of the built-in experts.",
+}
+"""What to do about a required key that is not written."""
+
+
+@cache
+def fields(kind: TableKind) -> tuple[tuple[Field, ...], tuple[Field, ...]]:
+    """The fields that everybody needs, and the others, made from the keys of that kind's table."""
+    known = {key: _field(key, info) for key, info in _TABLES[kind].model_fields.items() if key != "kind"}
+    first = _FIRST[kind]
+    return tuple(known[key] for key in first), tuple(known[key] for key in known if key not in first)
+
+
+def _field(key: str, info: FieldInfo) -> Field:
+    label = next(part for part in info.metadata if isinstance(part, Label))
+    written = _type(info.annotation)
+    options = get_args(written) if get_origin(written) is Literal else ()
+    kinds: Mapping[Any, FieldKind] = {str: "text", int: "whole", float: "number", bool: "flag"}
+    kind = "choice" if options else _SPECIAL.get(key) or kinds.get(written, "table")
+    default = info.get_default()
+    unset = label.unset
+    if not unset and isinstance(default, str | int | float) and not isinstance(default, bool):
+        unset = default if isinstance(default, str) else f"{default:,}"
+    return Field(key, label.title, kind, unset.removesuffix(".0"), label.help, options)
+
+
+def _type(annotation: Any) -> Any:
+    """The type of a key without None and without its rules."""
+    if get_origin(annotation) in (Union, UnionType):
+        annotation = next(part for part in get_args(annotation) if part is not type(None))
+    return get_args(annotation)[0] if get_origin(annotation) is Annotated else annotation
+
+
+def kind_of(entry: Entry) -> TableKind:
+    """Which kind of worker a table describes."""
+    said = entry.get("kind", "model")
+    return said if said in ("offline", "simulated") else "model"
+
+
+def typed(field: Field, entry: Entry) -> Any:
+    """What the field of a table shows at first."""
+    value = entry.get(field.key)
+    match field.kind:
+        case "table":
+            return tomlkit.dumps(dict(value or {})).strip()
+        case "flag":
+            return bool(value)
+        case "number" if value is not None:
+            return float(value)
+        case "text" | "long":
+            return value or ""
+        case _:
+            return value
+
+
+def missing(kind: TableKind, entry: Entry) -> dict[str, str]:
+    """What to do about each key that must be written and is not."""
+    keys = _TABLES[kind].model_fields
+    return {key: text for key, text in _MISSING.items() if key in keys and key not in entry}
+
+
+def entry_of(kind: TableKind, typed: Mapping[str, Any], *, old: Entry) -> tuple[Entry, dict[str, str]]:
+    """The table for what was typed, by key, and what of it cannot be read, by key.
+
+    Keys keep the order that they have in `old`; empty values are left out.
+    """
+    faults: dict[str, str] = {}
+    new: dict[str, Any] = {} if kind in ("model", "conductor") else {"kind": kind}
+    for field in (*fields(kind)[0], *fields(kind)[1]):
+        try:
+            value = _said(field, typed.get(field.key))
+        except ValueError as error:
+            faults[field.key] = str(error)
+            continue
+        if value is not None and (value is not False or field.key in old):
+            new[field.key] = value
+    if "kind" in old and kind == "model":
+        new["kind"] = kind
+    return {key: new[key] for key in sorted(new, key=lambda key: _rank(key, old))}, faults
+
+
+def _rank(key: str, old: Entry) -> int:
+    keys = list(old)
+    return keys.index(key) if key in old else len(keys)
+
+
+def _said(field: Field, value: Any) -> Any:
+    """The value of the key, None for an empty field. Raises `ValueError` with a message for the field."""
+    match field.kind:
+        case "text":
+            return (value or "").strip() or None
+        case "long":
+            return value or None
+        case "number" if value is not None:
+            return int(value) if float(value).is_integer() else float(value)
+        case "table":
+            return _table(value or "")
+        case _:
+            return value
+
+
+def _table(text: str) -> dict[str, Any] | None:
+    try:
+        return tomllib.loads(text) or None
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"write lines like top_k = 40; {error}.") from None

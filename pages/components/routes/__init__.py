@@ -1,0 +1,1 @@
+"""What the app's server answers beside Streamlit's own pages."""

@@ -1,0 +1,40 @@
+"""The API beside the UI, under `/v1`: the same workbench, the same store, one process.
+
+Mounted, so that an unknown address under it is an error in JSON and not the app. Links to runs begin with
+`CONDUCTOR_APP_URL` where that is set, else with the address by which the API was asked. Knows no Streamlit.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+
+from starlette.applications import Starlette
+from starlette.routing import Mount
+
+from pages.components.tab.services import access, machine_token, workbench
+from studio.access.auth import TokenAuthenticator
+from studio.access.exposure import PATH
+from studio.api.app import api
+from studio.api.backend import StoreBackend
+from studio.api.response_run import ResponseRuns
+
+
+@cache
+def _app() -> Starlette:
+    auth = TokenAuthenticator(
+        lambda: workbench().store.tokens, machine=lambda: machine_token().read(), is_open=access().api_open
+    )
+    app_url = os.environ.get("CONDUCTOR_APP_URL") or None
+    return api(StoreBackend(workbench), auth, app_url=app_url, beside_app=True)
+
+
+def api_route() -> Mount:
+    """The route to the process's one API. Raises `ServeError` as `access`."""
+    return Mount(PATH, _app())
+
+
+def response_runs() -> ResponseRuns:
+    """All runs behind responses, to be stopped before the server."""
+    runs: ResponseRuns = _app().state.runs
+    return runs

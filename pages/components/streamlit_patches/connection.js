@@ -1,0 +1,77 @@
+// Watches the connection to the server. Elements' scripts are loaded while there is one and nothing else to do.
+
+const AWAY_AFTER = 1500;                                    // milliseconds until the page shows it
+const AWAY = "The server does not answer. Finished steps are stored; this page reconnects automatically.";
+
+const idle = () => new Promise((free) => (window.requestIdleCallback ?? setTimeout)(free));
+
+let loading = false;
+
+// A script that cannot be loaded now is left to the element that needs it.
+async function load(scripts) {
+  const main = document.querySelector('script[type="module"][src*="/static/js/index."]');
+  if (loading || !main) return;
+  loading = true;
+  for (const script of scripts) {
+    await idle();
+    await import(new URL(script, main.src)).catch(() => {});
+  }
+  document.documentElement.dataset.scriptsLoaded = "";
+}
+
+// Streamlit's own dialog would cover the page; closed once, it stays closed until the next time.
+function closeDialog() {
+  const dialogs = [...document.querySelectorAll('[role="dialog"]')];
+  const own = dialogs.find(({ textContent }) => textContent.startsWith("Connection error"));
+  own?.querySelector('button[aria-label="Close"]')?.click();
+}
+
+class Connection {
+  constructor(root) {
+    this.line = root.querySelector(".server-away");
+    this.lost = false;
+    this.observer = new MutationObserver(() => this.look());
+    this.observer.observe(document.body, {
+      subtree: true, childList: true, attributeFilter: ["data-test-connection-state"],
+    });
+  }
+
+  look() {
+    if (!connected()) {
+      this.lost = true;
+      this.timer ??= setTimeout(() => this.say(AWAY), AWAY_AFTER);
+      closeDialog();
+    } else if (this.lost) {
+      this.lost = false;
+      clearTimeout(this.timer);
+      this.timer = null;
+      this.say("");
+      // It may be another process by now, which knows this page only from what the page sends.
+      this.component.setTriggerValue("back", true);
+    }
+  }
+
+  say(text) {
+    this.line.hidden = !text;
+    this.line.textContent = text;
+  }
+
+  stop() {
+    clearTimeout(this.timer);
+    this.observer.disconnect();
+  }
+}
+
+const connections = new WeakMap();
+
+export default function (component) {
+  const { parentElement, data } = component;
+  if (!connections.has(parentElement)) connections.set(parentElement, new Connection(parentElement));
+  const connection = connections.get(parentElement);
+  connection.component = component;
+  load(data.scripts);
+  return () => {
+    connections.delete(parentElement);
+    connection.stop();
+  };
+}

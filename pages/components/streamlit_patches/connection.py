@@ -1,0 +1,51 @@
+"""What a page does while the server does not answer: it shows a line, and reconnects without losing anything.
+
+Streamlit loads the script of an element when it first draws one; if the server does not answer then, the
+element stays an error box until the page is reloaded. A restarted server knows nothing of an open page until
+the page sends a message. Streamlit's own dialog about the connection covers the page. Knows the files of
+Streamlit's frontend, no page.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import streamlit as st
+
+from pages.components.streamlit_patches.script_state import with_script_state
+
+ELEMENTS = (
+    "BidiComponent", "Button", "ButtonGroup", "Checkbox", "DateInput", "Feedback", "FileUploader", "Html",
+    "LinkButton", "MenuButton", "Multiselect", "NumberInput", "PageLink", "Pagination", "Progress", "Radio",
+    "Selectbox", "Spinner", "StreamlitSyntaxHighlighter", "Table", "TextArea", "TextInput", "Toast",
+)  # fmt: skip
+"""Streamlit's names for the scripts of the elements on the pages, without those that every page loads."""
+
+_SCRIPTS = Path(st.__file__).parent / "static" / "static" / "js"
+_HERE = Path(__file__)
+
+_component = st.components.v2.component(
+    "conductor_connection",
+    html='<div class="server-away" role="status" hidden></div>',
+    css=_HERE.with_suffix(".css").read_text(encoding="utf-8"),
+    js=with_script_state(_HERE.with_suffix(".js").read_text(encoding="utf-8")),
+    isolate_styles=False,
+)
+
+
+def _nothing() -> None:
+    """The message alone makes Streamlit draw the page."""
+
+
+@cache
+def scripts() -> tuple[str, ...]:
+    """The names of the elements' script files, which contain their versions."""
+    files = {path.name.split(".")[0]: path.name for path in _SCRIPTS.glob("*.js")}
+    return tuple(files[element] for element in ELEMENTS if element in files)
+
+
+def connection() -> None:
+    """Watch the connection of this page."""
+    with st.container(key="connection"):
+        _component(key="server-away", data={"scripts": scripts()}, height=1, on_back_change=_nothing)

@@ -1,0 +1,1 @@
+"""What one browser tab remembers, and the services that all tabs share."""

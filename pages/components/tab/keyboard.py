@@ -1,0 +1,59 @@
+"""The keyboard on a page: where the focus goes when its button disappears, and the workbench's shortcuts.
+
+Streamlit's own button shortcuts also fire while a person types in a text field, where Ctrl+Z and Ctrl+Enter
+mean something else; these do not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import streamlit as st
+
+from pages.components.streamlit_patches.script_state import with_script_state
+
+_HERE = Path(__file__).parent
+
+_focus = st.components.v2.component(
+    "conductor_focus",
+    js=with_script_state((_HERE / "focus.js").read_text(encoding="utf-8")),
+    isolate_styles=False,
+)
+
+FocusFallbacks = Mapping[str, Sequence[str]]
+"""The key of a button, or of a box of buttons, and the keys of those that get its focus: the first that can
+be used. A button that was only drawn again keeps it."""
+
+
+def keep_focus(fallbacks: FocusFallbacks) -> None:
+    """Move the focus on this page by these rules."""
+    rules = [
+        {"of": _selector(key), "to": [_selector(fallback) for fallback in to]}
+        for key, to in fallbacks.items()
+    ]
+    _focus(key="focus", data={"fallbacks": rules}, height=1)
+
+
+def _selector(key: str) -> str:
+    return f".st-key-{key}"
+
+
+_shortcuts = st.components.v2.component(
+    "conductor_shortcuts",
+    js=(_HERE / "shortcuts.js").read_text(encoding="utf-8"),
+    isolate_styles=False,
+)
+
+_SHORTCUTS = [
+    {"key": "enter", "shift": False, "button": ".st-key-plan", "within": ".st-key-query"},
+    {"key": "enter", "shift": True, "button": ".st-key-plan-and-run", "within": ".st-key-query"},
+    {"key": "enter", "shift": False, "button": ".st-key-output-save", "within": ".st-key-output-writing"},
+    {"key": "z", "shift": False, "button": ".st-key-undo", "within": None},
+    {"key": "z", "shift": True, "button": ".st-key-redo", "within": None},
+]
+
+
+def shortcuts() -> None:
+    """Listen for them on this page."""
+    _shortcuts(key="shortcuts", data={"shortcuts": _SHORTCUTS}, height=1)

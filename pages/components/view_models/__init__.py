@@ -1,0 +1,1 @@
+"""What is shown, derived from sessions and runs. Pure; knows no streamlit."""

@@ -1,0 +1,1 @@
+"""Texts, tables, differences and badges that several regions draw."""

@@ -1,0 +1,1 @@
+"""The regions of the workbench page."""

@@ -1,0 +1,1 @@
+"""The workbench while its workflow is edited, and two edits of one revision."""

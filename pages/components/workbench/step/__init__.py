@@ -1,0 +1,1 @@
+"""The selected step: what it does, what it was sent, what it answered."""

@@ -1,0 +1,1 @@
+"""The views below the graph: access, history, timeline, experiments."""
