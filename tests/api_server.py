@@ -10,54 +10,60 @@ from threading import Semaphore
 
 from served_app import serving
 from starlette.applications import Starlette
+from starlette.middleware import Middleware
 from starlette.routing import Mount
 
-from conductor.api.app import api
-from conductor.api.caller import Caller
-from conductor.api.gate import TokenGate, Tokens
-from conductor.messages import Usage
-from conductor.planner.offline import OfflineConductor
-from conductor.workers.pool import Pool
+from conductor.planner.rule_planner import OfflineConductor
+from conductor.values.messages import Usage
+from conductor.workers.pool.pool import Pool
 from storage import SessionStore
-from storage.serving import WorkbenchOrchestra
-from storage.workbench import Workbench
+from storage.api_token import new_secret
+from storage.store.tokens import Tokens
+from studio.access.auth import Principal, TokenAuthenticator
+from studio.access.origin_check import OwnOrigin
+from studio.api.app import api
+from studio.api.backend import StoreBackend
+from studio.workbench import Workbench
 
 
-class HeardGate(TokenGate):
-    """A gate that lets others wait until requests are paid for, which is after they are answered."""
+class ObservedAuthenticator(TokenAuthenticator):
+    """Lets others wait until the usage of requests is recorded, which is after they are answered."""
 
-    def __init__(self, tokens: Callable[[], Tokens]) -> None:
-        super().__init__(tokens, hosts=())
+    def __init__(self, tokens: Callable[[], Tokens], *, machine: str) -> None:
+        super().__init__(tokens, machine=lambda: machine)
         self.paid = Semaphore(0)
 
-    async def spent(self, caller: Caller, usage: Usage) -> None:
-        """See `Gate.spent`."""
-        await super().spent(caller, usage)
+    async def record_usage(self, principal: Principal, usage: Usage) -> None:
+        """See `Authenticator.record_usage`."""
+        await super().record_usage(principal, usage)
         self.paid.release()
 
 
 @dataclass(frozen=True)
 class ServedApi:
-    """A running API; `base_url` ends with /v1."""
+    """A running API; `base_url` ends with /v1, `key` is its machine's token."""
 
     base_url: str
+    key: str
     bench: Workbench
-    gate: HeardGate
+    auth: ObservedAuthenticator
 
     def paid(self, requests: int = 1) -> None:
         """Wait until what so many requests have used is kept."""
         for _ in range(requests):
-            assert self.gate.paid.acquire(timeout=30), "a request was not paid for"
+            assert self.auth.paid.acquire(timeout=30), "a request was not paid for"
 
 
 @contextmanager
 def serving_api(file: Path, pool: Pool) -> Iterator[ServedApi]:
     """Serve it over the SQLite store in `file` until the block is left."""
     bench = Workbench.over(SessionStore.open(f"sqlite:///{file}"), pool=pool, conductor=OfflineConductor())
-    gate = HeardGate(lambda: bench.store)
-    app = api(WorkbenchOrchestra(lambda: bench), gate, beside_app=True)
+    key = new_secret().text
+    auth = ObservedAuthenticator(lambda: bench.store.tokens, machine=key)
+    app = api(StoreBackend(lambda: bench), auth, beside_app=True)
     try:
-        with serving(Starlette(routes=[Mount("/v1", app)])) as port:
-            yield ServedApi(f"http://127.0.0.1:{port}/v1", bench, gate)
+        served = Starlette(routes=[Mount("/v1", app)], middleware=[Middleware(OwnOrigin, hosts=())])
+        with serving(served) as port:
+            yield ServedApi(f"http://127.0.0.1:{port}/v1", key, bench, auth)
     finally:
         bench.close()

@@ -6,10 +6,13 @@ from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing
 from typing import Any
 
+import pytest
+
 from conductor.errors import WorkerError
-from conductor.messages import Completion, Delta, Message, Part, Request, Retried, Sampling, Thought
-from conductor.workers.chat import ChatClient
-from conductor.workers.endpoint import Endpoint, Patience
+from conductor.values.messages import Completion, Delta, Message, Part, Request, Retried, Sampling, Thought
+from conductor.workers.endpoint.client import ChatClient
+from conductor.workers.endpoint.config import Endpoint, Patience
+from conductor.workers.keys.hosts import HOSTS
 from conductor.workers.protocol import FellBack, StreamItem
 
 QUESTION = "why is the sky blue?"
@@ -25,6 +28,12 @@ def endpoint(base_url: str, model: str = "simulated", **keys: Any) -> Endpoint:
     """An endpoint that is asked three times at most; `keys` are its own, or those of its patience."""
     patience = {name: keys.pop(name) for name in tuple(keys) if name in Patience.model_fields}
     return Endpoint(base_url=base_url, model=model, patience=Patience(**patience), **{"retries": 2, **keys})
+
+
+def set_key(patch: pytest.MonkeyPatch, base_url: str, key: str) -> None:
+    """Put `key` into ALPHA_API_KEY, and confirm that variable for the host of `base_url`."""
+    patch.setenv("ALPHA_API_KEY", key)
+    patch.setenv(HOSTS, f"ALPHA_API_KEY={base_url}")
 
 
 def client(base_url: str, model: str = "simulated", *, name: str = "alpha", **keys: Any) -> ChatClient:
@@ -49,11 +58,14 @@ async def told(stream: AsyncIterator[StreamItem]) -> list[str]:
 
 
 async def completed(stream: AsyncGenerator[StreamItem, None]) -> Completion:
-    """The completion, which joins the deltas and thoughts before it."""
+    """The completion, which joins the deltas and thoughts before it but those that were withdrawn."""
     text = reasoning = ""
     async with aclosing(stream) as items:
         async for item in items:
-            if isinstance(item, Delta):
+            if isinstance(item, Retried) and item.withdrawn:
+                assert item.withdrawn == len(text) + len(reasoning)
+                text = reasoning = ""
+            elif isinstance(item, Delta):
                 text += item.text
             elif isinstance(item, Thought):
                 reasoning += item.text
@@ -70,7 +82,8 @@ def _add(said: list[str], item: StreamItem) -> None:
         case Thought():
             _join(said, "thought: ", item.text)
         case Retried():
-            said.append(f"attempt {item.attempt}: {item.message}")
+            withdrawn = f" ({item.withdrawn} withdrawn)" if item.withdrawn else ""
+            said.append(f"attempt {item.attempt}: {item.message}{withdrawn}")
         case FellBack():
             said.append(f"{item.worker} ({item.worker_kind}) instead: {item.message}")
         case Completion():

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 
-from conductor.messages import Completion, Delta, Usage
-from conductor.plan import Dialect
-from conductor.planner.conductor import PlanRequest
+from conductor.planner.protocol import PlanRequest
+from conductor.values.messages import Completion, Delta, Usage
 from conductor.workers.protocol import WorkerCard
+from conductor.workflow.plan_report import Dialect
 
 KEEP = "It is good as it is.\n\nmodel_id = []\nsubtasks = []\naccess_list = []"
 BROKEN = "model_id = [9]\nsubtasks = ['do']\naccess_list = [[]]"

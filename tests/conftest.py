@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from property_cases import PROFILES
 
-from conductor.collector import settle
+from studio.gc_tuning import settle
 
 # Whether drawing an example takes long is the machine's business.
 for name, number in PROFILES.items():

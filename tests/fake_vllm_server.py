@@ -1,9 +1,9 @@
 """Behaves like vLLM's server as a process does: logs, takes its time, answers, guards /v1, dies.
 
 Copied to where vLLM's own module would be. `--fake WHAT`, given any number of times, says how: `die`,
-`slow` (unhealthy for five questions), `never` (unhealthy for good), `child` (starts one that outlives it),
-`stubborn` (hears no interrupt), `leak` (logs the key), `end` (ends once it has been asked for its models),
-`mute` (lists no models).
+`slow` (unhealthy for five requests), `never` (unhealthy for good), `child` (starts one that outlives it),
+`stubborn` (ignores interrupts), `leak` (logs the key), `controls` (logs control characters), `end` (ends
+after a request for its models), `mute` (lists no models).
 """
 
 import argparse
@@ -47,6 +47,8 @@ def main() -> None:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     if "leak" in options.fake:
         print(f"{LOG}the key is {os.environ['VLLM_API_KEY']}", flush=True)
+    if "controls" in options.fake:
+        print(f"{LOG}go \x07\x1b]0;title \x9b2J", flush=True)
     if "child" in options.fake:
         child = subprocess.Popen([sys.executable, "-c", CHILD])
         Path(os.environ["RECORD"]).with_name("child").write_text(str(child.pid), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""What every test stands on: no settings from outside, an empty store to copy, a pool that calls no model.
+"""What every test starts from: no settings from outside, an empty store to copy, a pool that calls no model.
 
 A plugin of pytest's own, so that the process that only hands out the tests to others need not import it.
 """
@@ -7,27 +7,51 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-import haste
 import pytest
+from sqlalchemy import URL, Engine
+from sqlalchemy.dialects import registry
+from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 
-from conductor.workers.pool import Pool
+from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
 from storage import SessionStore
+from storage.database import database
+
+
+class SharedDialect(SQLiteDialect_pysqlite):
+    """SQLite's dialect, equal for all engines of a process, as their stores are set up alike."""
+
+    supports_statement_cache = True
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other)
+
+    def __hash__(self) -> int:
+        return hash(type(self))
 
 
 @pytest.fixture(scope="session", autouse=True)
-def hasty() -> Iterator[None]:
-    """Nobody waits for what no test can notice."""
+def compiled_once() -> Iterator[None]:
+    """Each statement is compiled once for the stores of all tests, not once for each of their engines."""
+    registry.register("sqlite.shared", "ground", "SharedDialect")
+    create, compiled = database.create_engine, dict[Any, Any]()
+
+    def create_shared(url: URL, **options: Any) -> Engine:
+        if url.get_backend_name() == "sqlite":
+            url = url.set(drivername="sqlite+shared")
+            options["execution_options"] = {"compiled_cache": compiled}
+        return create(url, **options)
+
     with pytest.MonkeyPatch.context() as patch:
-        for shortcut in haste.SHORTCUTS:
-            shortcut(patch)
+        patch.setattr(database, "create_engine", create_shared)
         yield
 
 
 @pytest.fixture(scope="session")
 def empty_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The file of a store with nothing in it, to be copied by whoever is not about how one is made."""
+    """The file of a store with nothing in it, which tests copy instead of creating one."""
     file = tmp_path_factory.mktemp("empty") / "conductor.db"
     SessionStore.open(f"sqlite:///{file}").close()
     return file
@@ -39,6 +63,8 @@ def no_settings() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("CONDUCTOR_POOL", raising=False)
         patch.delenv("CONDUCTOR_DATABASE_URL", raising=False)
+        patch.delenv("CONDUCTOR_KEY_HOSTS", raising=False)
+        patch.delenv("CONDUCTOR_KEY_NAMES", raising=False)
         yield
 
 

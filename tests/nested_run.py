@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from conductor.events import (
+from conductor.planner.parsing.parse import parse
+from conductor.runs.events import (
     Event,
     PlanningFailed,
     PlanningStarted,
@@ -26,10 +27,9 @@ from conductor.events import (
     StepThought,
     WorkflowPlanned,
 )
-from conductor.messages import Message, Part, Request, Usage
-from conductor.output import Output
-from conductor.planner.parse import parse
-from conductor.workflow import Step, Workflow
+from conductor.values.messages import Message, Part, Request, Usage
+from conductor.values.output import Output
+from conductor.workflow.model import Step, Workflow
 
 HOSTILE = "<b>429</b> *Too many* requests"
 

@@ -15,14 +15,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from conductor.planner.offline import OfflineConductor
-from conductor.workers.pool import Pool
+from conductor.planner.rule_planner import OfflineConductor
+from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
-from conductor.workflow import Step, Workflow
-from storage import SessionStore, owner
-from storage.workbench import Workbench
+from conductor.workflow.model import Step, Workflow
+from storage import SessionStore
+from studio.workbench import Workbench
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 
 
 def pool() -> Pool:
@@ -40,19 +40,17 @@ def workbench(url: str) -> Iterator[Workbench]:
     bench.close()
 
 
-def run(url: str, worker: str, place: str) -> None:
-    """Run the workflow until it is over, then wait to be let go. At a `place` nobody can look for its pid."""
-    if place:
-        owner._place = lambda: place  # type: ignore[assignment]
+def run(url: str, worker: str) -> None:
+    """Run the workflow until it is over, then wait to be let go."""
     first = Step(instruction="begin", worker="quick")
     workflow = Workflow.of([first, Step(instruction="go on", worker=worker, access=(0,))])
     with workbench(url) as bench:
         session = bench.ask("Who runs this?").id
-        bench.store.add_revision(session, workflow, origin="human")
-        live = bench.start(session)
+        bench.store.revisions.add(session, workflow, origin="human")
+        live = bench.running.start(session)
         print(session, live.run, sep="\n", flush=True)
         live.done.wait()
-        title = bench.store.session(session).title
+        title = bench.store.sessions.find(session).title
         print(live.state.status, live.unsaved, title, sep="\n", flush=True)
         sys.stdin.read()
 
@@ -77,11 +75,11 @@ class Other:
 
 
 @contextmanager
-def running(url: str, worker: str, *, place: str = "") -> Iterator[Other]:
+def running(url: str, worker: str) -> Iterator[Other]:
     """A process that runs the workflow by now; it is ended with the test."""
     command = "import sys, other_process; other_process.run(*sys.argv[1:])"
     with subprocess.Popen(
-        [sys.executable, "-c", command, url, worker, place],
+        [sys.executable, "-c", command, url, worker],
         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(Path(__file__).parent)])},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

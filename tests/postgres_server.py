@@ -102,12 +102,16 @@ class PostgresServer:
     def empty(self, database: str) -> None:
         """Take every row out of a store's tables; quicker than another database."""
         with psycopg.connect(self.url(database), autocommit=True) as connection:
-            named = "SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'meta'"
+            named = (
+                "SELECT tablename FROM pg_tables WHERE schemaname = 'public' "
+                "AND tablename NOT IN ('meta', 'alembic_version')"
+            )
             tables = [name for (name,) in connection.execute(named)]
             # Without triggers, so in any order.
             statements = [
                 "SET session_replication_role = replica",
                 *(f"DELETE FROM {name}" for name in tables),
+                "DELETE FROM meta WHERE key LIKE 'planning/%'",
             ]
             connection.execute("; ".join(statements))
 

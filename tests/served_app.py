@@ -10,7 +10,7 @@ from threading import Event, Thread
 import uvicorn
 from starlette.types import ASGIApp
 
-from conductor.api.connections import PunctualConnection
+from studio.api.server import PunctualConnection
 
 
 class _Server(uvicorn.Server):

@@ -8,15 +8,16 @@ from itertools import count
 from hypothesis import strategies as st
 from store_scenario import INVALID, VALID, chain, delta, finished, keep, started, step_finished, step_started
 
-from conductor.budget import Budget
-from conductor.engine.trials import EdgeTest, Swap
-from conductor.events import RunOutcome, StepFailed, StepKept
-from conductor.messages import NOTHING_USED, Usage
-from conductor.modes import Settings
-from conductor.output import HandEdit
+from conductor.engine.experiments import EdgeTest, Swap
+from conductor.runs.events import RunOutcome, StepFailed, StepKept
+from conductor.runs.request import RunRequest
+from conductor.values.budget import Budget
+from conductor.values.messages import NOTHING_USED, Usage
+from conductor.values.output import HandEdit
+from conductor.values.presets import Settings
 from storage import SessionStore
-from storage.requests import NewRequest
-from storage.sessions import new_id
+from storage.records import RequestSession
+from storage.tables.sessions import new_id
 
 Act = tuple[str, int, str]
 """What is done, a number that says which of several, a text."""
@@ -33,10 +34,8 @@ def acts() -> st.SearchStrategy[list[Act]]:
 def lived(store: SessionStore, history: Sequence[Act], *, query: str = "Why?") -> str:
     """A session that a request began, and that all of this was done with."""
     session = new_id()
-    store.begin_request(
-        NewRequest(session=session, query=query, pool_label=None, settings=Settings(), token="t")
-    )
-    store.keep_response(session, "{}")
+    store.requests.begin(RunRequest(query=query), session=session, stored_as=RequestSession(token="t"))
+    store.requests.keep_response(session, "{}")
     for name, number, text in history:
         _ACTS[name](store, session, number, text)
     return session
@@ -47,17 +46,17 @@ def _edit(store: SessionStore, session: str, number: int, text: str) -> None:
     if number % 2:
         made = step_finished("elsewhere", text, seq=0).output.by_hand(text, edit=HandEdit(at=7.0))
         workflow = workflow.with_pin(0, made)
-    store.add_revision(session, workflow, origin="human", note=text)
+    store.revisions.add(session, workflow, origin="human", note=text)
 
 
 def _undo(store: SessionStore, session: str, number: int, text: str) -> None:
-    (store.undo if number % 2 else store.redo)(session)
+    (store.revisions.undo if number % 2 else store.revisions.redo)(session)
 
 
 def _plan(store: SessionStore, session: str, number: int, text: str) -> None:
-    last = store.latest_run(session)
+    last = store.runs.latest(session)
     looks_back = last.id if last is not None and number % 2 else None
-    plan = store.add_plan(
+    plan = store.plans.add(
         session,
         planner=f"planner {text}",
         planner_kind="model",
@@ -70,17 +69,17 @@ def _plan(store: SessionStore, session: str, number: int, text: str) -> None:
         alternative=f"batch {number}" if number > 5 else None,
     )
     if plan.report is VALID or number % 3 == 0:
-        store.add_revision(session, chain(f"planned {text}"), origin="conductor", plan=plan.id)
+        store.revisions.add(session, chain(f"planned {text}"), origin="conductor", plan=plan.id)
 
 
 def _run(store: SessionStore, session: str, number: int, text: str) -> None:
-    last = store.latest_run(session)
+    last = store.runs.latest(session)
     if last is not None and last.status == "running":
         return
-    head = store.head(session) or store.add_revision(session, chain("do"), origin="human")
+    head = store.revisions.head(session) or store.revisions.add(session, chain("do"), origin="human")
     parent = last.id if last is not None else None
     run = f"run-{next(_RUNS)}"
-    store.start_run(run=run, session=session, revision=head.id, parent=parent)
+    store.runs.start(run=run, session=session, revision=head.id, parent=parent)
     begun = started(run, head.workflow).model_copy(update={"parent": parent, "budget": Budget(tokens=9)})
     keep(store, begun, step_started(run, seq=1), delta(run, seq=2, text=text))
     _end(store, run, number, text)
@@ -96,17 +95,17 @@ def _end(store: SessionStore, run: str, number: int, text: str) -> None:
 
 
 def _try(store: SessionStore, session: str, number: int, text: str) -> None:
-    base = store.latest_run(session)
+    base = store.runs.latest(session)
     if base is None:
         return
     experiment = Swap(step=0, workers=("w", text)) if number % 2 else EdgeTest(edges=((0, 1),), repeats=2)
-    made = store.add_experiment(session, experiment, base=base.id)
+    made = store.experiments.add(session, experiment, base=base.id)
     run = f"trial-{next(_RUNS)}"
-    store.start_run(
+    store.runs.start(
         run=run, session=session, revision=base.revision, parent=base.id, experiment=made.id, trial=number
     )
     kept = step_finished(base.id, text, seq=0).output
-    head = store.revision(base.revision).workflow
+    head = store.revisions.find(base.revision).workflow
     keep(
         store,
         started(run, head),
@@ -116,21 +115,21 @@ def _try(store: SessionStore, session: str, number: int, text: str) -> None:
 
 
 def _judge(store: SessionStore, session: str, number: int, text: str) -> None:
-    last = store.latest_run(session)
+    last = store.runs.latest(session)
     if last is not None:
-        store.rate(last.id, (None, "up", "down")[number % 3])
+        store.corrections.rate(last.id, (None, "up", "down")[number % 3])
 
 
 def _choose(store: SessionStore, session: str, number: int, text: str) -> None:
-    store.set_settings(session, Settings(max_steps=number + 1, workers=(text, "w")))
+    store.sessions.set_settings(session, Settings(max_steps=number + 1, workers=(text, "w")))
 
 
 def _tag(store: SessionStore, session: str, number: int, text: str) -> None:
-    store.add_tag(session, f"tag {text}")
+    store.sessions.add_tag(session, f"tag {text}")
 
 
 def _name(store: SessionStore, session: str, number: int, text: str) -> None:
-    store.rename_session(session, text)
+    store.sessions.rename(session, text)
 
 
 _ACTS: dict[str, Callable[[SessionStore, str, int, str], None]] = {

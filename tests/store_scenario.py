@@ -5,11 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import count
 
-from conductor.events import Event, RunFinished, RunOutcome, RunStarted, StepDelta, StepFinished, StepStarted
-from conductor.messages import Message, Part, Request, Usage
-from conductor.output import Output
-from conductor.plan import PlanProblem, PlanReport
-from conductor.workflow import Step, Workflow
+from conductor.runs.events import (
+    Event,
+    RunFinished,
+    RunOutcome,
+    RunStarted,
+    StepDelta,
+    StepFinished,
+    StepStarted,
+)
+from conductor.values.messages import Message, Part, Request, Usage
+from conductor.values.output import Output
+from conductor.workflow.model import Step, Workflow
+from conductor.workflow.plan_report import PlanProblem, PlanReport
 from storage import RunRecord, SessionStore
 
 REQUEST = Request(messages=(Message(role="user", parts=(Part(kind="query", text="q"),)),))
@@ -78,13 +86,13 @@ def finished(
 
 def begin(store: SessionStore, session: str, run: str) -> RunRecord:
     """A started run of the session's head, of one step where it has none."""
-    head = store.head(session) or store.add_revision(session, chain("do"), origin="human")
-    return store.start_run(run=run, session=session, revision=head.id)
+    head = store.revisions.head(session) or store.revisions.add(session, chain("do"), origin="human")
+    return store.runs.start(run=run, session=session, revision=head.id)
 
 
 def keep(store: SessionStore, *events: Event) -> None:
     """Append events and wait until they are durable."""
-    for done in [store.append(event) for event in events]:
+    for done in [store.runs.append(event) for event in events]:
         done.result(timeout=20)
 
 

@@ -22,13 +22,13 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_sessions_are_found_as_the_apps_own_are(file: Path) -> None:
     with SessionStore.open(f"sqlite:///{file}") as store:
-        assert store.count_sessions() == 60
-        assert store.count_sessions(QUESTIONS["a word that all have"]) == 60
-        assert store.count_sessions(QUESTIONS["a word that 1 in 1,000 has"]) == 1
-        assert store.count_sessions(QUESTIONS["a word that none has"]) == 0
-        assert 0 < store.count_sessions(QUESTIONS["topology"]) < 60
-        assert store.count_sessions(SessionFilter(tags=("tag 5",))) == 2
-        assert all(summary.tokens is not None for summary in store.sessions())
+        assert store.sessions.count() == 60
+        assert store.sessions.count(QUESTIONS["a word that all have"]) == 60
+        assert store.sessions.count(QUESTIONS["a word that 1 in 1,000 has"]) == 1
+        assert store.sessions.count(QUESTIONS["a word that none has"]) == 0
+        assert 0 < store.sessions.count(QUESTIONS["topology"]) < 60
+        assert store.sessions.count(SessionFilter(tags=("tag 5",))) == 2
+        assert all(summary.tokens is not None for summary in store.sessions.listed())
 
 
 def test_every_question_is_measured_and_has_a_line(file: Path) -> None:

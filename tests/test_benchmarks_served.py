@@ -10,7 +10,7 @@ import pytest
 from benchmarks.served import Effort, Report, as_text, measured
 from benchmarks.sight import ALL_SHAPES, mixture_of, sights
 from benchmarks.upstream import upstream
-from conductor.workflow import Workflow
+from conductor.workflow.model import Workflow
 
 
 @pytest.mark.slow

@@ -13,14 +13,14 @@ import pytest
 from simulated_time import in_simulated_time, now
 from worker_cases import events_of, run_of
 
-from conductor.engine.extent import EDITED, Extent
-from conductor.events import Event
-from conductor.output import Output
-from conductor.run_state import RunState, fold
-from conductor.timeline import Moments, Timeline, timeline_of
-from conductor.workers.pool import Pool
+from conductor.engine.scope import EDITED, RunScope
+from conductor.runs.events import Event
+from conductor.runs.state import RunState, fold
+from conductor.runs.timeline import Moments, Timeline, timeline_of
+from conductor.values.output import Output
+from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
-from conductor.workflow import Step, Workflow
+from conductor.workflow.model import Step, Workflow
 
 
 def timed_workflow(*access: Sequence[int]) -> Workflow:
@@ -37,7 +37,7 @@ def timed_events(
     *,
     fail: Sequence[int] = (),
     outputs: Mapping[str, Output] | None = None,
-    extent: Extent = EDITED,
+    scope: RunScope = EDITED,
     stop_after: float | None = None,
 ) -> list[Event]:
     """The events of a run in which step i takes `seconds[i]`; the steps in `fail` fail after that long.
@@ -58,13 +58,13 @@ def timed_events(
                 for i, latency in enumerate(seconds)
             )
         )
-        run = run_of(workflow, pool, outputs=outputs, extent=extent)
+        run = run_of(workflow, pool, outputs=outputs, scope=scope)
         if stop_after is not None:
             asyncio.get_running_loop().call_later(stop_after, run.cancel)
         return await events_of(run)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("conductor.engine.record.time", SimpleNamespace(time=now, perf_counter=now))
+        patch.setattr("conductor.runs.event_queue.time", SimpleNamespace(time=now, perf_counter=now))
         return in_simulated_time(play())
 
 

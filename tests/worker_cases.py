@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from conductor.engine.assignment import Assignment
-from conductor.engine.extent import EDITED, Extent
+from conductor.engine.bound_workflow import BoundWorkflow
 from conductor.engine.run import WorkflowRun
-from conductor.events import Event
-from conductor.messages import Completion, Delta, Request
-from conductor.output import Output
-from conductor.run_state import RunState, fold
-from conductor.workers.pool import Pool
-from conductor.workers.protocol import WorkerCard
-from conductor.workflow import Workflow
+from conductor.engine.scope import EDITED, RunScope
+from conductor.runs.events import Event
+from conductor.runs.state import RunState, fold
+from conductor.values.messages import Completion, Delta, Request, Retried, Thought, Usage
+from conductor.values.output import Output
+from conductor.workers.pool.pool import Pool
+from conductor.workers.protocol import StreamItem, WorkerCard
+from conductor.workflow.model import Workflow
 
 
 def card_of(name: str) -> WorkerCard:
@@ -64,18 +64,47 @@ class Stubborn:
 
 
 @dataclass
+class Breaking:
+    """Says what `first` holds, withdraws it, and answers "blue"; `begun` counts how often it was asked."""
+
+    first: Sequence[Delta | Thought]
+    name: str = "alpha"
+    usage: Usage = Usage(prompt_tokens=3, completion_tokens=1, cost=0.5)
+    begun: int = 0
+
+    @property
+    def card(self) -> WorkerCard:
+        return card_of(self.name)
+
+    async def stream(self, _: Request) -> AsyncIterator[StreamItem]:
+        self.begun += 1
+        for item in self.first:
+            yield item
+            await asyncio.sleep(0.1)
+        withdrawn = sum(len(item.text) for item in self.first)
+        yield Retried(attempt=1, message="alpha broke off.", seconds=1, withdrawn=withdrawn)
+        self.begun += 1
+        await asyncio.sleep(1)
+        yield Delta("bl")
+        await asyncio.sleep(1)
+        yield Completion(text="blue", usage=self.usage)
+
+
+@dataclass
 class Raising:
     """Says half a sentence and raises `error`."""
 
     error: BaseException
     name: str = "alpha"
+    pieces: tuple[str, ...] = ("half a ",)
 
     @property
     def card(self) -> WorkerCard:
         return card_of(self.name)
 
     async def stream(self, _: Request) -> AsyncIterator[Delta | Completion]:
-        yield Delta(text="half a ")
+        for piece in self.pieces:
+            yield Delta(text=piece)
         raise self.error
 
 
@@ -93,22 +122,124 @@ class Silent:
         yield Delta(text="and then")
 
 
+@dataclass
+class Scripted:
+    """Yields items in turn; pauses for as many seconds where the script has a number, raises an exception."""
+
+    script: Sequence[StreamItem | float | Exception]
+    name: str = "alpha"
+    closed: bool = False
+
+    @property
+    def card(self) -> WorkerCard:
+        return card_of(self.name)
+
+    async def stream(self, _: Request) -> AsyncIterator[StreamItem]:
+        try:
+            for item in self.script:
+                if isinstance(item, float):
+                    await asyncio.sleep(item)
+                elif isinstance(item, Exception):
+                    raise item
+                else:
+                    yield item
+        finally:
+            self.closed = True
+
+
+@dataclass
+class Plain:
+    """Answers by an iterator that has only what the protocol asks for: no `aclose`, unlike a generator."""
+
+    items: Sequence[StreamItem]
+    name: str = "alpha"
+
+    @property
+    def card(self) -> WorkerCard:
+        return card_of(self.name)
+
+    def stream(self, _: Request) -> AsyncIterator[StreamItem]:
+        return PlainIterator(self.items)
+
+
+class PlainIterator(AsyncIterator[StreamItem]):
+    def __init__(self, items: Sequence[StreamItem]) -> None:
+        self._items = iter(items)
+
+    async def __anext__(self) -> StreamItem:
+        try:
+            return next(self._items)
+        except StopIteration:
+            raise StopAsyncIteration from None
+
+
+@dataclass
+class PlainIterable:
+    """Answers by an iterable that is no iterator itself."""
+
+    items: Sequence[StreamItem]
+    name: str = "alpha"
+
+    @property
+    def card(self) -> WorkerCard:
+        return card_of(self.name)
+
+    def stream(self, _: Request) -> AsyncIterable[StreamItem]:
+        return self
+
+    def __aiter__(self) -> AsyncIterator[StreamItem]:
+        return PlainIterator(self.items)
+
+
+@dataclass
+class Unclosable:
+    """Answers by a generator that raises when it is closed."""
+
+    items: Sequence[StreamItem]
+    name: str = "alpha"
+
+    @property
+    def card(self) -> WorkerCard:
+        return card_of(self.name)
+
+    async def stream(self, _: Request) -> AsyncIterator[StreamItem]:
+        try:
+            for item in self.items:
+                yield item
+        finally:
+            raise ValueError("closed badly")
+
+
+@dataclass
+class Declining:
+    """Declines to answer, in these words."""
+
+    name: str = "alpha"
+    asked: list[Request] = field(default_factory=list)
+
+    @property
+    def card(self) -> WorkerCard:
+        return card_of(self.name)
+
+    async def stream(self, request: Request) -> AsyncIterator[Delta | Completion]:
+        self.asked.append(request)
+        yield Completion(text="I cannot.", finish_reason="refused")
+
+
 def run_of(
     workflow: Workflow,
     pool: Pool,
     *,
     query: str = "why?",
     outputs: Mapping[str, Output] | None = None,
-    extent: Extent = EDITED,
+    scope: RunScope = EDITED,
     preloaded: Mapping[int, Output] | None = None,
     run: str = "r",
     parent: str | None = None,
 ) -> WorkflowRun:
     """A run that has not started."""
-    assignment = Assignment.of(workflow, query=query, pool=pool)
-    return WorkflowRun(
-        assignment, pool, run=run, outputs=outputs, extent=extent, preloaded=preloaded, parent=parent
-    )
+    bound = BoundWorkflow.of(workflow, query=query, pool=pool)
+    return WorkflowRun(bound, pool, run=run, outputs=outputs, scope=scope, preloaded=preloaded, parent=parent)
 
 
 async def events_of(run: WorkflowRun) -> list[Event]:
@@ -122,11 +253,11 @@ async def played(
     *,
     query: str = "why?",
     outputs: Mapping[str, Output] | None = None,
-    extent: Extent = EDITED,
+    scope: RunScope = EDITED,
     preloaded: Mapping[int, Output] | None = None,
 ) -> RunState:
     """The end of a whole run."""
-    run = run_of(workflow, pool, query=query, outputs=outputs, extent=extent, preloaded=preloaded)
+    run = run_of(workflow, pool, query=query, outputs=outputs, scope=scope, preloaded=preloaded)
     return fold(await events_of(run))
 
 

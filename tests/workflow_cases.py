@@ -8,9 +8,9 @@ from typing import Literal, get_args
 
 from hypothesis import strategies as st
 
-from conductor.messages import Sampling
-from conductor.output import Output
-from conductor.workflow import Step, Workflow
+from conductor.values.messages import Sampling
+from conductor.values.output import Output
+from conductor.workflow.model import Step, Workflow
 
 WORKERS = ("alpha", "beta", "gamma")
 

@@ -17,8 +17,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from conductor.events import StepStarted
-from conductor.workflow import Step, Workflow
+from conductor.runs.events import StepStarted
+from conductor.workflow.model import Step, Workflow
 from storage import SessionStore
 
 ROOT = Path(__file__).parents[2]
@@ -37,15 +37,22 @@ def free_port() -> int:
 class AppServer:
     """The server of `script` in `folder`, which also holds its database and its log.
 
-    `settings` are environment variables beside the database's. Used as a context manager; `start` and
-    `kill` stand for a crash and a restart in the same place.
+    `settings` are environment variables beside the database's; `below` is the path that they name for the
+    app. Used as a context manager; `start` and `kill` stand for a crash and a restart in the same place.
     """
 
-    def __init__(self, folder: Path, *, script: str = "app.py", settings: Mapping[str, str] | None = None):
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        script: str = "app.py",
+        settings: Mapping[str, str] | None = None,
+        below: str = "",
+    ):
         self.port = free_port()
-        self.url = f"http://127.0.0.1:{self.port}"
+        self.url = f"http://127.0.0.1:{self.port}{below}"
         self.database = f"sqlite:///{folder / 'conductor.db'}"
-        self._folder = folder
+        self.folder = folder
         self._script = ROOT / script
         self._settings = {
             "CONDUCTOR_DATABASE_URL": self.database,
@@ -72,7 +79,7 @@ class AppServer:
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "streamlit", "run", str(self._script), *flags],
-                cwd=self._folder,
+                cwd=self.folder,
                 env=os.environ | self._settings,
                 stdout=log,
                 stderr=subprocess.STDOUT,
@@ -102,16 +109,16 @@ class AppServer:
     def plant(self, *steps: Step, query: str = "What is 17 * 23?") -> str:
         """A new session with a workflow of these steps; its id."""
         with self.store() as store:
-            session = store.create_session(query)
-            store.add_revision(session.id, Workflow.of(steps), origin="import", note="Planted")
+            session = store.sessions.create(query)
+            store.revisions.add(session.id, Workflow.of(steps), origin="import", note="Planted")
             return session.id
 
     def calls(self, session: str) -> list[list[int]]:
         """Which steps (from 0) each run of a session asked a worker for, the oldest run first."""
         with self.store() as store:
             return [
-                sorted(event.step for event in store.events(run.id) if isinstance(event, StepStarted))
-                for run in reversed(store.runs(session))
+                sorted(event.step for event in store.runs.events(run.id) if isinstance(event, StepStarted))
+                for run in reversed(store.runs.of_session(session))
             ]
 
     # -- what it says --------------------------------------------------------------------------------

@@ -13,10 +13,10 @@ import time
 
 import streamlit as st
 
-from conductor.drawing import CardFace, draw, title_of
+from conductor.drawing.layout import layouts
+from conductor.drawing.network import CardContent, draw, title_of
 from conductor.errors import WorkflowError
-from conductor.layout import layouts
-from conductor.workflow import Step, Workflow
+from conductor.workflow.model import Step, Workflow
 from pages.components.graph import load_library, workflow_graph
 
 REVIEW = [
@@ -72,7 +72,7 @@ def steps_of(shape: str, n: int) -> list[tuple[str, str, tuple[int, ...]]]:
     return [(REVIEW[i % 6][0], REVIEW[i % 6][1], reads) for i, reads in enumerate(access)]
 
 
-def face_of(step: int, workflow: Workflow, state: str) -> CardFace:
+def content_of(step: int, workflow: Workflow, state: str) -> CardContent:
     title, mark, body = title_of(workflow.steps[step].instruction)
     status = {"planned": "waiting", "finished": "finished"}.get(state, STATES[step % len(STATES)])
     note = {"finished": f"{1.9 + step / 10:.1f} s", "running": f"{int(time.time() * 20) % 1000} tok"}.get(
@@ -82,7 +82,7 @@ def face_of(step: int, workflow: Workflow, state: str) -> CardFace:
     told = st.query_params.get("told") == "1"
     remark = "cut off at the token limit" if told and step % 3 == 2 else ""
     inside = "3 steps inside" if told and step % 3 == 1 else ""
-    return CardFace(
+    return CardContent(
         title, mark, body, workflow.steps[step].worker, status, note, badges, remark=remark, inside=inside
     )
 
@@ -132,9 +132,11 @@ def show() -> None:
     shown = [st.session_state["workflow"]] * int(query.get("graphs", "1")) + st.session_state["others"]
     for i, workflow in enumerate(shown):
         pictures = layouts(workflow, direction=query.get("direction", "down"))
-        faces = [face_of(step, workflow, query.get("state", "planned")) for step in range(len(workflow))]
+        contents = [
+            content_of(step, workflow, query.get("state", "planned")) for step in range(len(workflow))
+        ]
         result = workflow_graph(
-            draw(workflow, faces, pictures),
+            draw(workflow, contents, pictures),
             pictures,
             key=f"graph{i}",
             direction=query.get("direction", "down"),

@@ -27,13 +27,16 @@ from starlette.routing import Route
 class Answer:
     """One answer: `thinking` comes first, then half of the text; the rest once `released` is set.
 
-    `refusals` is how often the request is first turned away with 429.
+    `refusals` is how often the request is first turned away with 429. With `breaks` the stream ends where the
+    rest would come. `request_id` goes into its headers.
     """
 
     text: str
     thinking: str = ""
     tokens: tuple[int, int] = (100, 20)
     refusals: int = 0
+    breaks: bool = False
+    request_id: str | None = None
     released: Event = field(default_factory=Event)
 
     def __post_init__(self) -> None:
@@ -81,7 +84,9 @@ class ScriptedEndpoint:
             error = {"message": "Too many requests", "type": "rate_limit", "code": None}
             return JSONResponse({"error": error}, status_code=429)
         self.bodies.append(await request.json())
-        return StreamingResponse(self._stream(self._answers.popleft()), media_type="text/event-stream")
+        said = self._answers.popleft()
+        headers = None if said.request_id is None else {"x-request-id": said.request_id}
+        return StreamingResponse(self._stream(said), media_type="text/event-stream", headers=headers)
 
     async def _stream(self, answer: Answer) -> AsyncIterator[str]:
         try:
@@ -93,6 +98,8 @@ class ScriptedEndpoint:
                 yield _chunk(content=word)
             while not answer.released.is_set():  # noqa: ASYNC110 - it is set in another thread
                 await asyncio.sleep(0.02)
+            if answer.breaks:
+                return
             for word in words[half:]:
                 yield _chunk(content=word)
             prompt, completion = answer.tokens

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Locator, expect
 from workbench_page import WorkbenchPage
 
-from conductor.workflow import Step
+from conductor.workflow.model import Step
 
 pytestmark = pytest.mark.browser
 
@@ -67,7 +67,10 @@ def test_access_is_given_and_taken_by_keyboard_and_stays_linked_with_the_graph(d
     expect(desk.inspector.get_by_role("heading", name="3. Give the result")).to_be_visible()
     desk.settled()
     with paced_app.store() as store:
-        assert [revision.note for revision in store.revisions(desk.session)] == ["Planted", "Step 3: access"]
+        assert [revision.note for revision in store.revisions.of_session(desk.session)] == [
+            "Planted",
+            "Step 3: access",
+        ]
     page.keyboard.press("Control+z")
     expect(given).not_to_be_checked()
     expect(desk.graph.cards.nth(2)).to_contain_text(re.compile("reads step 1(,|$)"))

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 from workbench_page import Graph, WorkbenchPage
 
-from conductor.workflow import Step
+from conductor.workflow.model import Step
 
 pytestmark = pytest.mark.browser
 
@@ -22,11 +22,11 @@ def test_an_edit_is_compared_card_by_card_and_stays_so_after_a_reload(visit, off
         Step(instruction="Check the sum.", worker="checker", access=(1,)),
     )
     with offline_app.store() as store:
-        head = store.head(session)
+        head = store.revisions.head(session)
         edited = head.workflow.with_instruction(0, f"Read that: {HOSTILE}").with_access(2, [0, 1])
         edited = edited.with_worker(0, "mathematics")
         drawn = Step(instruction="Sketch two trains.", worker="text")
-        store.add_revision(session, edited.add_step(drawn, at=1), origin="human", note="More")
+        store.revisions.add(session, edited.add_step(drawn, at=1), origin="human", note="More")
     desk = WorkbenchPage(visit(offline_app, f"/?session={session}"))
     page = desk.page
     desk.keyed("toolbar").get_by_role("link", name="Compare").click()
@@ -68,6 +68,6 @@ def test_both_sides_show_as_much_on_their_cards(visit, offline_app):
         *(Step(instruction=f"Check {step}.", worker="checker", access=(step - 1,)) for step in range(1, 14)),
     )
     with offline_app.store() as store:
-        left, right = (store.head(session).id for session in (few, many))
+        left, right = (store.revisions.head(session).id for session in (few, many))
     page = visit(offline_app, f"/compare?left=revision:{left}&right=revision:{right}")
     assert [Graph(page, side).ask("cards[0].kind") for side in (0, 1)] == ["flat", "flat"]

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 from workbench_page import WorkbenchPage
 
-from conductor.workflow import Step
+from conductor.workflow.model import Step
 
 pytestmark = pytest.mark.browser
 
@@ -111,8 +111,11 @@ def test_text_fields_keep_undo_and_control_enter_for_themselves(desk, paced_app)
     expect(instruction).to_have_value("Say it in one word.")
     desk.settled()
     with paced_app.store() as store:
-        assert [revision.note for revision in store.revisions(session)] == ["Planted", "Step 3: instruction"]
-        assert store.head(session).number == 2
+        assert [revision.note for revision in store.revisions.of_session(session)] == [
+            "Planted",
+            "Step 3: instruction",
+        ]
+        assert store.revisions.head(session).number == 2
 
 
 def test_an_edit_that_breaks_a_rule_is_refused_with_its_reason(desk):
@@ -121,7 +124,7 @@ def test_an_edit_that_breaks_a_rule_is_refused_with_its_reason(desk):
     desk.field("Instruction").press("Control+Enter")
     expect(desk.inspector.get_by_role("alert")).to_contain_text("Step 1 has an empty instruction")
     expect(desk.graph.cards.first).to_contain_text("Find what is asked")
-    expect(desk.field("Instruction")).to_have_value("  ")  # left to be mended, not thrown away
+    expect(desk.field("Instruction")).to_have_value("  ")  # left to be fixed, not thrown away
 
 
 def test_arrows_walk_the_cards_and_enter_leads_to_the_inspector(desk):
@@ -133,3 +136,23 @@ def test_arrows_walk_the_cards_and_enter_leads_to_the_inspector(desk):
     expect(desk.field("Worker")).to_be_visible()
     desk.page.keyboard.press("Enter")
     expect(desk.field("Worker")).to_be_focused()
+
+
+def test_an_output_that_was_typed_survives_another_card_and_is_saved_by_keyboard(desk, paced_app, complaints):
+    desk.select(0)
+    desk.button("Write").click()
+    desk.field("Output, by hand").fill("What I know of it.")
+    desk.select(1)
+    desk.button("Not saved: the output of 1. Find what is asked").click()
+    field = desk.field("Output, by hand")
+    expect(field).to_have_value("What I know of it.")
+    expect(desk.keyed("output-pen").get_by_text("not saved")).to_be_visible()
+    field.press("End")
+    field.press_sequentially(" And more.")
+    field.press("Control+Enter")
+    expect(desk.region("Output")).to_contain_text("What I know of it. And more.")
+    with paced_app.store() as store:
+        pin = store.revisions.head(desk.session).workflow.steps[0].pin
+    assert pin.text == "What I know of it. And more."
+    # The click on the card ended the edit of the text, too: one message for two fragments.
+    complaints[:] = [said for said in complaints if "Multiple different fragmentIds" not in said]

@@ -13,7 +13,8 @@ from app_server import ROOT
 from playwright.sync_api import expect
 from workbench_page import WorkbenchPage
 
-from conductor.workflow import Step
+from conductor.workflow.model import Step
+from storage.search.filter import SessionFilter
 
 pytestmark = pytest.mark.browser
 
@@ -49,11 +50,29 @@ def test_the_offline_pool_answers_a_calculation_and_shows_what_each_step_saw(vis
     expect(step.get_by_role("region", name="Output")).to_contain_text("Answer: 391")
     step.get_by_text("What this step saw").click()
     with offline_app.store() as store:
-        run = store.runs(desk.session)[0]
-        sent = next(e.request for e in store.events(run.id) if e.type == "step_started" and e.step == 1)
+        run = store.runs.of_session(desk.session)[0]
+        sent = next(e.request for e in store.runs.events(run.id) if e.type == "step_started" and e.step == 1)
     shown = step.get_by_role("region", name="Request")
     expect(shown).to_be_visible()
     assert shown.text_content() == "".join(message.content for message in sent.messages)
+
+
+def test_what_the_offline_pool_cannot_answer_is_shown_as_no_answer_everywhere(visit, offline_app):
+    desk = WorkbenchPage(visit(offline_app))
+    desk.plan("compound interest on 1000 at 3 % for a while")
+    desk.run()
+    expect(desk.answer).to_contain_text("I found nothing here that I can compute")
+    expect(desk.answer).not_to_contain_text("Verified")
+    expect(desk.page.get_by_text("chain · no answer")).to_be_visible()
+    for card in desk.graph.cards.all():
+        expect(card).to_contain_text("no answer")
+    step = desk.select(0)
+    expect(step.get_by_text("no answer", exact=True).first).to_be_visible()
+    session = desk.session
+    desk.page.goto(f"{offline_app.url}/sessions")
+    expect(desk.page.get_by_text("no answer").first).to_be_visible()
+    with offline_app.store() as store:
+        assert session in store.sessions.ids(SessionFilter(states=("unanswered",)))
 
 
 def test_a_run_shows_live_cards_and_text_that_grows(visit, paced_app):
@@ -69,7 +88,7 @@ def test_a_run_shows_live_cards_and_text_that_grows(visit, paced_app):
     )
     expect(desk.page.get_by_text("0 of 1 steps")).to_be_visible()
     desk.button("Stop").click()
-    expect(desk.graph.cards.first).to_contain_text("cancelled")
+    expect(desk.graph.cards.first).to_contain_text("stopped")
 
 
 def test_a_rerun_calls_only_what_an_edit_touched(visit, paced_app):
@@ -157,7 +176,7 @@ def test_an_export_holds_what_was_typed_just_before_it_however_slow_the_store(
     with desk.page.expect_download() as again:
         desk.button("Export JSON").click()
     assert json.loads(again.value.path().read_text(encoding="utf-8")) == exported
-    expect(desk.page.get_by_text("Changed by somebody else")).to_have_count(0)
+    expect(desk.page.get_by_text("Changed by another person")).to_have_count(0)
     forgive_one_message_for_two_widgets(complaints)
 
 
@@ -187,7 +206,7 @@ def test_a_text_and_the_card_that_is_pressed_after_it_are_both_taken(visit, pace
     desk.select(2)
     desk.settled()
     with paced_app.store() as store:
-        assert store.head(session).workflow.steps[1].instruction == "Typed just before."
+        assert store.revisions.head(session).workflow.steps[1].instruction == "Typed just before."
     forgive_one_message_for_two_widgets(complaints)
 
 

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Locator, expect
 from workbench_page import WorkbenchPage
 
-from conductor.workflow import Step
+from conductor.workflow.model import Step
 
 pytestmark = [pytest.mark.browser, pytest.mark.thorough]
 
@@ -70,7 +70,7 @@ def test_a_key_held_down_does_not_press_who_gets_the_focus(visit, paced_app):
     desk.page.keyboard.up("Enter")
     desk.finished()
     with paced_app.store() as store:
-        assert store.runs(session)[0].status == "finished"
+        assert store.runs.of_session(session)[0].status == "finished"
 
 
 def test_removing_steps_one_after_the_other_keeps_the_focus_in_the_inspector(desk):

@@ -1,4 +1,4 @@
-"""What models do on the way, as it is seen: reasoning, retries, stand-ins, and workflows inside of steps."""
+"""What models do on the way, as it is seen: reasoning, retries, fallbacks, and workflows inside of steps."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from collections.abc import Iterator
 
 import pytest
 from app_server import AppServer
+from contrast import assert_readable
 from nested_run import HOSTILE, INNER, INNERMOST, WORKFLOW, events, plan_of
 from playwright.sync_api import Locator, expect
 from scripted_endpoint import ScriptedEndpoint, held, serving
-from test_app_looks import FAINT, OVERFLOW
+from test_app_looks import OVERFLOW
 from workbench_page import Graph, WorkbenchPage
 
-from conductor.workflow import Step
+from conductor.workflow.model import Step
 
 pytestmark = [pytest.mark.browser, pytest.mark.thorough]
 
@@ -49,12 +50,12 @@ def desk(visit, nesting_app) -> WorkbenchPage:
 
 def opened(visit, server, *, inside=None) -> WorkbenchPage:
     with server.store() as store:
-        session = store.create_session("Which one?")
-        revision = store.add_revision(session.id, WORKFLOW, origin="import", note="Planted")
+        session = store.sessions.create("Which one?")
+        revision = store.revisions.add(session.id, WORKFLOW, origin="import", note="Planted")
         run = f"run-{session.id}"
-        store.start_run(run=run, session=session.id, revision=revision.id)
+        store.runs.start(run=run, session=session.id, revision=revision.id)
         for event in events(run):
-            store.append(event)
+            store.runs.append(event)
     return WorkbenchPage(visit(server, f"/?session={session.id}", inside=inside)).finished()
 
 
@@ -163,12 +164,35 @@ def test_a_thinking_step_shows_its_reasoning_as_it_comes_and_no_answer_yet(visit
     inspector = desk.select(0)
     inspector.get_by_text("Reasoning", exact=True).click()
     expect(desk.region("Reasoning")).to_have_text("First the one, then the other. ")
-    expect(inspector.get_by_text("Output: thinking; no word of the answer yet.")).to_be_visible()
+    expect(inspector.get_by_text("Output: thinking; no answer yet.")).to_be_visible()
     answer.released.set()
     desk.finished()
     expect(desk.graph.cards.nth(0)).to_contain_text("finished")
     expect(inspector.get_by_text("120 tokens · $0.0003")).to_be_visible()
     expect(desk.region("Reasoning")).to_be_visible()
+
+
+def test_words_of_a_connection_that_breaks_are_withdrawn_and_the_next_ones_stand(
+    visit, nesting_app, endpoint
+):
+    broken = held("It is green, surely.", thinking="Hm. ", breaks=True)
+    whole = held("It is blue, surely.", request_id="req_<b>7</b>")
+    endpoint.say(broken, whole)
+    session = nesting_app.plant(Step(instruction="Which colour?", worker="gpt-5"))
+    desk = WorkbenchPage(visit(nesting_app, f"/?session={session}"))
+    desk.run()
+    inspector = desk.select(0)
+    expect(desk.region("Output")).to_have_text("It is ")
+    broken.released.set()
+    expect(inspector.get_by_text("10 characters withdrawn")).to_be_visible()
+    expect(desk.region("Output")).to_have_text("It is ")
+    whole.released.set()
+    desk.finished()
+    expect(desk.region("Output")).to_have_text("It is blue, surely.")
+    expect(inspector.get_by_text("Reasoning", exact=True)).to_be_hidden()
+    inspector.get_by_text("Retries", exact=True).click()
+    expect(inspector.get_by_text("broke the connection after 10 characters; 10 characters")).to_be_visible()
+    expect(inspector.get_by_text("- tokens · request id req_<b>7</b>")).to_be_visible()
 
 
 def test_a_conductor_as_a_worker_is_followed_while_it_plans_and_reused_with_its_inside(
@@ -206,7 +230,7 @@ def test_what_is_inside_can_be_read_and_fits(visit, nesting_app, browser, theme)
     inner.click(1)
     panel(desk).get_by_text("What this step saw").click()
     desk.settled()
-    assert set(desk.page.evaluate(FAINT)) == set()
+    assert_readable(desk.page)
     assert desk.page.evaluate(OVERFLOW) == []
 
 

@@ -1,4 +1,4 @@
-"""The pool page in a real browser: workers are added, tested and mended, and the running app uses them."""
+"""The pool page in a real browser: workers are added, tested and fixed, and the running app uses them."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 from app_server import AppServer
-from fake_openai_server import Served, serving
+from contrast import assert_readable
+from fake_openai import FakeOpenAI, Served, serving
 from playwright.sync_api import Locator, Page, expect
-from test_app_looks import FAINT, assert_fits
+from test_app_looks import assert_fits
 from workbench_page import WorkbenchPage
 
-from conductor.fake_openai.app import FakeOpenAI
-from conductor.workflow import Step
+from conductor.workflow.model import Step
 
 pytestmark = [pytest.mark.browser, pytest.mark.thorough]
 
@@ -103,7 +103,7 @@ def test_tests_are_shown_while_they_go_on_and_can_be_stopped(app, visit, fake, f
     page = opened(visit(app, "/pool"))
     page.get_by_role("button", name="Test all").click()
     expect(row(page, "quick")).to_contain_text("to the first token")
-    expect(row(page, "stalled")).to_contain_text("waiting for a word")
+    expect(row(page, "stalled")).to_contain_text("waiting for the first token")
     expect(page.get_by_role("button", name="Test stalled")).to_be_disabled()
     page.get_by_role("button", name="Stop testing").click()
     expect(page.get_by_role("button", name="Test all")).to_be_visible()
@@ -123,7 +123,7 @@ def test_a_file_that_goes_wrong_under_the_running_app_is_said_and_mended(app, vi
     expect(page.get_by_role("alert")).to_contain_text("line 6: worker 1, speed: unknown key.")
     expect(page.get_by_role("alert")).to_contain_text("the pool stays as it was")
     expect(desk.query).to_be_visible()
-    page.get_by_role("link", name="Mend it on the pool page").click()
+    page.get_by_role("link", name="Fix it on the pool page").click()
     opened(page)
     expect(page.get_by_text("> 6 | speed = 3")).to_be_visible()
     assert "sk-marked" not in page.content()
@@ -141,7 +141,7 @@ def test_an_app_that_starts_with_a_wrong_file_leads_to_where_it_is_mended(app, v
     (folder / "pool.toml").write_text("[[worker]\n", encoding="utf-8")
     page = visit(app)
     expect(page.get_by_role("alert")).to_contain_text("pool.toml is not valid TOML")
-    page.get_by_role("link", name="Mend it on the pool page").click()
+    page.get_by_role("link", name="Fix it on the pool page").click()
     page.get_by_label("Text of the pool file", exact=True).fill(
         "[[worker]]\nkind = 'simulated'\nname = 'a'\n"
     )
@@ -192,7 +192,7 @@ def themed(request, browser):
 def test_every_text_fits_and_can_be_read(app, visit, fake, themed, folder):
     long = "We" * 200
     tables = (
-        '[conductor]\nbase_url = "http://127.0.0.1:9/v1"\nmodel = "m"\napi_key_env = "NO_SUCH_KEY"\n',
+        '[conductor]\nbase_url = "http://127.0.0.1:9/v1"\nmodel = "m"\napi_key_env = "NO_SUCH_API_KEY"\n',
         table(long, f"{fake.base_url}?{long}", price_prompt="0.15", price_completion="0.6", concurrency="2"),
         f"\n[[worker]]\nkind = 'simulated'\nname = '''{HOSTILE}'''\nstrengths = '''{HOSTILE}'''\n",
     )
@@ -203,12 +203,11 @@ def test_every_text_fits_and_can_be_read(app, visit, fake, themed, folder):
     expect(page.get_by_role("button", name="Test all")).to_be_visible()
     WorkbenchPage(page).settled()
     assert page.locator('img[src*="name"], main a[href*="name"], .katex').count() == 0
-    assert page.evaluate(FAINT) == []
+    assert_readable(page)
     assert_fits(page)
     page.get_by_role("button", name=f"Change {HOSTILE}").click()
     typed(page, "Name", "")
     save(page)
     expect(page.get_by_role("dialog")).to_contain_text("Not saved. Please look at: Name.")
-    faint = FAINT.replace("[data-testid=stApp]", "[role=dialog]")
-    assert page.evaluate(faint) == []
+    assert_readable(page, "[role=dialog]")
     page.keyboard.press("Escape")

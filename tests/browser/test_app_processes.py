@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 from postgres_server import serving
 from workbench_page import WorkbenchPage
 
-from conductor.workflow import Step
+from conductor.workflow.model import Step
 
 pytestmark = [pytest.mark.browser, pytest.mark.thorough]
 

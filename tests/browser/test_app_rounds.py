@@ -11,9 +11,9 @@ from playwright.sync_api import expect
 from scripted_endpoint import at_once, held
 from workbench_page import Graph, WorkbenchPage
 
-from conductor.budget import Budget
-from conductor.modes import Settings
-from conductor.workflow import Step
+from conductor.values.budget import Budget
+from conductor.values.presets import Settings
+from conductor.workflow.model import Step
 
 pytestmark = [pytest.mark.browser, pytest.mark.thorough]
 
@@ -24,7 +24,7 @@ SECOND = f"It can be shorter, I think, and better.\n\n{plan_text((1, 'Write it s
 def planted(app: AppServer, *steps: Step, settings: Settings) -> str:
     session = app.plant(*steps)
     with app.store() as store:
-        store.set_settings(session, settings)
+        store.sessions.set_settings(session, settings)
     return session
 
 

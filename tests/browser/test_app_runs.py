@@ -8,8 +8,8 @@ import pytest
 from playwright.sync_api import expect
 from workbench_page import WorkbenchPage
 
-from conductor.run_state import fold
-from conductor.workflow import Step
+from conductor.runs.state import fold
+from conductor.workflow.model import Step
 
 pytestmark = pytest.mark.browser
 
@@ -26,11 +26,11 @@ def test_stop_ends_a_run_and_keeps_what_is_done(visit, paced_app):
     expect(desk.streams).to_be_visible()
     desk.button("Stop").click()
     expect(
-        desk.page.get_by_text("Stopped. 1 finished output kept; a rerun goes on from there.")
+        desk.page.get_by_text("Stopped. 1 finished output kept; a rerun continues from there.")
     ).to_be_visible()
-    expect(desk.graph.cards.nth(1)).to_contain_text("cancelled")
+    expect(desk.graph.cards.nth(1)).to_contain_text("stopped")
     with paced_app.store() as store:
-        state = fold(store.events(store.runs(session)[0].id))
+        state = fold(store.runs.events(store.runs.of_session(session)[0].id))
     assert state.status == "cancelled"
     assert [step.status for step in state.steps] == ["finished", "cancelled"]
 
@@ -58,11 +58,11 @@ def test_a_run_goes_on_while_nobody_looks(visit, paced_app):
     expect(desk.streams).to_be_visible()
     desk.page.close()
     with paced_app.store() as store:
-        run = store.runs(session)[0]
+        run = store.runs.of_session(session)[0]
         until = time.monotonic() + 60
-        while store.run(run.id).status == "running" and time.monotonic() < until:
+        while store.runs.find(run.id).status == "running" and time.monotonic() < until:
             time.sleep(0.1)
-        assert store.run(run.id).status == "finished"
+        assert store.runs.find(run.id).status == "finished"
     again = WorkbenchPage(visit(paced_app, f"/?session={session}")).finished()
     assert len(again.answer.inner_text().split()) == 60
     assert paced_app.calls(session) == [[0, 1]]

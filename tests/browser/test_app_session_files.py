@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 from workbench_page import WorkbenchPage
 
-from conductor.workflow import Step
+from conductor.workflow.model import Step
 
 pytestmark = pytest.mark.browser
 
@@ -25,8 +25,8 @@ def test_a_session_goes_out_and_comes_back_beside_its_report(visit, offline_app,
     page.get_by_role("button", name="More to export").focus()
     page.keyboard.press("Enter")
     with page.expect_download() as given:
-        page.get_by_text("Whole session as JSON").click()
-    file = tmp_path / "session.json"
+        page.get_by_text("Whole session", exact=True).click()
+    file = tmp_path / "session.jsonl"
     given.value.save_as(file)
     page.get_by_role("button", name="More to export").click()
     with page.expect_download() as given:

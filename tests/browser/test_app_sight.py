@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 from workbench_page import WorkbenchPage
 
-from conductor.workflow import Step
+from conductor.workflow.model import Step
 
 pytestmark = pytest.mark.browser
 

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 from workbench_page import WorkbenchPage
 
-from conductor.workflow import Step
+from conductor.workflow.model import Step
 
 pytestmark = [pytest.mark.browser, pytest.mark.thorough]
 
@@ -48,7 +48,7 @@ def test_a_run_is_looked_at_by_time_and_replayed(visit, paced_app):
     # A moment in the middle: the second step runs, and nothing can be changed or started.
     seconds = float(timeline.get_by_label("Moment of the run").get_attribute("max"))
     timeline.get_by_label("Moment of the run").fill(str(seconds / 2))
-    expect(desk.page.get_by_text(re.compile(r"Replay, \d\.\d of \d\.\d s"))).to_be_visible()
+    expect(desk.page.get_by_text(re.compile(r"Replay, \d+\.\d of \d+\.\d s"))).to_be_visible()
     expect(desk.graph.cards.nth(1)).to_contain_text("running")
     expect(desk.graph.cards.nth(2)).to_contain_text("not run yet")
     expect(desk.field("Instruction")).to_be_disabled()

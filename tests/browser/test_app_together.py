@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, expect
 from workbench_page import WorkbenchPage
 
-from conductor.workflow import Step
+from conductor.workflow.model import Step
 
 pytestmark = pytest.mark.browser
 
@@ -47,7 +47,7 @@ def test_a_tab_that_nobody_touches_follows_a_run_and_an_edit_of_another_browser(
     expect(idle.query).to_be_focused()
     assert idle.query.input_value().endswith(" and more")
     with paced_app.store() as store:
-        store.rename_session(session, "Another name")
+        store.sessions.rename(session, "Another name")
     expect(idle.page.get_by_role("heading", name="Another name")).to_be_visible()
     expect(idle.page.get_by_role("button", name="Another name")).to_be_visible()
 
@@ -78,9 +78,9 @@ def test_of_two_edits_of_one_revision_the_second_is_kept_until_its_author_decide
     expect(mine.graph.cards.nth(0)).to_contain_text("steady-13b")
     # Both see the history; a branch is seen in it, and what is restored is the workflow again.
     with paced_app.store() as store:
-        planted, edited, merged = store.revisions(session)
+        planted, edited, merged = store.revisions.of_session(session)
         assert merged.parent == edited.id
-        store.add_revision(
+        store.revisions.add(
             session, planted.workflow.with_worker(0, "critic-7b"), origin="human", note="Beside",
             parent=planted.id, moves_head=False,
         )  # fmt: skip

@@ -9,7 +9,7 @@ from app_server import AppServer
 from playwright.sync_api import expect
 from workbench_page import WorkbenchPage
 
-from conductor.workflow import Step
+from conductor.workflow.model import Step
 
 pytestmark = pytest.mark.browser
 
@@ -21,7 +21,7 @@ HOSTILE = (
 
 def kept(server: AppServer) -> int:
     with server.store() as store:
-        return store.count_sessions()
+        return store.sessions.count()
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_a_failed_step_says_why_and_the_rest_is_kept(visit, paced_app):
     desk = WorkbenchPage(visit(paced_app, f"/?session={session}"))
     desk.run()
     expect(desk.page.get_by_role("alert")).to_contain_text(
-        "2. Break here failed: broken-1b was told to fail on this call. 1 finished output kept"
+        "2. Break here failed: broken-1b was set to fail on this call. 1 finished output kept"
     )
     expect(desk.graph.cards.nth(2)).to_contain_text("blocked")
     desk.select(2)

@@ -8,23 +8,29 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from pages.components import focus
+from pages.components.streamlit_patches.script_state import with_script_state
+from pages.components.tab import keyboard
 
 pytestmark = pytest.mark.browser
 
 PAGE = """
+<div data-testid="stApp"></div>
 <div id="top_"></div>
 <div class="st-key-add"><button>Add</button></div>
 <div id="row"><button>Change</button></div>
 <div role="dialog"><div class="st-key-save"><button>Save</button></div></div>
 """
 
-# Each picture is drawn in a task of its own, as Streamlit draws the messages of a rerun.
+STATE = "state => { document.querySelector('[data-testid=stApp]').dataset.testScriptState = state }"
+
+# Each picture is drawn in a task of its own, as Streamlit draws the messages of a rerun. The script runs
+# until "wait"; "stall" and "wait" take longer than an idle page is waited for.
 STEPS = {
     "close": "document.querySelector('[role=dialog]').remove()",
     "hand back": "document.querySelector('#row button').focus()",
     "redraw": "row.innerHTML = row.innerHTML",
     "notice": "top_.innerHTML = '<div class=st-key-undo><button>Undo</button></div>'",
+    "stall": "",
     "wait": "",
 }
 
@@ -34,11 +40,12 @@ def page(context) -> Page:
     """A page with a dialog whose Save has the focus and hands it to Undo, then to Add."""
     page = context.new_page()
     page.set_content(PAGE)
-    script = base64.b64encode(Path(focus.__file__).with_suffix(".js").read_bytes()).decode()
+    module = with_script_state(Path(keyboard.__file__).with_name("focus.js").read_text(encoding="utf-8"))
+    script = base64.b64encode(module.encode()).decode()
     rules = [{"of": ".st-key-save", "to": [".st-key-undo", ".st-key-add"]}]
     page.evaluate(
-        "async ([script, heirs]) => (await import(`data:text/javascript;base64,${script}`))"
-        ".default({ data: { heirs } })",
+        "async ([script, fallbacks]) => (await import(`data:text/javascript;base64,${script}`))"
+        ".default({ data: { fallbacks } })",
         [script, rules],
     )
     page.get_by_role("button", name="Save").press("Enter")
@@ -47,14 +54,18 @@ def page(context) -> Page:
 
 
 def draw(page: Page, *steps: str) -> None:
-    """Carry the steps out, one after another."""
+    """Carry the steps out, one after another, in one run of the script; "wait" ends it first."""
+    page.evaluate(STATE, "running")
     for step in steps:
+        if step == "wait":
+            page.evaluate(STATE, "notRunning")
         page.evaluate(STEPS[step])
-        page.wait_for_timeout(600 if step == "wait" else 30)
+        page.wait_for_timeout(600 if step in ("stall", "wait") else 30)
+    page.evaluate(STATE, "notRunning")
 
 
 @pytest.mark.parametrize(
-    ("steps", "heir"),
+    ("steps", "fallback"),
     [
         (("notice", "close"), "Undo"),
         (("close", "notice"), "Undo"),
@@ -64,11 +75,14 @@ def draw(page: Page, *steps: str) -> None:
         (("close", "hand back", "wait"), "Change"),
         (("close", "hand back", "wait", "notice"), "Change"),
         (("close", "hand back", "wait", "notice", "redraw"), "Undo"),
+        (("close", "stall", "notice"), "Undo"),
+        (("close", "stall", "hand back", "stall", "redraw", "stall", "notice"), "Undo"),
+        (("close", "stall", "hand back", "stall"), "Change"),
     ],
 )
-def test_the_best_heir_gets_the_focus_in_whatever_order_the_page_is_drawn(page, steps, heir):
+def test_the_best_fallback_gets_the_focus_in_whatever_order_the_page_is_drawn(page, steps, fallback):
     draw(page, *steps)
-    expect(page.get_by_role("button", name=heir)).to_be_focused()
+    expect(page.get_by_role("button", name=fallback)).to_be_focused()
 
 
 def test_a_dialog_that_is_left_by_escape_gives_the_focus_back_to_its_opener(page):

@@ -46,11 +46,11 @@ def test_steps_show_who_does_what_in_letters_that_can_be_read(open_graph, shapes
     page = open_graph(f"{query}&direction={direction}").page
     for at, (shape, n) in enumerate(shapes):
         graph = Graph(page, at)
-        faces = graph.ask("cards.map(card => card.face)")
-        assert len(faces) == n
+        contents = graph.ask("cards.map(card => card.content)")
+        assert len(contents) == n
         assert_inside(graph)
-        for face, written in zip(faces, graph.written(), strict=True):
-            assert [face[part] for part in told if face[part] not in written] == [], f"{shape} of {n}"
+        for content, written in zip(contents, graph.written(), strict=True):
+            assert [content[part] for part in told if content[part] not in written] == [], f"{shape} of {n}"
         assert graph.smallest_letters() >= 9.9, f"{shape} of {n}"
 
 

@@ -9,7 +9,7 @@ from nested_run import events
 from playwright.sync_api import Browser, expect
 
 from conductor.report import run_report
-from conductor.run_state import fold
+from conductor.runs.state import fold
 
 pytestmark = pytest.mark.browser
 

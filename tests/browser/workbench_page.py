@@ -169,7 +169,7 @@ class WorkbenchPage:
     @property
     def streams(self) -> Locator:
         """Texts that are being written in the centre of the page."""
-        return self.page.locator('.passage-body[aria-live="polite"]')
+        return self.page.locator('.text-block-body[aria-live="polite"]')
 
     # -- the inspector -------------------------------------------------------------------------------
 

@@ -10,11 +10,17 @@ from dataclasses import dataclass
 import pytest
 from conductor_cases import BROKEN, KEEP, ScriptedConductor, plan_text
 
-from conductor.budget import Budget
-from conductor.engine.assignment import Assignment
+from conductor.engine.bound_workflow import BoundWorkflow
 from conductor.engine.meter import Meter
 from conductor.engine.run import WorkflowRun
-from conductor.events import (
+from conductor.errors import PoolError
+from conductor.orchestrate import cheapest, metered_plan, offered, orchestrate, plan_request
+from conductor.planner.planner import PlanningEnd
+from conductor.planner.protocol import PlanRequest
+from conductor.planner.rule_planner import OfflineConductor
+from conductor.recorder import MemoryRecorder
+from conductor.recursion import ConductorWorker
+from conductor.runs.events import (
     AnswerKept,
     BudgetExceeded,
     Event,
@@ -23,19 +29,21 @@ from conductor.events import (
     PlanRejected,
     RunFinished,
     RunStarted,
+    StepDelta,
+    StepFinished,
+    StepReused,
+    StepStarted,
     WorkflowPlanned,
 )
-from conductor.messages import Completion, Delta, Thought, Usage
-from conductor.modes import MODES, Settings
-from conductor.orchestrate import cheapest, metered_plan, orchestrate, plan_request
-from conductor.planner.conductor import PlanRequest
-from conductor.planner.offline import OfflineConductor
-from conductor.recursion import ConductorWorker
-from conductor.run_state import fold
-from conductor.workers.pool import Pool
-from conductor.workers.protocol import Price
+from conductor.runs.request import RunRequest
+from conductor.runs.state import fold
+from conductor.values.budget import Budget
+from conductor.values.messages import Completion, Delta, Thought, Usage
+from conductor.values.presets import MODES, Settings
+from conductor.workers.pool.pool import Pool
+from conductor.workers.protocol import Price, WorkerCard
 from conductor.workers.simulated import SimulatedWorker
-from conductor.workflow import Step, Workflow
+from conductor.workflow.model import Step, Workflow
 
 ONE = plan_text((0, "solve it", "[]"))
 BETTER = plan_text((0, "look again", '"all"'), (1, "merge", "[0]"))
@@ -44,12 +52,10 @@ BETTER = plan_text((0, "look again", '"all"'), (1, "merge", "[0]"))
 async def events_of(
     conductor: ScriptedConductor, pool: Pool | None = None, budget: Budget | None = None, **settings: int
 ) -> list[Event]:
-    asked = Settings(**settings)
     stream = orchestrate(
-        "why?",
+        RunRequest("why?", Settings(**settings)),
         conductor=conductor,
         pool=pool or _pool(),
-        settings=asked,
         meter=Meter(budget or Budget()),
     )
     return [event async for event in stream]
@@ -145,10 +151,9 @@ async def test_a_run_says_what_was_used_before_it() -> None:
 async def test_a_subset_of_the_pool_is_numbered_in_the_chosen_order() -> None:
     conductor = ScriptedConductor([ONE])
     stream = orchestrate(
-        "why?",
+        RunRequest("why?", Settings(workers=("b", "a"))),
         conductor=conductor,
         pool=_pool(),
-        settings=Settings(workers=("b", "a")),
         meter=Meter(Budget()),
     )
     answers = _answers([event async for event in stream])
@@ -181,7 +186,7 @@ class SlowConductor(ScriptedConductor):
 async def test_a_limit_of_time_stops_a_planning_call_and_keeps_what_was_written(
     obedient: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("conductor.orchestrate.GRACE_SECONDS", 0.05)
+    monkeypatch.setattr("conductor.planner.planner.GRACE_SECONDS", 0.05)
     conductor = SlowConductor([], obedient=obedient)
     events = await asyncio.wait_for(events_of(conductor, budget=Budget(seconds=0.05)), 60)
     assert conductor.stopped
@@ -198,23 +203,164 @@ async def test_a_limit_of_time_stops_a_planning_call_and_keeps_what_was_written(
 
 
 async def test_what_another_call_spends_stops_the_planning_beside_it() -> None:
-    conductor, meter = SlowConductor([]), Meter(Budget(tokens=100))
+    conductor, meter = SlowConductor([]), Meter(Budget(tokens=100_000))
     events: list[Event] = []
-    request = plan_request("why?", pool=_pool(), settings=Settings())
+    request = plan_request(RunRequest("why?"), pool=_pool())
     async for event in metered_plan(request, conductor=conductor, meter=meter):
         events.append(event)
         if isinstance(event, PlanningDelta):
-            meter.add(Usage(prompt_tokens=90, completion_tokens=20))
+            beside = meter.admit()
+            assert beside is not None
+            beside.settle(Usage(prompt_tokens=90_000, completion_tokens=20_000))
     assert isinstance(events[-1], PlanningFailed)
-    assert "110 of 100 tokens used" in events[-1].message
+    assert "of 100,000 tokens used" in events[-1].message
 
 
 async def test_a_plan_that_crosses_the_budget_by_itself_is_kept() -> None:
-    request = plan_request("why?", pool=_pool(), settings=Settings())
-    meter = Meter(Budget(tokens=50))
-    events = [event async for event in metered_plan(request, conductor=ScriptedConductor([ONE]), meter=meter)]
+    request = plan_request(RunRequest("why?"), pool=_pool())
+    meter = Meter(Budget(tokens=2_000))
+    conductor = ScriptedConductor([ONE], usage=Usage(prompt_tokens=2_000, completion_tokens=10))
+    events = [event async for event in metered_plan(request, conductor=conductor, meter=meter)]
     assert isinstance(events[-1], WorkflowPlanned)
     assert meter.crossing is not None
+
+
+async def test_a_plan_for_which_no_tokens_are_left_is_not_asked_for() -> None:
+    conductor = ScriptedConductor([ONE])
+    events = await events_of(conductor, budget=Budget(tokens=1))
+    over, end = events
+    assert conductor.requests == []
+    assert isinstance(over, BudgetExceeded)
+    assert (over.limit, over.refused) == ("tokens", True)
+    assert isinstance(end, PlanningFailed)
+    assert "0 of 1 tokens used, and the next call takes at least about" in end.message
+
+
+class LoggingRecorder(MemoryRecorder):
+    """Notes what it is called with, in order, beside what its reader has read."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.log: list[str] = []
+
+    async def begin_plan(self, asked: PlanRequest, *, planner: WorkerCard) -> None:
+        await super().begin_plan(asked, planner=planner)
+        self.log.append(f"begin attempt {len(asked.rejected) + 1} of round {asked.round}")
+
+    async def write_plan(self, asked: PlanRequest, end: PlanningEnd, workflow: Workflow | None) -> None:
+        await super().write_plan(asked, end, workflow)
+        self.log.append(f"write {end.type}")
+
+    async def start_run(self, run: WorkflowRun) -> None:
+        await super().start_run(run)
+        self.log.append(f"start round {run.round}")
+
+
+async def test_everything_is_recorded_before_it_is_passed_on() -> None:
+    conductor, recorder = ScriptedConductor([BROKEN, ONE, KEEP]), LoggingRecorder()
+    request = RunRequest("why?", Settings(rounds=2))
+    async for event in orchestrate(
+        request, conductor=conductor, pool=_pool(), meter=Meter(Budget()), recorder=recorder
+    ):
+        if not isinstance(event, PlanningDelta | StepDelta | StepStarted | StepFinished):
+            recorder.log.append(event.type)
+    assert recorder.log == [
+        "begin attempt 1 of round 1",
+        "planning_started",
+        "write plan_rejected",
+        "plan_rejected",
+        "begin attempt 2 of round 1",
+        "planning_started",
+        "write workflow_planned",
+        "workflow_planned",
+        "start round 1",
+        "run_started",
+        "run_finished",
+        "begin attempt 1 of round 2",
+        "planning_started",
+        "write answer_kept",
+        "answer_kept",
+    ]
+
+
+async def test_a_round_reuses_what_an_earlier_one_gave() -> None:
+    events = await events_of(ScriptedConductor([ONE, ONE]), rounds=2)
+    assert [event.type for event in events if isinstance(event, StepFinished | StepReused)] == [
+        "step_finished",
+        "step_reused",
+    ]
+    first, second = (event for event in events if isinstance(event, RunStarted))
+    assert second.parent == first.run
+
+
+async def test_what_a_request_makes_of_a_plan_is_recorded_and_run() -> None:
+    recorded: list[Workflow | None] = []
+
+    class Recorder(MemoryRecorder):
+        async def write_plan(self, asked: PlanRequest, end: PlanningEnd, workflow: Workflow | None) -> None:
+            await super().write_plan(asked, end, workflow)
+            recorded.append(workflow)
+
+    request = RunRequest("why?", finish=lambda planned: planned.with_worker(0, "b"))
+    stream = orchestrate(
+        request, conductor=ScriptedConductor([ONE]), pool=_pool(), meter=Meter(Budget()), recorder=Recorder()
+    )
+    (ran,) = [event.workflow async for event in stream if isinstance(event, RunStarted)]
+    assert ran.steps[0].worker == "b"
+    assert recorded == [ran]
+
+
+async def test_planning_whose_reader_is_cancelled_is_recorded_as_stopped_and_told() -> None:
+    recorder, events, writing = LoggingRecorder(), list[Event](), asyncio.Event()
+
+    async def read() -> None:
+        async for event in orchestrate(
+            RunRequest("why?"),
+            conductor=SlowConductor([]),
+            pool=_pool(),
+            meter=Meter(Budget()),
+            recorder=recorder,
+        ):
+            events.append(event)
+            if isinstance(event, PlanningDelta):
+                writing.set()
+
+    reading = asyncio.create_task(read())
+    await writing.wait()
+    reading.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await reading
+    assert recorder.log == ["begin attempt 1 of round 1", "write planning_failed"]
+    assert isinstance(events[-1], PlanningFailed)
+    assert events[-1].message == "Planning was stopped."
+
+
+@dataclass
+class WordyConductor(ScriptedConductor):
+    """Writes word after word, without an end."""
+
+    async def stream(self, request: PlanRequest) -> AsyncIterator[Delta]:  # type: ignore[override]
+        """See `Conductor.stream`."""
+        self.requests.append(request)
+        while True:
+            yield Delta(text="and ")
+            await asyncio.sleep(0)
+
+
+async def test_a_plan_is_cut_where_its_text_reaches_the_limit() -> None:
+    request = plan_request(RunRequest("why?"), pool=_pool())
+    meter = Meter(Budget(tokens=2_000))
+    planning = metered_plan(request, conductor=WordyConductor([]), meter=meter)
+    events = await asyncio.wait_for(_all(planning), 60)
+    over, end = events[-2:]
+    assert isinstance(over, BudgetExceeded)
+    assert (over.used, over.estimated) == (2_001, True)
+    assert isinstance(end, PlanningFailed)
+    assert meter.used.tokens >= 2_001
+
+
+async def _all(events: AsyncIterator[Event]) -> list[Event]:
+    return [event async for event in events]
 
 
 @pytest.mark.slow
@@ -223,7 +369,7 @@ async def test_a_limit_of_time_stops_the_planning_inside_of_a_step() -> None:
     inside = ConductorWorker(conductor=SlowConductor([]), pool=_pool(), settings=Settings(), meter=meter)
     workflow = Workflow.of([Step(instruction="Work it out.", worker="conductor")])
     pool = Pool(workers=(inside,))
-    run = WorkflowRun(Assignment.of(workflow, query="why?", pool=pool), pool, run="outer", meter=meter)
+    run = WorkflowRun(BoundWorkflow.of(workflow, query="why?", pool=pool), pool, run="outer", meter=meter)
     events = [event async for event in run.events()]
     end = events[-1]
     assert isinstance(end, RunFinished)
@@ -236,7 +382,7 @@ async def test_a_limit_of_time_stops_the_planning_inside_of_a_step() -> None:
 
 async def test_planning_that_nobody_follows_any_more_is_stopped() -> None:
     conductor = SlowConductor([])
-    request = plan_request("why?", pool=_pool(), settings=Settings())
+    request = plan_request(RunRequest("why?"), pool=_pool())
     planning = metered_plan(request, conductor=conductor, meter=Meter(Budget()))
     async with aclosing(planning) as events:
         async for event in events:
@@ -267,11 +413,11 @@ async def test_economy_leaves_only_workers_of_the_lowest_known_price(
     prices: dict[str, float | None], left: list[str], conductor: ScriptedConductor | OfflineConductor
 ) -> None:
     pool = Pool(workers=tuple(_priced(name, price) for name, price in prices.items()))
-    request = plan_request("why?", pool=pool, settings=MODES["mini"])
+    request = plan_request(RunRequest("why?", MODES["mini"]), pool=pool)
     assert [card.name for card in request.workers] == left
-    assert [card.name for card in plan_request("why?", pool=pool, settings=Settings()).workers] == [*prices]
+    assert [card.name for card in plan_request(RunRequest("why?"), pool=pool).workers] == [*prices]
     stream = orchestrate(
-        "why?", conductor=conductor, pool=pool, settings=MODES["mini"], meter=Meter(Budget())
+        RunRequest("why?", MODES["mini"]), conductor=conductor, pool=pool, meter=Meter(Budget())
     )
     events = [event async for event in stream]
     (run,) = (event for event in events if isinstance(event, RunStarted))
@@ -283,3 +429,19 @@ def test_a_prompt_and_a_completion_count_alike_and_a_workflow_inside_has_no_know
     nested = _priced("nested", 0.1, 0.1).card.model_copy(update={"nested": True})
     assert cheapest([dear, nested, cheap]) == (cheap,)
     assert cheapest([nested]) == (nested,)
+
+
+class _Unusable(SimulatedWorker):
+    """A worker that cannot be asked as the program is set up."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name=name)
+        self.card = self.card.model_copy(update={"unusable": f"{name.upper()}_API_KEY is not set."})
+
+
+def test_a_worker_that_cannot_be_used_is_not_offered() -> None:
+    pool = Pool(workers=(_Unusable("a"), SimulatedWorker(name="b"), SimulatedWorker(name="c")))
+    assert [card.name for card in offered(pool, Settings())] == ["b", "c"]
+    assert [card.name for card in offered(pool, Settings(workers=("c", "a")))] == ["c"]
+    with pytest.raises(PoolError, match=r"^a cannot be used: A_API_KEY is not set\.$"):
+        offered(pool, Settings(workers=("a",)))

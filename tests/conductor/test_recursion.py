@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from conductor_cases import BROKEN, ScriptedConductor, plan_text
+from worker_cases import Declining, played
 
-from conductor.budget import Budget
-from conductor.engine.assignment import Assignment
+from conductor.engine.bound_workflow import BoundWorkflow
 from conductor.engine.meter import Meter
 from conductor.engine.run import WorkflowRun
-from conductor.events import StepInner
-from conductor.messages import NOTHING_USED
-from conductor.modes import Settings
 from conductor.recursion import with_conductor
-from conductor.run_state import RunState, fold
-from conductor.workers.pool import Pool
+from conductor.runs.events import StepInner
+from conductor.runs.state import RunState, fold
+from conductor.values.budget import Budget
+from conductor.values.messages import NOTHING_USED
+from conductor.values.presets import Settings
+from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
-from conductor.workflow import Step, Workflow
+from conductor.workflow.model import Step, Workflow
 
 INSIDE = plan_text((0, "half one", "[]"), (0, "half two", "[0]"))
 OUTER = Workflow.of([Step(instruction="the hard part", worker="conductor")])
@@ -25,7 +26,7 @@ async def run(conductor: ScriptedConductor, budget: Budget | None = None) -> tup
     meter = Meter(budget or Budget())
     plain = Pool(workers=(SimulatedWorker(name="a", answer="said so"),))
     pool = with_conductor(plain, conductor, settings=Settings(), meter=meter)
-    going = WorkflowRun(Assignment.of(OUTER, query="why?", pool=pool), pool, run="outer", meter=meter)
+    going = WorkflowRun(BoundWorkflow.of(OUTER, query="why?", pool=pool), pool, run="outer", meter=meter)
     return fold([event async for event in going.events()]), meter
 
 
@@ -40,6 +41,18 @@ async def test_a_nested_workflow_answers_its_step() -> None:
     assert "the hard part" in inner.query
     # One plan and two steps; the outer step itself is no call.
     assert (meter.calls, state.calls) == (3, 3)
+
+
+async def test_a_step_whose_workflow_inside_has_no_answer_has_none() -> None:
+    pool = with_conductor(
+        Pool(workers=(Declining("a"),)),
+        ScriptedConductor([INSIDE]),
+        settings=Settings(),
+        meter=Meter(Budget()),
+    )
+    state = await played(OUTER, pool)
+    assert [inner.answered for inner in state.steps[0].inner] == [False]
+    assert (state.steps[0].status, state.answered) == ("refused", False)
 
 
 async def test_what_is_spent_inside_is_the_steps_usage_and_counted_once() -> None:
@@ -78,9 +91,9 @@ async def test_nested_events_are_events_of_the_outer_run() -> None:
     meter = Meter(Budget())
     plain = Pool(workers=(SimulatedWorker(name="a", answer="said so"),))
     pool = with_conductor(plain, ScriptedConductor([INSIDE]), settings=Settings(), meter=meter)
-    going = WorkflowRun(Assignment.of(OUTER, query="why?", pool=pool), pool, run="outer", meter=meter)
+    going = WorkflowRun(BoundWorkflow.of(OUTER, query="why?", pool=pool), pool, run="outer", meter=meter)
     events = [event async for event in going.events()]
     assert [event.seq for event in events] == list(range(len(events)))
     inner = [event.event for event in events if isinstance(event, StepInner)]
-    assert [event.type for event in inner][:3] == ["planning_started", "planning_delta", "workflow_planned"]
+    assert [event.type for event in inner][:3] == ["planning_started", "workflow_planned", "run_started"]
     assert {event.run for event in events} == {"outer"}

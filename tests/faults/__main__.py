@@ -11,7 +11,7 @@ import json
 import logging
 import sys
 
-from conductor.collector import settle
+from studio.gc_tuning import settle
 from tests.faults.app import App, chromium
 from tests.faults.harness import done, shared_out
 from tests.faults.ledger import Ledger

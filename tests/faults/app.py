@@ -16,9 +16,9 @@ from typing import Any
 
 from playwright.sync_api import Page, expect, sync_playwright
 
-from conductor.events import EVENT
+from conductor.runs.events import EVENT
 from storage import RunRecord, SessionStore
-from storage.workbench import Workbench
+from studio.workbench import Workbench
 from tests.faults.ledger import Ledger
 from tests.faults.runs import ACCESS, Endpoint, bench_over, check_events, check_resume, workflow_of
 from tests.faults.soundness import check_soundness
@@ -71,8 +71,8 @@ class App:
         self.endpoint.forget()
         name = f"{rng.getrandbits(48):012x}"
         with SessionStore.open(self.server.database) as store:
-            session = store.create_session(f"What is {name}?").id
-            store.add_revision(
+            session = store.sessions.create(f"What is {name}?").id
+            store.revisions.add(
                 session, workflow_of(name, rng.choice(ACCESS)), origin="import", note="Planted"
             )
         self.server.start()
@@ -97,7 +97,7 @@ class App:
         expect(desk.button("Undo")).to_be_enabled()
         said: list[dict[str, Any]] = []
         with SessionStore.open(self.server.database) as store:
-            edited = store.head(session)
+            edited = store.revisions.head(session)
             assert edited is not None
             self.ledger.check(edited.number == 2, "the page said that it could be undone, and it is not kept")
             said.append({"head": edited.id})
@@ -105,8 +105,8 @@ class App:
             until = time.monotonic() + after
             seen: dict[str, int] = {}
             while time.monotonic() < until:
-                for run in store.runs(session):
-                    for event in store.events(run.id, after=seen.get(run.id, -1)):
+                for run in store.runs.of_session(session):
+                    for event in store.runs.events(run.id, after=seen.get(run.id, -1)):
                         seen[run.id] = event.seq
                         said.append({"event": EVENT.dump_python(event, mode="json")})
                 time.sleep(_LOOK)
@@ -115,7 +115,7 @@ class App:
     def _look(self, session: str, said: list[dict[str, Any]]) -> None:
         """What another process finds after the kill."""
         with SessionStore.open(self.server.database) as store:
-            head = store.head(session)
+            head = store.revisions.head(session)
             self.ledger.check(
                 head is not None and head.id == said[0]["head"], f"an edit of {session} is lost"
             )
@@ -132,10 +132,10 @@ class App:
         """Open a session's page, which says what became of its run, and run on to the end."""
         page.goto(f"{self.server.url}/?session={session}")
         desk = WorkbenchPage(page)
-        interrupted = bench.store.latest_run(session)
+        interrupted = bench.store.runs.latest(session)
         desk.run()
         until = time.monotonic() + PATIENCE
-        while (newest := bench.store.latest_run(session)) == interrupted or _goes_on(newest):
+        while (newest := bench.store.runs.latest(session)) == interrupted or _goes_on(newest):
             if time.monotonic() > until:
                 return  # and is found out to have run nowhere
             time.sleep(_LOOK)

@@ -9,15 +9,15 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from conductor.events import StepStarted
-from conductor.messages import Completion, Delta, Request
-from conductor.planner.offline import OfflineConductor
-from conductor.run_state import RunState
-from conductor.workers.pool import Pool
+from conductor.planner.rule_planner import OfflineConductor
+from conductor.runs.events import StepStarted
+from conductor.runs.state import RunState
+from conductor.values.messages import Completion, Delta, Request
+from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
-from conductor.workflow import Step, Workflow
+from conductor.workflow.model import Step, Workflow
 from storage import RunRecord, SessionStore
-from storage.workbench import Workbench
+from studio.workbench import Workbench
 
 STEPS = Workflow.of(
     [
@@ -60,27 +60,27 @@ class Desk:
     def begin(self) -> None:
         """Run until the second step waits, and all before that is kept."""
         self.gated.gate.clear()
-        self.bench.start(self.session)
+        self.bench.running.start(self.session)
         wait(lambda: self.run is not None and self._started(self.run) == 2)
 
     def go_on(self) -> None:
         """Let the second step answer, and wait until the run is over."""
         self.gated.gate.set()
-        self.bench.conducting.wait(self.session)
+        self.bench.activities.wait(self.session)
 
     def _started(self, run: RunRecord) -> int:
-        return sum(isinstance(event, StepStarted) for event in self.bench.store.events(run.id))
+        return sum(isinstance(event, StepStarted) for event in self.bench.store.runs.events(run.id))
 
     @property
     def run(self) -> RunRecord | None:
         """The newest run, as it is kept."""
-        return self.bench.store.latest_run(self.session)
+        return self.bench.store.runs.latest(self.session)
 
     @property
     def kept(self) -> RunState:
         """The newest run, as its kept events tell it."""
         assert self.run is not None
-        return self.bench.store.run_state(self.run.id)
+        return self.bench.store.runs.state(self.run.id)
 
     @property
     def shown(self) -> RunState:
@@ -103,7 +103,7 @@ def desk_over(store: SessionStore) -> Iterator[Desk]:
     bench = Workbench.over(store, pool=pool, conductor=OfflineConductor())
     try:
         session = bench.ask("Which one?").id
-        bench.edit(session, STEPS, note="By hand")
+        bench.editing.edit(session, STEPS, note="By hand")
         yield Desk(bench, session, gated, last)
     finally:
         gated.gate.set()

@@ -9,12 +9,12 @@ from pathlib import Path
 from random import Random
 from typing import Any, ClassVar
 
-from conductor.modes import Settings
-from conductor.planner.offline import OfflineConductor
-from conductor.workers.pool import offline_pool
-from conductor.workflow import Step, Workflow
+from conductor.planner.rule_planner import OfflineConductor
+from conductor.values.presets import Settings
+from conductor.workers.pool.pool import offline_pool
+from conductor.workflow.model import Step, Workflow
 from storage import SessionStore
-from storage.workbench import Workbench
+from studio.workbench import Workbench
 from tests.faults.ledger import Ledger
 from tests.faults.soundness import check_soundness
 from tests.faults.victim import Say, Work, killed
@@ -64,25 +64,25 @@ def _perform(bench: Workbench, session: str, change: Mapping[str, Any]) -> None:
     match change["does"]:
         case "edit":
             edited = Workflow.model_validate(change["workflow"])
-            bench.edit(session, edited, note="Changed", head=bench.head(session))
+            bench.editing.edit(session, edited, note="Changed", head=bench.store.revisions.head(session))
         case "undo":
-            bench.store.undo(session)
+            bench.store.revisions.undo(session)
         case "redo":
-            bench.store.redo(session)
+            bench.store.revisions.redo(session)
         case "rename":
-            bench.store.rename_session(session, change["title"])
+            bench.store.sessions.rename(session, change["title"])
         case "settings":
-            bench.store.set_settings(session, Settings(rounds=change["rounds"]))
+            bench.store.sessions.set_settings(session, Settings(rounds=change["rounds"]))
         case "delete":
-            bench.store.delete_session(session)
+            bench.store.sessions.delete(session)
         case "restore":
-            bench.store.restore_session(session)
+            bench.store.sessions.restore(session)
 
 
 def shape_of(store: SessionStore, session: str) -> Shape:
     """All that a person's edits leave in a session, but for the time of its last change."""
-    found = store.session(session).model_dump(mode="json", exclude={"updated_at"})
-    revisions = [revision.model_dump(mode="json") for revision in store.revisions(session)]
+    found = store.sessions.find(session).model_dump(mode="json", exclude={"updated_at"})
+    revisions = [revision.model_dump(mode="json") for revision in store.revisions.of_session(session)]
     return {"session": found, "revisions": revisions}
 
 
@@ -151,7 +151,7 @@ class Edits:
 
     def _expect_no_others(self, store: SessionStore, asked: Shape | None) -> None:
         """A session that nobody acknowledged may be there where one was just asked for."""
-        listed = {summary.id for summary in store.sessions(limit=100_000)}
+        listed = {summary.id for summary in store.sessions.listed(limit=100_000)}
         others = listed - self.known.keys()
         allowed = 1 if asked is not None and asked["does"] == "ask" else 0
         self.ledger.require(len(others) <= allowed, f"sessions came from nowhere: {sorted(others)}")

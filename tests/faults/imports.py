@@ -10,7 +10,7 @@ from random import Random
 from typing import ClassVar
 
 from storage import SessionStore
-from storage.session_file import import_sessions, write_session, write_sessions
+from studio.session_file import import_sessions, write_sessions
 from tests.faults.ledger import Ledger
 from tests.faults.migrations import GOLDEN
 from tests.faults.soundness import check_soundness
@@ -20,16 +20,16 @@ SPAN = 0.8
 """Seconds within which the process is killed; an import takes a twentieth of them."""
 
 _ID = re.compile(r'"[0-9a-f]{16}"')
-_TITLE = re.compile(r'("title": "[^"]*?) \(\d+\)"')
-_TIME = re.compile(r'("(?:created|updated|deleted|started|finished|rated)_at": )[\d.]+')
+_TITLE = re.compile(r'("title":"[^"]*?) \(\d+\)"')
+_TIME = re.compile(r'("(?:created|updated|deleted|started|finished|rated)_at":)[\d.]+')
 
 
 def work(say: Say, url: str, file: str) -> None:
     """Import a file of several sessions again and again until killed."""
-    content = Path(file).read_bytes()
     store = SessionStore.open(url)
-    while True:
-        say(imported=[session.id for session in import_sessions(store, content)])
+    with Path(file).open("rb") as content:
+        while True:
+            say(imported=[session.id for session in import_sessions(store, content)])
 
 
 @dataclass
@@ -44,16 +44,16 @@ class Imports:
 
     def __post_init__(self) -> None:
         source = self.folder / "source.db"
-        shutil.copyfile(GOLDEN / "version-3.db", source)
+        shutil.copyfile(GOLDEN, source)
         with SessionStore.open(f"sqlite:///{source}") as store:
-            sessions = [summary.id for summary in store.sessions()]
-            self.file.write_bytes(write_sessions(store, sessions))
-            self.texts = sorted(without_ids(write_session(store, session)) for session in sessions)
+            sessions = [summary.id for summary in store.sessions.listed()]
+            self.file.write_bytes(b"".join(write_sessions(store, sessions)))
+            self.texts = sorted(_without_ids(store, session) for session in sessions)
 
     @property
     def file(self) -> Path:
         """What is imported."""
-        return self.folder / "sessions.json"
+        return self.folder / "sessions.jsonl"
 
     @property
     def url(self) -> str:
@@ -71,24 +71,25 @@ class Imports:
                 self.ledger.checked += len(line["imported"]) - 1
                 self.ledger.check(self._whole(store, line["imported"]), "an imported session is not whole")
                 self.known |= set(line["imported"])
-            others = {summary.id for summary in store.sessions(limit=100_000)} - self.known
+            others = {summary.id for summary in store.sessions.listed(limit=100_000)} - self.known
             self.ledger.require(not others or self._whole(store, sorted(others)), "half an import was kept")
             self.known |= others
 
     def finish(self) -> None:
         """What was imported long ago is still there."""
         with SessionStore.open(self.url) as store:
-            listed = {summary.id for summary in store.sessions(limit=100_000)}
+            listed = {summary.id for summary in store.sessions.listed(limit=100_000)}
             self.ledger.require(listed == self.known, "imported sessions are lost")
 
     def _whole(self, store: SessionStore, sessions: list[str]) -> bool:
-        return sorted(without_ids(write_session(store, session)) for session in sessions) == self.texts
+        return sorted(_without_ids(store, session) for session in sessions) == self.texts
 
 
-def without_ids(text: str) -> str:
-    """A session's file with its ids numbered in the order in which they come, without times, and without the
-    number that tells its title from that of an earlier import.
+def _without_ids(store: SessionStore, session: str) -> str:
+    """The session's file with its ids numbered in their order, without times, and without the number that
+    distinguishes its title from that of an earlier import.
     """
+    text = b"".join(write_sessions(store, [session])).decode()
     numbers: dict[str, str] = {}
     numbered = _ID.sub(lambda found: numbers.setdefault(found[0], f'"{len(numbers)}"'), text)
     return _TITLE.sub(r'\1"', _TIME.sub(r"\1-", numbered))

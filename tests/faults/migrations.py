@@ -1,7 +1,7 @@
-"""Kills amid migrations: a store is of its old version or of the new one, whole either way.
+"""Kills during migrations: a store is of its old version or of the new one, whole either way.
 
-Begins with the golden files that the code of each version wrote, with some thousand revisions more, so that
-copying and changing them takes a while.
+Begins with the golden file that the code of its version wrote, with some thousand revisions more, so that
+copying and changing it takes a while; the new version is a revision that changes each of them.
 """
 
 from __future__ import annotations
@@ -16,12 +16,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
-from storage import SessionStore
-from storage.migrations import MIGRATIONS
+import alembic.command  # noqa: F401 - else the first upgrade, which is timed, imports it
+
+from storage.database.database import Database
+from storage.migrations import OLDEST, bring_up_to_date, newest
 from tests.faults.ledger import Ledger
 from tests.faults.victim import Say, Work, killed
+from tests.next_revision import scripts_with_next, version_of
 
-GOLDEN = Path(__file__).parents[1] / "storage" / "golden"
+GOLDEN = Path(__file__).parents[1] / "storage" / "golden" / f"version-{OLDEST}.db"
+
+NEXT = ("ALTER TABLE revisions ADD COLUMN colour TEXT", "UPDATE revisions SET colour = 'red'")
 
 SPAN = 2.5
 """The time within which a process is killed, in multiples of what a migration takes in one that is warm."""
@@ -36,71 +41,65 @@ Contents = dict[str, list[tuple[object, ...]]]
 """The rows of each table, as one version had them."""
 
 
-def work(say: Say, file: str) -> None:
-    """Open an older store, which brings it up to date, and wait to be killed."""
-    SessionStore.open(f"sqlite:///{file}")
+def work(say: Say, file: str, scripts: str) -> None:
+    """Bring an older store up to date, and wait to be killed."""
+    upgrade(Path(file), Path(scripts))
     say(opened=True)
     threading.Event().wait()
 
 
-def old_versions() -> dict[int, Path]:
-    """The golden files of all versions but the newest."""
-    files = {int(file.stem.removeprefix("version-")): file for file in GOLDEN.glob("version-*.db")}
-    return {version: file for version, file in sorted(files.items()) if version < len(MIGRATIONS)}
+def upgrade(file: Path, scripts: Path) -> None:
+    """Bring a store up to date, as opening it does."""
+    database = Database(f"sqlite:///{file}")
+    bring_up_to_date(database, now=time.time(), scripts=scripts)
+    database.close()
 
 
 @dataclass
 class Migrations:
-    """Each kill has a file of its own. `revisions` is how many are added to what the golden files hold."""
+    """Each kill has a file of its own. `revisions` is how many are added to what the golden file holds."""
 
     folder: Path
     work: Work = work
     revisions: int = 4000
     ledger: Ledger = field(default_factory=lambda: Ledger("migrations"))
-    _made: dict[int, tuple[Path, Contents, Contents, float]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.scripts = scripts_with_next(self.folder, *NEXT)
+        self.original = self.folder / "original.db"
+        shutil.copyfile(GOLDEN, self.original)
+        _lengthen(self.original, self.revisions)
+        migrated = self.folder / "migrated.db"
+        shutil.copyfile(self.original, migrated)
+        began = time.perf_counter()
+        upgrade(migrated, self.scripts)
+        self.seconds = time.perf_counter() - began
+        self.old, self.new = contents(self.original), contents(migrated)
 
     def kill(self, rng: Random) -> None:
         """Kill once; then the file is the one or the other, and opens as if nothing had been."""
-        version = rng.choice(list(old_versions()))
-        original, old, new, seconds = self._prepared(version)
         folder = self.folder / f"kill-{self.ledger.kills}"
         folder.mkdir()
         file = folder / "conductor.db"
-        shutil.copyfile(original, file)
-        said = killed(self.work, str(file), after=rng.uniform(0, SPAN * seconds))
+        shutil.copyfile(self.original, file)
+        reported = killed(self.work, str(file), str(self.scripts), after=rng.uniform(0, SPAN * self.seconds))
         self.ledger.kills += 1
         found = version_of(file)
-        if said:
-            self.ledger.check(found == len(MIGRATIONS), "a store that was opened is not of the new version")
-        expected = {version: old, len(MIGRATIONS): new}.get(found)
+        if reported:
+            self.ledger.check(found == newest() + 1, "a store that was opened is not of the new version")
+        expected = {OLDEST: self.old, newest() + 1: self.new}.get(found)
         self.ledger.require(expected is not None, f"the store is of version {found}, between the two")
         self.ledger.check(contents(file) == expected, f"the store of version {found} is not whole")
-        SessionStore.open(f"sqlite:///{file}").close()
+        upgrade(file, self.scripts)
         self.ledger.restarts += 1
-        self.ledger.unfinished += found == version
-        self.ledger.check(contents(file) == new, "the store opened again is not what it would have been")
-        for copy in folder.glob(f"conductor.db.version-{version}.*"):
-            self.ledger.check(contents(copy) == old, f"the copy {copy.name} is not whole")
+        self.ledger.unfinished += found == OLDEST
+        self.ledger.check(contents(file) == self.new, "the store opened again is not what it would have been")
+        for copy in folder.glob(f"conductor.db.version-{OLDEST}.2*"):
+            self.ledger.check(contents(copy) == self.old, f"the copy {copy.name} is not whole")
         shutil.rmtree(folder)
 
     def finish(self) -> None:
         """Nothing stays open."""
-
-    def _prepared(self, version: int) -> tuple[Path, Contents, Contents, float]:
-        """A longer file of that version, what it holds, what it holds once it is up to date, and the seconds
-        which that takes.
-        """
-        if version not in self._made:
-            file = self.folder / f"version-{version}.db"
-            shutil.copyfile(old_versions()[version], file)
-            _lengthen(file, self.revisions)
-            migrated = self.folder / f"migrated-{version}.db"
-            shutil.copyfile(file, migrated)
-            began = time.perf_counter()
-            SessionStore.open(f"sqlite:///{migrated}").close()
-            seconds = time.perf_counter() - began
-            self._made[version] = file, contents(file), contents(migrated), seconds
-        return self._made[version]
 
 
 def contents(file: Path) -> Contents:
@@ -115,13 +114,6 @@ def contents(file: Path) -> Contents:
         return {name: sorted(found, key=repr) for name, found in rows.items()} | {
             "": connection.execute(made).fetchall()
         }
-
-
-def version_of(file: Path) -> int:
-    """What the file says of itself."""
-    with _reading(file) as connection:
-        found = connection.execute("SELECT value FROM meta WHERE key = 'schema_version'").fetchone()
-        return int(found[0])
 
 
 def _lengthen(file: Path, count: int) -> None:

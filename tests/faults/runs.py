@@ -15,22 +15,21 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from random import Random
-from threading import Thread
 from typing import Any, ClassVar
 
-from conductor.background import Background
-from conductor.events import EVENT, Event, StepFinished
-from conductor.fake_openai.app import FakeOpenAI
-from conductor.fake_openai.server import FakeServer
-from conductor.modes import Settings
-from conductor.planner.offline import OfflineConductor
-from conductor.run_state import RunState
-from conductor.workers.pool import Pool, parse_pool
-from conductor.workflow import Step, Workflow
+from conductor.planner.rule_planner import OfflineConductor
+from conductor.runs.events import EVENT, Event, StepFinished
+from conductor.runs.state import RunState
+from conductor.runtime import Runtime
+from conductor.values.presets import Settings
+from conductor.workers.pool.pool import Pool, parse_pool
+from conductor.workflow.model import Step, Workflow
 from storage import RunRecord, SessionStore
-from storage.conducting import Conducting
-from storage.ensemble import Ensemble
-from storage.workbench import Workbench
+from studio.sessions.activity import Activities
+from studio.sessions.background_runs import Background
+from studio.sessions.runner import SessionRunner
+from studio.workbench import Workbench
+from tests.fake_openai import FakeOpenAI, serving
 from tests.faults.ledger import Ledger
 from tests.faults.soundness import check_soundness
 from tests.faults.victim import Say, Work, killed
@@ -55,7 +54,7 @@ class Acknowledging:
 
     def append(self, event: Event) -> Future[None]:
         """See `Journal`."""
-        kept = self._store.append(event)
+        kept = self._store.runs.append(event)
         shape = EVENT.dump_python(event, mode="json")
         kept.add_done_callback(lambda done: self.say(event=shape) if done.exception() is None else None)
         return kept
@@ -68,17 +67,17 @@ def work(say: Say, url: str, pool: str, seed: int, *, journal: type[Acknowledgin
     while True:
         sessions = [_planned(bench, rng) for _ in range(AT_ONCE)]
         for session in sessions:
-            bench.start(session)
+            bench.running.start(session)
         for session in sessions:
-            bench.conducting.wait(session)
-            say(run=bench.store.latest_run(session).model_dump(mode="json"))
+            bench.activities.wait(session)
+            say(run=bench.store.runs.latest(session).model_dump(mode="json"))
 
 
 def _planned(bench: Workbench, rng: Random) -> str:
     """A session of five steps that no other session has."""
     name = f"{rng.getrandbits(48):012x}"
     session = bench.ask(f"What is {name}?", settings=Settings(rounds=rng.choice((1, 1, 2)))).id
-    bench.edit(session, workflow_of(name, rng.choice(ACCESS)), note="By hand")
+    bench.editing.edit(session, workflow_of(name, rng.choice(ACCESS)), note="By hand")
     return session
 
 
@@ -97,10 +96,11 @@ def instruction(name: str, step: int) -> str:
 
 def bench_over(store: SessionStore, pool: str, *, journal: Any = None) -> Workbench:
     """The workbench of the app, whose runs are kept by `journal` where one is given."""
-    ensemble = Ensemble(workers=pool_of(pool), conductor=OfflineConductor())
-    background = Background(store if journal is None else journal(store))
-    conducting = Conducting(store, background, ensembles=lambda: ensemble)
-    return Workbench(store=store, background=background, conducting=conducting)
+    runtime = Runtime(workers=pool_of(pool), conductor=OfflineConductor())
+    background = Background(store.runs if journal is None else journal(store))
+    activities = Activities(background)
+    runner = SessionRunner(store, background, activities, runtimes=lambda: runtime)
+    return Workbench(store=store, background=background, activities=activities, runner=runner)
 
 
 def pool_of(text: str) -> Pool:
@@ -112,30 +112,27 @@ class Endpoint:
     """Two models on the loopback address that write their answers in a tenth of a second or so."""
 
     def __enter__(self) -> Endpoint:
-        self._server = FakeServer(FakeOpenAI(tokens_per_second=150))
-        self._thread = Thread(target=self._server.run, name="endpoint", daemon=True)
-        self._thread.start()
-        assert self._server.ready.wait(30), "the simulated endpoint did not start"
+        self._open = ExitStack()
+        self._served = self._open.enter_context(serving(FakeOpenAI(tokens_per_second=150)))
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._server.should_exit = True
-        self._thread.join(30)
+        self._open.close()
 
     @property
     def pool(self) -> str:
         """The text of a pool file."""
         table = '[[worker]]\nname = "model-{0}"\nbase_url = "{1}"\nmodel = "simulated-{0}"\nmax_tokens = 12\n'
-        return "\n".join(table.format(number, self._server.base_url) for number in range(2))
+        return "\n".join(table.format(number, self._served.base_url) for number in range(2))
 
     def calls(self) -> Counter[str]:
         """How often each step was asked for, by its instruction."""
-        texts = (json.dumps(entry.body) for entry in self._server.fake.log.entries if entry.body)
+        texts = (json.dumps(entry.body) for entry in self._served.log.entries if entry.body)
         return Counter(found for text in texts if (found := _named(text)) is not None)
 
     def forget(self) -> None:
         """Begin to count anew."""
-        self._server.fake.forget()
+        self._served.fake.forget()
 
 
 def _named(body: str) -> str | None:
@@ -179,7 +176,7 @@ class Runs:
             for line in said:
                 if "run" in line:
                     run = RunRecord.model_validate(line["run"])
-                    self.ledger.check(store.run(run.id) == run, f"the end of the run {run.id} is lost")
+                    self.ledger.check(store.runs.find(run.id) == run, f"the end of the run {run.id} is lost")
         bench = bench_over(SessionStore.open(self.url), self.endpoint.pool)
         try:
             check_resume(bench, self.endpoint, self.ledger)
@@ -194,13 +191,13 @@ class Runs:
 def check_events(store: SessionStore, said: Sequence[dict[str, Any]], ledger: Ledger) -> None:
     """Every acknowledged event is kept as it was, with the output it brought; every run has one end."""
     acknowledged = [EVENT.validate_python(line["event"]) for line in said if "event" in line]
-    kept = {run: store.events(run) for run in {event.run for event in acknowledged}}
+    kept = {run: store.runs.events(run) for run in {event.run for event in acknowledged}}
     for event in acknowledged:
         events = kept[event.run]
         found = events[event.seq] if event.seq < len(events) else None
         ledger.check(found == event, f"event {event.seq} of the run {event.run} is lost")
         if isinstance(event, StepFinished):
-            outputs = store.outputs(store.run(event.run).session)
+            outputs = store.runs.outputs(store.runs.find(event.run).session)
             output = outputs.get(event.output.fingerprint)
             ledger.check(output == event.output, f"an output of the run {event.run} is lost")
     for run, events in kept.items():
@@ -214,8 +211,8 @@ def check_resume(
     """What was live reads interrupted; run again (by `press`, else by the workbench) it ends, and calls only
     those who had not answered.
     """
-    for summary in bench.store.sessions(limit=2 * AT_ONCE):
-        record = bench.store.latest_run(summary.id)
+    for summary in bench.store.sessions.listed(limit=2 * AT_ONCE):
+        record = bench.store.runs.latest(summary.id)
         if record is None or record.status == "finished":
             continue
         ledger.unfinished += 1
@@ -223,8 +220,8 @@ def check_resume(
         before = bench.state(record)
         calls = endpoint.calls()
         if press is None:
-            bench.start(summary.id)
-            bench.conducting.wait(summary.id)
+            bench.running.start(summary.id)
+            bench.activities.wait(summary.id)
         else:
             press(summary.id)
         _check_resumed(bench, summary.id, endpoint.calls() - calls, ledger, before=before)
@@ -234,7 +231,7 @@ def _check_resumed(
     bench: Workbench, session: str, called: Counter[str], ledger: Ledger, *, before: RunState
 ) -> None:
     done = {at for at, step in enumerate(before.steps) if step.output is not None}
-    after = bench.state(bench.store.runs(session)[0])
+    after = bench.state(bench.store.runs.of_session(session)[0])
     ledger.require(after.status == "finished", f"the session {session} does not run to its end")
     for at, (own, step) in enumerate(
         zip(bench.required_head(session).workflow.steps, after.steps, strict=True)

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from conductor.events import EVENT, Event, StepFinished
+from conductor.runs.events import EVENT, Event, StepFinished
 from storage import SessionStore
 from tests.faults import edits, runs
 from tests.faults.edits import Edits, follows, whole
@@ -66,14 +66,14 @@ def test_a_killed_migration_leaves_the_old_store_or_the_new_one(tmp_path: Path) 
 
 
 def forgetful_edits(say: Say, url: str, _seed: int) -> None:
-    """Keep one revision and say that there are two."""
+    """Store one revision and acknowledge two."""
+    say(asks={"does": "ask"})
     with SessionStore.open(url) as store:
-        session = store.create_session("q").id
-        store.add_revision(session, edits.workflow(1), origin="human")
+        session = store.sessions.create("q").id
+        store.revisions.add(session, edits.workflow(1), origin="human")
         held = edits.shape_of(store, session)
     asked = edits.workflow(2).model_dump(mode="json")
     made = {"id": "b", "number": 2, "parent": held["session"]["head"], "workflow": asked}
-    say(asks={"does": "ask"})
     say(holds=held)
     say(asks={"does": "edit", "session": session, "workflow": asked})
     say(holds={"session": {**held["session"], "head": "b"}, "revisions": [*held["revisions"], made]})
@@ -98,10 +98,10 @@ def forgetful_runs(say: Say, url: str, pool: str, seed: int) -> None:
 
 
 def idle_edits(say: Say, url: str, _seed: int) -> None:
-    """Say that an edit was made, and that nothing came of it."""
-    with SessionStore.open(url) as store:
-        held = edits.shape_of(store, store.create_session("q").id)
+    """Acknowledge an edit, with a session that it did not change."""
     say(asks={"does": "ask"})
+    with SessionStore.open(url) as store:
+        held = edits.shape_of(store, store.sessions.create("q").id)
     say(holds=held)
     say(asks={"does": "rename", "session": held["session"]["id"], "title": "another"})
     say(holds=held)

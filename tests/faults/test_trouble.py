@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from conductor.errors import StorageError
-from storage import SessionStore, database
+from storage import SessionStore
+from storage.database import database
 from tests.faults.desk import STEPS, Desk, desk_over, wait
 from tests.faults.disk import Disk, page_limit, read_only, small_disk
 
@@ -75,18 +76,18 @@ def expect_an_edit_to_be_refused(desk: Desk, said: str) -> None:
     head = desk.bench.required_head(desk.session)
     long = head.workflow.with_instruction(0, "Find it. " * 5_000)
     with pytest.raises(StorageError, match=said):
-        desk.bench.edit(desk.session, long, note="Too long")
+        desk.bench.editing.edit(desk.session, long, note="Too long")
     assert desk.bench.required_head(desk.session) == head
 
 
 def expect_all_to_be_kept(desk: Desk) -> None:
     """The run as it was shown, without anybody having run it again."""
-    desk.bench.store.mark_interrupted()
-    desk.bench.store.rename_session(desk.session, "Written after the trouble")
+    desk.bench.store.processes.mark_interrupted()
+    desk.bench.store.sessions.rename(desk.session, "Written after the trouble")
     assert desk.run is not None
     assert (desk.run.status, desk.unsaved) == ("finished", None)
     assert desk.kept == desk.shown
-    assert len(desk.bench.store.outputs(desk.session)) == 3
+    assert len(desk.bench.store.runs.outputs(desk.session)) == 3
 
 
 @pytest.mark.slow
@@ -100,13 +101,13 @@ def test_a_run_that_met_a_full_disk_is_whole_when_there_is_room_again(disk: Disk
         assert FULL in (desk.unsaved or "")
         disk.free()
         expect_all_to_be_kept(desk)
-        desk.bench.edit(desk.session, EDITED, note="Changed")
-        desk.bench.start(desk.session)
-        desk.bench.conducting.wait(desk.session)
+        desk.bench.editing.edit(desk.session, EDITED, note="Changed")
+        desk.bench.running.start(desk.session)
+        desk.bench.activities.wait(desk.session)
         assert [step.reused for step in desk.shown.steps] == [True, True, False]
     with SessionStore.open(url(disk)) as store:
-        assert [run.status for run in store.runs(desk.session)] == ["finished", "finished"]
-        assert store.head(desk.session).workflow == EDITED
+        assert [run.status for run in store.runs.of_session(desk.session)] == ["finished", "finished"]
+        assert store.revisions.head(desk.session).workflow == EDITED
 
 
 @pytest.mark.slow
@@ -116,12 +117,12 @@ def test_a_store_on_a_full_disk_is_read_and_closed_without_loss(tmp_path: Path) 
             desk.begin()
             disk.fill()
             desk.go_on()
-            assert [summary.id for summary in desk.bench.store.sessions()] == [desk.session]
+            assert [summary.id for summary in desk.bench.store.sessions.listed()] == [desk.session]
         disk.free()
         with SessionStore.open(url(disk)) as store:
             # It was closed before there was room: what the run gave after that is not known here.
-            assert len(store.outputs(desk.session)) == 1
-            assert [revision.workflow for revision in store.revisions(desk.session)] == [STEPS]
+            assert len(store.runs.outputs(desk.session)) == 1
+            assert [revision.workflow for revision in store.revisions.of_session(desk.session)] == [STEPS]
 
 
 @pytest.mark.slow
@@ -134,7 +135,7 @@ def test_a_store_that_turns_read_only_refuses_changes_until_it_can_be_written(tm
         assert "cannot be written" in (desk.unsaved or "")
         disk.allow()
         expect_all_to_be_kept(desk)
-        desk.bench.edit(desk.session, EDITED, note="Changed")
+        desk.bench.editing.edit(desk.session, EDITED, note="Changed")
 
 
 @pytest.mark.slow
@@ -148,7 +149,7 @@ def test_a_store_on_a_read_only_disk_is_refused_in_a_sentence(tmp_path: Path) ->
         ):
             SessionStore.open(url(disk))
         with SessionStore.open(url(disk)) as store:
-            assert store.head(desk.session) == before
+            assert store.revisions.head(desk.session) == before
 
 
 @pytest.mark.slow
@@ -160,11 +161,11 @@ def test_whoever_meets_a_short_lock_waits_for_its_end(tmp_path: Path) -> None:
             later.result(timeout=0.2)
         let_go()
         later.result(timeout=20)
-        assert desk.bench.store.session(desk.session).title == "Renamed"
+        assert desk.bench.store.sessions.find(desk.session).title == "Renamed"
 
 
 async def _renamed(desk: Desk) -> None:
-    await asyncio.to_thread(desk.bench.store.rename_session, desk.session, "Renamed")
+    await asyncio.to_thread(desk.bench.store.sessions.rename, desk.session, "Renamed")
 
 
 @pytest.mark.slow
@@ -195,10 +196,10 @@ def test_what_met_a_lock_in_the_middle_of_a_run_is_kept_with_what_follows(
             wait(lambda: desk.shown.steps[1].output is not None)
             # Asked behind the step's output, which by then was refused as well.
             with pytest.raises(StorageError, match=LOCKED):
-                desk.bench.store.rename_session(desk.session, "Refused")
+                desk.bench.store.sessions.rename(desk.session, "Refused")
         assert desk.kept.steps[1].output is None
         desk.last.gate.set()
-        desk.bench.conducting.wait(desk.session)
+        desk.bench.activities.wait(desk.session)
         assert desk.unsaved is None
         expect_all_to_be_kept(desk)
         with closing(sqlite3.connect(file)) as connection:

@@ -21,7 +21,9 @@ from types import ModuleType
 from typing import Any
 
 _FORKS = multiprocessing.get_context("forkserver")
-_FORKS.set_forkserver_preload(["storage.opening", "storage.session_file", "conductor.fake_openai.server"])
+_FORKS.set_forkserver_preload(
+    ["studio.composition.opening", "studio.session_file", "tests.fake_openai", "alembic.command"]
+)
 
 _NEVER_BEGAN = 60.0
 """Seconds after which a process that says nothing at all is an error of the harness."""

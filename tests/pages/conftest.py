@@ -13,14 +13,14 @@ from streamlit.components.v2 import manifest_scanner
 from streamlit.runtime.scriptrunner.script_cache import ScriptCache
 from streamlit.testing.v1 import AppTest
 
-from conductor.planner.offline import OfflineConductor
-from conductor.workers.pool import Pool
+from conductor.planner.rule_planner import OfflineConductor
+from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
-from conductor.workflow import Step, Workflow
-from pages.components import services
-from pages.components.state import TabState
+from conductor.workflow.model import Step, Workflow
+from pages.components.tab import services
+from pages.components.tab.state import TabState
 from storage import SessionStore
-from storage.workbench import Workbench
+from studio.workbench import Workbench
 
 ROOT = Path(__file__).parents[2]
 
@@ -81,7 +81,7 @@ def three() -> Workflow:
 def session(bench: Workbench, three: Workflow) -> str:
     """A session with that workflow, not run."""
     session = bench.ask("Which one?").id
-    bench.edit(session, three, note="By hand")
+    bench.editing.edit(session, three, note="By hand")
     return session
 
 
@@ -89,8 +89,10 @@ def session(bench: Workbench, three: Workflow) -> str:
 def tab() -> Iterator[TabState]:
     """A tab that remembers nothing yet."""
     st.session_state.clear()
+    st.query_params.clear()
     yield TabState()
     st.session_state.clear()
+    st.query_params.clear()
 
 
 @pytest.fixture

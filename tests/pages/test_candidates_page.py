@@ -11,14 +11,14 @@ import pytest
 from conductor_cases import BROKEN, ScriptedConductor, plan_text
 
 from conductor.errors import WorkerError
-from conductor.messages import Completion, Delta
-from conductor.planner.conductor import PlanRequest
-from conductor.workers.pool import Pool
+from conductor.planner.protocol import PlanRequest
+from conductor.values.messages import Completion, Delta
+from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
-from pages.components import services
-from pages.components.state import plain
+from pages.components.tab import services
+from pages.components.tab.state import plain
 from storage import SessionStore
-from storage.workbench import Workbench
+from studio.workbench import Workbench
 
 ONE = plan_text((0, "Find it.", "[]"), (1, "Answer.", "[0]"))
 TWO = plan_text((1, "Find it.", "[]"), (1, "Answer.", "[0]"))
@@ -70,8 +70,8 @@ def opened(bench, app, *texts_):
     """A session whose Conductor has said the first of these texts, with its other plans open."""
     bench.conductor.texts = list(texts_)
     session = bench.ask("Which one?").id
-    bench.begin_plan(session)
-    bench.conducting.wait(session)
+    bench.planning.begin(session)
+    bench.activities.wait(session)
     page = app(session=session)
     page.session_state[f"other-plans-open-{session}"] = True
     return page.run(), session
@@ -92,35 +92,35 @@ def test_every_plan_of_a_text_is_listed_and_another_one_can_be_used(app, bench):
     assert any("1 step changed; 1 step the same" in line for line in texts(page.caption))
     first, second = buttons(page, "Use")
     assert (first.disabled, second.disabled) == (False, True)
-    before = bench.head(session)
+    before = bench.store.revisions.head(session)
     first.click().run()
-    head = bench.head(session)
+    head = bench.store.revisions.head(session)
     assert head is not None
     assert (head.origin, head.note, head.parent) == ("conductor", "Used plan 1 of the text", before.id)
     assert head.workflow.steps[0].worker == "alpha"
     assert [button.disabled for button in buttons(page.run(), "Use")] == [True, False]
     page.button(key="undo").click().run()
-    assert bench.head(session) == before
+    assert bench.store.revisions.head(session) == before
 
 
 def test_a_plan_takes_the_place_of_what_was_changed_meanwhile_only_when_that_was_shown(app, bench):
     page, session = opened(bench, app, f"First:\n{ONE}\nBetter:\n{TWO}")
-    theirs = bench.head(session).workflow.with_instruction(1, "Answer in one word.")
-    bench.edit(session, theirs, note="Step 2: instruction", author="Grace")
+    theirs = bench.store.revisions.head(session).workflow.with_instruction(1, "Answer in one word.")
+    bench.editing.edit(session, theirs, note="Step 2: instruction", author="Grace")
     buttons(page, "Use")[0].click().run()
-    assert bench.head(session).workflow == theirs
+    assert bench.store.revisions.head(session).workflow == theirs
     said = "changed meanwhile (revision 2 by Grace: Step 2: instruction). It is shown now; press Use again"
     assert any(plain(said) in text for text in texts(page.info))
     buttons(page, "Use")[0].click().run()
-    assert bench.head(session).note == "Used plan 1 of the text"
+    assert bench.store.revisions.head(session).note == "Used plan 1 of the text"
 
 
 def test_a_plan_that_is_the_workflow_by_now_is_not_used_once_more(app, bench):
     page, session = opened(bench, app, f"First:\n{ONE}\nBetter:\n{TWO}")
-    bench.use_candidate(bench.store.plans(session)[0].id, 0)
+    bench.planning.use_candidate(bench.store.plans.of_session(session)[0].id, 0)
     buttons(page, "Use")[0].click().run()
     assert (len(page.info), len(page.error)) == (0, 0)
-    assert len(bench.store.revisions(session)) == 2
+    assert len(bench.store.revisions.of_session(session)) == 2
 
 
 def test_a_plan_can_be_looked_at_and_closed(app, bench):
@@ -134,31 +134,31 @@ def test_a_plan_can_be_looked_at_and_closed(app, bench):
 
 def test_alternatives_are_asked_for_at_once_and_only_used_where_that_is_wanted(app, bench, told):
     page, session = opened(bench, app, ONE, TWO, ONE, "")
-    before = bench.head(session)
+    before = bench.store.revisions.head(session)
     told.released.clear()
     buttons(page, "Ask for alternatives")[0].click().run()
     assert not page.exception
-    live = bench.conducting.live_alternatives(session)
+    live = bench.activities.live_alternatives(session)
     assert live is not None
     while len(told.requests) < 4:
         assert not live.done
     page.run()
     assert any("Alternative 3" in text for text in texts(page.caption))
     told.released.set()
-    bench.conducting.wait(session)
+    bench.activities.wait(session)
     page.run()
-    assert bench.head(session) == before
+    assert bench.store.revisions.head(session) == before
     assert plain("3 alternatives asked for at once; 2 of them valid.") in texts(page.caption)
     assert any("overloaded" in text for text in texts(page.caption))
     use = [button for button in buttons(page, "Use") if not button.disabled]
     use[0].click().run()
-    head = bench.head(session)
+    head = bench.store.revisions.head(session)
     assert (head.note, head.workflow.steps[0].worker) == ("Used alternative 1", "beta")
 
 
 def test_equal_alternatives_are_one_choice(app, bench):
     page, session = opened(bench, app, ONE)
-    bench.plan_alternatives(session, 4)
+    bench.planning.plan_alternatives(session, 4)
     page.run()
     told = "4 alternatives asked for at once · 440 tokens · $2.00. All of them are the same plan."
     assert plain(told) in texts(page.caption)
@@ -168,24 +168,24 @@ def test_equal_alternatives_are_one_choice(app, bench):
 
 def test_without_a_valid_plan_an_alternative_can_be_the_first_workflow(app, bench):
     page, session = opened(bench, app, BROKEN, ONE, BROKEN)
-    bench.plan_alternatives(session, 2)
+    bench.planning.plan_alternatives(session, 2)
     page.run()
-    assert bench.head(session) is None
+    assert bench.store.revisions.head(session) is None
     [use] = buttons(page, "Use")
     use.click().run()
     assert not page.exception
-    head = bench.head(session)
+    head = bench.store.revisions.head(session)
     assert head is not None
     assert page.run().button(key="run").label == "Run"
 
 
 def test_an_edit_of_an_alternative_still_shows_where_it_came_from(app, bench):
     page, session = opened(bench, app, ONE, f"Rather so.\n{TWO}")
-    bench.plan_alternatives(session, 2)
-    [alternative, _] = bench.store.alternatives(session)
-    head = bench.use_candidate(alternative.id, 0)
-    bench.edit(session, head.workflow.with_worker(1, "alpha"), note="Changed", head=head)
-    [correction] = bench.store.corrections()
+    bench.planning.plan_alternatives(session, 2)
+    [alternative, _] = bench.store.plans.alternatives(session)
+    head = bench.planning.use_candidate(alternative.id, 0)
+    bench.editing.edit(session, head.workflow.with_worker(1, "alpha"), note="Changed", head=head)
+    [correction] = bench.store.corrections.read()
     assert correction.planned == head.workflow
     assert correction.plan == alternative.id
     assert not page.run().exception
@@ -193,14 +193,14 @@ def test_an_edit_of_an_alternative_still_shows_where_it_came_from(app, bench):
 
 def test_thumbs_are_kept_with_the_run_and_taken_back(app, bench):
     page, session = opened(bench, app, ONE)
-    bench.start(session)
-    bench.conducting.wait(session)
+    bench.running.start(session)
+    bench.activities.wait(session)
     page.run()
     assert "Is this answer good?" in texts(page.caption)
-    run = bench.store.runs(session)[0].id
+    run = bench.store.runs.of_session(session)[0].id
     [widget] = page.get("feedback")
     widget.set_value(1).run()
-    assert bench.store.rating(run) == "up"
+    assert bench.store.corrections.rating(run) == "up"
     assert "You found this answer good." in texts(page.run().caption)
     page.get("feedback")[0].set_value(None).run()
-    assert bench.store.rating(run) is None
+    assert bench.store.corrections.rating(run) is None

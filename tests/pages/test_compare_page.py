@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from conductor.output import HandEdit
-from conductor.workflow import Step
-from pages.components import services
-from pages.components.state import plain
+from conductor.values.output import HandEdit
+from conductor.workflow.model import Step
+from pages.components.tab import services
+from pages.components.tab.state import plain
 
 
 @pytest.fixture
@@ -27,14 +27,14 @@ def opened(app):
 @pytest.fixture
 def two_runs(bench, session):
     """Two runs of a session; for the second one a step was added and another one reworded."""
-    runs = [bench.start(session).run]
-    bench.conducting.wait(session)
-    head = bench.store.head(session)
+    runs = [bench.running.start(session).run]
+    bench.activities.wait(session)
+    head = bench.store.revisions.head(session)
     more = head.workflow.with_instruction(0, "Find it again, please.")
     more = more.add_step(Step(instruction="Sketch the whole thing on paper", worker="beta"), at=1)
-    bench.edit(session, more, note="More", head=head)
-    runs.append(bench.start(session).run)
-    bench.conducting.wait(session)
+    bench.editing.edit(session, more, note="More", head=head)
+    runs.append(bench.running.start(session).run)
+    bench.activities.wait(session)
     return tuple(f"run:{run}" for run in runs)
 
 
@@ -75,14 +75,14 @@ def test_two_runs_are_compared_by_their_address(opened, two_runs):
     [(("A red house", "A blue house"), "Changes"), (("Yes", "Certainly"), "Side by side")],
 )
 def test_answers_with_nothing_in_common_stand_side_by_side_at_first(opened, bench, session, answers, first):
-    head = bench.store.head(session)
+    head = bench.store.revisions.head(session)
     addresses = []
     for text in answers:
         final = head.workflow.final
-        written = bench.unwritten(session, final).by_hand(text, edit=HandEdit(at=1.0))
-        head = bench.edit(session, head.workflow.with_pin(final, written), note="Written", head=head)
-        addresses.append(f"run:{bench.start(session).run}")
-        bench.conducting.wait(session)
+        written = bench.running.unwritten(session, final).by_hand(text, edit=HandEdit(at=1.0))
+        head = bench.editing.edit(session, head.workflow.with_pin(final, written), note="Written", head=head)
+        addresses.append(f"run:{bench.running.start(session).run}")
+        bench.activities.wait(session)
     page = opened(left=addresses[0], right=addresses[1])
     assert [control.value for control in page.segmented_control if control.label == "Answers as"] == [first]
 
@@ -101,10 +101,12 @@ def test_without_an_address_the_last_two_runs_of_the_newest_session_are_compared
 
 def test_the_session_opened_last_comes_before_a_newer_one(app, bench, two_runs):
     newer = bench.ask("Another one?").id
-    workflow = bench.store.head(bench.store.run(two_runs[0][4:]).session).workflow
-    bench.edit(newer, workflow, note="One")
-    bench.edit(newer, workflow.with_worker(0, "beta"), note="Two", head=bench.store.head(newer))
-    page = app("workbench", bench.store.run(two_runs[0][4:]).session)
+    workflow = bench.store.revisions.head(bench.store.runs.find(two_runs[0][4:]).session).workflow
+    bench.editing.edit(newer, workflow, note="One")
+    bench.editing.edit(
+        newer, workflow.with_worker(0, "beta"), note="Two", head=bench.store.revisions.head(newer)
+    )
+    page = app("workbench", bench.store.runs.find(two_runs[0][4:]).session)
     page.query_params.clear()  # as a browser does on the way to another page
     page.switch_page("pages/compare.py").run()
     assert (page.query_params["left"], page.query_params["right"]) == two_runs
@@ -120,7 +122,7 @@ def test_an_address_of_nothing_says_so_and_leaves_the_other_side(opened, two_run
 
 def test_a_session_with_nothing_before_is_chosen_by_hand(opened, bench, session):
     page = opened()
-    head = bench.store.head(session)
+    head = bench.store.revisions.head(session)
     assert any("Choose a run or a revision on each side" in text for text in shown(page))
     page.selectbox(key="compare-left-session").select(session).run()
     page.selectbox(key="compare-right-session").select(session).run()
@@ -130,7 +132,7 @@ def test_a_session_with_nothing_before_is_chosen_by_hand(opened, bench, session)
 
 def test_another_choice_is_another_address(opened, two_runs, bench):
     page = opened(left=two_runs[0], right=two_runs[1])
-    head = bench.store.head(bench.store.run(two_runs[0][4:]).session)
+    head = bench.store.revisions.head(bench.store.runs.find(two_runs[0][4:]).session)
     page.selectbox(key="compare-left").select(f"revision:{head.id}").run()
     assert page.query_params["left"] == f"revision:{head.id}"
     assert any(text.startswith("The plans are the same") for text in shown(page))
@@ -147,7 +149,7 @@ def test_the_sides_are_exchanged(opened, two_runs):
 def test_three_ways_of_a_session_are_another_address_and_the_way_back(opened, two_runs, bench):
     page = opened(left=two_runs[0], right=two_runs[1])
     page.segmented_control(key="compare-mode").set_value("three").run()
-    assert page.query_params["session"] == bench.store.run(two_runs[0][4:]).session
+    assert page.query_params["session"] == bench.store.runs.find(two_runs[0][4:]).session
     assert "left" not in page.query_params
     assert any("It was run as it is now" in text for text in shown(page))
     page.segmented_control(key="compare-mode").set_value("two").run()
@@ -173,8 +175,8 @@ def test_the_workbench_leads_to_the_comparison_where_there_is_a_before(app, benc
         return [link for link in page.get("page_link") if link.proto.label == "Compare"]
 
     assert not links(app("workbench", session))
-    head = bench.store.head(session)
-    newer = bench.edit(session, head.workflow.with_worker(0, "beta"), note="Other", head=head)
+    head = bench.store.revisions.head(session)
+    newer = bench.editing.edit(session, head.workflow.with_worker(0, "beta"), note="Other", head=head)
     found = links(app("workbench", session))
     assert len(found) == 1
     query = str(found[0].proto)

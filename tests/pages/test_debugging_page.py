@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import socket
-
 import pytest
 
-from conductor.engine.extent import Extent
-from conductor.engine.trials import EdgeTest, Swap
-from conductor.output import HandEdit
-from conductor.planner.offline import OfflineConductor
-from conductor.workers.pool import configured_pool
-from pages.components.author import AUTHOR
+from conductor.engine.experiments import EdgeTest, Swap
+from conductor.engine.scope import RunScope
+from conductor.planner.rule_planner import OfflineConductor
+from conductor.values.output import HandEdit
+from conductor.workers.pool.pool import configured_pool
+from pages.components.tab.account import AUTHOR
 from storage import SessionStore
-from storage.workbench import Workbench
+from studio.workbench import Workbench
 
 POOL = """
 [[worker]]
@@ -31,6 +29,12 @@ seed = 1
 name = "fixed"
 kind = "simulated"
 answer = "always the same"
+
+[[worker]]
+name = "endless"
+kind = "simulated"
+tokens = 5000
+tokens_per_second = 500
 """
 
 
@@ -53,7 +57,7 @@ def bench(url, pool):
 @pytest.fixture
 def ran(bench, session):
     """A session whose workflow has run."""
-    assert bench.start(session).done.wait(timeout=10)
+    assert bench.running.start(session).done.wait(timeout=10)
     return session
 
 
@@ -64,7 +68,7 @@ def select(app, session, step):
 
 
 def head(bench, session):
-    return bench.store.head(session)
+    return bench.store.revisions.head(session)
 
 
 def captions(page):
@@ -76,7 +80,7 @@ def test_an_output_is_pinned_with_a_click_and_undone_like_every_edit(app, bench,
     page.button(key="output-pin").click().run()
     assert not page.exception
     pin = head(bench, ran).workflow.steps[0].pin
-    assert pin == bench.state(bench.store.latest_run(ran)).steps[0].output
+    assert pin == bench.state(bench.store.runs.latest(ran)).steps[0].output
     assert head(bench, ran).note == "Step 1: output pinned"
     page.button(key="undo").click().run()
     assert head(bench, ran).workflow.steps[0].pin is None
@@ -96,7 +100,7 @@ def test_an_output_by_hand_is_pinned_with_who_and_when(app, bench, ran, monkeypa
     page = select(app, ran, 0)
     page.button(key="output-edit").click().run()
     field = page.text_area(key=f"hand-{ran}-0")
-    assert field.value == bench.state(bench.store.latest_run(ran)).steps[0].text
+    assert field.value == bench.state(bench.store.runs.latest(ran)).steps[0].text
     field.set_value("What I know.").run()
     page.button(key="output-save").click().run()
     assert not page.exception
@@ -104,7 +108,7 @@ def test_an_output_by_hand_is_pinned_with_who_and_when(app, bench, ran, monkeypa
     assert (pin.text, pin.hand.by, pin.usage.total) == ("What I know.", "Ada", None)
     assert any("1 of 3 steps will run" in text and "1 pinned" in text for text in captions(page))
     assert any("edited by hand by Ada" in text for text in captions(page))
-    assert bench.outlook(ran).radius.runs == {2}
+    assert bench.running.outlook(ran).radius.runs == {2}
 
 
 def test_an_empty_output_by_hand_is_refused_and_the_field_stays(app, bench, ran):
@@ -119,6 +123,49 @@ def test_an_empty_output_by_hand_is_refused_and_the_field_stays(app, bench, ran)
     assert not [area for area in page.text_area if area.key == f"hand-{ran}-0"]
 
 
+def test_an_output_that_is_saved_unchanged_changes_nothing(app, bench, ran):
+    page = select(app, ran, 0)
+    page.button(key="output-edit").click().run()
+    page.button(key="output-save").click().run()
+    assert not page.exception
+    assert head(bench, ran).number == 1
+    assert bench.running.outlook(ran).radius.runs == set()
+    assert [info.value for info in page.info] == ["The output is as it was; nothing was changed\\."]
+    assert not [area for area in page.text_area if area.key == f"hand-{ran}-0"]
+
+
+def test_an_output_that_was_typed_and_not_saved_waits_at_its_step(app, bench, ran):
+    page = select(app, ran, 0)
+    page.button(key="output-edit").click().run()
+    page.text_area(key=f"hand-{ran}-0").set_value("Half of it").run()
+    page.session_state["selected"] = 1
+    page.run()
+    assert not [area for area in page.text_area if area.key == f"hand-{ran}-1"]
+    page.button(key="step-delete").click().run()
+    page.button(key="unsaved-0").click().run()
+    assert page.text_area(key=f"hand-{ran}-0").value == "Half of it"
+    page.button(key="output-save").click().run()
+    assert head(bench, ran).workflow.steps[0].pin.text == "Half of it"
+    assert not [button for button in page.button if str(button.key).startswith("unsaved-")]
+
+
+def test_writing_the_output_of_a_step_that_was_stopped_starts_from_its_partial_text(app, bench, session):
+    bench.editing.edit(session, head(bench, session).workflow.with_worker(0, "endless"), note="endless")
+    running = bench.running.start(session)
+    while not any(step.text for step in bench.state(bench.store.runs.latest(session)).steps[:1]):
+        assert not running.done.wait(0.02)
+    bench.running.stop(session)
+    assert running.done.wait(10)
+    stopped = bench.state(bench.store.runs.latest(session)).steps[0]
+    assert (stopped.status, bool(stopped.text)) == ("cancelled", True)
+    page = select(app, session, 0)
+    page.button(key="output-write").click().run()
+    assert page.text_area(key=f"hand-{session}-0").value == stopped.text
+    page.button(key="output-save").click().run()
+    assert not page.exception
+    assert head(bench, session).workflow.steps[0].pin.text == stopped.text
+
+
 def test_a_step_that_never_ran_can_be_written_by_hand(app, bench, session):
     page = select(app, session, 0)
     page.button(key="output-write").click().run()
@@ -126,73 +173,73 @@ def test_a_step_that_never_ran_can_be_written_by_hand(app, bench, session):
     page.button(key="output-save").click().run()
     assert not page.exception
     assert head(bench, session).workflow.steps[0].pin.text == "So it is."
-    assert bench.start(session).done.wait(10)
-    state = bench.state(bench.store.latest_run(session))
+    assert bench.running.start(session).done.wait(10)
+    state = bench.state(bench.store.runs.latest(session))
     assert [step.kept for step in state.steps] == ["pinned", None, None]
     assert state.steps[2].request.seen[0].by_hand
 
 
 def test_a_pin_whose_inputs_have_changed_says_so(app, bench, ran):
-    outputs = bench.state(bench.store.latest_run(ran)).outputs
+    outputs = bench.state(bench.store.runs.latest(ran)).outputs
     written = outputs[0].by_hand("other", edit=HandEdit(at=1.0))
     workflow = head(bench, ran).workflow.with_pin(2, outputs[2]).with_pin(0, written)
-    bench.edit(ran, workflow, note="x", head=head(bench, ran))
-    assert any("its inputs have changed" in said.value for said in select(app, ran, 2).warning)
+    bench.editing.edit(ran, workflow, note="x", head=head(bench, ran))
+    assert any("Pinned, inputs changed" in said.value for said in select(app, ran, 2).warning)
     assert not select(app, ran, 0).warning
 
 
 @pytest.mark.parametrize(
-    ("extent", "said"),
+    ("scope", "said"),
     [
-        (Extent(kind="only", step=2), "This run covered step 3 only"),
-        (Extent(kind="to", step=0), "This run covered step 1 only"),
+        (RunScope(kind="only", step=2), "This run covered step 3 only"),
+        (RunScope(kind="to", step=0), "This run covered step 1 only"),
     ],
 )
-def test_a_run_of_a_part_is_a_run_of_its_own_and_leaves_the_answer_standing(app, bench, ran, extent, said):
-    before = bench.state(bench.store.latest_run(ran))
-    assert bench.start(ran, extent).done.wait(10)
-    latest = bench.store.latest_run(ran)
-    assert (latest.parent, bench.store.run_state(before.run)) == (before.run, before)
+def test_a_run_of_a_part_is_a_run_of_its_own_and_leaves_the_answer_standing(app, bench, ran, scope, said):
+    before = bench.state(bench.store.runs.latest(ran))
+    assert bench.running.start(ran, scope).done.wait(10)
+    latest = bench.store.runs.latest(ran)
+    assert (latest.parent, bench.store.runs.state(before.run)) == (before.run, before)
     page = app(session=ran)
     assert not page.exception
     assert any(said in text for text in captions(page))
 
 
 def test_a_step_run_alone_sees_what_was_there_although_it_is_out_of_date(bench, ran):
-    first = bench.state(bench.store.latest_run(ran))
-    bench.edit(
+    first = bench.state(bench.store.runs.latest(ran))
+    bench.editing.edit(
         ran, head(bench, ran).workflow.with_instruction(0, "Find more."), note="x", head=head(bench, ran)
     )
-    assert bench.start(ran, Extent(kind="only", step=2)).done.wait(10)
-    state = bench.state(bench.store.latest_run(ran))
+    assert bench.running.start(ran, RunScope(kind="only", step=2)).done.wait(10)
+    state = bench.state(bench.store.runs.latest(ran))
     assert state.steps[0].kept == "preloaded"
     assert state.steps[2].request.seen[0].response == first.steps[0].text
-    assert bench.outlook(ran).radius.runs == {0, 2}
+    assert bench.running.outlook(ran).radius.runs == {0, 2}
 
 
 def test_an_edit_that_changes_no_answer_says_where_the_cascade_stopped(app, bench, session):
-    bench.edit(
+    bench.editing.edit(
         session,
-        bench.head(session).workflow.with_worker(0, "fixed").with_worker(2, "alpha"),
+        bench.store.revisions.head(session).workflow.with_worker(0, "fixed").with_worker(2, "alpha"),
         note="x",
-        head=bench.head(session),
+        head=bench.store.revisions.head(session),
     )
-    assert bench.start(session).done.wait(10)
-    bench.edit(
+    assert bench.running.start(session).done.wait(10)
+    bench.editing.edit(
         session,
-        bench.head(session).workflow.with_instruction(0, "Find it, please."),
+        bench.store.revisions.head(session).workflow.with_instruction(0, "Find it, please."),
         note="x",
-        head=bench.head(session),
+        head=bench.store.revisions.head(session),
     )
-    assert bench.start(session).done.wait(10)
+    assert bench.running.start(session).done.wait(10)
     page = app(session=session)
     assert any("Step 1 answered as before, so step 3 was reused" in text for text in captions(page))
 
 
 def test_an_experiment_is_shown_with_what_came_of_it(app, bench, ran):
-    live = bench.experiment(ran, Swap(step=2, workers=("beta",)))
+    live = bench.experiments.begin(ran, Swap(step=2, workers=("beta",)))
     live.work.result(10)
-    live = bench.experiment(ran, EdgeTest(edges=((0, 2),)))
+    live = bench.experiments.begin(ran, EdgeTest(edges=((0, 2),)))
     live.work.result(10)
     page = app(session=ran)
     page.session_state["panel"] = "Trials"
@@ -203,7 +250,7 @@ def test_an_experiment_is_shown_with_what_came_of_it(app, bench, ran):
 
 
 def test_the_winner_of_a_swap_is_kept_with_one_click(app, bench, ran):
-    live = bench.experiment(ran, Swap(step=2, workers=("beta",)))
+    live = bench.experiments.begin(ran, Swap(step=2, workers=("beta",)))
     live.work.result(10)
     page = app(session=ran)
     page.session_state["panel"] = "Trials"
@@ -214,7 +261,7 @@ def test_the_winner_of_a_swap_is_kept_with_one_click(app, bench, ran):
         "beta",
         "Step 3: beta kept after a swap",
     )
-    assert bench.outlook(ran).radius.runs == frozenset()
+    assert bench.running.outlook(ran).radius.runs == frozenset()
 
 
 def test_an_edge_test_begins_from_the_page(app, bench, ran):
@@ -222,16 +269,18 @@ def test_an_edge_test_begins_from_the_page(app, bench, ran):
     page.session_state["panel"] = "Trials"
     page.session_state["experiment-kind"] = "edges"
     page.run()
+    (takes,) = (said.value for said in page.caption if "several at once" in said.value)
+    assert " tokens" in takes
     page.button(key="experiment-begin").click().run()
     assert not page.exception
-    (record,) = bench.store.experiments(ran)
+    (record,) = bench.store.experiments.of_session(ran)
     assert record.experiment == EdgeTest(edges=((0, 2),))
 
 
 def test_an_experiment_that_another_process_makes_can_be_stopped(app, bench, ran):
-    base = bench.store.latest_run(ran)
-    made = bench.store.add_experiment(ran, Swap(step=2, workers=("beta",)), base=base.id).id
-    bench.store.start_run(run="there", session=ran, revision=base.revision, experiment=made, trial=0)
+    base = bench.store.runs.latest(ran)
+    made = bench.store.experiments.add(ran, Swap(step=2, workers=("beta",)), base=base.id).id
+    bench.store.runs.start(run="there", session=ran, revision=base.revision, experiment=made, trial=0)
     page = app(session=ran)
     page.session_state["panel"] = "Trials"
     page.run()
@@ -239,20 +288,20 @@ def test_an_experiment_that_another_process_makes_can_be_stopped(app, bench, ran
     assert "Waits for its turn." in captions(page)
     page.button(key=f"experiment-stop-{made}").click().run()
     assert not page.exception
-    assert bench.store.is_asked_to_stop(made)
+    assert bench.store.experiments.is_asked_to_stop(made)
 
 
 @pytest.mark.parametrize("of_experiment", [True, False])
 def test_a_run_that_was_interrupted_before_it_told_anything_is_shown(
     app, bench, ran, monkeypatch, of_experiment
 ):
-    base = bench.store.latest_run(ran)
-    made = bench.store.add_experiment(ran, Swap(step=2, workers=("beta",)), base=base.id).id
+    base = bench.store.runs.latest(ran)
+    made = bench.store.experiments.add(ran, Swap(step=2, workers=("beta",)), base=base.id).id
     trial = {"experiment": made, "trial": 0} if of_experiment else {}
     with monkeypatch.context() as patched:
-        patched.setattr("storage.runs.this_process", lambda: f"{socket.gethostname()}/{2**22 + 1}/1")
-        bench.store.start_run(run="r", session=ran, revision=base.revision, **trial)
-    assert bench.store.mark_interrupted() == ("r",)
+        patched.setattr(bench.store.processes.lock, "owner", "a store whose process died")
+        bench.store.runs.start(run="r", session=ran, revision=base.revision, **trial)
+    assert bench.store.processes.mark_interrupted() == ("r",)
     page = app(session=ran)
     page.session_state["panel"] = "Trials" if of_experiment else "Check"
     page.session_state["selected"] = 2
@@ -266,5 +315,5 @@ def test_before_a_run_there_is_nothing_to_try(app, bench, session):
         return [str(option) for group in app(session=session).button_group for option in group.options]
 
     assert not any("Trials" in option for option in offered())
-    assert bench.start(session).done.wait(10)
+    assert bench.running.start(session).done.wait(10)
     assert any("Trials" in option for option in offered())

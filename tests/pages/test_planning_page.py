@@ -10,21 +10,21 @@ from dataclasses import dataclass, field
 import pytest
 from conductor_cases import BROKEN, KEEP, ScriptedConductor, plan_text
 
-from conductor.budget import Budget
 from conductor.errors import WorkflowError
-from conductor.messages import Completion, Delta, Retried, Thought
-from conductor.modes import Settings
-from conductor.planner.conductor import PlanRequest
-from conductor.workers.pool import Pool
+from conductor.planner.protocol import PlanRequest
+from conductor.values.budget import Budget
+from conductor.values.messages import Completion, Delta, Retried, Thought
+from conductor.values.presets import Settings
+from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
-from conductor.workflow import Step, Workflow
-from pages.components import services
-from pages.components.editing import Editor
-from pages.components.session_view import SessionView
-from pages.components.settings import move_key
-from pages.components.state import plain
+from conductor.workflow.model import Step, Workflow
+from pages.components.tab import services
+from pages.components.tab.state import plain
+from pages.components.view_models.session import SessionView
+from pages.components.workbench.editing.editor import Editor
+from pages.components.workbench.settings import move_key
 from storage import SessionStore
-from storage.workbench import Workbench
+from studio.workbench import Workbench
 
 GOOD = plan_text((0, "Find it.", "[]"), (1, "Answer.", "[0]"))
 
@@ -78,7 +78,7 @@ def button(page, label):
 
 def settled(told, page):
     """The page after whatever goes on in its session."""
-    told.bench.conducting.wait(page.query_params["session"])
+    told.bench.activities.wait(page.query_params["session"])
     return page.run()
 
 
@@ -86,8 +86,8 @@ def planned(told, app, *texts_, **settings):
     """A session of the app whose Conductor has said the first of these texts."""
     told.texts = list(texts_)
     session = told.bench.ask("Which one?", settings=Settings(**settings)).id
-    told.bench.begin_plan(session)
-    told.bench.conducting.wait(session)
+    told.bench.planning.begin(session)
+    told.bench.activities.wait(session)
     return app(session=session)
 
 
@@ -108,7 +108,7 @@ def test_planning_is_seen_as_it_goes_on_and_by_who_comes_later(app, told):
     settled(told, page)
     assert not page.exception
     assert page.button(key="run").label == "Run"
-    assert told.bench.store.runs(session) == ()
+    assert told.bench.store.runs.of_session(session) == ()
 
 
 def test_stopping_keeps_the_query_and_offers_a_way_on(app, told):
@@ -116,16 +116,31 @@ def test_stopping_keeps_the_query_and_offers_a_way_on(app, told):
     page = app()
     page.text_area(key="query").set_value("Which one?")
     page.button(key="plan-and-run").click().run()
-    live = told.bench.conducting.live_plan(page.query_params["session"])
+    live = told.bench.activities.live_plan(page.query_params["session"])
     button(page, "Stop").click().run()
     assert live.done.wait(5)
     page.run()
     assert list(page.warning) == []
     assert page.info[0].value == r"Planning was stopped\. Nothing has run."
     told.released.set()
-    button(page, "Plan anew").click().run()
+    button(page, "Plan again").click().run()
     settled(told, page)
     assert page.button(key="run").label == "Run"
+
+
+def test_planning_that_was_interrupted_says_so_and_can_be_asked_for_again(app, told, monkeypatch):
+    session = told.bench.ask("Which one?").id
+    with monkeypatch.context() as patched:
+        patched.setattr(told.bench.store.processes.lock, "owner", "a store whose process died")
+        told.bench.store.plans.begin("p", session, planner="c", planner_kind="model")
+    told.bench.store.processes.mark_interrupted()
+    page = opened(app(session=session))
+    said = plain("Planning was interrupted: the process that asked the Conductor ended before it answered.")
+    assert texts(page.info) == [f"{said} Nothing has run."]
+    button(page, "Plan again").click().run()
+    page = settled(told, page)
+    assert told.bench.store.revisions.head(session) is not None
+    assert not page.exception
 
 
 def test_an_invalid_plan_can_be_asked_for_again_until_the_limit_and_every_attempt_is_kept(app, told):
@@ -140,7 +155,7 @@ def test_an_invalid_plan_can_be_asked_for_again_until_the_limit_and_every_attemp
     assert [len(request.rejected) for request in told.requests] == [0, 1, 2]
     assert button(page, "Ask again").disabled
     assert any("asked 3 of 3 times" in text for text in texts(page.caption))
-    button(page, "Plan anew").click().run()
+    button(page, "Plan again").click().run()
     settled(told, page)
     assert page.button(key="run").label == "Run"
     assert len([box for box in page.expander if box.label.startswith("Attempt")]) == 3
@@ -158,7 +173,7 @@ def test_a_rejected_second_round_leaves_the_answer_and_is_said_above_it(app, tol
     button(page, "Ask again").click().run()
     settled(told, page)
     assert not page.error
-    assert told.bench.head(page.query_params["session"]).looks_back is not None
+    assert told.bench.store.revisions.head(page.query_params["session"]).looks_back is not None
 
 
 def test_rounds_follow_by_themselves_and_are_stacked_until_the_third(app, told):
@@ -175,7 +190,7 @@ def test_rounds_follow_by_themselves_and_are_stacked_until_the_third(app, told):
     assert any("at most 3 rounds" in text for text in texts(page.caption))
     assert any(text.startswith("chain · round 3") for text in texts(page.caption))
     session = page.query_params["session"]
-    page.session_state[f"round-{told.bench.rounds(session)[0][1].run}"] = True
+    page.session_state[f"round-{told.bench.planning.rounds(session)[0][1].run}"] = True
     page.run()
     assert not page.exception
 
@@ -191,13 +206,29 @@ def test_a_kept_answer_ends_the_rounds(app, told):
     assert not button(page, "Another round").disabled
 
 
+def test_the_figures_of_a_session_count_planning_and_every_round(app, told):
+    page = planned(told, app, GOOD)
+    page.button(key="run").click().run()
+    settled(told, page)
+    session = page.query_params["session"]
+    used = told.bench.store.sessions.total(session)
+    (run,) = told.bench.store.runs.of_session(session)
+    # The Conductor's 110 tokens, and the run's.
+    assert used.tokens == 110 + run.tokens
+    lines = texts(page.caption)
+    total = plain(f"The session, with planning and all runs: {used.token_words} · cost at least $0.5000")
+    assert total in lines
+    own = next(line for line in lines if line.startswith("This run: 2 steps ran"))
+    assert plain(f"{run.tokens} tokens") in own
+
+
 def test_another_round_waits_for_edits_to_be_run(app, told):
     page = planned(told, app, GOOD)
     page.button(key="run").click().run()
     settled(told, page)
     session = page.query_params["session"]
-    head = told.bench.head(session)
-    told.bench.edit(session, head.workflow.with_worker(0, "beta"), note="edit", head=head)
+    head = told.bench.store.revisions.head(session)
+    told.bench.editing.edit(session, head.workflow.with_worker(0, "beta"), note="edit", head=head)
     page.run()
     assert button(page, "Another round").disabled
     assert any("Run the workflow as it is now first" in text for text in texts(page.caption))
@@ -209,23 +240,23 @@ def test_an_edit_while_the_conductor_plans_is_refused(app, told, tab):
     settled(told, page)
     session = page.query_params["session"]
     told.released.clear()
-    told.bench.begin_round(session)
-    head = told.bench.head(session)
+    told.bench.planning.begin_round(session)
+    head = told.bench.store.revisions.head(session)
     editor = Editor(bench=told.bench, tab=tab, session=session, head=head)
     assert not editor.commit(lambda: head.workflow.with_worker(0, "beta"), "edit")
-    assert told.bench.head(session) == head
+    assert told.bench.store.revisions.head(session) == head
     page.run()
     assert page.button(key="undo").disabled
     assert button(page, "Stop")
 
 
 def test_a_run_over_its_budget_says_which_limit_and_opens_the_settings(app, told):
-    page = planned(told, app, GOOD, budget=Budget(calls=1))
+    page = planned(told, app, GOOD, budget=Budget(calls=2))
     page.button(key="run").click().run()
     settled(told, page)
     assert not page.exception
     assert page.warning[0].value.startswith(
-        "Stopped at the budget: 1 of 1 calls used. 1 finished output kept"
+        "Stopped at the budget: 2 of 2 calls used. 1 finished output kept"
     )
     assert any("stopped at its budget" in text for text in texts(page.caption))
     button(page, "Raise the limit").click().run()
@@ -293,7 +324,7 @@ def test_the_last_worker_cannot_be_left_out(app, told):
 def test_a_worker_that_the_pool_has_lost_is_said_and_can_be_left_out(app, told):
     session = told.bench.ask("Which one?", settings=Settings(workers=("gone", "beta"))).id
     page = opened(app(session=session))
-    button(page, "Plan anew").click().run()
+    button(page, "Plan again").click().run()
     assert "gone" in page.error[0].value
     page.checkbox(key=f"use-{session}-gone").uncheck().run()
     assert told.bench.settings(session).workers == ("beta",)
@@ -305,11 +336,11 @@ def test_a_worker_that_the_pool_has_lost_is_said_and_can_be_left_out(app, told):
 def test_what_was_asked_before_an_edit_is_no_longer_in_the_way(url):
     bench = bench_of(url, ScriptedConductor([BROKEN]))
     session = bench.ask("Which one?").id
-    bench.begin_plan(session)
-    bench.conducting.wait(session)
+    bench.planning.begin(session)
+    bench.activities.wait(session)
     assert SessionView.load(bench, session).no_plan is not None
-    bench.edit(session, Workflow.of([Step(instruction="Answer.", worker="alpha")]), note="By hand")
+    bench.editing.edit(session, Workflow.of([Step(instruction="Answer.", worker="alpha")]), note="By hand")
     assert SessionView.load(bench, session).no_plan is None
     with pytest.raises(WorkflowError):
-        bench.begin_round(session)
+        bench.planning.begin_round(session)
     bench.close()

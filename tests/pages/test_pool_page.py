@@ -6,12 +6,12 @@ import re
 import time
 
 import pytest
-from fake_openai_server import serving
+from fake_openai import FakeOpenAI, serving
 from tokenizer_cases import write_tokenizer
 
-from conductor.fake_openai.app import FakeOpenAI
-from pages.components import services
-from pages.components.state import plain
+from conductor.workers.keys.hosts import HOSTS_FILE
+from pages.components.tab import services
+from pages.components.tab.state import plain
 
 KEY = "sk-marked-0123456789"
 HOSTILE = '<img src=x onerror="alert(1)"> **b** [l](http://a.b) $x$'
@@ -47,7 +47,8 @@ def file(tmp_path, monkeypatch):
     path = tmp_path / "pool.toml"
     path.write_text(POOL, encoding="utf-8")
     monkeypatch.setenv("CONDUCTOR_POOL", str(path))
-    monkeypatch.delenv("ALPHA_KEY", raising=False)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("ALPHA_API_KEY", raising=False)
     return path
 
 
@@ -61,6 +62,11 @@ def said(page):
     return "\n".join(texts(page))
 
 
+def confirm_button(page):
+    """The key of the button that lets a key be sent to a host, None where none is asked about."""
+    return next((button.key for button in page.button if button.key.startswith("pool-confirm")), None)
+
+
 def press(page, key):
     page.button(key=key).click().run()
     assert not page.exception
@@ -69,9 +75,9 @@ def press(page, key):
 
 def examined(page):
     """The page once nobody is being tested."""
-    checkup = services.services().checkup
+    probe = services.services().probe
     for _ in range(500):
-        if not checkup.busy:
+        if not probe.busy:
             return page.run()
         time.sleep(0.01)
     raise AssertionError("the test did not end")
@@ -105,18 +111,56 @@ def test_each_worker_is_shown_with_what_is_known_of_it(app, file):
 
 
 def test_a_key_is_shown_as_set_or_missing_and_never_itself(app, file, monkeypatch):
-    keyed = POOL.replace('model = "m-1"', 'model = "m-1"\napi_key_env = "ALPHA_KEY"')
+    keyed = POOL.replace('model = "m-1"', 'model = "m-1"\napi_key_env = "ALPHA_API_KEY"')
     file.write_text(keyed, encoding="utf-8")
     page = app("pool")
     assert ":material/key_off: missing" in texts(page)
-    assert f"{file}, line 6: worker 1, api_key_env: ALPHA_KEY is not set" in said(page)
-    assert any('ALPHA_KEY = "..."' in code.value for code in page.code)
-    monkeypatch.setenv("ALPHA_KEY", KEY)
+    assert ":material/error: cannot be used" in texts(page)
+    assert ":material/error: beta answers instead of it: ALPHA_API_KEY is not set" in said(page)
+    file.write_text(keyed.replace('fallback = "beta"', ""), encoding="utf-8")
+    page.run()
+    assert "It is not offered to the Conductor: ALPHA_API_KEY is not set" in said(page)
+    assert any('ALPHA_API_KEY = "..."' in code.value for code in page.code)
+    monkeypatch.setenv("ALPHA_API_KEY", KEY)
     file.write_text(f"{keyed}\n", encoding="utf-8")
     page.run()
+    assert ":material/key_off: not confirmed" in texts(page)
+    press(page, confirm_button(page))
     assert ":material/key: set" in texts(page)
     assert not page.error
     assert KEY not in said(page) + "".join(code.value for code in page.code)
+
+
+def test_a_key_is_asked_about_before_it_is_sent_to_another_host(app, file, monkeypatch, tmp_path):
+    monkeypatch.setenv("ALPHA_API_KEY", KEY)
+    page = press(app("pool"), "pool-icon-change-0")
+    fill(page, api_key_env="ALPHA_API_KEY")
+    press(page, "pool-save")
+    assert "**Send ALPHA_API_KEY to http://127.0.0.1:9?**" in said(page)
+    assert "is not confirmed for http://127.0.0.1:9, so it is not sent there" in said(page)
+    press(page, confirm_button(page))
+    assert not confirm_button(page)
+    assert "not confirmed" not in said(page)
+    press(page, "pool-icon-change-0")
+    fill(page, base_url="https://api.example.com/v1")
+    press(page, "pool-save")
+    assert "**Send ALPHA_API_KEY to https://api.example.com?**" in said(page)
+    assert ":material/key_off: not confirmed" in texts(page)
+    (tmp_path / HOSTS_FILE).chmod(0o666)
+    page.run()
+    assert not confirm_button(page)
+    assert "is not yours alone" in said(page)
+
+
+def test_other_pages_name_the_workers_that_cannot_be_used(app, file):
+    keyed = POOL.replace('fallback = "beta"', 'api_key_env = "ALPHA_API_KEY"')
+    file.write_text(keyed, encoding="utf-8")
+    assert "1 of 2 workers cannot be used: alpha." in said(app("workbench"))
+    keyless = '[conductor]\nbase_url = "http://127.0.0.1:9/v1"\nmodel = "m"\napi_key_env = "ALPHA_API_KEY"\n'
+    file.write_text(keyless + POOL, encoding="utf-8")
+    assert "The Conductor cannot plan." in said(app("workbench"))
+    file.write_text(POOL, encoding="utf-8")
+    assert "cannot be used" not in said(app("workbench"))
 
 
 def test_the_offline_pool_is_labelled_and_says_how_a_model_gets_in(app, tmp_path, monkeypatch):
@@ -192,7 +236,7 @@ def test_what_was_typed_is_kept_where_somebody_else_changed_the_file(app, file):
     theirs = POOL.replace("8192", "4096")
     file.write_text(theirs, encoding="utf-8")
     press(page, "pool-text-save")
-    assert "changed by somebody else meanwhile" in page.error[0].value
+    assert "changed by someone else meanwhile" in page.error[0].value
     assert file.read_text(encoding="utf-8") == theirs
     assert "m-2" in page.text_area[0].value
     press(page, "pool-text-reset")
@@ -216,7 +260,7 @@ def test_a_file_that_goes_wrong_leaves_the_pool_as_it_was_and_says_so(app, file)
     page.run()
     assert not page.exception
     assert len(page.warning) == 1
-    assert "line 16: worker 2, speed: unknown key. Until that is mended, the pool stays as it was." in said(
+    assert "line 16: worker 2, speed: unknown key. Until that is fixed, the pool stays as it was." in said(
         page
     )
     assert services.workbench().pool.names == ("alpha", "beta")
@@ -304,7 +348,7 @@ def test_what_is_missing_is_said_at_its_field(app):
     page = press(press(app("pool"), "pool-add"), "pool-save")
     shown = said(page)
     for message in (
-        "The name is missing. Write one",
+        "The name is missing. Write the name",
         "The model is missing. Write its name",
         "The URL is missing. Write where the model is served",
     ):
@@ -436,7 +480,7 @@ def test_a_form_goes_on_with_the_same_worker_of_a_file_that_was_changed_meanwhil
     file.write_text(theirs, encoding="utf-8")
     fill(page, context=4096)
     press(page, "pool-save")
-    assert "changed by somebody else meanwhile" in said(page)
+    assert "changed by someone else meanwhile" in said(page)
     assert file.read_text(encoding="utf-8") == theirs
     press(page, "pool-save")
     assert file.read_text(encoding="utf-8") == theirs.replace("8192", "4096")
@@ -449,7 +493,7 @@ def test_a_form_does_not_overwrite_another_change_of_the_same_worker(app, file):
     fill(page, context=4096)
     for _ in range(2):
         press(page, "pool-save")
-        assert "changed by somebody else meanwhile" in said(page)
+        assert "changed by someone else meanwhile" in said(page)
     assert file.read_text(encoding="utf-8") == theirs
 
 

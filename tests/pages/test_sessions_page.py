@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pages.components.session_row import snippet_line
-from pages.components.state import plain
+from pages.components.sessions.row import snippet_line
+from pages.components.tab.state import plain
 from storage import Snippet
 
 HOSTILE = '<img src=x onerror="alert(1)"> **b** [l](http://a.b) $x$'
@@ -45,7 +45,7 @@ def test_an_empty_store_says_what_to_do(app):
 
 def test_sessions_are_listed_newest_first_with_what_is_to_be_known_of_them(app, bench, session):
     new = bench.ask("Newer", origin="terminal").id
-    bench.store.add_tag(session, "to *do*")
+    bench.store.sessions.add_tag(session, "to *do*")
     page = app("sessions")
     assert opened(page) == [new, session]
     assert page.caption[0].value == "2 sessions, newest first"
@@ -86,7 +86,7 @@ def test_what_is_typed_is_found_and_stands_in_the_address(app, bench, session):
 
 def test_an_address_opens_the_list_as_it_was(app, bench, session):
     bench.ask("Something else")
-    bench.store.add_tag(session, "kept")
+    bench.store.sessions.add_tag(session, "kept")
     page = app("sessions")
     page.query_params["tag"] = "kept"
     page.query_params["state"] = ["planned", "asleep"]
@@ -106,6 +106,16 @@ def test_an_address_opens_the_list_as_it_was(app, bench, session):
     assert opened(page) == [session]
     page.button(key="unset-0").click().run()
     assert len(opened(page)) == 2
+
+
+def test_a_range_that_ends_before_it_begins_is_named(app, bench, session):
+    page = app("sessions")
+    filters(page).number_input(key="find-least_tokens").set_value(5000).run()
+    assert not page.warning
+    filters(page).number_input(key="find-most_tokens").set_value(100).run()
+    assert [warning.value for warning in page.warning] == [
+        "At least 5,000 and at most 100 tokens is no range; exchange the two."
+    ]
 
 
 def test_filters_are_kept_through_a_visit_elsewhere(app, bench, session):
@@ -146,7 +156,7 @@ def test_a_session_is_renamed_and_its_title_shown_letter_for_letter(app, bench, 
     page = ask(app("sessions"), "rename", session)
     page.text_input(key=f"title-{session}-0").set_value(title)
     press(page, "Save")
-    assert bench.store.session(session).title == title
+    assert bench.store.sessions.find(session).title == title
     assert page.button(key=f"open-{session}").label == plain(title, limit=110)
     assert "Save" not in [button.label for button in page.button]
 
@@ -154,10 +164,10 @@ def test_a_session_is_renamed_and_its_title_shown_letter_for_letter(app, bench, 
 def test_a_title_that_somebody_else_gave_meanwhile_is_not_overwritten_in_silence(app, bench, session):
     page = ask(app("sessions"), "rename", session)
     page.text_input(key=f"title-{session}-0").set_value("Mine")
-    bench.store.rename_session(session, "Theirs")
+    bench.store.sessions.rename(session, "Theirs")
     press(page, "Save")
-    assert bench.store.session(session).title == "Theirs"
-    assert plain("Not renamed to “Mine”: it was given the title “Theirs” meanwhile.") in page.info[0].value
+    assert bench.store.sessions.find(session).title == "Theirs"
+    assert plain("Not renamed to “Mine”: its title was changed to “Theirs” meanwhile.") in page.info[0].value
 
 
 def test_an_empty_title_is_refused_and_the_old_one_kept(app, bench, session):
@@ -165,57 +175,57 @@ def test_an_empty_title_is_refused_and_the_old_one_kept(app, bench, session):
     page.text_input(key=f"title-{session}-0").set_value("  ")
     press(page, "Save")
     assert page.error[0].value.startswith("A title needs at least one character")
-    assert bench.store.session(session).title == "Which one?"
+    assert bench.store.sessions.find(session).title == "Which one?"
 
 
 def test_tags_are_set_for_one_and_added_for_many(app, bench, session):
     other = bench.ask("Other").id
-    bench.store.add_tag(session, "old")
+    bench.store.sessions.add_tag(session, "old")
     page = ask(app("sessions"), "tags", session)
     page.multiselect(key=f"tags-{session}-0").set_value(["new"])
     press(page, "Save")
-    assert bench.store.tags(session) == ("new",)
+    assert bench.store.sessions.tags(session) == ("new",)
     for id in (session, other):
-        page.checkbox(key=f"pick-{id}").check().run()
-    page.button(key="tag-picked").click().run()
-    page.multiselect(key="tag-picked-1").set_value(["shared"])
+        page.checkbox(key=f"select-{id}").check().run()
+    page.button(key="tag-selected").click().run()
+    page.multiselect(key="tag-selected-1").set_value(["shared"])
     press(page, "Add tags")
-    assert [bench.store.tags(id) for id in (session, other)] == [("new", "shared"), ("shared",)]
+    assert [bench.store.sessions.tags(id) for id in (session, other)] == [("new", "shared"), ("shared",)]
     assert page.info[0].value == "Tagged 2 sessions\\."
 
 
 # -- deleting ----------------------------------------------------------------------------------------
 
 
-def test_picked_sessions_are_deleted_and_undo_brings_them_back(app, bench, session):
+def test_selected_sessions_are_deleted_and_undo_brings_them_back(app, bench, session):
     others = [bench.ask(f"Question {number}").id for number in range(3)]
     page = app("sessions")
-    page.checkbox(key="pick-page").check().run()
-    page.checkbox(key=f"pick-{others[0]}").uncheck().run()
-    assert page.checkbox(key="pick-page").value is False
-    page.button(key="delete-picked").click().run()
+    page.checkbox(key="select-page").check().run()
+    page.checkbox(key=f"select-{others[0]}").uncheck().run()
+    assert page.checkbox(key="select-page").value is False
+    page.button(key="delete-selected").click().run()
     assert opened(page) == [others[0]]
     assert any("Deleted 3 sessions" in text.value for text in page.markdown)
     page.button(key="undelete").click().run()
     assert len(opened(page)) == 4
     assert "undelete" not in keys(page)
-    assert "delete-picked" not in keys(page)
+    assert "delete-selected" not in keys(page)
 
 
 def test_deleted_sessions_are_listed_by_their_filter_and_restored(app, bench, session):
     bench.ask("Other")
-    bench.store.delete_session(session)
+    bench.store.sessions.delete(session)
     page = filters(app("sessions"))
     assert session not in opened(page)
     page.toggle(key="find-deleted").set_value(True).run()
     assert opened(page) == [session]
     page.button(key=f"restore-{session}").click().run()
     assert opened(page) == []
-    assert bench.store.session(session).deleted_at is None
+    assert bench.store.sessions.find(session).deleted_at is None
 
 
 def test_where_all_are_deleted_the_way_to_them_is_offered(app, bench, session):
-    bench.store.delete_session(session)
+    bench.store.sessions.delete(session)
     page = app("sessions")
     assert page.caption[0].value.startswith("All sessions are deleted.")
     page.button(key="find-gone").click().run()
@@ -225,8 +235,8 @@ def test_where_all_are_deleted_the_way_to_them_is_offered(app, bench, session):
 def test_deleting_the_open_session_closes_it(app, bench, session):
     page = app("workbench", session=session)
     page.switch_page("pages/sessions.py").run()
-    page.checkbox(key=f"pick-{session}").check().run()
-    page.button(key="delete-picked").click().run()
+    page.checkbox(key=f"select-{session}").check().run()
+    page.button(key="delete-selected").click().run()
     page.switch_page("pages/workbench.py").run()
     assert not page.exception
     assert page.title[0].value == "Ask, and see the plan before it runs"
@@ -235,17 +245,17 @@ def test_deleting_the_open_session_closes_it(app, bench, session):
 # -- pages -------------------------------------------------------------------------------------------
 
 
-def test_all_that_are_found_are_picked_beyond_the_page(app, bench):
+def test_all_that_are_found_are_selected_beyond_the_page(app, bench):
     for number in range(21):
         bench.ask(f"Question {number}")
     bench.ask("Something else")
     page = app("sessions")
     page.text_input(key="find-search").set_value("question").run()
     assert len(opened(page)) == 20
-    page.checkbox(key="pick-page").check().run()
-    page.button(key="pick-all").click().run()
-    page.button(key="delete-picked").click().run()
-    assert bench.store.count_sessions() == 1
+    page.checkbox(key="select-page").check().run()
+    page.button(key="select-all").click().run()
+    page.button(key="delete-selected").click().run()
+    assert bench.store.sessions.count() == 1
     assert page.caption[0].value.startswith("No session has all of")
 
 
@@ -256,14 +266,14 @@ def test_the_list_stays_on_its_page_and_goes_to_the_one_before_when_that_is_gone
     page.session_state["sessions-page"] = 2
     page.run()
     first, second = opened(page)
-    page.checkbox(key=f"pick-{second}").check().run()
-    page.button(key="delete-picked").click().run()
+    page.checkbox(key=f"select-{second}").check().run()
+    page.button(key="delete-selected").click().run()
     assert opened(page) == [first]
     page.switch_page("pages/workbench.py").run()
     page.switch_page("pages/sessions.py").run()
     assert opened(page) == [first]
-    page.checkbox(key=f"pick-{first}").check().run()
-    page.button(key="delete-picked").click().run()
+    page.checkbox(key=f"select-{first}").check().run()
+    page.button(key="delete-selected").click().run()
     assert not page.exception
     assert len(opened(page)) == 20
 
@@ -275,8 +285,8 @@ def test_the_last_of_three_pages_gives_way_to_the_second_not_to_the_first(app, b
     page.session_state["sessions-page"] = 3
     page.run()
     [last] = opened(page)
-    page.checkbox(key=f"pick-{last}").check().run()
-    page.button(key="delete-picked").click().run()
+    page.checkbox(key=f"select-{last}").check().run()
+    page.button(key="delete-selected").click().run()
     shown = [button.label for button in page.button if button.key.startswith("open-")]
     assert shown[0] == "Question 20"
     assert len(shown) == 20

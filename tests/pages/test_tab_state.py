@@ -8,14 +8,14 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from pages.components.download import Download
-from pages.components.state import plain
+from pages.components.tab.download import Download
+from pages.components.tab.state import plain
 
 
 def remember_session() -> None:
     import streamlit as st  # noqa: PLC0415 - AppTest runs this function's text alone
 
-    from pages.components.state import TabState  # noqa: PLC0415
+    from pages.components.tab.state import TabState  # noqa: PLC0415
 
     tab = TabState()
     st.button("open", on_click=tab.open, args=("other",))
@@ -148,7 +148,7 @@ def test_a_query_that_was_asked_is_no_draft(tab):
 
 def test_one_press_sent_twice_is_one_press_and_a_later_one_another(tab, monkeypatch):
     now = [100.0]
-    monkeypatch.setattr("pages.components.state.time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr("pages.components.tab.state.time", SimpleNamespace(monotonic=lambda: now[0]))
     assert not tab.pressed_again("plan")
     now[0] += 0.2
     assert tab.pressed_again("plan")
@@ -171,7 +171,7 @@ def test_a_callback_may_ask_for_fragments_that_are_not_there():
     def page():
         import streamlit as st  # noqa: PLC0415 - AppTest runs this function's text alone
 
-        from pages.components.state import TabState  # noqa: PLC0415 - the same
+        from pages.components.tab.state import TabState  # noqa: PLC0415 - the same
 
         st.button("Select", on_click=TabState().redraw, args=(["canvas", "inspector"],))
         st.write("asked" if st.session_state.get("redraw") else "drawn")

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from conductor.api.token import (
+from storage.api_token import (
     Period,
     TokenLimits,
     begin_of,

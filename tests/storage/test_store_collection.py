@@ -14,24 +14,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from property_cases import cases
+from session_files import exported, imported
 from session_history import Act, acts, lived
 from sqlalchemy import Table, Text, insert, select, type_coerce
 from store_scenario import REQUEST, begin, chain, finished, keep, output, started, step_finished, ticking
 
 from conductor.errors import StorageError
-from conductor.events import StepKept, StepReused
-from storage import SessionStore, space
-from storage.database import Database
-from storage.schema import EVENTS, METADATA, OUTPUTS, SESSIONS
-from storage.session_file import import_session, write_session
-from storage.session_filter import SessionFilter
-from storage.text import plain
+from conductor.runs.events import StepKept, StepReused
+from storage import SessionStore
+from storage.database import vacuum
+from storage.database.database import Database
+from storage.database.encoding import plain
+from storage.database.schema import EVENTS, METADATA, OUTPUTS, SESSIONS
+from storage.fragments.writing import LEAST, LEAST_BEGINNING
+from storage.search.filter import SessionFilter
 
 EVERYTHING: Sequence[Act] = [
     ("edit", 1, "a"),
     ("plan", 0, "b"),
-    ("edit", 2, "c"),
-    ("run", 1, "d"),
+    ("edit", 2, "c" * LEAST_BEGINNING),
+    ("run", 1, "d" * LEAST),
     ("try", 1, "e"),
     ("judge", 1, "f"),
     ("plan", 1, "g"),
@@ -98,46 +100,46 @@ def test_a_removed_session_leaves_no_row_and_takes_none_of_another(store: Sessio
     gone = lived(store, EVERYTHING, query="goes")
     full = kept(url)
     assert all(len(full[name]) > len(before[name]) for name in full), "a table that no session stands in"
-    store.delete_session(gone)
-    removed = store.remove_deleted(older_than=0)
+    store.sessions.delete(gone)
+    removed = store.housekeeping.remove_deleted(older_than=0)
     assert removed.sessions == {gone: "goes"}
     assert removed.runs == 3
     assert kept(url) == before
-    assert [found.query for found in store.sessions()] == ["stays"]
+    assert [found.query for found in store.sessions.listed()] == ["stays"]
 
 
 def test_a_fork_stays_whole_when_its_origin_is_removed(store: SessionStore) -> None:
     origin = lived(store, EVERYTHING)
-    fork = store.fork_session(origin, store.revisions(origin)[-1].id).id
-    before = store.outputs(fork), store.revisions(fork), store.runs(fork)
-    store.delete_session(origin)
-    done = store.clean_up(older_than=0)
+    fork = store.sessions.fork(origin, store.revisions.of_session(origin)[-1].id).id
+    before = store.runs.outputs(fork), store.revisions.of_session(fork), store.runs.of_session(fork)
+    store.sessions.delete(origin)
+    done = store.housekeeping.clean_up(older_than=0)
     assert (list(done.sessions), done.outputs) == ([origin], 0)
     assert before[0]
-    assert (store.outputs(fork), store.revisions(fork), store.runs(fork)) == before
+    assert (store.runs.outputs(fork), store.revisions.of_session(fork), store.runs.of_session(fork)) == before
 
 
 def test_only_what_was_deleted_long_enough_ago_goes(store: SessionStore) -> None:
-    old, young, alive = (store.create_session(name).id for name in ("old", "young", "alive"))
-    store.delete_session(old)
+    old, young, alive = (store.sessions.create(name).id for name in ("old", "young", "alive"))
+    store.sessions.delete(old)
     for _ in range(50):
-        store._clock()
-    store.delete_session(young)
-    assert store.removable(older_than=40) == {old: "old"}
-    assert store.remove_deleted(older_than=40).sessions == {old: "old"}
-    assert store.session(young).deleted_at is not None
-    assert store.session(alive).deleted_at is None
+        store._transactions.clock()
+    store.sessions.delete(young)
+    assert store.housekeeping.removable(older_than=40) == {old: "old"}
+    assert store.housekeeping.remove_deleted(older_than=40).sessions == {old: "old"}
+    assert store.sessions.find(young).deleted_at is not None
+    assert store.sessions.find(alive).deleted_at is None
     with pytest.raises(StorageError, match="no session"):
-        store.session(old)
+        store.sessions.find(old)
 
 
 def test_a_session_that_runs_is_not_removed(store: SessionStore) -> None:
-    session = store.create_session("why?").id
+    session = store.sessions.create("why?").id
     begin(store, session, "n1")
-    store.delete_session(session)
-    assert store.removable(older_than=0) == {}
+    store.sessions.delete(session)
+    assert store.housekeeping.removable(older_than=0) == {}
     keep(store, finished("n1", seq=0))
-    assert store.remove_deleted(older_than=0).runs == 1
+    assert store.housekeeping.remove_deleted(older_than=0).runs == 1
 
 
 # -- outputs ---------------------------------------------------------------------------------------
@@ -160,7 +162,7 @@ def refer(store: SessionStore, session: str, fingerprints: Mapping[str, set[str]
         elif role == "kept":
             keep(store, StepKept(run="told", seq=seq, at=4.0, step=0, output=known, because="preloaded"))
         else:
-            store.add_revision(session, chain("do").with_pin(0, known), origin="human")
+            store.revisions.add(session, chain("do").with_pin(0, known), origin="human")
     keep(store, finished("told", seq=len(names) + 1))
 
 
@@ -177,124 +179,124 @@ def test_collecting_takes_what_nothing_refers_to_and_changes_nothing_else(
         with SessionStore.open(url, clock=ticking().__next__) as store, rows(url) as execute:
             session = lived(store, history)
             refer(store, session, fingerprints)
-            known = dict(store.outputs(session))
+            known = dict(store.runs.outputs(session))
             alone = [name for name in fingerprints if plain(name) not in known]
             for name in alone:
                 execute(orphan(session, name))
-            stays = dict(store.outputs(session))
+            stays = dict(store.runs.outputs(session))
             gone = [plain(name) for name in alone if not fingerprints[name]]
             for name in gone:
                 del stays[name]
-            states = [store.run_state(run.id) for run in store.runs(session)]
-            revisions = store.revisions(session)
-            assert store.cleaning(older_than=None).outputs == len(gone)
-            assert store.clean_up(older_than=None).outputs == len(gone)
-            assert dict(store.outputs(session)) == stays
-            assert [store.run_state(run.id) for run in store.runs(session)] == states
-            assert store.revisions(session) == revisions
+            states = [store.runs.state(run.id) for run in store.runs.of_session(session)]
+            revisions = store.revisions.of_session(session)
+            assert store.housekeeping.cleaning(older_than=None).outputs == len(gone)
+            assert store.housekeeping.clean_up(older_than=None).outputs == len(gone)
+            assert dict(store.runs.outputs(session)) == stays
+            assert [store.runs.state(run.id) for run in store.runs.of_session(session)] == states
+            assert store.revisions.of_session(session) == revisions
 
 
 def test_an_output_is_kept_as_long_as_the_run_that_gave_it(store: SessionStore, url: str) -> None:
-    giver, taker = store.create_session("gives").id, store.create_session("takes").id
+    giver, taker = store.sessions.create("gives").id, store.sessions.create("takes").id
     for session, run in ((giver, "n1"), (taker, "n2")):
         begin(store, session, run)
         keep(store, started(run, chain("do")), finished(run, seq=1))
     made = output("x", run="n1", fingerprint="f")
     with rows(url) as execute:
         execute(insert(OUTPUTS).values(session=taker, fingerprint="f", output=made))
-    assert store.clean_up(older_than=None).outputs == 0
-    store.delete_session(giver)
-    assert store.clean_up(older_than=None).outputs == 0, "it is not gone yet"
-    assert store.clean_up(older_than=0).outputs == 1
+    assert store.housekeeping.clean_up(older_than=None).outputs == 0
+    store.sessions.delete(giver)
+    assert store.housekeeping.clean_up(older_than=None).outputs == 0, "it is not gone yet"
+    assert store.housekeeping.clean_up(older_than=0).outputs == 1
 
 
 def test_what_was_imported_keeps_its_outputs_until_it_runs_here(store: SessionStore, url: str) -> None:
     origin = lived(store, EVERYTHING)
-    fork = store.fork_session(origin, store.revisions(origin)[-1].id).id
-    made = import_session(store, write_session(store, fork)).id
+    fork = store.sessions.fork(origin, store.revisions.of_session(origin)[-1].id).id
+    made = imported(store, exported(store, fork)).id
     for session in (origin, fork):
-        store.delete_session(session)
-    store.clean_up(older_than=0)
-    assert store.outputs(made)
+        store.sessions.delete(session)
+    store.housekeeping.clean_up(older_than=0)
+    assert store.runs.outputs(made)
 
 
 def test_what_a_damaged_event_names_is_kept(store: SessionStore, url: str) -> None:
-    session = store.create_session("why?").id
+    session = store.sessions.create("why?").id
     begin(store, session, "n1")
     keep(store, started("n1", chain("do")), step_finished("n1", "x", seq=1), finished("n1", seq=2))
     torn = '{"type":"step_finished","output":{"fingerprint":"f","text":"to'
     with rows(url) as execute:
         execute(EVENTS.update().where(EVENTS.c.seq == 1).values({EVENTS.c.event: type_coerce(torn, Text)}))
         execute(orphan(session, "g"))
-    assert store.clean_up(older_than=None).outputs == 1
-    assert list(store.outputs(session)) == ["f"]
+    assert store.housekeeping.clean_up(older_than=None).outputs == 1
+    assert list(store.runs.outputs(session)) == ["f"]
 
 
 # -- cleaning up -----------------------------------------------------------------------------------
 
 
 def test_nothing_is_cleaned_up_while_anything_runs(store: SessionStore, url: str) -> None:
-    deleted, running = store.create_session("deleted").id, store.create_session("running").id
-    store.delete_session(deleted)
+    deleted, running = store.sessions.create("deleted").id, store.sessions.create("running").id
+    store.sessions.delete(deleted)
     begin(store, running, "n1")
     with pytest.raises(StorageError, match=f"The session '{running}' runs, and the store is not cleaned"):
-        store.clean_up(older_than=0)
-    assert store.session(deleted).deleted_at is not None
+        store.housekeeping.clean_up(older_than=0)
+    assert store.sessions.find(deleted).deleted_at is not None
 
 
 @pytest.mark.slow
 def test_a_file_gives_its_room_back(store: SessionStore, file: Path) -> None:
-    session = store.create_session("why?").id
+    session = store.sessions.create("why?").id
     begin(store, session, "n1")
     keep(
         store, started("n1", chain("do")), step_finished("n1", "x" * 2_000_000, seq=1), finished("n1", seq=2)
     )
-    store.delete_session(session)
-    room = store.room()
+    store.sessions.delete(session)
+    room = store.housekeeping.room()
     assert room.deleted == 1
-    assert 4_000_000 < room.freeable < room.bytes
-    assert store.cleaning(older_than=0).freed == room.freeable
-    done = store.clean_up(older_than=0)
-    assert done.bytes_after == store.room().bytes == file.stat().st_size
-    assert done.freed == done.bytes_before - done.bytes_after > 4_000_000
-    assert store.room().deleted == 0
-    assert store.create_session("and on it goes").query == "and on it goes"
+    assert 2_000_000 < room.freeable < room.bytes
+    assert store.housekeeping.cleaning(older_than=0).freed == room.freeable
+    done = store.housekeeping.clean_up(older_than=0)
+    assert done.bytes_after == store.housekeeping.room().bytes == file.stat().st_size
+    assert done.freed == done.bytes_before - done.bytes_after > 1_900_000
+    assert store.housekeeping.room().deleted == 0
+    assert store.sessions.create("and on it goes").query == "and on it goes"
 
 
 def test_a_file_that_another_program_holds_stays_as_it_is(
     store: SessionStore, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store.create_session("why?")
-    monkeypatch.setattr("storage.space._WAIT_SECONDS", 0.01)
+    store.sessions.create("why?")
+    monkeypatch.setattr("storage.database.vacuum._WAIT_SECONDS", 0.01)
     with closing(sqlite3.connect(file, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(StorageError, match="is locked by another program"):
-            space.give_back(store._database)
-    space.give_back(store._database)
-    assert store.count_sessions() == 1
+            vacuum.give_back(store._transactions.database)
+    vacuum.give_back(store._transactions.database)
+    assert store.sessions.count() == 1
 
 
 def test_a_server_is_vacuumed_too(store: SessionStore) -> None:
     session = lived(store, EVERYTHING)
-    store.delete_session(session)
-    done = store.clean_up(older_than=0)
+    store.sessions.delete(session)
+    done = store.housekeeping.clean_up(older_than=0)
     assert list(done.sessions) == [session]
     assert done.bytes_after is not None
-    assert store.count_sessions() == 0
-    assert store.create_session("and on it goes").query == "and on it goes"
+    assert store.sessions.count() == 0
+    assert store.sessions.create("and on it goes").query == "and on it goes"
 
 
 def test_the_words_of_a_removed_session_find_nothing(store: SessionStore) -> None:
     lived(store, EVERYTHING, query="stays here")
     gone = lived(store, EVERYTHING, query="goes away")
-    store.delete_session(gone)
-    store.clean_up(older_than=0)
-    assert store.count_sessions(SessionFilter(search="stays")) == 1
-    assert store.count_sessions(SessionFilter(search="away", deleted=True)) == 0
+    store.sessions.delete(gone)
+    store.housekeeping.clean_up(older_than=0)
+    assert store.sessions.count(SessionFilter(search="stays")) == 1
+    assert store.sessions.count(SessionFilter(search="away", deleted=True)) == 0
 
 
 def test_ids_are_found_by_their_beginnings(store: SessionStore) -> None:
-    ids = sorted(store.create_session("why?").id for _ in range(3))
-    assert store.sessions_named("") == tuple(ids)
-    assert store.sessions_named(ids[0][:12]) == (ids[0],)
-    assert store.sessions_named("%") == store.sessions_named("_") == ()
+    ids = sorted(store.sessions.create("why?").id for _ in range(3))
+    assert store.sessions.named("") == tuple(ids)
+    assert store.sessions.named(ids[0][:12]) == (ids[0],)
+    assert store.sessions.named("%") == store.sessions.named("_") == ()

@@ -2,35 +2,30 @@
 
 from __future__ import annotations
 
-import sqlite3
-from contextlib import closing
-from pathlib import Path
-
 import pytest
-from store_scenario import chain, finished, keep, started
+from store_scenario import chain, finished, keep, output, started
 
-from conductor.corrections import Correction
-from conductor.engine.trials import EdgeTest
+from conductor.engine.experiments import EdgeTest
 from conductor.errors import EditConflict, StorageError
-from conductor.messages import Usage
-from conductor.plan import Candidate, PlanReport
-from conductor.workflow import Workflow
-from storage import Revision, SessionStore, corrections
-from storage.database import Database
-from storage.migrations import MIGRATIONS, bring_up_to_date
+from conductor.planner.corrections import Correction
+from conductor.values.messages import Sampling, Usage
+from conductor.values.output import HandEdit
+from conductor.workflow.plan_report import Candidate, PlanReport
+from storage import Revision, SessionStore
+from storage.tables import plan_changes
 
 
 def planned(store: SessionStore, *instructions: str, session: str | None = None) -> Revision:
     """A session whose head is a Conductor's plan."""
-    session = session or store.create_session("why?", pool_label="simulated").id
+    session = session or store.sessions.create("why?", pool_label="simulated").id
     workflow = chain(*instructions)
     report = PlanReport(text="text", candidates=(Candidate(span=(0, 4), workflow=workflow),), chosen=0)
-    plan = store.add_plan(session, planner="c", planner_kind="simulated", report=report, usage=Usage())
-    return store.add_revision(session, workflow, origin="conductor", note="Planned", plan=plan.id)
+    plan = store.plans.add(session, planner="c", planner_kind="simulated", report=report, usage=Usage())
+    return store.revisions.add(session, workflow, origin="conductor", note="Planned", plan=plan.id)
 
 
 def edit(store: SessionStore, session: str, *instructions: str) -> Revision:
-    return store.add_revision(session, chain(*instructions), origin="human", note="Changed")
+    return store.revisions.add(session, chain(*instructions), origin="human", note="Changed")
 
 
 def ran(
@@ -42,13 +37,13 @@ def ran(
     covers: tuple[int, ...] | None = None,
 ) -> None:
     """A finished run of a revision."""
-    store.start_run(run=run, session=revision.session, revision=revision.id)
+    store.runs.start(run=run, session=revision.session, revision=revision.id)
     first = started(run, revision.workflow).model_copy(update={"covers": covers})
     keep(store, first, finished(run, seq=1, answer=answer))
 
 
 def read(store: SessionStore, *, every: bool = False) -> list[Correction]:
-    return list(store.corrections(every=every))
+    return list(store.corrections.read(every=every))
 
 
 def test_every_change_of_a_plan_is_a_row_and_the_last_one_counts(store: SessionStore) -> None:
@@ -63,23 +58,23 @@ def test_every_change_of_a_plan_is_a_row_and_the_last_one_counts(store: SessionS
 
 
 def test_what_no_conductor_planned_is_no_correction(store: SessionStore) -> None:
-    session = store.create_session("why?").id
-    store.add_revision(session, chain("find"), origin="import")
+    session = store.sessions.create("why?").id
+    store.revisions.add(session, chain("find"), origin="import")
     edit(store, session, "look")
     assert read(store, every=True) == []
-    assert store.planned(edit(store, session, "again").id) is None
+    assert store.revisions.planned(edit(store, session, "again").id) is None
 
 
 def test_undo_and_redo_take_no_row_away(store: SessionStore) -> None:
     first = planned(store, "find")
     edited = edit(store, first.session, "look")
-    store.undo(first.session)
+    store.revisions.undo(first.session)
     (made,) = read(store)
     assert (made.revision, made.current) == (edited.id, False)
     other = edit(store, first.session, "other")
     assert [made.revision for made in read(store, every=True)] == [edited.id, other.id]
     assert [made.revision for made in read(store)] == [other.id]
-    assert store.planned(other.id) == first
+    assert store.revisions.planned(other.id) == first
 
 
 def test_each_plan_of_a_session_has_its_own_final_change(store: SessionStore) -> None:
@@ -97,7 +92,7 @@ def test_the_change_that_was_run_last_is_the_final_one(store: SessionStore) -> N
     first = planned(store, "find")
     look = edit(store, first.session, "look")
     edit(store, first.session, "other")
-    store.undo(first.session)
+    store.revisions.undo(first.session)
     ran(store, look, "n1")
     assert [made.revision for made in read(store)] == [look.id]
 
@@ -108,14 +103,14 @@ def test_both_answers_are_joined_where_they_were_run(store: SessionStore) -> Non
     edited = edit(store, first.session, "look")
     ran(store, edited, "n2", answer="edited so")
     ran(store, edited, "n3", answer="edited again")
-    store.start_run(run="n4", session=first.session, revision=edited.id)
+    store.runs.start(run="n4", session=first.session, revision=edited.id)
     keep(store, started("n4", edited.workflow), finished("n4", seq=1, outcome="failed", answer=None))
     (made,) = read(store)
     assert made.planned_run is not None
     assert made.edited_run is not None
     assert (made.planned_run.run, made.planned_run.answer) == ("n1", "planned so")
     assert (made.edited_run.run, made.edited_run.answer) == ("n3", "edited again")
-    store.rate("n2", "up")
+    store.corrections.rate("n2", "up")
     (judged,) = read(store)
     assert judged.edited_run is not None
     assert (judged.edited_run.run, judged.thumbs) == ("n2", "up")
@@ -131,8 +126,8 @@ def test_a_run_of_some_steps_is_no_answer_of_the_workflow(store: SessionStore) -
 def test_a_trial_is_no_answer_of_the_workflow(store: SessionStore) -> None:
     first = planned(store, "find", "merge")
     ran(store, first, "n1", answer="planned so")
-    made = store.add_experiment(first.session, EdgeTest(edges=((0, 1),)), base="n1")
-    store.start_run(run="n2", session=first.session, revision=first.id, experiment=made.id, trial=0)
+    made = store.experiments.add(first.session, EdgeTest(edges=((0, 1),)), base="n1")
+    store.runs.start(run="n2", session=first.session, revision=first.id, experiment=made.id, trial=0)
     keep(store, started("n2", first.workflow), finished("n2", seq=1, answer="tried"))
     edit(store, first.session, "look")
     (correction,) = read(store)
@@ -150,12 +145,69 @@ def test_an_edit_back_to_the_plan_tells_what_the_plan_answers(store: SessionStor
     assert (made.revision, made.planned_run.run) == (look.id, "n1")
 
 
+def written(store: SessionStore, revision: Revision, text: str = "By hand.") -> Revision:
+    """The revision after a person wrote its first step's output."""
+    made = output("so", run="n").by_hand(text, edit=HandEdit(at=1.0))
+    return store.revisions.add(
+        revision.session, revision.workflow.with_pin(0, made), origin="human", note="Step 1: by hand"
+    )
+
+
+def test_an_output_written_by_hand_later_does_not_hide_a_judged_plan(store: SessionStore) -> None:
+    first = planned(store, "find")
+    look = edit(store, first.session, "look")
+    ran(store, look, "n1", answer="looked")
+    store.corrections.rate("n1", "down")
+    fed = written(store, look)
+    ran(store, fed, "n2", answer="by hand")
+    (made,) = read(store)
+    assert (made.revision, made.note, made.current) == (look.id, "Changed", True)
+    assert made.edited_run is not None
+    assert (made.edited_run.answer, made.thumbs) == ("looked", "down")
+
+
+def test_an_answer_that_a_person_fed_is_no_plans_answer(store: SessionStore) -> None:
+    first = planned(store, "find")
+    ran(store, written(store, first), "n1", answer="by hand")
+    store.corrections.rate("n1", "up")
+    look = edit(store, first.session, "look")
+    ran(store, written(store, look), "n2", answer="by hand, too")
+    (made,) = read(store)
+    assert (made.revision, made.planned_run, made.edited_run) == (look.id, None, None)
+
+
+def test_revisions_that_are_equal_as_plans_are_one_change(store: SessionStore) -> None:
+    first = planned(store, "find")
+    look = edit(store, first.session, "look")
+    ran(store, look, "n1", answer="looked")
+    cooler = look.workflow.with_sampling(0, Sampling(temperature=0.1))
+    store.revisions.add(first.session, cooler, origin="human", note="Step 1: sampling")
+    other = edit(store, first.session, "other")
+    again = edit(store, first.session, "look")
+    assert [(made.revision, made.current) for made in read(store, every=True)] == [
+        (other.id, False),
+        (again.id, True),
+    ]
+    (final,) = read(store)
+    assert final.edited_run is not None
+    assert (final.revision, final.edited_run.answer) == (again.id, "looked")
+
+
+def test_an_output_written_by_hand_after_an_undo_takes_no_change_away(store: SessionStore) -> None:
+    first = planned(store, "find")
+    look = edit(store, first.session, "look")
+    store.revisions.undo(first.session)
+    written(store, first)
+    (made,) = read(store)
+    assert (made.revision, made.current) == (look.id, False)
+
+
 def test_deleted_sessions_teach_nothing(store: SessionStore) -> None:
     first = planned(store, "find")
     edit(store, first.session, "look")
-    store.delete_session(first.session)
+    store.sessions.delete(first.session)
     assert read(store) == read(store, every=True) == []
-    store.restore_session(first.session)
+    store.sessions.restore(first.session)
     assert len(read(store)) == 1
 
 
@@ -163,70 +215,35 @@ def test_a_refused_edit_leaves_no_row(store: SessionStore) -> None:
     first = planned(store, "find")
     edit(store, first.session, "look")
     with pytest.raises(EditConflict):
-        store.add_revision(first.session, chain("late"), origin="human", expected=first.id)
+        store.revisions.add(first.session, chain("late"), origin="human", expected=first.id)
     assert len(read(store, every=True)) == 1
 
 
 def test_thumbs_are_kept_changed_and_taken_back(store: SessionStore) -> None:
     first = planned(store, "find")
     ran(store, first, "n1")
-    assert store.rating("n1") is None
+    assert store.corrections.rating("n1") is None
     for thumbs in ("up", "down", None):
-        store.rate("n1", thumbs)
-        assert store.rating("n1") == thumbs
+        store.corrections.rate("n1", thumbs)
+        assert store.corrections.rating("n1") == thumbs
     with pytest.raises(StorageError, match="no run 'nobody'"):
-        store.rate("nobody", "up")
+        store.corrections.rate("nobody", "up")
 
 
 def test_more_corrections_than_are_read_together_come_in_order(
     store: SessionStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(corrections, "_BATCH", 10)
+    monkeypatch.setattr(plan_changes, "_BATCH", 10)
     first = planned(store, "find")
     made = [edit(store, first.session, f"look {at}").id for at in range(23)]
-    assert [correction.revision for correction in store.corrections(every=True)] == made
+    assert [correction.revision for correction in store.corrections.read(every=True)] == made
 
 
 def test_reading_goes_on_while_others_write(store: SessionStore) -> None:
     first = planned(store, "find")
     edit(store, first.session, "look")
     edit(store, first.session, "other")
-    reading = store.corrections(every=True)
+    reading = store.corrections.read(every=True)
     assert next(reading).edited == chain("look")
     edit(store, first.session, "later")
     assert [made.edited for made in reading] == [chain("other")]
-
-
-def test_changes_made_before_corrections_were_kept_are_rows_too(url: str, file: Path) -> None:
-    database = Database(url)
-    database.create_folder()
-    bring_up_to_date(database, now=0.0, migrations=MIGRATIONS[:2])
-    database.close()
-
-    def row(name: str, number: int, parent: str | None, origin: str, plan: str | None) -> tuple[object, ...]:
-        text = Workflow.model_dump_json(chain(name))
-        return (name, "s", number, parent, origin, "", plan, float(number), text, "single", 1, None)
-
-    with closing(sqlite3.connect(file)) as connection, connection:
-        connection.execute(
-            "INSERT INTO sessions VALUES ('s', 'kept', 'why?', 1.0, 2.0, NULL, 'd', 'new', NULL, NULL)"
-        )
-        for plan in "pq":
-            connection.execute(
-                "INSERT INTO plans VALUES (?, 's', ?, 1.0, 'c', 'offline', ?, NULL, '{}', NULL, 1, 1, NULL)",
-                (plan, ord(plan), '{"text":""}'),
-            )
-        connection.executemany(
-            "INSERT INTO revisions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            [
-                row("z", 1, None, "human", None),
-                row("a", 2, "z", "conductor", "p"),
-                row("b", 3, "a", "human", None),
-                row("c", 4, "b", "conductor", "q"),
-                row("d", 5, "c", "human", None),
-            ],
-        )
-    with SessionStore.open(url) as store:
-        made = [(found.revision, found.planned_revision, found.plan) for found in store.corrections()]
-        assert made == [("b", "a", "p"), ("d", "c", "q")]
-        assert [found.prompt for found in store.corrections()] == [None, None]

@@ -8,76 +8,83 @@ import pytest
 from store_scenario import VALID, begin, chain
 
 from conductor.errors import EditConflict, StorageError
-from conductor.messages import Usage
+from conductor.values.messages import Usage
 from storage import SessionStore
+from storage.store.revisions import Revisions
 
 
 def test_a_branch_is_kept_under_what_was_edited_and_leaves_the_head(store: SessionStore) -> None:
-    session = store.create_session("q").id
-    edited = store.add_revision(session, chain("a"), origin="human")
-    theirs = store.add_revision(session, chain("b"), origin="human")
-    branch = store.add_revision(
+    session = store.sessions.create("q").id
+    edited = store.revisions.add(session, chain("a"), origin="human")
+    theirs = store.revisions.add(session, chain("b"), origin="human")
+    branch = store.revisions.add(
         session, chain("c"), origin="human", parent=edited.id, author="Ada", moves_head=False
     )
     assert (branch.parent, branch.author) == (edited.id, "Ada")
-    assert store.head(session) == theirs
-    assert store.revisions(session) == (edited, theirs, branch)
+    assert store.revisions.head(session) == theirs
+    assert store.revisions.of_session(session) == (edited, theirs, branch)
 
 
 def test_the_first_revision_becomes_the_head_in_any_case(store: SessionStore) -> None:
-    session = store.create_session("q").id
-    assert store.add_revision(session, chain("a"), origin="human", moves_head=False) == store.head(session)
+    session = store.sessions.create("q").id
+    assert store.revisions.add(session, chain("a"), origin="human", moves_head=False) == store.revisions.head(
+        session
+    )
 
 
 @pytest.mark.parametrize(
-    ("move", "said"), [(SessionStore.undo, "nothing was undone"), (SessionStore.redo, "nothing was redone")]
+    ("move", "said"), [(Revisions.undo, "nothing was undone"), (Revisions.redo, "nothing was redone")]
 )
 def test_a_head_that_somebody_else_moved_is_left_alone(
     store: SessionStore, move: Callable[..., object], said: str
 ) -> None:
-    session = store.create_session("q").id
-    drawn = store.add_revision(session, chain("a"), origin="human")
-    theirs = store.add_revision(session, chain("b"), origin="human", note="Step 2", author="Grace")
-    before = store.session(session)
+    session = store.sessions.create("q").id
+    drawn = store.revisions.add(session, chain("a"), origin="human")
+    theirs = store.revisions.add(session, chain("b"), origin="human", note="Step 2", author="Grace")
+    before = store.sessions.find(session)
     with pytest.raises(EditConflict, match=rf"revision 2 by Grace: Step 2\); {said}"):
-        move(store, session, expected=drawn.id)
-    assert store.session(session) == before
-    move(store, session, expected=theirs.id)
+        move(store.revisions, session, expected=drawn.id)
+    assert store.sessions.find(session) == before
+    move(store.revisions, session, expected=theirs.id)
 
 
 def test_a_history_is_the_revisions_without_their_workflows(store: SessionStore) -> None:
-    session = store.create_session("q").id
-    assert store.history(session) == ()
-    store.add_revision(session, chain("a"), origin="conductor", note="Planned")
-    store.add_revision(session, chain("a", "b"), origin="human", author="Ada")
-    for revision, entry in zip(store.revisions(session), store.history(session), strict=True):
+    session = store.sessions.create("q").id
+    assert store.revisions.history(session) == ()
+    store.revisions.add(session, chain("a"), origin="conductor", note="Planned")
+    store.revisions.add(session, chain("a", "b"), origin="human", author="Ada")
+    for revision, entry in zip(
+        store.revisions.of_session(session), store.revisions.history(session), strict=True
+    ):
         beside = {"topology": revision.workflow.topology, "steps": len(revision.workflow)}
         assert entry.model_dump() == revision.model_dump(exclude={"workflow", "session", "plan"}) | beside
 
 
 def test_what_is_restored_is_run_in_its_own_round_and_edits_its_own_plan(store: SessionStore) -> None:
-    session = store.create_session("q").id
-    plans = [store.add_plan(session, planner="c", planner_kind="model", report=VALID, usage=Usage(), round=1)]
-    first = store.add_revision(session, chain("a"), origin="conductor", plan=plans[0].id)
+    session = store.sessions.create("q").id
+    plans = [
+        store.plans.add(session, planner="c", planner_kind="model", report=VALID, usage=Usage(), round=1)
+    ]
+    first = store.revisions.add(session, chain("a"), origin="conductor", plan=plans[0].id)
     begin(store, session, "run-1")
-    later = store.add_plan(
+    later = store.plans.add(
         session,
         planner="c",
         planner_kind="model",
         report=VALID,
         usage=Usage(),
         round=2,
-        looks_back=store.runs(session)[0].id,
+        looks_back=store.runs.of_session(session)[0].id,
     )
-    second = store.add_revision(session, chain("b"), origin="conductor", plan=later.id)
+    second = store.revisions.add(session, chain("b"), origin="conductor", plan=later.id)
     assert second.looks_back is not None
-    restored = store.add_revision(session, first.workflow, origin="human", restores=first.id)
+    restored = store.revisions.add(session, first.workflow, origin="human", restores=first.id)
     assert (restored.parent, restored.looks_back) == (second.id, None)
-    assert store.planned(restored.id) == first
+    assert store.revisions.planned(restored.id) == first
 
 
 def test_only_a_revision_of_the_session_is_restored(store: SessionStore) -> None:
-    mine, theirs = store.create_session("mine").id, store.create_session("theirs").id
-    other = store.add_revision(theirs, chain("a"), origin="human")
+    mine, theirs = store.sessions.create("mine").id, store.sessions.create("theirs").id
+    other = store.revisions.add(theirs, chain("a"), origin="human")
     with pytest.raises(StorageError, match=r"The revision .* belongs to the session"):
-        store.add_revision(mine, other.workflow, origin="human", restores=other.id)
+        store.revisions.add(mine, other.workflow, origin="human", restores=other.id)

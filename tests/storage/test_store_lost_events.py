@@ -7,16 +7,16 @@ from collections.abc import Iterator, Sequence
 import pytest
 from store_scenario import begin, delta, finished, keep
 
-from conductor.events import Event
+from conductor.runs.events import Event
 from storage import SessionStore
-from storage.database import Database
-from storage.lost_events import LostEvents
+from storage.database.database import Database
+from storage.ownership.unwritten_events import LostEvents
 
 
 @pytest.fixture
 def database(store: SessionStore, url: str) -> Iterator[Database]:
     """The store's database, with a run "r" that has its first event."""
-    begin(store, store.create_session("q").id, "r")
+    begin(store, store.sessions.create("q").id, "r")
     keep(store, delta("r", seq=0))
     database = Database(url)
     yield database
@@ -66,8 +66,8 @@ def test_all_is_kept_with_the_next_write_even_the_end(database: Database, store:
         missing.keep(connection, now=9.0)
     missing.committed()
     assert not missing
-    assert [event.seq for event in store.events("r")] == [0, 1, 2]
-    assert store.run("r").status == "finished"
+    assert [event.seq for event in store.runs.events("r")] == [0, 1, 2]
+    assert store.runs.find("r").status == "finished"
 
 
 def test_what_a_run_misses_that_is_over_is_forgotten(database: Database, store: SessionStore) -> None:
@@ -77,4 +77,4 @@ def test_what_a_run_misses_that_is_over_is_forgotten(database: Database, store: 
         missing.keep(connection, now=9.0)
     missing.committed()
     assert not missing
-    assert len(store.events("r")) == 2
+    assert len(store.runs.events("r")) == 2

@@ -1,32 +1,33 @@
-"""Migrations: from nothing to the tables that the queries expect, and never half of the way."""
+"""Versions of a store: from nothing to the tables that the queries expect, and never half of the way."""
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 import sqlalchemy
+from alembic.script import ScriptDirectory
+from next_revision import scripts_with_next, version_of
 
 from conductor.errors import StorageError
 from storage import SessionStore
-from storage.database import Database
-from storage.migrations import MIGRATIONS, Migration, bring_up_to_date
-from storage.schema import METADATA
+from storage.database.database import Database
+from storage.database.schema import METADATA
+from storage.migrations import OLDEST, SCRIPTS, bring_up_to_date, newest
 
-NEXT: Migration = ("CREATE TABLE added (id TEXT)", "ALTER TABLE sessions ADD COLUMN colour TEXT")
-
-
-def _version(file: Path) -> int:
-    with closing(sqlite3.connect(file)) as connection:
-        return int(connection.execute("SELECT value FROM meta WHERE key = 'schema_version'").fetchone()[0])
+GOLDEN = Path(__file__).parent / "golden" / f"version-{OLDEST}.db"
+NEXT = ("CREATE TABLE added (id TEXT)", "ALTER TABLE sessions ADD COLUMN colour TEXT")
 
 
 def _tables(engine: sqlalchemy.Engine) -> dict[str, dict[str, tuple[bool, bool]]]:
     """Of each table's columns: whether it may be empty, whether it is in the primary key.
 
-    The full-text index keeps itself in tables of its own, which no query names.
+    The tables of the full-text index and of Alembic are left out: no query names them.
     """
     inspector = sqlalchemy.inspect(engine)
     return {
@@ -35,84 +36,172 @@ def _tables(engine: sqlalchemy.Engine) -> dict[str, dict[str, tuple[bool, bool]]
             for column in inspector.get_columns(table)
         }
         for table in inspector.get_table_names()
-        if not table.startswith("words_")
+        if not table.startswith("words_") and table != "alembic_version"
         if (keys := inspector.get_pk_constraint(table)["constrained_columns"])
     }
 
 
-def test_the_migrations_make_the_tables_that_the_queries_expect(url: str, file: Path) -> None:
+def _schema(file: Path) -> dict[str, object]:
+    """Of each table its columns, references and indexes; of views, indexes and triggers their texts."""
+    with closing(sqlite3.connect(file)) as connection:
+
+        def rows(query: str) -> list[tuple[object, ...]]:
+            return sorted(connection.execute(query).fetchall(), key=repr)
+
+        names = [str(name) for (name,) in rows("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        made = {
+            str(name): " ".join(str(sql).split())
+            for name, sql in rows("SELECT name, sql FROM sqlite_master WHERE type <> 'table' AND sql <> ''")
+        }
+        columns = "SELECT name, type, \"notnull\", dflt_value, pk FROM pragma_table_info('{}')"
+        references = 'SELECT "table", "from", "to", on_delete FROM pragma_foreign_key_list(\'{}\')'
+        unique = "SELECT \"unique\", origin, partial FROM pragma_index_list('{}')"
+        return made | {
+            name: [rows(query.format(name)) for query in (columns, references, unique)] for name in names
+        }
+
+
+def test_a_new_store_has_the_tables_that_the_queries_expect(url: str, file: Path) -> None:
     SessionStore.open(url).close()
     migrated, expected = sqlalchemy.create_engine(url), sqlalchemy.create_engine("sqlite://")
     METADATA.create_all(expected)
     assert _tables(migrated) == _tables(expected)
     migrated.dispose()
     expected.dispose()
-    assert _version(file) == len(MIGRATIONS)
+    assert version_of(file) == newest()
+
+
+def test_a_new_store_is_made_like_one_that_was_brought_up_to_date(url: str, file: Path) -> None:
+    SessionStore.open(url).close()
+    made = _schema(file)
+    shutil.copyfile(GOLDEN, file)
+    SessionStore.open(url).close()
+    assert _schema(file) == made
+
+
+def test_the_revisions_stand_in_one_line_and_their_files_are_named_after_them() -> None:
+    scripts = ScriptDirectory(str(SCRIPTS))
+    revisions = [script.revision for script in scripts.walk_revisions()]
+    assert revisions == [str(version) for version in range(newest(), OLDEST, -1)]
+    assert all(
+        Path(script.path).stem.startswith(f"v{script.revision}_") for script in scripts.walk_revisions()
+    )
+
+
+def test_a_store_of_the_last_version_before_alembic_gets_its_number_and_is_not_copied(
+    url: str, file: Path
+) -> None:
+    file.parent.mkdir()
+    shutil.copyfile(GOLDEN, file)
+    SessionStore.open(url).close()
+    assert [path.name for path in file.parent.iterdir()] == [file.name]
+    assert version_of(file) == newest()
+    with closing(sqlite3.connect(file)) as connection:
+        # Read by programs that know no Alembic, which so refuse the store.
+        assert connection.execute("SELECT value FROM meta WHERE key = 'schema_version'").fetchall() == [
+            ("11",)
+        ]
+
+
+@pytest.mark.parametrize("version", [1, OLDEST - 1])
+def test_an_older_store_is_refused_unchanged(url: str, file: Path, version: int) -> None:
+    file.parent.mkdir()
+    shutil.copyfile(GOLDEN, file)
+    with closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute("UPDATE meta SET value = ?", (str(version),))
+    before = file.read_bytes()
+    with pytest.raises(
+        StorageError,
+        match=rf"conductor\.db is of version {version}, .* not changed\. Export its sessions with",
+    ):
+        SessionStore.open(url)
+    assert file.read_bytes() == before
+    assert [path.name for path in file.parent.iterdir()] == [file.name]
 
 
 def test_a_newer_store_is_refused_unchanged(url: str, file: Path) -> None:
     SessionStore.open(url).close()
     with closing(sqlite3.connect(file)) as connection, connection:
-        connection.execute("UPDATE meta SET value = '99'")
+        connection.execute("UPDATE alembic_version SET version_num = '99'")
     before = file.read_bytes()
     with pytest.raises(StorageError, match=r"conductor\.db is of version 99, .* Update Conductor Studio"):
         SessionStore.open(url)
     assert file.read_bytes() == before
 
 
-def test_an_older_store_is_copied_aside_and_brought_up_to_date(url: str, file: Path) -> None:
+def test_another_programs_database_is_refused_unchanged(url: str, file: Path) -> None:
+    file.parent.mkdir()
+    with closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute("CREATE TABLE alembic_version (version_num TEXT)")
+        connection.execute("INSERT INTO alembic_version VALUES ('12')")
+    before = file.read_bytes()
+    with pytest.raises(StorageError, match="belongs to another program; it was not changed"):
+        SessionStore.open(url)
+    assert file.read_bytes() == before
+
+
+def test_an_older_store_is_copied_aside_and_brought_up_to_date(url: str, file: Path, tmp_path: Path) -> None:
     with SessionStore.open(url) as store:
-        kept = store.create_session("kept")
+        kept = store.sessions.create("kept")
+    scripts = scripts_with_next(tmp_path, *NEXT)
     database = Database(url)
-    bring_up_to_date(database, now=0.0, migrations=(*MIGRATIONS, NEXT))
-    bring_up_to_date(database, now=1.0, migrations=(*MIGRATIONS, NEXT))
+    bring_up_to_date(database, now=0.0, scripts=scripts)
+    bring_up_to_date(database, now=1.0, scripts=scripts)
     database.close()
-    assert _version(file) == len(MIGRATIONS) + 1
+    assert version_of(file) == newest() + 1
     (copy,) = (path for path in file.parent.iterdir() if "version" in path.name)
-    assert copy.name == f"conductor.db.version-{len(MIGRATIONS)}.19700101T000000"
+    assert copy.name == f"conductor.db.version-{newest()}.19700101T000000"
     with SessionStore.open(f"sqlite:///{copy}") as store:
-        assert store.session(kept.id) == kept
+        assert store.sessions.find(kept.id) == kept
 
 
-def test_a_migration_that_fails_changes_nothing(url: str, file: Path) -> None:
+def test_a_store_from_before_alembic_that_a_revision_changes_is_copied_aside(
+    url: str, file: Path, tmp_path: Path
+) -> None:
+    file.parent.mkdir()
+    shutil.copyfile(GOLDEN, file)
+    database = Database(url)
+    bring_up_to_date(database, now=0.0, scripts=scripts_with_next(tmp_path, *NEXT))
+    database.close()
+    (copy,) = (path for path in file.parent.iterdir() if "version" in path.name)
+    assert (version_of(copy), version_of(file)) == (OLDEST, newest() + 1)
+
+
+def test_a_new_store_takes_all_revisions_at_once(url: str, file: Path, tmp_path: Path) -> None:
+    database = Database(url)
+    database.create_folder()
+    bring_up_to_date(database, now=0.0, scripts=scripts_with_next(tmp_path, *NEXT))
+    database.close()
+    assert version_of(file) == newest() + 1
+    assert not [path for path in file.parent.iterdir() if "version" in path.name]
+
+
+def test_a_revision_that_fails_changes_nothing(url: str, file: Path, tmp_path: Path) -> None:
     SessionStore.open(url).close()
     database = Database(url)
-    broken = (*NEXT, "CREATE TABLE sessions (id TEXT)")
+    broken = scripts_with_next(tmp_path, *NEXT, "CREATE TABLE sessions (id TEXT)")
     with pytest.raises(StorageError, match="table sessions already exists"):
-        bring_up_to_date(database, now=0.0, migrations=(*MIGRATIONS, broken))
+        bring_up_to_date(database, now=0.0, scripts=broken)
     database.close()
-    assert _version(file) == len(MIGRATIONS)
+    assert version_of(file) == newest()
     with closing(sqlite3.connect(file)) as connection:
         assert not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'added'").fetchall()
 
 
-def test_what_the_first_version_kept_is_read_by_this_one(url: str, file: Path) -> None:
-    database = Database(url)
-    database.create_folder()
-    bring_up_to_date(database, now=0.0, migrations=MIGRATIONS[:1])
-    database.close()
-    workflow = '{"steps":[{"instruction":"do","worker":"alpha","access":[]}]}'
-    with closing(sqlite3.connect(file)) as connection, connection:
-        connection.execute(
-            "INSERT INTO sessions VALUES ('s', 'kept', 'why?', 1.0, 2.0, NULL, 'r', 'finished', NULL)"
-        )
-        connection.execute(
-            "INSERT INTO plans VALUES ('p', 's', 1, 1.0, 'rules', 'offline', NULL, 'gone', '{}', NULL)"
-        )
-        connection.execute(
-            "INSERT INTO revisions VALUES ('r', 's', 1, NULL, 'human', '', 'p', 1.0, ?, 'single', 1)",
-            (workflow,),
-        )
-        connection.execute(
-            "INSERT INTO runs VALUES ('n', 's', 1, 'r', NULL, 'finished', 1.0, 2.0, 'so', 'me', NULL)"
-        )
-    with SessionStore.open(url) as store:
-        assert store.session("s").settings is None
-        assert [(plan.round, plan.attempt, plan.looks_back) for plan in store.plans("s")] == [(1, 1, None)]
-        head = store.head("s")
-        assert head is not None
-        assert (head.looks_back, head.workflow.steps[0].sees_previous) == (None, False)
-        assert [(run.round, run.answer) for run in store.runs("s")] == [(1, "so")]
+@pytest.mark.slow
+def test_alembic_is_imported_only_where_a_store_is_not_up_to_date(url: str) -> None:
+    SessionStore.open(url).close()
+    code = (
+        "import sys, storage; storage.SessionStore.open(sys.argv[1]).close(); print('alembic' in sys.modules)"
+    )
+    opened = subprocess.run(
+        [sys.executable, "-c", code, url],
+        cwd=SCRIPTS.parents[1],
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert opened.stdout == "False\n"
 
 
 def test_what_refers_to_a_row_is_found_by_an_index(url: str, file: Path) -> None:

@@ -14,10 +14,11 @@ from postgres_server import PostgresServer
 from store_scenario import begin, chain, delta, keep, started
 
 from conductor.errors import NotKeptYet, StorageError
-from storage import SessionStore, journal
-from storage import database as databases
-from storage.database import Database
-from storage.trouble import trouble
+from storage import SessionStore
+from storage.database import database as databases
+from storage.database.database import Database
+from storage.database.error_messages import trouble
+from storage.tables import events
 
 
 @pytest.mark.slow
@@ -25,38 +26,64 @@ def test_a_server_that_comes_back_finds_everything_and_loses_nothing(
     postgres: PostgresServer, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with SessionStore.open(database) as store:
-        session = store.create_session("q").id
+        session = store.sessions.create("q").id
         begin(store, session, "r")
         keep(store, started("r", chain("do")))
         postgres.stop()
         with pytest.raises(StorageError, match=r"cannot be reached\. What was saved before is kept; check"):
-            store.count_sessions()
+            store.sessions.count()
         with pytest.raises(StorageError, match="cannot be reached"):
-            store.session(session)
-        waiting = store.append(delta("r", seq=1))
+            store.sessions.find(session)
+        waiting = store.runs.append(delta("r", seq=1))
         postgres.start()
         waiting.result(timeout=20)
-        assert [event.seq for event in store.events("r")] == [0, 1]
-        assert store.session(session).query == "q"
+        assert [event.seq for event in store.runs.events("r")] == [0, 1]
+        assert store.sessions.find(session).query == "q"
         monkeypatch.setattr(databases, "PATIENCE_SECONDS", 0.1)
         postgres.stop()
         with pytest.raises(StorageError, match="cannot be reached"):
-            store.create_session("lost")
+            store.sessions.create("lost")
         postgres.start()
         keep(store, delta("r", seq=2))
-        assert (store.count_sessions(), len(store.events("r"))) == (1, 3)
+        assert (store.sessions.count(), len(store.runs.events("r"))) == (1, 3)
+        # All locks went with the server: the next that opens waits until the store has taken its own again.
+        with SessionStore.open(database) as other:
+            assert other.runs.find("r").status == "running"
 
 
 def test_a_connection_that_was_cut_is_made_again(postgres: PostgresServer, database: str) -> None:
     with SessionStore.open(database) as store:
-        session = store.create_session("q").id
-        assert store.session(session).title == "q"
+        session = store.sessions.create("q").id
+        assert store.sessions.find(session).title == "q"
         postgres.execute(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()"
         )
-        assert store.session(session).title == "q"
-        store.rename_session(session, "other")
-        assert store.session(session).title == "other"
+        assert store.sessions.find(session).title == "q"
+        store.sessions.rename(session, "other")
+        assert store.sessions.find(session).title == "other"
+
+
+def test_a_run_whose_connection_to_the_server_was_cut_is_not_interrupted(
+    postgres: PostgresServer, database: str
+) -> None:
+    with SessionStore.open(database) as store, SessionStore.open(database) as other:
+        begin(store, store.sessions.create("q").id, "r")
+        for _ in range(3):
+            postgres.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()"
+            )
+            assert other.processes.mark_interrupted() == ()
+        assert store.runs.find("r").status == "running"
+
+
+def test_a_lock_is_had_while_the_server_has_not_noticed_that_the_last_connection_ended(database: str) -> None:
+    with SessionStore.open(database) as store, SessionStore.open(database) as other:
+        begin(store, store.sessions.create("q").id, "r")
+        lock: Any = store.processes.lock
+        unnoticed, lock._connection = lock._connection, None
+        lock.hold()
+        unnoticed.close()
+        assert other.processes.mark_interrupted() == ()
 
 
 def test_who_stops_in_the_middle_of_a_write_does_not_keep_the_others_from_writing(
@@ -68,7 +95,7 @@ def test_who_stops_in_the_middle_of_a_write_does_not_keep_the_others_from_writin
         writing = stopped.writer.connect()
         begun = writing.begin()
         writing.execute(sqlalchemy.text("UPDATE meta SET value = '0'"))
-        assert store.create_session("q").query == "q"
+        assert store.sessions.create("q").query == "q"
         with pytest.raises(sqlalchemy.exc.DBAPIError) as late:
             begun.commit()
         assert "did not wait for this program" in str(stopped.explain(late.value))
@@ -79,20 +106,20 @@ def test_an_event_whose_connection_is_cut_in_the_middle_of_its_write_is_kept_wit
     database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(databases, "_SESSION", ("idle_in_transaction_session_timeout = 100",))
-    write = journal.keep
+    write = events.keep
 
     def suspended(*given: Any, **named: Any) -> None:
         time.sleep(0.5)
         write(*given, **named)
 
     with SessionStore.open(database) as store:
-        begin(store, store.create_session("q").id, "r")
+        begin(store, store.sessions.create("q").id, "r")
         with monkeypatch.context() as patched:
-            patched.setattr(journal, "keep", suspended)
+            patched.setattr(events, "keep", suspended)
             with pytest.raises(NotKeptYet, match="did not wait"):
                 keep(store, started("r", chain("do")))
         keep(store, delta("r", seq=1))
-        assert [event.seq for event in store.events("r")] == [0, 1]
+        assert [event.seq for event in store.runs.events("r")] == [0, 1]
 
 
 def test_who_waits_too_long_for_a_writer_is_told(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,10 +127,10 @@ def test_who_waits_too_long_for_a_writer_is_told(database: str, monkeypatch: pyt
     with SessionStore.open(database) as store:
         other = Database(database)
         with other.transaction(to="write"), pytest.raises(StorageError, match="is held by another program"):
-            store.create_session("q")
+            store.sessions.create("q")
         other.close()
-        store.create_session("q")
-        assert store.count_sessions() == 1
+        store.sessions.create("q")
+        assert store.sessions.count() == 1
 
 
 def test_several_that_open_a_new_store_at_once_make_it_once(database: str) -> None:
@@ -111,7 +138,7 @@ def test_several_that_open_a_new_store_at_once_make_it_once(database: str) -> No
 
     def open_() -> None:
         with SessionStore.open(database) as store:
-            opened.append(store.count_sessions())
+            opened.append(store.sessions.count())
 
     threads = [threading.Thread(target=open_) for _ in range(4)]
     for thread in threads:
@@ -121,13 +148,38 @@ def test_several_that_open_a_new_store_at_once_make_it_once(database: str) -> No
     assert opened == [0, 0, 0, 0]
 
 
+def test_a_store_of_the_last_version_before_alembic_gets_its_number(
+    postgres: PostgresServer, database: str
+) -> None:
+    with SessionStore.open(database) as store:
+        kept = store.sessions.create("kept")
+    with psycopg.connect(database, autocommit=True) as before_alembic:
+        before_alembic.execute("DROP TABLE alembic_version")
+        before_alembic.execute("UPDATE meta SET value = '10'")
+    with SessionStore.open(database) as store:
+        assert store.sessions.find(kept.id) == kept
+    with psycopg.connect(database) as connection:
+        assert connection.execute("SELECT version_num FROM alembic_version").fetchall() == [("11",)]
+
+
+@pytest.mark.parametrize(
+    ("version", "message"), [("9", "Export its sessions with"), ("99", "Update Conductor Studio")]
+)
+def test_a_store_of_a_version_that_is_not_read_is_refused(database: str, version: str, message: str) -> None:
+    SessionStore.open(database).close()
+    with psycopg.connect(database, autocommit=True) as other:
+        other.execute("UPDATE alembic_version SET version_num = %s", (version,))
+    with pytest.raises(StorageError, match=rf"is of version {version}, .*{message}"):
+        SessionStore.open(database)
+
+
 def test_whoever_reads_sees_one_state_and_cannot_write(database: str) -> None:
     with SessionStore.open(database) as store:
         reading = Database(database)
         with reading.transaction(to="read") as connection:
             count = sqlalchemy.text("SELECT count(*) FROM sessions")
             assert connection.scalar(count) == 0
-            store.create_session("q")
+            store.sessions.create("q")
             assert connection.scalar(count) == 0
         with (
             pytest.raises(StorageError, match="cannot be written"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import sqlite3
 import subprocess
 import sys
@@ -15,8 +14,8 @@ from pathlib import Path
 import pytest
 from store_scenario import begin, chain, delta, keep, started, step_finished, step_started
 
-from conductor.events import Event
-from conductor.run_state import fold
+from conductor.runs.events import Event
+from conductor.runs.state import fold
 from storage import SessionStore
 
 ROOT = Path(__file__).parents[2]
@@ -25,11 +24,11 @@ ROOT = Path(__file__).parents[2]
 def run_for_ever(url: str) -> None:
     """Start a run and append to it until killed, printing each number that is acknowledged."""
     store = SessionStore.open(url)
-    begin(store, store.create_session("q").id, "r")
+    begin(store, store.sessions.create("q").id, "r")
     keep(store, started("r", chain("do")), step_started("r", seq=1))
     seq = 2
     while True:
-        store.append(delta("r", seq=seq)).result()
+        store.runs.append(delta("r", seq=seq)).result()
         print(seq, flush=True)
         seq += 1
 
@@ -39,14 +38,17 @@ def make_sessions(url: str) -> None:
     with SessionStore.open(url) as store:
         for i in range(10):
             run = f"{os.getpid()}-{i}"
-            begin(store, store.create_session(run).id, run)
+            begin(store, store.sessions.create(run).id, run)
             keep(store, *(delta(run, seq=seq) for seq in range(20)))
 
 
 def _process(task: str, url: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-c", f"import sys, test_store_processes as t; t.{task}(sys.argv[1])", url],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(Path(__file__).parent)])},
+        env={
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join(map(str, (ROOT, ROOT / "tests", Path(__file__).parent))),
+        },
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -68,11 +70,11 @@ def test_a_killed_run_reads_interrupted_and_keeps_every_acknowledged_event(url: 
     with _process("run_for_ever", url) as child:
         acknowledged = _kill_after(child, 50)
     with SessionStore.open(url) as store:
-        run = store.run("r")
-        events = store.events("r")
+        run = store.runs.find("r")
+        events = store.runs.events("r")
         state = fold(events)
         assert (run.status, run.answer) == ("interrupted", None)
-        assert store.sessions()[0].state == "interrupted"
+        assert store.sessions.listed()[0].state == "interrupted"
     assert [event.seq for event in events] == list(range(len(events)))
     assert len(acknowledged) >= 50
     assert set(acknowledged) <= {event.seq for event in events[:-1]}
@@ -81,17 +83,17 @@ def test_a_killed_run_reads_interrupted_and_keeps_every_acknowledged_event(url: 
 
 
 def test_a_run_of_a_living_process_is_left_alone(store: SessionStore, url: str) -> None:
-    begin(store, store.create_session("q").id, "r")
+    begin(store, store.sessions.create("q").id, "r")
     with SessionStore.open(url) as other:
-        assert other.mark_interrupted() == ()
-        assert other.run("r").status == "running"
+        assert other.processes.mark_interrupted() == ()
+        assert other.runs.find("r").status == "running"
 
 
 def _orphan(store: SessionStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A started run "r" whose owner is a process of this host that does not exist."""
+    """A started run "r" whose owner's lock nobody holds."""
     with monkeypatch.context() as patched:
-        patched.setattr("storage.runs.this_process", lambda: f"{socket.gethostname()}/{2**22 + 1}/1")
-        begin(store, store.create_session("q").id, "r")
+        patched.setattr(store.processes.lock, "owner", "a store whose process died")
+        begin(store, store.sessions.create("q").id, "r")
 
 
 @pytest.mark.parametrize(
@@ -115,12 +117,12 @@ def test_an_interrupted_run_answers_what_its_final_step_answered(
 ) -> None:
     _orphan(store, monkeypatch)
     keep(store, *events)
-    assert store.mark_interrupted() == ("r",)
-    assert store.mark_interrupted() == ()
-    end = store.events("r")[-1]
+    assert store.processes.mark_interrupted() == ("r",)
+    assert store.processes.mark_interrupted() == ()
+    end = store.runs.events("r")[-1]
     assert (end.type, end.seq) == ("run_finished", events[-1].seq + 1 if events else 0)
     assert (end.outcome, end.answer, end.answer_step) == ("interrupted", answer, answer_step)
-    assert (store.run("r").status, store.run("r").answer) == ("interrupted", answer)
+    assert (store.runs.find("r").status, store.runs.find("r").answer) == ("interrupted", answer)
 
 
 def test_a_run_may_start_after_one_whose_process_is_gone(
@@ -128,13 +130,13 @@ def test_a_run_may_start_after_one_whose_process_is_gone(
 ) -> None:
     _orphan(store, monkeypatch)
     keep(store, started("r", chain("a")), step_finished("r", "the end", seq=1))
-    session = store.run("r").session
+    session = store.runs.find("r").session
     begin(store, session, "next")
-    assert [(run.id, run.status) for run in store.runs(session)] == [
+    assert [(run.id, run.status) for run in store.runs.of_session(session)] == [
         ("next", "running"),
         ("r", "interrupted"),
     ]
-    assert (store.run("r").answer, store.sessions()[0].state) == ("the end", "running")
+    assert (store.runs.find("r").answer, store.sessions.listed()[0].state) == ("the end", "running")
 
 
 def test_a_damaged_run_is_interrupted_all_the_same(
@@ -145,8 +147,8 @@ def test_a_damaged_run_is_interrupted_all_the_same(
     with closing(sqlite3.connect(file)) as other, other:
         other.execute("UPDATE events SET event = 'torn' WHERE seq = 0")
     with SessionStore.open(url) as reopened:
-        assert (reopened.run("r").status, reopened.run("r").answer) == ("interrupted", None)
-        assert [event.seq for event in reopened.events("r", after=0)] == [1, 2]
+        assert (reopened.runs.find("r").status, reopened.runs.find("r").answer) == ("interrupted", None)
+        assert [event.seq for event in reopened.runs.events("r", after=0)] == [1, 2]
 
 
 @pytest.mark.slow
@@ -156,6 +158,6 @@ def test_processes_may_open_and_write_one_new_store_together(url: str) -> None:
         child.communicate(timeout=60)
     assert [child.returncode for child in children] == [0, 0]
     with SessionStore.open(url) as store:
-        assert store.count_sessions() == 20
-        runs = [store.latest_run(summary.id) for summary in store.sessions()]
-        assert [len(store.events(run.id)) for run in runs if run] == [21] * 20
+        assert store.sessions.count() == 20
+        runs = [store.runs.latest(summary.id) for summary in store.sessions.listed()]
+        assert [len(store.runs.events(run.id)) for run in runs if run] == [21] * 20

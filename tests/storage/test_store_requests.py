@@ -7,22 +7,33 @@ from typing import Any
 import pytest
 from store_scenario import chain, finished, keep, started
 
-from conductor.conversation import Conversation, Turn
 from conductor.errors import StorageError
-from conductor.modes import Settings
+from conductor.runs.request import RunRequest
+from conductor.values.conversation import NOTHING_SAID, Conversation, Turn
+from conductor.values.presets import Settings
+from conductor.workflow.model import Workflow
 from storage import Session, SessionStore
-from storage.requests import NewRequest
-from storage.sessions import new_id
+from storage.records import RequestSession
+from storage.tables.sessions import new_id
 
 TALK = Conversation(turns=(Turn(role="user", text="Hello."), Turn(role="assistant", text="Hello!")))
 
 
-def begin(store: SessionStore, **more: Any) -> Session:
-    request = NewRequest(
-        session=new_id(), query="Why?", pool_label="simulated", settings=Settings(rounds=2), **more
+def begin(
+    store: SessionStore,
+    *,
+    conversation: Conversation = NOTHING_SAID,
+    workflow: Workflow | None = None,
+    run: str | None = None,
+    **stored_as: Any,
+) -> Session:
+    session = new_id()
+    request = RunRequest(
+        query="Why?", settings=Settings(rounds=2), conversation=conversation, workflow=workflow
     )
-    store.begin_request(request)
-    return store.session(request.session)
+    stored = RequestSession(**stored_as)
+    store.requests.begin(request, session=session, stored_as=stored, pool_label="simulated", run=run)
+    return store.sessions.find(session)
 
 
 def test_a_request_is_a_session_with_all_that_came_with_it(store: SessionStore) -> None:
@@ -30,49 +41,49 @@ def test_a_request_is_a_session_with_all_that_came_with_it(store: SessionStore) 
     session = begin(store, conversation=TALK, tags=("b", "a", "b"), workflow=workflow)
     assert (session.query, session.origin, session.settings) == ("Why?", "api", Settings(rounds=2))
     assert session.said_before == TALK
-    assert store.tags(session.id) == ("a", "b")
-    head = store.head(session.id)
+    assert store.sessions.tags(session.id) == ("a", "b")
+    head = store.revisions.head(session.id)
     assert head is not None
     assert (head.workflow, head.origin, head.note) == (workflow, "import", "Given with the request")
-    assert [(one.id, one.state) for one in store.sessions()] == [(session.id, "planned")]
+    assert [(one.id, one.state) for one in store.sessions.listed()] == [(session.id, "planned")]
 
 
 def test_a_request_without_a_workflow_is_still_to_be_planned(store: SessionStore) -> None:
     session = begin(store)
-    assert (session.head, session.conversation, store.tags(session.id)) == (None, None, ())
-    assert store.sessions()[0].state == "new"
+    assert (session.head, session.conversation, store.sessions.tags(session.id)) == (None, None, ())
+    assert store.sessions.listed()[0].state == "new"
 
 
 def test_a_request_begins_with_the_run_of_its_workflow(store: SessionStore) -> None:
     session = begin(store, workflow=chain("do"), run="r")
-    (run,) = store.runs(session.id)
+    (run,) = store.runs.of_session(session.id)
     assert (run.id, run.revision, run.status, run.pool_label) == ("r", session.head, "running", "simulated")
-    assert store.sessions()[0].state == "running"
+    assert store.sessions.listed()[0].state == "running"
     keep(store, started("r", chain("do")))
-    assert store.mark_interrupted() == ()
+    assert store.processes.mark_interrupted() == ()
     with pytest.raises(StorageError, match="running already"):
-        store.start_run(run="other", session=session.id, revision=run.revision)
+        store.runs.start(run="other", session=session.id, revision=run.revision)
 
 
 def test_a_request_that_begins_keeps_what_could_not_be_kept_before(store: SessionStore) -> None:
     session = begin(store, workflow=chain("do"), run="r").id
     keep(store, started("r", chain("do")))
-    store._lost.remember([finished("r", seq=1)])
+    store._transactions._lost.remember([finished("r", seq=1)])
     begin(store)
-    assert [run.status for run in store.runs(session)] == ["finished"]
+    assert [run.status for run in store.runs.of_session(session)] == ["finished"]
 
 
 def test_of_a_request_that_cannot_be_kept_nothing_is(store: SessionStore) -> None:
     with pytest.raises(StorageError, match="A tag needs at least one character"):
         begin(store, tags=("good", " "), workflow=chain("do"))
-    assert store.sessions_named("") == ()
-    assert store.known_tags() == ()
+    assert store.sessions.named("") == ()
+    assert store.sessions.known_tags() == ()
 
 
 def test_what_one_token_began_is_open_to_no_other(store: SessionStore) -> None:
-    own, nobodys, persons = begin(store, token="a"), begin(store), store.create_session("Whose?")
+    own, nobodys, persons = begin(store, token="a"), begin(store), store.sessions.create("Whose?")
     open_to = {
-        token: [store.is_open_to(one.id, token=token) for one in (own, nobodys, persons)]
+        token: [store.requests.is_open_to(one.id, token=token) for one in (own, nobodys, persons)]
         for token in ("a", "b")
     }
     assert open_to == {"a": [True, True, True], "b": [False, True, True]}
@@ -80,28 +91,28 @@ def test_what_one_token_began_is_open_to_no_other(store: SessionStore) -> None:
 
 def test_a_response_is_kept_until_its_session_is_gone(store: SessionStore) -> None:
     session, other = begin(store, token="a"), begin(store)
-    assert store.response(session.id) is None
-    store.keep_response(session.id, '{"text": "\\u0000"}')
-    assert store.response(session.id) == '{"text": "\\u0000"}'
-    assert store.response(other.id) is None
-    store.delete_session(session.id)
-    assert store.response(session.id) is not None
-    assert store.remove_session(session.id)
-    store.keep_response(session.id, "{}")
-    assert store.response(session.id) is None
+    assert store.requests.response(session.id) is None
+    store.requests.keep_response(session.id, '{"text": "\\u0000"}')
+    assert store.requests.response(session.id) == '{"text": "\\u0000"}'
+    assert store.requests.response(other.id) is None
+    store.sessions.delete(session.id)
+    assert store.requests.response(session.id) is not None
+    assert store.housekeeping.remove_session(session.id)
+    store.requests.keep_response(session.id, "{}")
+    assert store.requests.response(session.id) is None
 
 
 def test_a_response_counts_in_what_removing_its_session_frees(store: SessionStore) -> None:
     session = begin(store).id
-    store.delete_session(session)
-    before = store.room().freeable
-    store.keep_response(session, '"' + "x" * 5000 + '"')
-    assert store.room().freeable >= before + 5000
+    store.sessions.delete(session)
+    before = store.housekeeping.room().freeable
+    store.requests.keep_response(session, '"' + "x" * 5000 + '"')
+    assert store.housekeeping.room().freeable >= before + 5000
 
 
 def test_a_request_that_is_not_to_be_kept_is_in_no_list_and_goes_in_time(store: SessionStore) -> None:
     session = begin(store, keep=False, tags=("a",), workflow=chain("do"))
-    assert store.sessions() == ()
-    assert store.session(session.id).deleted_at is not None
+    assert store.sessions.listed() == ()
+    assert store.sessions.find(session.id).deleted_at is not None
     # As where its process dies before it has removed it.
-    assert list(store.remove_deleted(older_than=0).sessions) == [session.id]
+    assert list(store.housekeeping.remove_deleted(older_than=0).sessions) == [session.id]

@@ -9,14 +9,14 @@ from store_scenario import INVALID, VALID, begin, chain
 from workflow_cases import workflow_of
 
 from conductor.errors import EditConflict, StorageError
-from conductor.messages import Usage
+from conductor.values.messages import Usage
 from storage import SessionStore
 
 
 def test_plans_come_back_as_they_were_kept(store: SessionStore) -> None:
-    session = store.create_session("q").id
-    assert store.latest_plan(session) is None
-    rejected = store.add_plan(
+    session = store.sessions.create("q").id
+    assert store.plans.latest(session) is None
+    rejected = store.plans.add(
         session,
         planner="conductor-7b",
         planner_kind="model",
@@ -24,34 +24,34 @@ def test_plans_come_back_as_they_were_kept(store: SessionStore) -> None:
         usage=Usage(prompt_tokens=5),
         seconds=1.5,
     )
-    failed = store.add_plan(
+    failed = store.plans.add(
         session, planner="c", planner_kind="offline", report=None, failure="no answer", usage=Usage()
     )
     assert (rejected.report, rejected.usage, rejected.seconds) == (INVALID, Usage(prompt_tokens=5), 1.5)
     assert (failed.report, failed.failure, failed.seconds) == (None, "no answer", None)
-    assert store.plans(session) == (rejected, failed)
-    assert store.latest_plan(session) == failed
-    assert store.plan(rejected.id) == rejected
+    assert store.plans.of_session(session) == (rejected, failed)
+    assert store.plans.latest(session) == failed
+    assert store.plans.find(rejected.id) == rejected
 
 
 def test_a_revision_becomes_the_head_under_the_one_before(store: SessionStore) -> None:
-    session = store.create_session("q").id
-    assert store.head(session) is None
-    plan = store.add_plan(session, planner="c", planner_kind="model", report=VALID, usage=Usage())
-    first = store.add_revision(session, chain("a"), origin="conductor", plan=plan.id)
-    second = store.add_revision(session, chain("a", "b"), origin="human", note="added a step")
+    session = store.sessions.create("q").id
+    assert store.revisions.head(session) is None
+    plan = store.plans.add(session, planner="c", planner_kind="model", report=VALID, usage=Usage())
+    first = store.revisions.add(session, chain("a"), origin="conductor", plan=plan.id)
+    second = store.revisions.add(session, chain("a", "b"), origin="human", note="added a step")
     assert (first.number, first.parent, first.plan) == (1, None, plan.id)
     assert (second.number, second.parent, second.note) == (2, first.id, "added a step")
-    assert store.head(session) == second
-    assert store.revisions(session) == (first, second)
-    assert store.session(session).head == second.id
+    assert store.revisions.head(session) == second
+    assert store.revisions.of_session(session) == (first, second)
+    assert store.sessions.find(session).head == second.id
 
 
 def test_a_plan_and_what_is_made_of_it_are_kept_together_or_not_at_all(
     store: SessionStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def keep() -> str:
-        return store.add_plan(
+        return store.plans.add(
             session,
             planner="c",
             planner_kind="model",
@@ -64,105 +64,105 @@ def test_a_plan_and_what_is_made_of_it_are_kept_together_or_not_at_all(
     def full(*_: object, **__: object) -> None:
         raise StorageError("The disk is full.")
 
-    session = store.create_session("q").id
+    session = store.sessions.create("q").id
     with monkeypatch.context() as patched:
-        patched.setattr("storage.revisions.add_revision", full)
+        patched.setattr("storage.tables.revisions.add_revision", full)
         with pytest.raises(StorageError, match="is full"):
             keep()
-    assert (store.latest_plan(session), store.sessions()[0].state) == (None, "new")
-    plan, head = keep(), store.head(session)
+    assert (store.plans.latest(session), store.sessions.listed()[0].state) == (None, "new")
+    plan, head = keep(), store.revisions.head(session)
     assert head is not None
     assert (head.plan, head.origin, head.note, head.workflow) == (plan, "conductor", "Planned", chain("a"))
-    assert store.sessions()[0].state == "planned"
+    assert store.sessions.listed()[0].state == "planned"
 
 
 def test_undo_and_redo_walk_and_an_edit_after_undo_opens_a_branch(store: SessionStore) -> None:
-    session = store.create_session("q").id
-    assert store.neighbours(session) == (None, None)
-    assert store.undo(session) is None
-    first, second = (store.add_revision(session, chain(text), origin="human") for text in ("a", "b"))
-    assert store.neighbours(session) == (first, None)
-    assert store.redo(session) is None
-    assert store.undo(session) == first
-    assert store.undo(session) is None
-    assert store.neighbours(session) == (None, second)
-    third = store.add_revision(session, chain("c"), origin="human")
+    session = store.sessions.create("q").id
+    assert store.revisions.neighbours(session) == (None, None)
+    assert store.revisions.undo(session) is None
+    first, second = (store.revisions.add(session, chain(text), origin="human") for text in ("a", "b"))
+    assert store.revisions.neighbours(session) == (first, None)
+    assert store.revisions.redo(session) is None
+    assert store.revisions.undo(session) == first
+    assert store.revisions.undo(session) is None
+    assert store.revisions.neighbours(session) == (None, second)
+    third = store.revisions.add(session, chain("c"), origin="human")
     assert third.parent == first.id
-    store.undo(session)
-    assert store.redo(session) == third
-    assert store.revisions(session) == (first, second, third)
+    store.revisions.undo(session)
+    assert store.revisions.redo(session) == third
+    assert store.revisions.of_session(session) == (first, second, third)
 
 
 def test_an_edit_may_start_from_any_revision_of_its_session(store: SessionStore) -> None:
-    session = store.create_session("q").id
-    first, _ = (store.add_revision(session, chain(text), origin="human") for text in ("a", "b"))
-    assert store.add_revision(session, chain("c"), origin="import", parent=first.id).parent == first.id
+    session = store.sessions.create("q").id
+    first, _ = (store.revisions.add(session, chain(text), origin="human") for text in ("a", "b"))
+    assert store.revisions.add(session, chain("c"), origin="import", parent=first.id).parent == first.id
 
 
 @pytest.mark.parametrize(
     ("note", "said"), [("Step 2 removed", r"\(revision 2: Step 2 removed\)"), ("", r"\(revision 2\)")]
 )
 def test_an_edit_of_what_is_the_head_no_more_is_refused(store: SessionStore, note: str, said: str) -> None:
-    session = store.create_session("q").id
-    seen = store.add_revision(session, chain("a", "b"), origin="human")
-    theirs = store.add_revision(session, chain("a"), origin="human", note=note, expected=seen.id)
-    before = store.session(session)
+    session = store.sessions.create("q").id
+    seen = store.revisions.add(session, chain("a", "b"), origin="human")
+    theirs = store.revisions.add(session, chain("a"), origin="human", note=note, expected=seen.id)
+    before = store.sessions.find(session)
     with pytest.raises(EditConflict, match=rf"changed meanwhile {said}; your edit was not applied"):
-        store.add_revision(session, chain("mine"), origin="human", expected=seen.id)
-    assert store.revisions(session) == (seen, theirs)
-    assert store.session(session) == before
+        store.revisions.add(session, chain("mine"), origin="human", expected=seen.id)
+    assert store.revisions.of_session(session) == (seen, theirs)
+    assert store.sessions.find(session) == before
 
 
 def test_of_edits_that_threads_make_of_one_revision_only_one_is_kept(store: SessionStore) -> None:
-    session = store.create_session("q").id
-    seen = store.add_revision(session, chain("a"), origin="human")
+    session = store.sessions.create("q").id
+    seen = store.revisions.add(session, chain("a"), origin="human")
 
     def edit(name: str) -> bool:
         try:
-            store.add_revision(session, chain(name), origin="human", expected=seen.id)
+            store.revisions.add(session, chain(name), origin="human", expected=seen.id)
         except EditConflict:
             return False
         return True
 
     with ThreadPoolExecutor(8) as threads:
         assert sum(threads.map(edit, "abcdefgh")) == 1
-    assert len(store.revisions(session)) == 2
+    assert len(store.revisions.of_session(session)) == 2
 
 
 def test_another_sessions_rows_are_refused(store: SessionStore) -> None:
-    mine, theirs = store.create_session("mine").id, store.create_session("theirs").id
-    revision = store.add_revision(theirs, chain("a"), origin="human").id
-    plan = store.add_plan(theirs, planner="c", planner_kind="model", report=VALID, usage=Usage()).id
+    mine, theirs = store.sessions.create("mine").id, store.sessions.create("theirs").id
+    revision = store.revisions.add(theirs, chain("a"), origin="human").id
+    plan = store.plans.add(theirs, planner="c", planner_kind="model", report=VALID, usage=Usage()).id
     with pytest.raises(StorageError, match=r"The revision .* belongs to the session"):
-        store.add_revision(mine, chain("a"), origin="human", parent=revision)
+        store.revisions.add(mine, chain("a"), origin="human", parent=revision)
     with pytest.raises(StorageError, match=r"The plan .* belongs to the session"):
-        store.add_revision(mine, chain("a"), origin="human", plan=plan)
+        store.revisions.add(mine, chain("a"), origin="human", plan=plan)
     with pytest.raises(StorageError, match=r"The revision .* belongs to the session"):
-        store.start_run(run="r", session=mine, revision=revision)
-    assert store.revisions(mine) == ()
-    assert store.session(mine).head is None
+        store.runs.start(run="r", session=mine, revision=revision)
+    assert store.revisions.of_session(mine) == ()
+    assert store.sessions.find(mine).head is None
 
 
 def test_a_workflow_with_unstorable_text_is_kept_with_it_replaced(store: SessionStore) -> None:
-    session = store.create_session("q").id
-    kept = store.add_revision(session, chain("a \ud800 \x00 \ud83d\ude00"), origin="human", note="\ud800")
+    session = store.sessions.create("q").id
+    kept = store.revisions.add(session, chain("a \ud800 \x00 \ud83d\ude00"), origin="human", note="\ud800")
     assert kept.workflow == chain("a \ufffd \x00 😀")
     assert kept.note == "\ufffd"
-    assert store.revision(kept.id) == kept
+    assert store.revisions.find(kept.id) == kept
 
 
 def test_an_edit_and_a_run_move_the_session_up_the_list(store: SessionStore) -> None:
-    session = store.create_session("q").id
-    times = [store.session(session).updated_at]
+    session = store.sessions.create("q").id
+    times = [store.sessions.find(session).updated_at]
     for change in (
-        lambda: store.add_revision(session, chain("a"), origin="human"),
-        lambda: store.add_revision(session, chain("b"), origin="human"),
-        lambda: store.undo(session),
-        lambda: store.redo(session),
+        lambda: store.revisions.add(session, chain("a"), origin="human"),
+        lambda: store.revisions.add(session, chain("b"), origin="human"),
+        lambda: store.revisions.undo(session),
+        lambda: store.revisions.redo(session),
         lambda: begin(store, session, "r"),
     ):
         change()
-        times.append(store.session(session).updated_at)
+        times.append(store.sessions.find(session).updated_at)
     assert times == sorted(set(times))
 
 
@@ -170,8 +170,8 @@ def test_an_imported_workflow_is_kept_with_its_session_or_not_at_all(
     store: SessionStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     workflow = workflow_of((), worker="a")
-    session = store.import_workflow("What is it?", workflow, pool_label="a pool")
-    head = store.head(session.id)
+    session = store.revisions.import_workflow("What is it?", workflow, pool_label="a pool")
+    head = store.revisions.head(session.id)
     assert head is not None
     assert (session.origin, session.head, head.origin, head.workflow) == (
         "import",
@@ -183,7 +183,7 @@ def test_an_imported_workflow_is_kept_with_its_session_or_not_at_all(
     def broken(*_: object, **__: object) -> None:
         raise StorageError("The store is full.")
 
-    monkeypatch.setattr("storage.revisions.add_revision", broken)
+    monkeypatch.setattr("storage.tables.revisions.add_revision", broken)
     with pytest.raises(StorageError, match="full"):
-        store.import_workflow("And now?", workflow)
-    assert store.count_sessions() == 1
+        store.revisions.import_workflow("And now?", workflow)
+    assert store.sessions.count() == 1

@@ -10,42 +10,42 @@ import pytest
 from store_scenario import begin, chain, delta, finished, keep, output, started, step_finished, step_started
 
 from conductor.errors import StorageError
-from conductor.events import Event, StepFinished
-from conductor.messages import Usage
-from conductor.run_state import fold
+from conductor.runs.events import Event, StepFinished
+from conductor.runs.state import fold
+from conductor.values.messages import Usage
 from storage import SessionStore
 
 
 def test_a_run_is_kept_before_start_run_returns(store: SessionStore, url: str) -> None:
-    session = store.create_session("q").id
-    revision = store.add_revision(session, chain("a"), origin="human")
-    assert store.latest_run(session) is None
-    run = store.start_run(run="r1", session=session, revision=revision.id, pool_label="offline")
+    session = store.sessions.create("q").id
+    revision = store.revisions.add(session, chain("a"), origin="human")
+    assert store.runs.latest(session) is None
+    run = store.runs.start(run="r1", session=session, revision=revision.id, pool_label="offline")
     keep(store, finished("r1", seq=0))
-    ended = store.run("r1")
-    rerun = store.start_run(run="r2", session=session, revision=revision.id, parent="r1")
+    ended = store.runs.find("r1")
+    rerun = store.runs.start(run="r2", session=session, revision=revision.id, parent="r1")
     assert (run.status, run.finished_at, run.answer, run.pool_label) == ("running", None, None, "offline")
     assert rerun.parent == "r1"
-    assert store.runs(session) == (rerun, ended)
-    assert store.latest_run(session) == rerun
+    assert store.runs.of_session(session) == (rerun, ended)
+    assert store.runs.latest(session) == rerun
     with SessionStore.open(url) as other:
-        assert (other.run("r1"), other.run("r2")) == (ended, rerun)
+        assert (other.runs.find("r1"), other.runs.find("r2")) == (ended, rerun)
 
 
 def test_runs_are_found_by_the_beginnings_of_their_ids(store: SessionStore) -> None:
     for run in ("aa1", "aa2", "b%"):
-        session = store.create_session("q").id
-        store.add_revision(session, chain("a"), origin="human")
+        session = store.sessions.create("q").id
+        store.revisions.add(session, chain("a"), origin="human")
         begin(store, session, run)
-    assert store.runs_named("") == ("aa1", "aa2", "b%")
-    assert store.runs_named("aa") == ("aa1", "aa2")
-    assert store.runs_named("b%") == ("b%",)
-    assert store.runs_named("%") == store.runs_named("_") == ()
+    assert store.runs.named("") == ("aa1", "aa2", "b%")
+    assert store.runs.named("aa") == ("aa1", "aa2")
+    assert store.runs.named("b%") == ("b%",)
+    assert store.runs.named("%") == store.runs.named("_") == ()
 
 
 def test_a_session_runs_once_at_a_time(store: SessionStore) -> None:
-    session, other = store.create_session("q").id, store.create_session("other").id
-    store.add_revision(session, chain("a"), origin="human")
+    session, other = store.sessions.create("q").id, store.sessions.create("other").id
+    store.revisions.add(session, chain("a"), origin="human")
 
     def start(run: str) -> str | None:
         try:
@@ -55,7 +55,7 @@ def test_a_session_runs_once_at_a_time(store: SessionStore) -> None:
 
     with ThreadPoolExecutor(8) as threads:
         (first,) = (run for run in threads.map(start, "abcdefgh") if run is not None)
-    assert [run.id for run in store.runs(session)] == [first]
+    assert [run.id for run in store.runs.of_session(session)] == [first]
     with pytest.raises(StorageError, match=r"^This session is running already; stop that run first\.$"):
         begin(store, session, "next")
     begin(store, other, "elsewhere")
@@ -64,34 +64,34 @@ def test_a_session_runs_once_at_a_time(store: SessionStore) -> None:
 
 
 def test_a_run_id_is_used_once_and_its_parent_is_known(store: SessionStore) -> None:
-    session = store.create_session("q").id
+    session = store.sessions.create("q").id
     begin(store, session, "r")
     keep(store, finished("r", seq=0))
     with pytest.raises(StorageError, match="The run 'r' has been started before"):
         begin(store, session, "r")
-    revision = store.revisions(session)[0].id
+    revision = store.revisions.of_session(session)[0].id
     with pytest.raises(StorageError, match="There is no run 'gone'"):
-        store.start_run(run="r2", session=session, revision=revision, parent="gone")
+        store.runs.start(run="r2", session=session, revision=revision, parent="gone")
 
 
 @pytest.mark.parametrize("said", [2**31, 10**12, 10**19])
 def test_more_tokens_than_anybody_uses_keep_no_output_from_being_kept(store: SessionStore, said: int) -> None:
-    session = store.create_session("q").id
+    session = store.sessions.create("q").id
     begin(store, session, "r")
     made = output("done", run="r").model_copy(
         update={"usage": Usage(prompt_tokens=said, completion_tokens=1)}
     )
     event = StepFinished(run="r", seq=1, at=4.0, step=0, output=made)
     keep(store, started("r", chain("do")), event, finished("r", seq=2))
-    assert store.events("r")[1] == event
-    assert store.outputs(session) == {"f": made}
-    assert store.run("r").tokens is None
+    assert store.runs.events("r")[1] == event
+    assert store.runs.outputs(session) == {"f": made}
+    assert store.runs.find("r").tokens is None
 
 
 def test_events_come_back_equal_in_order_and_from_any_place(store: SessionStore) -> None:
-    session = store.create_session("q").id
+    session = store.sessions.create("q").id
     begin(store, session, "r")
-    assert store.events("r") == ()
+    assert store.runs.events("r") == ()
     events = (
         started("r", chain("do")),
         step_started("r", seq=1),
@@ -100,10 +100,10 @@ def test_events_come_back_equal_in_order_and_from_any_place(store: SessionStore)
         finished("r", seq=4, answer="done"),
     )
     keep(store, *events)
-    assert store.events("r") == events
-    assert store.events("r", after=2) == events[3:]
-    assert store.events("r", after=99) == ()
-    assert fold(store.events("r")).answer == "done"
+    assert store.runs.events("r") == events
+    assert store.runs.events("r", after=2) == events[3:]
+    assert store.runs.events("r", after=99) == ()
+    assert fold(store.runs.events("r")).answer == "done"
 
 
 _TOLD = (
@@ -117,9 +117,9 @@ _TOLD = (
 
 @pytest.mark.parametrize("count", range(len(_TOLD) + 1))
 def test_the_state_of_a_run_is_the_fold_of_its_events(store: SessionStore, count: int) -> None:
-    begin(store, store.create_session("q").id, "r")
+    begin(store, store.sessions.create("q").id, "r")
     keep(store, *_TOLD[:count])
-    assert store.run_state("r") == fold(_TOLD[:count])
+    assert store.runs.state("r") == fold(_TOLD[:count])
 
 
 @pytest.mark.parametrize(
@@ -140,9 +140,9 @@ def test_the_state_of_a_run_is_the_fold_of_its_events(store: SessionStore, count
 def test_a_run_of_which_events_were_lost_can_still_be_read(
     store: SessionStore, kept: tuple[Event, ...], status: str, steps: list[str], answer: str | None
 ) -> None:
-    begin(store, store.create_session("q").id, "r")
+    begin(store, store.sessions.create("q").id, "r")
     keep(store, *kept)
-    state = store.run_state("r")
+    state = store.runs.state("r")
     assert (state.run, state.status, state.answer) == ("r", status, answer)
     assert [step.status for step in state.steps] == steps
 
@@ -151,20 +151,20 @@ def test_a_run_of_which_events_were_lost_can_still_be_read(
     ("outcome", "answer"), [("finished", "42"), ("failed", None), ("cancelled", None), ("interrupted", "4")]
 )
 def test_the_last_event_ends_the_runs_record(store: SessionStore, outcome: str, answer: str | None) -> None:
-    session = store.create_session("q").id
+    session = store.sessions.create("q").id
     begin(store, session, "r")
-    before = store.session(session).updated_at
+    before = store.sessions.find(session).updated_at
     keep(store, delta("r", seq=0))
-    assert store.session(session).updated_at == before
+    assert store.sessions.find(session).updated_at == before
     keep(store, finished("r", seq=1, outcome=outcome, answer=answer))
-    run = store.run("r")
+    run = store.runs.find("r")
     assert (run.status, run.finished_at, run.answer) == (outcome, 5.0, answer)
-    assert store.session(session).updated_at > before
-    assert store.sessions()[0].state == outcome
+    assert store.sessions.find(session).updated_at > before
+    assert store.sessions.listed()[0].state == outcome
 
 
 def test_outputs_are_kept_by_fingerprint_for_their_session_and_the_latest_stays(store: SessionStore) -> None:
-    mine, other = store.create_session("q").id, store.create_session("other").id
+    mine, other = store.sessions.create("q").id, store.sessions.create("other").id
     begin(store, mine, "r")
     begin(store, other, "o")
     keep(
@@ -175,22 +175,22 @@ def test_outputs_are_kept_by_fingerprint_for_their_session_and_the_latest_stays(
         step_finished("o", "theirs", seq=0),
     )
     expected = {"f": output("second", run="r"), "g": output("else", run="r", fingerprint="g")}
-    assert store.outputs(mine) == expected
-    assert store.outputs(other) == {"f": output("theirs", run="o")}
+    assert store.runs.outputs(mine) == expected
+    assert store.runs.outputs(other) == {"f": output("theirs", run="o")}
 
 
 def test_of_events_that_come_together_only_the_refused_are_missing(store: SessionStore) -> None:
-    begin(store, store.create_session("q").id, "r")
-    good = [store.append(delta("r", seq=i)) for i in range(3)]
+    begin(store, store.sessions.create("q").id, "r")
+    good = [store.runs.append(delta("r", seq=i)) for i in range(3)]
     bad = [
-        store.append(delta("r", seq=1)),
-        store.append(delta("never started", seq=0)),
-        store.append(delta("r", seq=2**70)),
+        store.runs.append(delta("r", seq=1)),
+        store.runs.append(delta("never started", seq=0)),
+        store.runs.append(delta("r", seq=2**70)),
     ]
-    good.append(store.append(delta("r", seq=3)))
+    good.append(store.runs.append(delta("r", seq=3)))
     wait([*good, *bad], timeout=20)
     assert [type(future.exception()) for future in bad] == [StorageError] * 3
-    assert [event.seq for event in store.events("r")] == [0, 1, 2, 3]
+    assert [event.seq for event in store.runs.events("r")] == [0, 1, 2, 3]
 
 
 @pytest.mark.parametrize(
@@ -201,34 +201,34 @@ def test_of_events_that_come_together_only_the_refused_are_missing(store: Sessio
     ],
 )
 def test_a_refused_event_is_named(store: SessionStore, run: str, seq: int, said: str) -> None:
-    begin(store, store.create_session("q").id, "r")
-    store.append(delta("r", seq=0)).result(timeout=20)
+    begin(store, store.sessions.create("q").id, "r")
+    store.runs.append(delta("r", seq=0)).result(timeout=20)
     with pytest.raises(StorageError, match=said):
-        store.append(delta(run, seq=seq)).result(timeout=20)
+        store.runs.append(delta(run, seq=seq)).result(timeout=20)
 
 
 def test_a_refused_event_writes_nothing_of_what_it_means(store: SessionStore) -> None:
-    session = store.create_session("q").id
+    session = store.sessions.create("q").id
     begin(store, session, "r")
     keep(store, delta("r", seq=0))
     for event in (finished("r", seq=0), step_finished("r", "text", seq=0)):
-        assert isinstance(store.append(event).exception(timeout=20), StorageError)
-    assert store.run("r").status == "running"
-    assert store.outputs(session) == {}
+        assert isinstance(store.runs.append(event).exception(timeout=20), StorageError)
+    assert store.runs.find("r").status == "running"
+    assert store.runs.outputs(session) == {}
 
 
 def test_events_of_concurrent_threads_keep_the_order_of_each_run(store: SessionStore) -> None:
     runs = [f"r{i}" for i in range(8)]
-    sessions = {run: store.create_session(run).id for run in runs}
+    sessions = {run: store.sessions.create(run).id for run in runs}
     for run, session in sessions.items():
         begin(store, session, run)
     futures: list[Future[None]] = []
 
     def produce(run: str) -> None:
         for seq in range(100):
-            futures.append(store.append(delta(run, seq=seq, text=f"{run} {seq}")))
+            futures.append(store.runs.append(delta(run, seq=seq, text=f"{run} {seq}")))
             if seq % 25 == 0:
-                store.rename_session(sessions[run], f"{run} {seq}")
+                store.sessions.rename(sessions[run], f"{run} {seq}")
 
     threads = [Thread(target=produce, args=(run,)) for run in runs]
     for thread in threads:
@@ -237,31 +237,31 @@ def test_events_of_concurrent_threads_keep_the_order_of_each_run(store: SessionS
         thread.join()
     assert not wait(futures, timeout=20).not_done
     for run in runs:
-        assert store.events(run) == tuple(delta(run, seq=i, text=f"{run} {i}") for i in range(100))
+        assert store.runs.events(run) == tuple(delta(run, seq=i, text=f"{run} {i}") for i in range(100))
 
 
 def test_what_resolved_can_be_read_at_once(store: SessionStore) -> None:
-    begin(store, store.create_session("q").id, "r")
+    begin(store, store.sessions.create("q").id, "r")
     for seq in range(20):
-        store.append(delta("r", seq=seq)).result(timeout=20)
-        assert store.events("r", after=seq - 1) == (delta("r", seq=seq),)
+        store.runs.append(delta("r", seq=seq)).result(timeout=20)
+        assert store.runs.events("r", after=seq - 1) == (delta("r", seq=seq),)
 
 
 async def test_a_cancelled_wait_neither_loses_its_event_nor_stops_the_writer(store: SessionStore) -> None:
-    begin(store, store.create_session("q").id, "r")
-    future = store.append(delta("r", seq=0))
+    begin(store, store.sessions.create("q").id, "r")
+    future = store.runs.append(delta("r", seq=0))
     waiting = asyncio.wrap_future(future)
     waiting.cancel()
     assert not future.cancel()
-    await asyncio.wrap_future(store.append(delta("r", seq=1)))
-    assert [event.seq for event in store.events("r")] == [0, 1]
+    await asyncio.wrap_future(store.runs.append(delta("r", seq=1)))
+    assert [event.seq for event in store.runs.events("r")] == [0, 1]
 
 
 @pytest.mark.parametrize(
     "text", ["\ud800 and \udfff", "nul \x00", "\ud83d\ude00", "\u2028 <script>", "x" * 100_000]
 )
 def test_whatever_a_model_writes_can_be_kept(store: SessionStore, text: str) -> None:
-    session = store.create_session("q").id
+    session = store.sessions.create("q").id
     begin(store, session, "r")
     keep(
         store,
@@ -269,16 +269,16 @@ def test_whatever_a_model_writes_can_be_kept(store: SessionStore, text: str) -> 
         step_finished("r", text, seq=1),
         finished("r", seq=2, answer=text),
     )
-    kept = fold([started("r", chain("do")), *store.events("r")])
+    kept = fold([started("r", chain("do")), *store.runs.events("r")])
     readable = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    assert kept.steps[0].text == kept.answer == store.outputs(session)["f"].text == readable
-    assert store.run("r").answer == readable.replace("\x00", "\ufffd")
+    assert kept.steps[0].text == kept.answer == store.runs.outputs(session)["f"].text == readable
+    assert store.runs.find("r").answer == readable.replace("\x00", "\ufffd")
 
 
 def test_closing_writes_what_is_queued(url: str) -> None:
     with SessionStore.open(url) as store:
-        begin(store, store.create_session("q").id, "r")
-        futures = [store.append(delta("r", seq=i)) for i in range(500)]
+        begin(store, store.sessions.create("q").id, "r")
+        futures = [store.runs.append(delta("r", seq=i)) for i in range(500)]
     assert all(future.done() and future.exception() is None for future in futures)
     with SessionStore.open(url) as reopened:
-        assert len(reopened.events("r")) == 500
+        assert [event.type for event in reopened.runs.events("r")] == ["step_delta"] * 500 + ["run_finished"]

@@ -7,35 +7,41 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from fake_openai_server import Served, serving
+from fake_openai import FakeOpenAI, Served, serving
+from session_files import exported
 
-from conductor.corrections import row_of
-from conductor.events import EVENT
-from conductor.fake_openai.app import FakeOpenAI
-from storage.opening import open_workbench
-from storage.reporting import report_of
-from storage.session_file import write_session
-from storage.workbench import Workbench
+from conductor.planner.corrections import row_of
+from conductor.runs.events import EVENT
+from conductor.workers.keys.hosts import HOSTS
+from studio.composition.opening import open_workbench
+from studio.sessions.reporting import report_of
+from studio.workbench import Workbench
 
 KEY = "sk-marked-0123456789abcdef"
 POOL = """
 [conductor]
 base_url = "{url}"
 model = "planner"
-api_key_env = "MARKED_KEY"
+api_key_env = "MARKED_API_KEY"
 
 [[worker]]
 name = "good"
 base_url = "{url}"
 model = "small"
-api_key_env = "MARKED_KEY"
+api_key_env = "MARKED_API_KEY"
 
 [[worker]]
 name = "leaky"
 base_url = "{url}"
 model = "fault:leaky-401"
-api_key_env = "MARKED_KEY"
+api_key_env = "MARKED_API_KEY"
 retries = 0
+
+[[worker]]
+name = "echoing"
+base_url = "{url}"
+model = "fault:leaky-answer"
+api_key_env = "MARKED_API_KEY"
 """
 
 
@@ -50,8 +56,9 @@ def served() -> Iterator[Served]:
 def bench(
     served: Served, file: Path, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Workbench]:
-    """A workbench whose every model needs the key; one of them repeats it in its error."""
-    monkeypatch.setenv("MARKED_KEY", KEY)
+    """A workbench whose every model needs the key; two of them repeat it, in an error and in an answer."""
+    monkeypatch.setenv("MARKED_API_KEY", KEY)
+    monkeypatch.setenv(HOSTS, f"MARKED_API_KEY={served.base_url}")
     pool = tmp_path / "pool.toml"
     pool.write_text(POOL.format(url=served.base_url))
     bench = open_workbench(pool=pool, database=url)
@@ -64,30 +71,36 @@ def test_a_key_is_sent_and_stands_nowhere(
 ) -> None:
     caplog.set_level(logging.DEBUG)
     session = bench.ask("Which is it?").id
-    assert bench.plan(session).report is not None
-    head = bench.head(session)
+    assert bench.planning.plan(session).report is not None
+    head = bench.store.revisions.head(session)
     assert head is not None
-    for worker in ("good", "leaky"):
-        workflow = head.workflow.with_worker(head.workflow.final, worker)
-        head = bench.edit(session, workflow, note=f"Give the end to {worker}", head=head)
-        bench.start(session)
-        bench.conducting.wait(session)
-    states = [bench.state(run) for run in bench.store.runs(session)]
+    workflow = head.workflow
+    for step in range(len(workflow.steps)):
+        workflow = workflow.with_worker(step, "good")
+    for worker in ("good", "echoing", "leaky"):
+        workflow = workflow.with_worker(workflow.final, worker)
+        head = bench.editing.edit(session, workflow, note=f"Give the end to {worker}", head=head)
+        bench.running.start(session)
+        bench.activities.wait(session)
+    states = [bench.state(run) for run in bench.store.runs.of_session(session)]
     assert "leaky" in str(states[0].steps[-1].message)
+    assert states[1].answer == "You sent Bearer ***, as I see."
     assert served.log.entries, "the key opened the endpoint"
-    events = [event for run in bench.store.runs(session) for event in bench.store.events(run.id)]
-    rows = [row_of(made, kind="preferences") for made in bench.store.corrections(every=True)]
+    events = [
+        event for run in bench.store.runs.of_session(session) for event in bench.store.runs.events(run.id)
+    ]
+    rows = [row_of(made, kind="preferences") for made in bench.store.corrections.read(every=True)]
     assert isinstance(rows[-1], dict)
     told = [
-        bench.export(session),
-        write_session(bench.store, session),
+        bench.editing.export(session),
+        exported(bench.store, session).decode(),
         report_of(bench.store, states[0].run, now=0.0),
         caplog.text,
         repr(states),
         repr(bench.pool),
         repr(bench.conductor),
         *(EVENT.dump_json(event).decode() for event in events),
-        *(repr(plan) for plan in bench.store.plans(session)),
+        *(repr(plan) for plan in bench.store.plans.of_session(session)),
         *(repr(row) for row in rows),
     ]
     bench.store.close()

@@ -8,13 +8,13 @@ import pytest
 from store_scenario import INVALID, VALID, begin, chain, finished, keep
 
 from conductor.errors import StorageError
-from conductor.messages import Usage
-from conductor.plan import PlanReport
+from conductor.values.messages import Usage
+from conductor.workflow.plan_report import PlanReport
 from storage import SessionFilter, SessionStore, default_url
 
 
 def _plan(store: SessionStore, session: str, report: PlanReport | None) -> None:
-    store.add_plan(
+    store.plans.add(
         session, planner="c", planner_kind="model", report=report, failure=None, usage=Usage(), seconds=None
     )
 
@@ -34,37 +34,37 @@ def _plan(store: SessionStore, session: str, report: PlanReport | None) -> None:
 def test_a_session_is_called_by_its_title_or_after_its_query(
     store: SessionStore, query: str, title: str | None, expected: str
 ) -> None:
-    session = store.create_session(query, title=title, pool_label="offline")
+    session = store.sessions.create(query, title=title, pool_label="offline")
     assert (session.title, session.query, session.pool_label) == (expected, query, "offline")
-    assert store.session(session.id) == session
+    assert store.sessions.find(session.id) == session
 
 
 def test_a_renamed_session_keeps_its_place_in_the_list(store: SessionStore) -> None:
-    older, newer = store.create_session("older"), store.create_session("newer")
-    assert store.rename_session(older.id, "Renamed").title == "Renamed"
-    assert store.rename_session(newer.id, " ").title == "newer"
-    assert [summary.title for summary in store.sessions()] == ["newer", "Renamed"]
+    older, newer = store.sessions.create("older"), store.sessions.create("newer")
+    assert store.sessions.rename(older.id, "Renamed").title == "Renamed"
+    assert store.sessions.rename(newer.id, " ").title == "newer"
+    assert [summary.title for summary in store.sessions.listed()] == ["newer", "Renamed"]
 
 
 def test_sessions_are_listed_last_updated_first_and_by_pages(store: SessionStore) -> None:
-    ids = [store.create_session(f"q{i}").id for i in range(5)]
-    store.add_revision(ids[1], chain("do"), origin="human")
+    ids = [store.sessions.create(f"q{i}").id for i in range(5)]
+    store.revisions.add(ids[1], chain("do"), origin="human")
     order = [ids[1], ids[4], ids[3], ids[2], ids[0]]
-    assert [summary.id for summary in store.sessions()] == order
-    assert [summary.id for summary in store.sessions(limit=2, offset=2)] == order[2:4]
-    assert store.count_sessions() == 5
+    assert [summary.id for summary in store.sessions.listed()] == order
+    assert [summary.id for summary in store.sessions.listed(limit=2, offset=2)] == order[2:4]
+    assert store.sessions.count() == 5
 
 
 def test_a_deleted_session_leaves_the_list_and_comes_back_to_its_place(store: SessionStore) -> None:
-    first, second = store.create_session("first"), store.create_session("second")
-    before = store.sessions()
-    deleted = store.delete_session(first.id)
+    first, second = store.sessions.create("first"), store.sessions.create("second")
+    before = store.sessions.listed()
+    deleted = store.sessions.delete(first.id)
     assert deleted.deleted_at is not None
-    assert store.session(first.id) == deleted
-    assert [summary.id for summary in store.sessions()] == [second.id]
-    assert store.count_sessions() == 1
-    assert store.restore_session(first.id) == first
-    assert store.sessions() == before
+    assert store.sessions.find(first.id) == deleted
+    assert [summary.id for summary in store.sessions.listed()] == [second.id]
+    assert store.sessions.count() == 1
+    assert store.sessions.restore(first.id) == first
+    assert store.sessions.listed() == before
 
 
 @pytest.mark.parametrize(
@@ -84,78 +84,78 @@ def test_a_deleted_session_leaves_the_list_and_comes_back_to_its_place(store: Se
 def test_search_looks_into_titles_queries_and_answers(
     store: SessionStore, search: str, found: set[str]
 ) -> None:
-    sky = store.create_session("why blue, 100% sure?", title="Sky")
-    total = store.create_session("add", title="Named")
+    sky = store.sessions.create("why blue, 100% sure?", title="Sky")
+    total = store.sessions.create("add", title="Named")
     begin(store, total.id, "r")
     keep(store, finished("r", seq=0, answer="It is forty-two."))
     ids = {"sky": sky.id, "sum": total.id}
-    assert {summary.id for summary in store.sessions(SessionFilter(search=search))} == {
+    assert {summary.id for summary in store.sessions.listed(SessionFilter(search=search))} == {
         ids[name] for name in found
     }
-    assert store.count_sessions(SessionFilter(search=search)) == len(found)
+    assert store.sessions.count(SessionFilter(search=search)) == len(found)
 
 
 def test_the_state_says_what_happened_last(store: SessionStore) -> None:
-    session = store.create_session("q").id
-    states = [store.sessions()[0].state]
+    session = store.sessions.create("q").id
+    states = [store.sessions.listed()[0].state]
     _plan(store, session, INVALID)
-    states.append(store.sessions()[0].state)
-    store.add_revision(session, chain("do"), origin="human")
-    states.append(store.sessions()[0].state)
+    states.append(store.sessions.listed()[0].state)
+    store.revisions.add(session, chain("do"), origin="human")
+    states.append(store.sessions.listed()[0].state)
     begin(store, session, "r1")
     keep(store, finished("r1", seq=0, outcome="failed"))
-    states.append(store.sessions()[0].state)
+    states.append(store.sessions.listed()[0].state)
     begin(store, session, "r2")
-    states.append(store.sessions()[0].state)
+    states.append(store.sessions.listed()[0].state)
     keep(store, finished("r2", seq=0, outcome="cancelled"))
-    store.add_revision(session, chain("do it"), origin="human")
-    states.append(store.sessions()[0].state)
+    store.revisions.add(session, chain("do it"), origin="human")
+    states.append(store.sessions.listed()[0].state)
     _plan(store, session, None)
-    states.append(store.sessions()[0].state)
+    states.append(store.sessions.listed()[0].state)
     _plan(store, session, VALID)
-    states.append(store.sessions()[0].state)
-    assert states == ["new", "rejected", "planned", "failed", "running", "cancelled", "rejected", "planned"]
+    states.append(store.sessions.listed()[0].state)
+    assert states == ["new", "rejected", "planned", "failed", "running", "cancelled", "unplanned", "planned"]
 
 
 def test_a_summary_tells_the_shape_of_the_current_workflow(store: SessionStore) -> None:
-    session = store.create_session("q").id
-    assert (store.sessions()[0].topology, store.sessions()[0].steps) == (None, None)
-    store.add_revision(session, chain("a"), origin="human")
-    store.add_revision(session, chain("a", "b", "c"), origin="human")
-    assert (store.sessions()[0].topology, store.sessions()[0].steps) == ("chain", 3)
-    store.undo(session)
-    assert (store.sessions()[0].topology, store.sessions()[0].steps) == ("single", 1)
+    session = store.sessions.create("q").id
+    assert (store.sessions.listed()[0].topology, store.sessions.listed()[0].steps) == (None, None)
+    store.revisions.add(session, chain("a"), origin="human")
+    store.revisions.add(session, chain("a", "b", "c"), origin="human")
+    assert (store.sessions.listed()[0].topology, store.sessions.listed()[0].steps) == ("chain", 3)
+    store.revisions.undo(session)
+    assert (store.sessions.listed()[0].topology, store.sessions.listed()[0].steps) == ("single", 1)
 
 
 @pytest.mark.parametrize("text", ["lone \ud800 surrogate", "a \x00 b", "\ud83d\ude00", "<b>'\"\n\u202e ß"])
 def test_any_text_can_be_kept(store: SessionStore, text: str) -> None:
-    kept = store.create_session(text, title=text, pool_label=text)
-    assert store.session(kept.id) == kept
+    kept = store.sessions.create(text, title=text, pool_label=text)
+    assert store.sessions.find(kept.id) == kept
     assert kept.query.encode()
     assert "\x00" not in kept.query
 
 
 @pytest.mark.parametrize("unknown", ["nope", "", "\ud800", "a\x00b", "' OR 1=1 --"])
 def test_an_unknown_id_is_named(store: SessionStore, unknown: str) -> None:
-    store.create_session("q")
+    store.sessions.create("q")
     for ask in (
-        store.session,
-        store.delete_session,
-        store.restore_session,
-        store.plans,
-        store.latest_plan,
-        store.plan,
-        store.head,
-        store.revision,
-        store.revisions,
-        store.neighbours,
-        store.undo,
-        store.redo,
-        store.run,
-        store.runs,
-        store.latest_run,
-        store.events,
-        store.outputs,
+        store.sessions.find,
+        store.sessions.delete,
+        store.sessions.restore,
+        store.plans.of_session,
+        store.plans.latest,
+        store.plans.find,
+        store.revisions.head,
+        store.revisions.find,
+        store.revisions.of_session,
+        store.revisions.neighbours,
+        store.revisions.undo,
+        store.revisions.redo,
+        store.runs.find,
+        store.runs.of_session,
+        store.runs.latest,
+        store.runs.events,
+        store.runs.outputs,
     ):
         with pytest.raises(StorageError, match=r"There is no \w+ .* in this store; choose"):
             ask(unknown)
@@ -168,8 +168,16 @@ def test_the_default_store_is_the_environments_or_in_the_data_folder(monkeypatch
     assert default_url() == "postgresql://host/name"
 
 
-def test_the_size_counts_the_file_and_its_log(store: SessionStore, file: Path) -> None:
-    store.create_session("x" * 100_000)
-    log = file.with_name("conductor.db-wal")
-    assert store.size == file.stat().st_size + log.stat().st_size
-    assert store.size > 100_000
+def test_the_size_counts_what_is_in_the_log_once_however_often_it_was_written(
+    store: SessionStore, file: Path
+) -> None:
+    empty = store.size
+    session = store.sessions.create("x" * 100_000).id
+    for name in range(100):
+        store.sessions.rename(session, f"{name}" * 90)
+    log = file.with_name("conductor.db-wal").stat().st_size
+    size = store.size
+    assert empty + 100_000 < size < log
+    assert store.housekeeping.room().bytes == size
+    store.close()
+    assert file.stat().st_size == size

@@ -5,19 +5,23 @@ from __future__ import annotations
 import ctypes
 import sqlite3
 import sys
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 import sqlalchemy
+from sqlalchemy import event
 from store_scenario import VALID, begin, delta, finished, keep
 
 from conductor.errors import NotKeptYet, StorageError
-from conductor.messages import Usage
+from conductor.values.messages import Usage
 from storage import SessionStore
-from storage.database import Database
+from storage.database import database
+from storage.database.database import Database
 
 
 def _give_up_privileges() -> None:
@@ -33,7 +37,7 @@ def _give_up_privileges() -> None:
 def _use(url: str) -> None:
     """Write one session."""
     with SessionStore.open(url) as store:
-        store.create_session("q")
+        store.sessions.create("q")
 
 
 def _use_without_privileges(url: str) -> BaseException | None:
@@ -103,13 +107,13 @@ def test_a_read_only_folder_is_named(tmp_path: Path) -> None:
 
 def test_a_read_only_file_is_named(url: str, file: Path) -> None:
     with SessionStore.open(url) as store:
-        kept = store.create_session("kept")
+        kept = store.sessions.create("kept")
     with _mode(file, 0o444):
         error = _use_without_privileges(url)
     assert isinstance(error, StorageError)
     assert str(error).startswith(f"The store {file} cannot be written. What was saved before is kept")
     with SessionStore.open(url) as store:
-        assert store.session(kept.id) == kept
+        assert store.sessions.find(kept.id) == kept
 
 
 @contextmanager
@@ -134,33 +138,33 @@ def _limit(connections: list[sqlite3.Connection], pages: int) -> None:
 
 def test_a_full_disk_fails_what_it_must_and_nothing_after_room_was_made(url: str, file: Path) -> None:
     with _connections() as connections, SessionStore.open(url) as store:
-        session = store.create_session("q").id
+        session = store.sessions.create("q").id
         begin(store, session, "r")
         keep(store, delta("r", seq=0))
         _limit(connections, 1)
-        refused = store.append(delta("r", seq=1, text="x" * 100_000))
+        refused = store.runs.append(delta("r", seq=1, text="x" * 100_000))
         assert "is full: its disk has no room left. What was saved before is kept" in str(
             refused.exception(timeout=20)
         )
         with pytest.raises(StorageError, match="is full"):
-            store.create_session("x" * 100_000)
-        assert store.events("r") == (delta("r", seq=0),)
+            store.sessions.create("x" * 100_000)
+        assert store.runs.events("r") == (delta("r", seq=0),)
         _limit(connections, 1_000_000)
         keep(store, delta("r", seq=1, text="x" * 100_000), delta("r", seq=2))
-        assert [event.seq for event in store.events("r")] == [0, 1, 2]
-        assert store.count_sessions() == 1
+        assert [event.seq for event in store.runs.events("r")] == [0, 1, 2]
+        assert store.sessions.count() == 1
 
 
 def test_a_locked_store_is_named_and_used_again_when_it_is_free(url: str, file: Path) -> None:
     with _connections() as connections, SessionStore.open(url) as store:
-        begin(store, store.create_session("q").id, "r")
+        begin(store, store.sessions.create("q").id, "r")
         for connection in connections:
             connection.execute("PRAGMA busy_timeout=5").close()
         with closing(sqlite3.connect(file, isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
-            refused = store.append(delta("r", seq=0))
+            refused = store.runs.append(delta("r", seq=0))
             assert "is locked by another program" in str(refused.exception(timeout=20))
-            assert store.count_sessions() == 1
+            assert store.sessions.count() == 1
             other.execute("ROLLBACK")
         keep(store, delta("r", seq=0))
 
@@ -169,42 +173,42 @@ def test_a_locked_store_is_named_and_used_again_when_it_is_free(url: str, file: 
 def _an_end_that_met_a_locked_store(url: str, file: Path) -> Iterator[SessionStore]:
     """A store with a run "r" that answered "a", which could not be kept; it is free again."""
     with _connections() as connections, SessionStore.open(url) as store:
-        begin(store, store.create_session("q").id, "r")
+        begin(store, store.sessions.create("q").id, "r")
         for connection in connections:
             connection.execute("PRAGMA busy_timeout=5").close()
         with closing(sqlite3.connect(file, isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
-            assert "is locked" in str(store.append(finished("r", seq=0)).exception(timeout=20))
-            store.mark_interrupted()
+            assert "is locked" in str(store.runs.append(finished("r", seq=0)).exception(timeout=20))
+            store.processes.mark_interrupted()
             with pytest.raises(StorageError, match="is locked"):
-                begin(store, store.run("r").session, "too early")
+                begin(store, store.runs.find("r").session, "too early")
             other.execute("ROLLBACK")
-        assert store.run("r").status == "running"
+        assert store.runs.find("r").status == "running"
         yield store
 
 
 def test_a_run_may_start_after_one_whose_end_met_trouble(url: str, file: Path) -> None:
     with _an_end_that_met_a_locked_store(url, file) as store:
-        begin(store, store.run("r").session, "next")
-        assert (store.run("r").status, store.run("r").answer) == ("finished", "a")
-        assert store.events("r") == (finished("r", seq=0),)
-        assert store.sessions()[0].state == "running"
+        begin(store, store.runs.find("r").session, "next")
+        assert (store.runs.find("r").status, store.runs.find("r").answer) == ("finished", "a")
+        assert store.runs.events("r") == (finished("r", seq=0),)
+        assert store.sessions.listed()[0].state == "running"
 
 
 def test_an_end_that_met_trouble_is_kept_once_when_it_is_over(url: str, file: Path) -> None:
     with _an_end_that_met_a_locked_store(url, file) as store:
         for _ in range(3):
-            assert store.mark_interrupted() == ()
-            store.create_session("written after the end")
-            assert store.run("r").status == "finished"
-        assert store.events("r") == (finished("r", seq=0),)
+            assert store.processes.mark_interrupted() == ()
+            store.sessions.create("written after the end")
+            assert store.runs.find("r").status == "finished"
+        assert store.runs.events("r") == (finished("r", seq=0),)
 
 
 def test_an_end_that_met_trouble_is_kept_when_the_store_closes(url: str, file: Path) -> None:
     with _an_end_that_met_a_locked_store(url, file):
         pass
     with SessionStore.open(url) as store:
-        assert (store.run("r").status, store.run("r").answer) == ("finished", "a")
+        assert (store.runs.find("r").status, store.runs.find("r").answer) == ("finished", "a")
 
 
 def test_whoever_reads_cannot_write(url: str) -> None:
@@ -217,14 +221,14 @@ def test_whoever_reads_cannot_write(url: str) -> None:
 
 def test_a_damaged_entry_is_named_and_the_others_can_be_read(url: str, file: Path) -> None:
     with SessionStore.open(url) as store:
-        session = store.create_session("q").id
+        session = store.sessions.create("q").id
         begin(store, session, "r")
         keep(store, delta("r", seq=0), delta("r", seq=1))
         with closing(sqlite3.connect(file)) as other, other:
             other.execute('UPDATE events SET event = \'{"type": "of_the_future"}\' WHERE seq = 0')
         with pytest.raises(StorageError, match=r"an entry that this version cannot read .*of_the_future"):
-            store.events("r")
-        assert store.events("r", after=0) == (delta("r", seq=1),)
+            store.runs.events("r")
+        assert store.runs.events("r", after=0) == (delta("r", seq=1),)
 
 
 @pytest.mark.parametrize(
@@ -238,12 +242,17 @@ def test_a_damaged_entry_is_named_and_the_others_can_be_read(url: str, file: Pat
 )
 def test_a_row_that_does_not_fit_is_named(url: str, file: Path, table: str, column: str, said: str) -> None:
     with SessionStore.open(url) as store:
-        session = store.create_session("q").id
-        store.add_plan(session, planner="c", planner_kind="model", report=VALID, usage=Usage())
+        session = store.sessions.create("q").id
+        store.plans.add(session, planner="c", planner_kind="model", report=VALID, usage=Usage())
         begin(store, session, "r")
         with closing(sqlite3.connect(file)) as other, other:
             other.execute(f"UPDATE {table} SET {column} = 'of the future'")
-        read = {"sessions": store.session, "plans": store.plans, "revisions": store.head, "runs": store.runs}
+        read = {
+            "sessions": store.sessions.find,
+            "plans": store.plans.of_session,
+            "revisions": store.revisions.head,
+            "runs": store.runs.of_session,
+        }
         with pytest.raises(StorageError, match=rf"a row that this version cannot read \({said}\)\. The rest"):
             read[table](session)
 
@@ -254,43 +263,43 @@ def test_a_fault_of_the_program_fails_what_it_was_in_and_nothing_else(
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError
 
-    begin(store, store.create_session("q").id, "r")
+    begin(store, store.sessions.create("q").id, "r")
     with monkeypatch.context() as patched, ThreadPoolExecutor(4) as threads:
-        patched.setattr("storage.sessions.rename", broken)
-        others = [threads.submit(store.create_session, "kept") for _ in range(3)]
+        patched.setattr("storage.tables.sessions.rename", broken)
+        others = [threads.submit(store.sessions.create, "kept") for _ in range(3)]
         with pytest.raises(ZeroDivisionError):
-            store.rename_session("any", "title")
+            store.sessions.rename("any", "title")
         assert {other.result(10).query for other in others} == {"kept"}
     with monkeypatch.context() as patched:
-        patched.setattr("storage.journal.keep", broken)
+        patched.setattr("storage.tables.events.keep", broken)
         with pytest.raises(ZeroDivisionError):
             keep(store, delta("r", seq=0))
     keep(store, delta("r", seq=0))
-    assert store.count_sessions() == 4
+    assert store.sessions.count() == 4
 
 
 def test_what_happens_while_the_store_is_written_anew_for_long_is_kept_afterwards(
     store: SessionStore,
 ) -> None:
-    begin(store, store.create_session("q").id, "r")
-    writer = store._database.writer
+    begin(store, store.sessions.create("q").id, "r")
+    writer = store._transactions.database.writer
     writer.pool._timeout = 0.05  # type: ignore[attr-defined]
     with closing(writer.raw_connection()), pytest.raises(NotKeptYet):
         keep(store, delta("r", seq=0))
     keep(store, delta("r", seq=1))
-    assert [event.seq for event in store.events("r")] == [0, 1]
+    assert [event.seq for event in store.runs.events("r")] == [0, 1]
 
 
 def test_a_closed_store_says_so(url: str) -> None:
     store = SessionStore.open(url)
-    session = store.create_session("q").id
+    session = store.sessions.create("q").id
     store.close()
     store.close()
     for use in (
-        lambda: store.session(session),
-        lambda: store.create_session("q"),
-        lambda: store.append(delta("r", seq=0)),
-        store.mark_interrupted,
+        lambda: store.sessions.find(session),
+        lambda: store.sessions.create("q"),
+        lambda: store.runs.append(delta("r", seq=0)),
+        store.processes.mark_interrupted,
     ):
         with pytest.raises(StorageError, match=r"is closed\. What was saved is kept; open it again"):
             use()
@@ -326,3 +335,32 @@ def test_a_url_that_cannot_be_used_is_refused_without_its_password(
     with pytest.raises(StorageError, match=message) as caught:
         SessionStore.open(url)
     assert "secret" not in str(caught.value)
+
+
+def test_what_is_queued_while_the_writer_waits_for_a_lock_waits_no_longer_than_it(
+    url: str, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [0.0]
+    monkeypatch.setattr("storage.database.writer.monotonic", lambda: now[0])
+    monkeypatch.setattr(database, "_WRITER_PRAGMAS", ("busy_timeout=50", *database._WRITER_PRAGMAS[1:]))
+    with SessionStore.open(url) as store, closing(sqlite3.connect(file, isolation_level=None)) as other:
+        waiting, asked = threading.Event(), list[str]()
+
+        @event.listens_for(store._transactions.database.writer, "before_cursor_execute")
+        def _executed(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
+            asked.append(statement)
+            waiting.set()
+
+        other.execute("BEGIN IMMEDIATE")
+        first = store._transactions.writer.submit(lambda _: None)
+        assert waiting.wait(timeout=20)
+        now[0] = 1.0
+        second = store._transactions.writer.submit(lambda _: None)
+        # So long, as the clock has it, did the first one wait.
+        now[0] = 10.5
+        for refused in (first, second):
+            assert "is locked by another program" in str(refused.exception(timeout=20))
+        assert asked == ["BEGIN IMMEDIATE", "PRAGMA busy_timeout = 500", "BEGIN IMMEDIATE"]
+        other.execute("COMMIT")
+        assert store.sessions.create("q").query == "q"
+        assert asked[3:5] == ["PRAGMA busy_timeout = 10000", "BEGIN IMMEDIATE"]

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from property_cases import cases
 
-from conductor.strands import Strands, generations_of, ordered, rows_of
+from conductor.drawing.layered_layout import Strands, generations_of, ordered, rows_of
 
 Access = tuple[tuple[int, ...], ...]
 

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from property_cases import cases
 
-from conductor.layout import MARGIN, Direction, Layout, Point, layouts
-from conductor.workflow import Step, Workflow
+from conductor.drawing.layout import MARGIN, Direction, Layout, Point, layouts
+from conductor.workflow.model import Step, Workflow
 
 DIRECTIONS = ("down", "right")
 

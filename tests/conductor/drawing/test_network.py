@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conductor.drawing import CardFace, draw, title_of
-from conductor.layout import layouts
-from conductor.workflow import Step, Workflow
+from conductor.drawing.layout import layouts
+from conductor.drawing.network import CardContent, draw, title_of
+from conductor.workflow.model import Step, Workflow
 
 PLAN = Workflow.of(
     Step(instruction=text, worker=worker, access=access)
@@ -21,7 +21,7 @@ PLAN = Workflow.of(
         ("Check.", "critic", (0, 1)),
     ]
 )
-FACES = [CardFace(*title_of(step.instruction), step.worker) for step in PLAN.steps]
+CONTENTS = [CardContent(*title_of(step.instruction), step.worker) for step in PLAN.steps]
 
 
 @pytest.mark.parametrize(
@@ -72,9 +72,9 @@ def test_a_word_of_any_length_is_cut_and_goes_on_below():
 
 
 @pytest.mark.parametrize("direction", ["down", "right"])
-def test_a_network_carries_faces_and_the_cards_and_routes_of_every_picture(direction):
+def test_a_network_carries_contents_cards_and_routes_of_every_picture(direction):
     pictures = layouts(PLAN, direction=direction)
-    network = draw(PLAN, FACES, pictures)
+    network = draw(PLAN, CONTENTS, pictures)
     assert [node["id"] for node in network.nodes] == [0, 1, 2]
     assert [(node["x"], node["y"]) for node in network.nodes] == [
         (card.x, card.y) for card in pictures[0].cards
@@ -94,10 +94,10 @@ def test_a_network_carries_faces_and_the_cards_and_routes_of_every_picture(direc
 
 
 def test_cards_and_edges_carry_how_they_differ_from_another_workflow():
-    faces = [replace(FACES[0], change="edited"), *FACES[1:]]
+    contents = [replace(CONTENTS[0], change="edited"), *CONTENTS[1:]]
     (read, reader), *others = layouts(PLAN)[0].routes
-    network = draw(PLAN, faces, layouts(PLAN), changes={(read, reader): "added"})
-    assert [node["face"]["change"] for node in network.nodes] == ["edited", "", ""]
+    network = draw(PLAN, contents, layouts(PLAN), changes={(read, reader): "added"})
+    assert [node["content"]["change"] for node in network.nodes] == ["edited", "", ""]
     assert {edge["id"]: edge["change"] for edge in network.edges} == {
         f"{read}-{reader}": "added",
         **{f"{read}-{reader}": "" for read, reader in others},
@@ -106,13 +106,15 @@ def test_cards_and_edges_carry_how_they_differ_from_another_workflow():
 
 def test_texts_are_short_and_on_one_line_when_they_leave_for_the_page():
     long = "r\n" * 9000
-    face = CardFace(long, long, "b" * 9000, "w" * 9000, "failed", "n" * 9000, ("g\r\n" * 9000,), long, long)
-    (node,) = draw(one := Workflow.of([Step(instruction="a", worker="w")]), [face], layouts(one)).nodes
+    content = CardContent(
+        long, long, "b" * 9000, "w" * 9000, "failed", "n" * 9000, ("g\r\n" * 9000,), long, long
+    )
+    (node,) = draw(one := Workflow.of([Step(instruction="a", worker="w")]), [content], layouts(one)).nodes
     assert len(json.dumps(node)) < 1000
     assert "\\n" not in json.dumps(node)
 
 
-@pytest.mark.parametrize(("faces", "pictures"), [(2, 1), (3, 0)])
-def test_a_picture_of_another_workflow_is_refused(faces, pictures):
-    with pytest.raises(ValueError, match=f"3 steps cannot be drawn with {faces} faces"):
-        draw(PLAN, FACES[:faces], layouts(PLAN)[:pictures])
+@pytest.mark.parametrize(("contents", "pictures"), [(2, 1), (3, 0)])
+def test_a_picture_of_another_workflow_is_refused(contents, pictures):
+    with pytest.raises(ValueError, match=f"3 steps cannot be drawn with {contents} contents"):
+        draw(PLAN, CONTENTS[:contents], layouts(PLAN)[:pictures])

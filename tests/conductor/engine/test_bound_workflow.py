@@ -7,12 +7,12 @@ import re
 import pytest
 from workflow_cases import workflow_of
 
-from conductor.engine.assignment import Assignment
-from conductor.messages import Request, Sampling
-from conductor.output import Output
-from conductor.workers.pool import Pool
+from conductor.engine.bound_workflow import BoundWorkflow
+from conductor.values.messages import Request, Sampling
+from conductor.values.output import Output
+from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
-from conductor.workflow import Workflow
+from conductor.workflow.model import Workflow
 
 
 def output(text: str) -> Output:
@@ -21,21 +21,21 @@ def output(text: str) -> Output:
     )
 
 
-def assigned(workflow: Workflow, *, query: str = "why?") -> Assignment:
+def assigned(workflow: Workflow, *, query: str = "why?") -> BoundWorkflow:
     names = workflow.workers()
-    return Assignment.of(
+    return BoundWorkflow.of(
         workflow, query=query, pool=Pool(workers=tuple(SimulatedWorker(name=name) for name in names))
     )
 
 
-def request_of(assignment: Assignment, step: int, **said: str) -> Request:
+def request_of(bound: BoundWorkflow, step: int, **said: str) -> Request:
     outputs = {int(key.removeprefix("step")): output(text) for key, text in said.items()}
-    return assignment.request(step, outputs, address=assignment.fingerprint(step, outputs))
+    return bound.request(step, outputs, address=bound.fingerprint(step, outputs))
 
 
 def test_a_request_has_the_published_order() -> None:
-    assignment = assigned(workflow_of((), (), (0, 1)))
-    content = request_of(assignment, 2, step0="first", step1="second").messages[0].content
+    bound = assigned(workflow_of((), (), (0, 1)))
+    content = request_of(bound, 2, step0="first", step1="second").messages[0].content
     order = ["<overall_task", "why?", "task 1", "first", "task 2", "second", "last step", "task 3"]
     places = [content.index(text) for text in order]
     assert places == sorted(places)
@@ -43,9 +43,9 @@ def test_a_request_has_the_published_order() -> None:
 
 
 def test_only_the_last_step_is_told_that_it_answers() -> None:
-    assignment = assigned(workflow_of((), (0,)))
-    assert "last step" not in request_of(assignment, 0).messages[0].content
-    assert "last step" in request_of(assignment, 1, step0="a").messages[0].content
+    bound = assigned(workflow_of((), (0,)))
+    assert "last step" not in request_of(bound, 0).messages[0].content
+    assert "last step" in request_of(bound, 1, step0="a").messages[0].content
 
 
 def test_every_part_of_a_request_says_where_it_comes_from() -> None:
@@ -82,9 +82,9 @@ def test_a_response_cannot_close_or_forge_a_tag(forged: str) -> None:
 
 
 def test_a_copied_tag_does_not_fit_the_next_request() -> None:
-    assignment = assigned(workflow_of((), (0,)))
-    tags = re.findall(r"</\w+-[0-9a-f]{8}>", request_of(assignment, 1, step0="a").messages[0].content)
-    again = request_of(assignment, 1, step0=" ".join(tags)).messages[0].content
+    bound = assigned(workflow_of((), (0,)))
+    tags = re.findall(r"</\w+-[0-9a-f]{8}>", request_of(bound, 1, step0="a").messages[0].content)
+    again = request_of(bound, 1, step0=" ".join(tags)).messages[0].content
     assert tags
     assert all(again.count(tag) == 1 for tag in tags)
 
@@ -116,13 +116,13 @@ def test_a_workers_name_cannot_break_out_of_its_attribute() -> None:
 def test_a_steps_own_sampling_counts_over_its_workers(
     own: Sampling, defaults: Sampling | None, sent: Sampling
 ) -> None:
-    assignment = assigned(workflow_of(()).with_sampling(0, own))
-    assert assignment.request(0, {}, address="0" * 64, defaults=defaults).sampling == sent
+    bound = assigned(workflow_of(()).with_sampling(0, own))
+    assert bound.request(0, {}, address="0" * 64, defaults=defaults).sampling == sent
 
 
 def test_an_address_counts_the_outputs_seen_and_no_others() -> None:
-    assignment = assigned(workflow_of((), (), (1,)))
+    bound = assigned(workflow_of((), (), (1,)))
     outputs = {0: output("a"), 1: output("b")}
-    address = assignment.fingerprint(2, outputs)
-    assert assignment.fingerprint(2, {**outputs, 0: output("other")}) == address
-    assert assignment.fingerprint(2, {**outputs, 1: output("other")}) != address
+    address = bound.fingerprint(2, outputs)
+    assert bound.fingerprint(2, {**outputs, 0: output("other")}) == address
+    assert bound.fingerprint(2, {**outputs, 1: output("other")}) != address

@@ -11,8 +11,7 @@ from property_cases import cases
 from worker_cases import outputs_of, played
 from workflow_cases import WORKERS, workflow_of, workflows
 
-from conductor.engine.extent import EDITED, Extent
-from conductor.engine.trials import (
+from conductor.engine.experiments import (
     MAX_TRIALS,
     EdgeTest,
     Experiment,
@@ -22,13 +21,14 @@ from conductor.engine.trials import (
     frozen_outputs,
     trials_of,
 )
+from conductor.engine.scope import EDITED, RunScope
 from conductor.errors import WorkflowError
-from conductor.messages import Request
-from conductor.output import HandEdit
-from conductor.run_state import RunState, RunStatus
-from conductor.workers.pool import Pool
+from conductor.runs.state import RunState, RunStatus
+from conductor.values.messages import Request
+from conductor.values.output import HandEdit
+from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
-from conductor.workflow import Workflow
+from conductor.workflow.model import Workflow
 
 DIAMOND = workflow_of((), (0,), (0,), (1, 2))
 
@@ -53,7 +53,7 @@ def tried(experiment: Experiment, workflow: Workflow, pool: Pool) -> tuple[RunSt
                 trial.workflow,
                 pool,
                 outputs=frozen_outputs(base),
-                extent=trial.extent,
+                scope=trial.scope,
                 preloaded=base.outputs,
             )
         return base, ends
@@ -89,7 +89,7 @@ def test_a_pinned_step_is_swapped_all_the_same_and_sees_what_is_pinned_above_it(
 
 def test_without_an_edge_only_what_depends_on_it_is_run_again() -> None:
     test = EdgeTest(edges=((0, 1), (2, 3)))
-    assert [trial.extent for trial in trials_of(test, DIAMOND)] == [EDITED, EDITED]
+    assert [trial.scope for trial in trials_of(test, DIAMOND)] == [EDITED, EDITED]
     base, ends = tried(test, DIAMOND, pool_of(sightseer))
     assert [called(end) for end in ends.values()] == [{1, 3}, {3}]
     assert base.answer == "1(0(nothing)) 2(0(nothing))"
@@ -98,7 +98,7 @@ def test_without_an_edge_only_what_depends_on_it_is_run_again() -> None:
 
 def test_repeats_ask_anew_and_bring_a_control() -> None:
     trials = trials_of(EdgeTest(edges=((0, 2), (2, 3)), repeats=2), DIAMOND)
-    assert [(trial.edge, trial.extent.step, trial.repeat) for trial in trials] == [
+    assert [(trial.edge, trial.scope.step, trial.repeat) for trial in trials] == [
         ((0, 2), 2, 1), ((0, 2), 2, 2), ((2, 3), 3, 1), ((2, 3), 3, 2), (None, 2, 1), (None, 2, 2),
     ]  # fmt: skip
     assert trials[-1].workflow == DIAMOND
@@ -119,6 +119,42 @@ def test_the_edge_that_changed_the_answer_most_comes_first_and_the_control_last(
     assert [verdict.matters for verdict in verdicts] == [True, False, False, False, False]
     assert verdicts[0].change is not None
     assert 0.5 < verdicts[0].change <= 1
+
+
+def ended(answer: str | None) -> RunState:
+    return RunState(status="finished", answer=answer)
+
+
+@pytest.mark.parametrize(
+    ("without", "control", "beyond"),
+    [
+        (("a x y z", "p q r s"), ("a b c d", "a b c d"), True),
+        (("a x y z", "p q r s"), ("a b c d", "a b c z"), True),
+        (("a b c z", "p q r s"), ("a b c d", "a b y z"), False),
+        (("a b c z", "a b c z"), ("a b c d", "a b c z"), False),
+        (("a b c d", "a b c d"), ("a b c d", "a b c d"), False),
+        (("a x y z", None), ("a b c d", "a b c d"), True),
+        ((None, None), ("a b c d", "a b c d"), True),
+        ((None, None), ("a b c d", None), None),
+    ],
+)
+def test_a_change_counts_where_each_answer_differs_more_than_any_of_the_controls(
+    without: tuple[str | None, ...], control: tuple[str | None, ...], *, beyond: bool | None
+) -> None:
+    trials = trials_of(EdgeTest(edges=((2, 3),), repeats=2), DIAMOND)
+    states = dict(enumerate(map(ended, (*without, *control))))
+    verdict, by_itself = edge_verdicts("a b c d", trials, states)
+    assert (verdict.beyond_noise, by_itself.beyond_noise) == (beyond, None)
+
+
+def test_whether_a_change_is_noise_is_unknown_without_a_control_and_before_its_end() -> None:
+    once = trials_of(EdgeTest(edges=((2, 3),)), DIAMOND)
+    assert edge_verdicts("a b", once, {0: ended("x y")})[0].beyond_noise is None
+    twice = trials_of(EdgeTest(edges=((2, 3),), repeats=2), DIAMOND)
+    states = {0: ended("x y"), 1: ended("x y"), 2: ended("a b")}
+    assert edge_verdicts("a b", twice, states)[0].beyond_noise is None
+    broken = {**states, 3: RunState(status="cancelled")}
+    assert edge_verdicts("a b", twice, broken)[0].beyond_noise is None
 
 
 def test_an_edge_without_which_there_is_no_answer_matters_most() -> None:
@@ -193,4 +229,4 @@ def test_what_a_person_wrote_is_not_taken_for_a_workers_answer() -> None:
 
 def test_a_trial_of_one_step_says_so() -> None:
     (trial,) = trials_of(Swap(step=1, workers=("beta",)), DIAMOND)
-    assert trial.extent == Extent(kind="only", step=1)
+    assert trial.scope == RunScope(kind="only", step=1)

@@ -9,12 +9,25 @@ from itertools import pairwise
 
 import pytest
 from simulated_time import in_simulated_time, now
-from worker_cases import Gated, Raising, Silent, Stubborn, events_of, outputs_of, played, run_of
+from worker_cases import (
+    Breaking,
+    Declining,
+    Gated,
+    Raising,
+    Silent,
+    Stubborn,
+    events_of,
+    outputs_of,
+    played,
+    run_of,
+)
 from workflow_cases import workflow_of
 
-from conductor.engine.run import GRACE_SECONDS
+from conductor.engine.bound_workflow import BoundWorkflow
+from conductor.engine.run import WorkflowRun
+from conductor.engine.scope import RunScope
 from conductor.errors import WorkerError, WorkflowError
-from conductor.events import (
+from conductor.runs.events import (
     EVENT,
     Event,
     RunFinished,
@@ -23,12 +36,17 @@ from conductor.events import (
     StepCancelled,
     StepDelta,
     StepFinished,
+    StepRetried,
     StepReused,
     StepStarted,
+    StepThought,
 )
-from conductor.run_state import RunState, advance, fold
-from conductor.workers.pool import Pool
+from conductor.runs.state import RunState, advance, fold
+from conductor.values.messages import Delta, Thought, Usage
+from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
+from conductor.workers.stream import GRACE_SECONDS
+from conductor.workflow.model import Workflow
 
 DIAMOND = workflow_of((), (0,), (0,), (1, 2))
 
@@ -46,6 +64,69 @@ async def settled(gated: Gated, *asked: str) -> None:
     for _ in range(100):
         await asyncio.sleep(0)
     assert sorted(gated.asked) == sorted(asked)
+
+
+def test_what_a_worker_withdraws_is_recorded_before_it_counts_no_more() -> None:
+    worker = Breaking([Thought("hm"), Delta("gre"), Delta("en")])
+    workflow = workflow_of((), (0,))
+    events = in_simulated_time(events_of(run_of(workflow, Pool(workers=(worker,)))))
+    first = [event for event in events if isinstance(event, StepDelta | StepThought | StepRetried)]
+    assert [getattr(event, "text", "withdrawn") for event in first[:4]] == ["hm", "gre", "en", "withdrawn"]
+    assert isinstance(first[3], StepRetried)
+    assert first[3].withdrawn == 7
+    texts = [(state.steps[0].reasoning, state.steps[0].text) for state in _states(events)]
+    assert ("hm", "green") in texts
+    assert ("", "") in texts[texts.index(("hm", "green")) :]
+    state = fold(events)
+    assert [step.text for step in state.steps] == ["blue", "blue"]
+    assert state.steps[0].withdrawn == 7
+    assert [event.at for event in events] == sorted(event.at for event in events)
+
+
+def _states(events: list[Event]) -> list[RunState]:
+    """The state after each event from the start of the run."""
+    states = [advance(RunState(), events[0])]
+    for event in events[1:]:
+        states.append(advance(states[-1], event))
+    return states
+
+
+def test_what_a_withdrawn_answer_took_is_unknown() -> None:
+    state = in_simulated_time(played(workflow_of(()), Pool(workers=(Breaking([Delta("green")]),))))
+    (output,) = outputs_of(state).values()
+    assert (output.text, output.usage, state.usage) == ("blue", Usage(), Usage())
+
+
+@pytest.mark.parametrize(
+    ("first", "workflow", "again"),
+    [
+        ([Delta("green")], workflow_of(()), False),
+        ([Delta("green")], workflow_of((), (0,)), False),
+        # Reasoning is not sent on.
+        ([Thought("hm")], workflow_of(()), True),
+    ],
+)
+def test_an_answer_that_is_sent_on_is_not_asked_for_again(
+    first: list[Delta | Thought], workflow: Workflow, again: bool
+) -> None:
+    early, final = Breaking([Delta("green")]), Breaking(first, name="beta")
+    steps = workflow.steps
+    workflow = workflow.model_copy(
+        update={"steps": (*steps[:-1], steps[-1].model_copy(update={"worker": "beta"}))}
+    )
+    pool = Pool(workers=(early, final))
+    bound = BoundWorkflow.of(workflow, query="why?", pool=pool)
+    run = WorkflowRun(bound, pool, run="r", sent_on=True)
+    state = fold(in_simulated_time(events_of(run)))
+    assert final.begun == (2 if again else 1)
+    assert early.begun == (2 if len(steps) > 1 else 0)
+    if again:
+        assert state.answer == "blue"
+    else:
+        assert state.steps[-1].text == "green"
+        assert state.steps[-1].message == (
+            "alpha broke off; a part was sent on and cannot be withdrawn, run the step again."
+        )
 
 
 async def test_a_step_starts_the_moment_the_last_step_it_reads_is_done() -> None:
@@ -372,3 +453,29 @@ async def test_another_query_reuses_nothing() -> None:
     first = await played(DIAMOND, pool)
     second = await played(DIAMOND, pool, query="how?", outputs=outputs_of(first))
     assert not any(step.reused for step in second.steps)
+
+
+async def test_a_worker_that_declines_ends_its_step_refused_and_its_words_are_read() -> None:
+    pair = workflow_of((), (0,)).with_worker(1, "beta")
+    pool = Pool(workers=(Declining(), reader := Declining("beta")))
+    state = await played(pair, pool)
+    assert statuses(state) == ["refused", "refused"]
+    assert (state.status, state.answer, state.answered) == ("finished", "I cannot.", False)
+    assert [seen.response for seen in reader.asked[0].seen] == ["I cannot."]
+    again = await played(pair, pool, outputs=outputs_of(state))
+    assert (statuses(again), again.answered) == (["refused", "refused"], False)
+    assert len(reader.asked) == 1, "a refusal is reused as any other output"
+
+
+async def test_an_answer_that_read_a_refusal_is_an_answer() -> None:
+    pair = workflow_of((), (0,)).with_worker(1, "beta")
+    pool = Pool(workers=(Declining(), SimulatedWorker(name="beta", answer="Paris")))
+    state = await played(pair, pool)
+    assert (statuses(state), state.answer, state.answered) == (["refused", "finished"], "Paris", True)
+
+
+async def test_a_run_to_a_step_that_declines_is_not_answered() -> None:
+    pair = workflow_of((), (0,)).with_worker(1, "beta")
+    pool = Pool(workers=(Declining(), SimulatedWorker(name="beta", answer="Paris")))
+    state = await played(pair, pool, scope=RunScope(kind="to", step=0))
+    assert (state.status, state.answer, state.answered) == ("finished", None, False)

@@ -14,16 +14,16 @@ from property_cases import cases
 from worker_cases import outputs_of, played
 from workflow_cases import WORKERS, Edit, edits, workflow_of, workflows
 
-from conductor.engine.assignment import Assignment
-from conductor.engine.extent import EDITED, Extent
+from conductor.engine.bound_workflow import BoundWorkflow
 from conductor.engine.schedule import BlastRadius, Schedule, blast_radius, changed_pins
+from conductor.engine.scope import EDITED, RunScope
 from conductor.errors import WorkflowError
-from conductor.messages import Request
-from conductor.output import HandEdit, Output
-from conductor.run_state import RunState
-from conductor.workers.pool import Pool
+from conductor.runs.state import RunState
+from conductor.values.messages import Request
+from conductor.values.output import HandEdit, Output
+from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
-from conductor.workflow import Workflow
+from conductor.workflow.model import Workflow
 
 DIAMOND = workflow_of((), (0,), (0,), (1, 2))
 
@@ -32,8 +32,8 @@ def pool_of(answer: str | Callable[[Request], str] | None) -> Pool:
     return Pool(workers=tuple(SimulatedWorker(name=name, tokens=3, answer=answer) for name in WORKERS))
 
 
-def set_to(workflow: Workflow, pool: Pool) -> Assignment:
-    return Assignment.of(workflow, query="why?", pool=pool)
+def set_to(workflow: Workflow, pool: Pool) -> BoundWorkflow:
+    return BoundWorkflow.of(workflow, query="why?", pool=pool)
 
 
 def numbered() -> Callable[[Request], str]:
@@ -60,7 +60,7 @@ class Rerun:
     state: RunState
     known: dict[str, Output]
     workflow: Workflow
-    extent: Extent
+    scope: RunScope
 
 
 def rerun(workflow: Workflow, changes: list[Edit], data: st.DataObject, pool: Pool) -> Rerun:
@@ -68,16 +68,16 @@ def rerun(workflow: Workflow, changes: list[Edit], data: st.DataObject, pool: Po
     outputs = outputs_of(first)
     known = {address: outputs[address] for address in data.draw(st.sets(st.sampled_from(sorted(outputs))))}
     new = edited(workflow, changes)
-    kind = data.draw(st.sampled_from(["edited", "anew", "from", "to", "only"]))
+    kind = data.draw(st.sampled_from(["edited", "force", "from", "to", "only"]))
     free = sorted(set(range(len(new))) - (new.pins.keys() if kind == "only" else set()))
-    if kind in ("edited", "anew") or not free:
-        extent = EDITED if kind != "anew" else Extent(kind="anew")
+    if kind in ("edited", "force") or not free:
+        scope = EDITED if kind != "force" else RunScope(kind="force")
     else:
-        extent = Extent(kind=kind, step=data.draw(st.sampled_from(free)))
-    preloaded = dict.fromkeys(range(len(new)), first.steps[0].output) if extent.kind == "only" else {}
-    radius = blast_radius(workflow, set_to(new, pool), known, extent=extent, preloaded=preloaded)
-    state = asyncio.run(played(new, pool, outputs=known, extent=extent, preloaded=preloaded))
-    return Rerun(radius, state, known, new, extent)
+        scope = RunScope(kind=kind, step=data.draw(st.sampled_from(free)))
+    preloaded = dict.fromkeys(range(len(new)), first.steps[0].output) if scope.kind == "only" else {}
+    radius = blast_radius(workflow, set_to(new, pool), known, scope=scope, preloaded=preloaded)
+    state = asyncio.run(played(new, pool, outputs=known, scope=scope, preloaded=preloaded))
+    return Rerun(radius, state, known, new, scope)
 
 
 def called(state: RunState) -> set[int]:
@@ -98,11 +98,11 @@ def test_where_every_answer_is_new_the_radius_is_what_runs(
     assert called(again.state) == radius.runs
     assert having(again.state, "reused") == radius.reused
     assert having(again.state, "kept") == radius.kept
-    assert again.extent.covers(new) <= radius.runs | radius.known.keys()
+    assert again.scope.covers(new) <= radius.runs | radius.known.keys()
     assert not radius.runs & radius.known.keys()
-    anew = again.extent.anew(new)
+    forced = again.scope.forced(new)
     reading = {i for i in radius.runs if radius.runs.intersection(new.steps[i].access)}
-    assert radius.spared == reading - anew
+    assert radius.spared == reading - forced
     assert again.state.status == "finished"
 
 
@@ -130,10 +130,10 @@ def test_a_pinned_output_stands_and_says_when_its_inputs_have_changed() -> None:
     state = asyncio.run(played(pinned, pool, outputs=outputs_of(first)))
     assert called(state) == {0, 2, 3}
     assert (state.steps[1].text, state.steps[1].kept) == (first.steps[1].text, "pinned")
-    assignment = set_to(pinned, pool)
-    assert changed_pins(assignment, state.outputs) == {1}
-    assert changed_pins(assignment, first.outputs) == set()
-    assert changed_pins(assignment, {1: first.outputs[1]}) == set()
+    bound = set_to(pinned, pool)
+    assert changed_pins(bound, state.outputs) == {1}
+    assert changed_pins(bound, first.outputs) == set()
+    assert changed_pins(bound, {1: first.outputs[1]}) == set()
 
 
 def test_what_a_person_wrote_is_read_as_such_and_only_then() -> None:

@@ -6,13 +6,13 @@ import pytest
 from worker_cases import events_of, outputs_of, played, run_of
 from workflow_cases import workflow_of
 
-from conductor.engine.extent import ANEW, Extent
+from conductor.engine.scope import FORCE, RunScope
 from conductor.errors import WorkflowError
-from conductor.events import RunFinished, RunStarted, StepKept
-from conductor.run_state import RunState, fold
-from conductor.workers.pool import Pool
+from conductor.runs.events import RunFinished, RunStarted, StepKept
+from conductor.runs.state import RunState, fold
+from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
-from conductor.workflow import Workflow
+from conductor.workflow.model import Workflow
 
 DIAMOND = workflow_of((), (0,), (0,), (1, 2))
 POOL = Pool(workers=(SimulatedWorker(name="alpha", tokens=3),))
@@ -23,31 +23,31 @@ def called(state: RunState) -> set[int]:
 
 
 @pytest.mark.parametrize(
-    ("extent", "calls", "answered"),
+    ("scope", "calls", "answered"),
     [
-        (Extent(), set(), True),
-        (ANEW, {0, 1, 2, 3}, True),
-        (Extent(kind="from", step=1), {1, 3}, True),
-        (Extent(kind="from", step=3), {3}, True),
-        (Extent(kind="to", step=1), set(), False),
-        (Extent(kind="only", step=2), {2}, False),
-        (Extent(kind="only", step=3), {3}, True),
+        (RunScope(), set(), True),
+        (FORCE, {0, 1, 2, 3}, True),
+        (RunScope(kind="from", step=1), {1, 3}, True),
+        (RunScope(kind="from", step=3), {3}, True),
+        (RunScope(kind="to", step=1), set(), False),
+        (RunScope(kind="only", step=2), {2}, False),
+        (RunScope(kind="only", step=3), {3}, True),
     ],
-    ids=lambda value: f"{value.kind} {value.step}" if isinstance(value, Extent) else None,
+    ids=lambda value: f"{value.kind} {value.step}" if isinstance(value, RunScope) else None,
 )
-async def test_after_a_whole_run_each_extent_calls_what_it_says(
-    extent: Extent, calls: set[int], answered: bool
+async def test_after_a_whole_run_each_scope_calls_what_it_says(
+    scope: RunScope, calls: set[int], answered: bool
 ) -> None:
     first = await played(DIAMOND, POOL)
-    again = await played(DIAMOND, POOL, outputs=outputs_of(first), extent=extent, preloaded=first.outputs)
+    again = await played(DIAMOND, POOL, outputs=outputs_of(first), scope=scope, preloaded=first.outputs)
     assert called(again) == calls
     assert again.status == "finished"
     assert (again.answer is not None) == answered
-    assert again.whole == (extent.kind not in ("to", "only"))
+    assert again.whole == (scope.kind not in ("to", "only"))
 
 
 async def test_a_run_to_a_step_does_what_that_step_needs_and_leaves_the_rest_waiting() -> None:
-    state = await played(DIAMOND, POOL, extent=Extent(kind="to", step=2))
+    state = await played(DIAMOND, POOL, scope=RunScope(kind="to", step=2))
     assert called(state) == {0, 2}
     assert state.covers == (0, 2)
     assert [step.status for step in state.steps] == ["finished", "waiting", "finished", "waiting"]
@@ -57,7 +57,7 @@ async def test_a_run_to_a_step_does_what_that_step_needs_and_leaves_the_rest_wai
 async def test_a_step_run_alone_sees_what_was_there_before() -> None:
     first = await played(DIAMOND, POOL)
     before = first.outputs | {0: first.outputs[0].model_copy(update={"text": "as it was"})}
-    events = await events_of(run_of(DIAMOND, POOL, extent=Extent(kind="only", step=1), preloaded=before))
+    events = await events_of(run_of(DIAMOND, POOL, scope=RunScope(kind="only", step=1), preloaded=before))
     started = events[0]
     assert isinstance(started, RunStarted)
     assert started.covers == (1,)
@@ -69,7 +69,7 @@ async def test_a_step_run_alone_sees_what_was_there_before() -> None:
 
 def test_a_step_run_alone_needs_what_it_reads() -> None:
     with pytest.raises(WorkflowError, match="Step 2 reads step 1, which has no output yet; run to step 2"):
-        run_of(DIAMOND, POOL, extent=Extent(kind="only", step=1))
+        run_of(DIAMOND, POOL, scope=RunScope(kind="only", step=1))
 
 
 async def test_a_failure_does_not_block_what_a_pinned_output_stands_before() -> None:
@@ -87,28 +87,28 @@ async def test_a_failure_does_not_block_what_a_pinned_output_stands_before() -> 
 
 
 @pytest.mark.parametrize(
-    ("workflow", "extent", "said"),
+    ("workflow", "scope", "said"),
     [
-        (DIAMOND, Extent(kind="to", step=4), "There is no step 5"),
+        (DIAMOND, RunScope(kind="to", step=4), "There is no step 5"),
         (
             DIAMOND.with_pin(1, None),
-            Extent(kind="only", step=7),
+            RunScope(kind="only", step=7),
             "There is no step 8",
         ),
     ],
 )
-def test_an_extent_names_a_step_that_is_there(workflow: Workflow, extent: Extent, said: str) -> None:
+def test_a_scope_names_a_step_that_is_there(workflow: Workflow, scope: RunScope, said: str) -> None:
     with pytest.raises(WorkflowError, match=said):
-        extent.check(workflow)
+        scope.check(workflow)
 
 
 async def test_a_pinned_step_cannot_be_run_alone() -> None:
     output = (await played(DIAMOND, POOL)).outputs[1]
     with pytest.raises(WorkflowError, match="pinned"):
-        Extent(kind="only", step=1).check(DIAMOND.with_pin(1, output))
+        RunScope(kind="only", step=1).check(DIAMOND.with_pin(1, output))
 
 
 @pytest.mark.parametrize("wrong", [{"kind": "edited", "step": 1}, {"kind": "only"}, {"kind": "half"}])
-def test_an_extent_that_makes_no_sense_is_refused(wrong: dict[str, object]) -> None:
+def test_a_scope_that_makes_no_sense_is_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(ValueError, match=r"step|Input"):
-        Extent.model_validate(wrong)
+        RunScope.model_validate(wrong)

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from conductor.corrections import Correction, Judged, LeftOut, Thumbs, row_of
-from conductor.messages import Sampling
-from conductor.output import Output
-from conductor.plan import PlanPrompt, PromptMessage
-from conductor.planner.parse import parse
-from conductor.workflow import Step, Workflow
+from conductor.planner.corrections import Correction, Judged, LeftOut, Thumbs, row_of
+from conductor.planner.parsing.parse import parse
+from conductor.values.messages import Sampling
+from conductor.values.output import Output
+from conductor.workflow.model import Step, Workflow
+from conductor.workflow.plan_report import PlanPrompt, PromptMessage
 
 WORKERS = ("alpha", "beta")
 ASKED = (
@@ -139,7 +139,7 @@ PINNED = Output(fingerprint="f", text="so", worker="alpha", worker_kind="model",
 )
 def test_what_no_plan_says_makes_no_row(edited: Workflow) -> None:
     row = row_of(correction(edited=edited), kind="preferences")
-    assert row == LeftOut(reason="it changes nothing that a plan says")
+    assert row == LeftOut(reason="it changes nothing that a plan contains")
 
 
 def test_what_has_no_place_in_a_plan_is_named_beside_what_has() -> None:
@@ -172,14 +172,14 @@ def test_what_has_no_place_in_a_plan_is_named_beside_what_has() -> None:
 def test_a_plan_that_was_not_allowed_is_left_out_and_says_why(given: dict[str, Any], detail: str) -> None:
     row = row_of(correction(**given), kind="preferences")
     assert isinstance(row, LeftOut)
-    assert "in the form it was asked for" in row.reason
+    assert "in the required form" in row.reason
     assert detail in row.detail
 
 
 def test_without_what_was_asked_there_is_no_row() -> None:
     row = row_of(correction(prompt=None), kind="supervised")
     assert isinstance(row, LeftOut)
-    assert "did not keep what was asked" in row.reason
+    assert "did not store the prompt" in row.reason
 
 
 def test_a_later_rounds_plan_may_show_the_round_before() -> None:

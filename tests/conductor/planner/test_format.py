@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from property_cases import cases
 
 from conductor.errors import WorkflowError
-from conductor.plan import Dialect, Form
 from conductor.planner.format import format_plan
-from conductor.planner.parse import parse
-from conductor.workflow import Step, Workflow
+from conductor.planner.parsing.parse import parse
+from conductor.workflow.model import Step, Workflow
+from conductor.workflow.plan_report import Dialect, Form
 
 POOL = ("Alpha", "Beta", "0")
 

@@ -8,24 +8,23 @@ from contextlib import aclosing
 from typing import Any
 
 import pytest
-from fake_openai_server import Served, serving
+from fake_openai import FakeOpenAI, Served, serving
 from raw_endpoint import DONE, chunk, raw_endpoint, says
 
 from conductor.errors import WorkerError
-from conductor.events import PlanningRetried, PlanningThought, PlanRejected, WorkflowPlanned
-from conductor.fake_openai.app import FakeOpenAI
-from conductor.messages import Completion, Delta, Retried, Sampling, Thought
-from conductor.plan import Dialect, PlanProblem, PlanReport
-from conductor.planner.conductor import Asked, PlanRequest
-from conductor.planner.constraint import MAX_REGEX_STEPS
-from conductor.planner.model import ModelConductor
-from conductor.planner.parse import parse
+from conductor.planner.model_planner import ModelConductor
+from conductor.planner.parsing.parse import parse
 from conductor.planner.planner import plan
-from conductor.workers.chat import ChatItem
-from conductor.workers.endpoint import Endpoint, Patience
-from conductor.workers.entries import ConductorEntry, Constrain
-from conductor.workers.failures import EndpointFailure
+from conductor.planner.prompt.structured_output import MAX_REGEX_STEPS
+from conductor.planner.protocol import Asked, PlanRequest
+from conductor.runs.events import PlanningRetried, PlanningThought, PlanRejected, WorkflowPlanned
+from conductor.values.messages import Completion, Delta, Retried, Sampling, Thought
+from conductor.workers.endpoint.client import ChatItem
+from conductor.workers.endpoint.config import Endpoint, Patience
+from conductor.workers.endpoint.failures import EndpointFailure
+from conductor.workers.pool.schema import ConductorEntry, Constrain
 from conductor.workers.protocol import Price, PromptStyle, WorkerCard
+from conductor.workflow.plan_report import Dialect, PlanProblem, PlanReport
 
 CARDS = tuple(
     WorkerCard(name=name, kind="model", strengths="much", model=name) for name in ("gpt", "gemini", "claude")

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from reading_work import patience, work
 
-from conductor.events import PlanRejected, WorkflowPlanned
-from conductor.planner.comparison import Comparison, comparison_in
-from conductor.planner.conductor import PlanRequest
-from conductor.planner.offline import OfflineConductor, rule_for
 from conductor.planner.planner import MAX_QUERY, plan
-from conductor.workers.pool import Pool, offline_pool
-from conductor.workflow import MAX_STEPS, Topology, Workflow
+from conductor.planner.protocol import PlanRequest
+from conductor.planner.rule_comparison import Comparison, comparison_in
+from conductor.planner.rule_planner import OfflineConductor, rule_for
+from conductor.runs.events import PlanRejected, WorkflowPlanned
+from conductor.workers.pool.pool import Pool, offline_pool
+from conductor.workflow.model import MAX_STEPS, Topology, Workflow
 
 FACT = ("fact", "single", ["facts"])
 COMPARE_2 = ("comparison", "fan-out", ["facts", "facts", "text"])

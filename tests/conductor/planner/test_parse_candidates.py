@@ -2,8 +2,8 @@
 
 import pytest
 
-from conductor.plan import PlanReport
-from conductor.planner.parse import parse
+from conductor.planner.parsing.parse import parse
+from conductor.workflow.plan_report import PlanReport
 
 POOL = ("Alpha", "Beta", "Gamma")
 

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from property_cases import cases
 from reading_work import growth, patience
 
-from conductor.plan import Dialect
-from conductor.planner.parse import parse
+from conductor.planner.parsing.parse import parse
+from conductor.workflow.plan_report import Dialect
 
 PIECES = [
     *"[]{}\"'`,:=#\\\n \t\0“”‘’",

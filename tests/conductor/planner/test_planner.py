@@ -2,40 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 
 import pytest
+from simulated_time import in_simulated_time
+from worker_cases import PlainIterator
 
 from conductor.errors import QueryError, WorkerError
-from conductor.events import (
+from conductor.planner.planner import MAX_QUERY, check_query, plan
+from conductor.planner.protocol import Asked, PlanRequest
+from conductor.runs.events import (
     Event,
     PlanningDelta,
     PlanningFailed,
+    PlanningRetried,
     PlanningStarted,
     PlanRejected,
     WorkflowPlanned,
 )
-from conductor.messages import Completion, Delta, Usage
-from conductor.plan import Dialect, Form
-from conductor.planner.conductor import Asked, PlanRequest
-from conductor.planner.planner import MAX_QUERY, check_query, plan
-from conductor.run_state import fold
-from conductor.workers.pool import Pool
-from conductor.workers.protocol import WorkerCard
+from conductor.runs.state import fold
+from conductor.values.messages import Completion, Delta, Retried, Thought, Usage
+from conductor.workers.delta_batches import BATCH_SECONDS
+from conductor.workers.pool.pool import Pool
+from conductor.workers.protocol import StreamItem, WorkerCard
+from conductor.workflow.plan_report import Dialect, Form
 
 GOOD = "I think.\nmodel_id = [0, 1]\nsubtasks = ['plan', 'do']\naccess_list = [[], [0]]"
 
 
 @dataclass
 class Scripted:
-    """A Conductor that says these pieces, then ends with a completion, an error, or nothing."""
+    """A Conductor that says these pieces, then ends with a completion, an error, or nothing.
+
+    It waits `pause` seconds after each piece, 0 for not at all.
+    """
 
     pieces: tuple[str, ...]
-    end: Completion | Exception | None
+    end: Completion | BaseException | None
     dialect: Dialect = "any"
     asked: Asked | None = None
     closed: bool = False
+    pause: float = 0.0
     card = WorkerCard(name="script", kind="simulated", strengths="says its lines", model="script")
 
     async def stream(self, _: PlanRequest) -> AsyncIterator[Asked | Delta | Completion]:
@@ -44,7 +53,9 @@ class Scripted:
                 yield self.asked
             for piece in self.pieces:
                 yield Delta(text=piece)
-            if isinstance(self.end, Exception):
+                if self.pause:
+                    await asyncio.sleep(self.pause)
+            if isinstance(self.end, BaseException):
                 raise self.end
             if self.end is not None:
                 yield self.end
@@ -62,16 +73,72 @@ async def planned(conductor: Scripted, pool: Pool, *, max_steps: int = 5) -> lis
     return events
 
 
+def test_what_is_written_slowly_comes_as_it_is_written(pool: Pool) -> None:
+    conductor = Scripted((GOOD[:9], GOOD[9:]), Completion(text=GOOD), pause=1.0)
+    events = in_simulated_time(planned(conductor, pool))
+    assert [event.text for event in events if isinstance(event, PlanningDelta)] == [GOOD[:9], GOOD[9:]]
+
+
+def test_what_is_written_fast_comes_in_batches(pool: Pool) -> None:
+    conductor = Scripted(tuple(GOOD), Completion(text=GOOD), pause=BATCH_SECONDS / 10)
+    events = in_simulated_time(planned(conductor, pool))
+    texts = [event.text for event in events if isinstance(event, PlanningDelta)]
+    assert GOOD.startswith("".join(texts))
+    assert len(texts) <= len(GOOD) / 10 + 2
+
+
 async def test_a_good_completion_is_planned(pool: Pool) -> None:
     usage = Usage(prompt_tokens=9, completion_tokens=None)
     events = await planned(Scripted((GOOD[:9], GOOD[9:]), Completion(text=GOOD, usage=usage)), pool)
-    assert [event.text for event in events if isinstance(event, PlanningDelta)] == [GOOD[:9], GOOD[9:]]
     end = events[-1]
     assert isinstance(end, WorkflowPlanned)
     assert (end.usage, end.report.text, end.report.reasoning) == (usage, GOOD, "I think.")
     assert end.report.workflow is not None
     assert [step.worker for step in end.report.workflow.steps] == ["alpha", "beta"]
     assert fold(events).report == end.report
+
+
+@dataclass
+class Plain:
+    """A Conductor whose stream is an iterator that has no `aclose`."""
+
+    items: Sequence[StreamItem] = (Completion(text=GOOD),)
+    dialect: Dialect = "any"
+    card = WorkerCard(name="script", kind="simulated", strengths="says its lines", model="script")
+
+    def stream(self, _: PlanRequest) -> AsyncIterator[StreamItem]:
+        return PlainIterator(self.items)
+
+
+async def test_a_conductor_may_answer_by_a_plain_iterator(
+    pool: Pool, caplog: pytest.LogCaptureFixture
+) -> None:
+    request = PlanRequest(query="why?", workers=tuple(pool.cards.values()), max_steps=5)
+    events = [event async for event in plan(request, conductor=Plain(), run="p")]
+    assert isinstance(events[-1], WorkflowPlanned)
+    assert not caplog.records
+
+
+async def test_a_report_has_the_providers_name_of_the_call(pool: Pool) -> None:
+    events = await planned(Scripted((), Completion(text=GOOD, request_id="req_1")), pool)
+    report = fold(events).report
+    assert report is not None
+    assert report.request_id == "req_1"
+
+
+async def test_a_plan_that_breaks_off_is_withdrawn_and_its_use_unknown(pool: Pool) -> None:
+    retried = Retried(attempt=1, message="Broke.", seconds=0, withdrawn=5)
+    known = Usage(prompt_tokens=1, completion_tokens=1)
+    script = [Thought("hm"), Delta("mod"), retried, Delta(GOOD), Completion(text=GOOD, usage=known)]
+    request = PlanRequest(query="why?", workers=tuple(pool.cards.values()), max_steps=5)
+    events = [event async for event in plan(request, conductor=Plain(script), run="p")]
+    withdrawal = next(at for at, event in enumerate(events) if isinstance(event, PlanningRetried))
+    before, after = fold(events[:withdrawal]), fold(events[: withdrawal + 1])
+    assert (before.planning_text, before.planning_thought) == ("mod", "hm")
+    assert (after.planning_text, after.planning_thought) == ("", "")
+    assert after.planning_retries[0].withdrawn == 5
+    state = fold(events)
+    assert (state.planning_text, state.planning_usage) == (GOOD, Usage())
 
 
 @pytest.mark.parametrize(("form", "repairs"), [("json", []), ("lists", ["json-steps"])])
@@ -108,10 +175,11 @@ async def test_a_bad_completion_is_rejected_with_its_reasons(
         (WorkerError("script is busy."), "script is busy."),
         (KeyError("secret"), "script broke with KeyError"),
         (None, "script stopped without ending its plan"),
+        (asyncio.CancelledError(), "script cancelled its own call"),
     ],
 )
 async def test_a_conductor_that_says_no_completion_has_failed(
-    end: Exception | None, message: str, pool: Pool
+    end: BaseException | None, message: str, pool: Pool
 ) -> None:
     events = await planned(Scripted((GOOD,), end), pool)
     assert isinstance(events[-1], PlanningFailed)

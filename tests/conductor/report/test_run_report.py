@@ -14,7 +14,9 @@ from property_cases import cases
 from timed_run import timed_events, timed_workflow
 from workflow_cases import workflows
 
-from conductor.events import (
+from conductor.report import run_report
+from conductor.report.words import STATUSES
+from conductor.runs.events import (
     Event,
     RunFinished,
     RunOutcome,
@@ -24,13 +26,12 @@ from conductor.events import (
     StepReused,
     StepStarted,
 )
-from conductor.messages import Message, Part, Request
-from conductor.output import HandEdit, Output
-from conductor.report import run_report
-from conductor.report.words import STATUSES
-from conductor.run_state import fold
-from conductor.step_state import StepStatus
-from conductor.workflow import Step, Workflow
+from conductor.runs.state import fold
+from conductor.runs.step_state import StepStatus
+from conductor.values.messages import Message, Part, Request
+from conductor.values.output import HandEdit, Output
+from conductor.values.total import Total
+from conductor.workflow.model import Step, Workflow
 
 _VOID = {"meta", "link", "br"}
 
@@ -155,6 +156,23 @@ def test_any_text_changes_no_element_of_the_page(text: str) -> None:
     assert page.texts[0] == text
 
 
+def test_a_refusal_is_marked_as_no_answer_at_the_top_on_its_card_and_at_its_step() -> None:
+    begin, sent, given, end = told("I cannot.")
+    assert isinstance(given, StepFinished)
+    refused = given.output.model_copy(update={"finish_reason": "refused"})
+    events: list[Event] = [
+        begin,
+        sent,
+        given.model_copy(update={"output": refused}),
+        end.model_copy(update={"answered": False}),
+    ]
+    html = reported(events)
+    assert '<span class="pill status refused">finished, no answer</span>' in html
+    assert '<span class="card-mark">no answer</span>' in html
+    assert '<p class="pills"><span class="pill">no answer</span>' in html, "above the answer"
+    assert '<span class="pill status refused">no answer</span>' in html, "of the step"
+
+
 def test_what_no_file_can_hold_is_replaced() -> None:
     html = reported(told("half \ud83d, nothing \0."))
     assert "half \ufffd, nothing \ufffd." in Read(html).texts
@@ -216,6 +234,13 @@ def test_marks_tell_reused_pinned_and_hand_written_steps() -> None:
         assert said in text
 
 
+def test_the_providers_name_of_a_call_is_told() -> None:
+    made = output("made").model_copy(update={"request_id": "req_<1>"})
+    reused = StepReused(run="run", seq=1, at=2.0, step=0, output=made, request=Request(messages=()))
+    page = Read(reported([started("one"), reused, finished(None, outcome="interrupted")]))
+    assert "request id req_<1>" in page.all
+
+
 def test_a_failed_step_says_why_and_what_it_held_up() -> None:
     events = timed_events(timed_workflow((), (0,)), [1.0, 1.0], fail=[0])
     text = " ".join(Read(reported(events)).all.split())
@@ -256,3 +281,12 @@ def test_every_status_of_a_step_has_a_word_and_a_sign() -> None:
     html = reported(told("a"))
     assert set(STATUSES) == set(get_args(StepStatus))
     assert [status for status in STATUSES if f'id="is-{status}"' not in html] == []
+
+
+def test_a_report_has_what_the_whole_session_used() -> None:
+    state = fold(nested_events())
+    used = Total(tokens=3_670, tokens_at_least=True, cost=0.25)
+    shown = Read(run_report(state, title="T", written_at=99.0, used=used)).all
+    assert "Session, with planning" in shown
+    assert "at least 3,670 tokens, $0.2500" in shown
+    assert "Session, with planning" not in run_report(state, title="T", written_at=99.0, used=Total())

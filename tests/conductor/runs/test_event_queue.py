@@ -6,8 +6,8 @@ import asyncio
 
 from simulated_time import in_simulated_time
 
-from conductor.engine.record import Record
-from conductor.events import StepDelta
+from conductor.runs.event_queue import Record
+from conductor.runs.events import StepDelta
 
 
 def delta(record: Record, text: str) -> StepDelta:

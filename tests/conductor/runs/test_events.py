@@ -8,8 +8,8 @@ import pytest
 from pydantic import ValidationError
 from workflow_cases import workflow_of
 
-from conductor.budget import Budget
-from conductor.events import (
+from conductor.planner.parsing.parse import parse
+from conductor.runs.events import (
     EVENT,
     AnswerKept,
     BudgetExceeded,
@@ -36,13 +36,20 @@ from conductor.events import (
     StepThought,
     WorkflowPlanned,
 )
-from conductor.messages import Message, Part, Request, SeenResponse, Usage
-from conductor.output import HandEdit, Output
-from conductor.planner.parse import parse
+from conductor.values.budget import Budget
+from conductor.values.messages import Message, Part, Request, SeenResponse, Usage
+from conductor.values.output import HandEdit, Output
 
 REQUEST = Request(messages=(Message(role="user", parts=(Part(kind="query", text="why?"),)),))
 OUTPUT = Output(
-    fingerprint="f", text="said", worker="alpha", worker_kind="simulated", seconds=0.5, run="r", step=0
+    fingerprint="f",
+    text="said",
+    worker="alpha",
+    worker_kind="simulated",
+    seconds=0.5,
+    request_id="req_1",
+    run="r",
+    step=0,
 )
 STAMP = {"run": "r", "seq": 0, "at": 1.5}
 SPOKEN = "model_id: [0]\nsubtasks = ['do']\naccess_list = [[]]"
@@ -54,7 +61,7 @@ EVENTS: list[Event] = [
     WorkflowPlanned(**STAMP, report=parse(SPOKEN, workers=["alpha"]), usage=Usage(), seconds=0.1),
     PlanRejected(**STAMP, report=parse("no", workers=["alpha"]), usage=Usage(prompt_tokens=1), seconds=0.1),
     PlanningThought(**STAMP, text="hm"),
-    PlanningRetried(**STAMP, attempt=1, message="busy", seconds=0.5),
+    PlanningRetried(**STAMP, attempt=1, message="busy", seconds=0.5, withdrawn=7),
     AnswerKept(
         **STAMP, report=parse(EMPTY, workers=["alpha"], round=2), reason="good", usage=Usage(), seconds=0.1
     ),
@@ -113,9 +120,18 @@ def test_what_is_no_event_is_refused(wrong: dict[str, object]) -> None:
 @pytest.mark.parametrize(
     ("event", "words"),
     [
-        (BudgetExceeded(**STAMP, limit="cost", used=0.21234, allowed=0.1), "$0.2123 of $0.1"),
-        (BudgetExceeded(**STAMP, limit="seconds", used=2.04, allowed=2), "2.0 of 2 seconds"),
-        (BudgetExceeded(**STAMP, limit="tokens", used=12345, allowed=10000), "12,345 of 10,000 tokens"),
+        (BudgetExceeded(**STAMP, limit="cost", used=0.21234, allowed=0.1), "$0.2123 of $0.1 used"),
+        (BudgetExceeded(**STAMP, limit="seconds", used=2.04, allowed=2), "2.0 of 2 seconds used"),
+        (BudgetExceeded(**STAMP, limit="tokens", used=12345, allowed=10000), "12,345 of 10,000 tokens used"),
+        (
+            BudgetExceeded(**STAMP, limit="tokens", used=900, allowed=1000, needed=120, estimated=True),
+            "about 900 of 1,000 tokens used, and the next call takes at least about 120 tokens",
+        ),
+        (
+            BudgetExceeded(**STAMP, limit="cost", used=0.05, allowed=0.2, needed=0.163),
+            "$0.0500 of $0.2 used, and the next call takes at least about $0.1630",
+        ),
+        (BudgetExceeded(**STAMP, limit="calls", used=2, allowed=2, estimated=True), "2 of 2 calls used"),
     ],
 )
 def test_a_crossed_budget_says_how_much_of_what(event: BudgetExceeded, words: str) -> None:

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from timed_run import timed_events, timed_workflow
 
-from conductor import replay
-from conductor.events import Event, RunFinished, RunStarted, StepDelta, StepStarted
-from conductor.replay import SPEEDS, Recording, Replay, as_of, first_speed, speeds_for
-from conductor.run_state import RunState, fold
+from conductor.runs import replay
+from conductor.runs.events import Event, RunFinished, RunStarted, StepDelta, StepStarted
+from conductor.runs.replay import SPEEDS, Recording, Replay, as_of, first_speed, speeds_for
+from conductor.runs.state import RunState, fold
 
 DIAMOND = timed_workflow((), (0,), (0,), (1, 2))
 NESTED = nested_run.events()

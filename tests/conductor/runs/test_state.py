@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 from workflow_cases import workflow_of
 
-from conductor.events import (
+from conductor.planner.parsing.parse import parse
+from conductor.runs.events import (
+    EVENT,
     Event,
     PlanningDelta,
     PlanningFailed,
@@ -23,11 +25,10 @@ from conductor.events import (
     StepStarted,
     WorkflowPlanned,
 )
-from conductor.messages import Request, Usage
-from conductor.output import Output
-from conductor.planner.parse import parse
-from conductor.run_state import RunState, advance, fold
-from conductor.step_state import StepState
+from conductor.runs.state import RunState, advance, fold
+from conductor.runs.step_state import StepState
+from conductor.values.messages import Request, Usage
+from conductor.values.output import Output
 
 KNOWN = Usage(prompt_tokens=3, completion_tokens=4)
 
@@ -132,6 +133,35 @@ def test_an_output_of_white_space_is_an_empty_one(text: str, status: str) -> Non
     assert fold([started(), begun(0, seq=1), ended(0, seq=2, text=text)]).steps[0].status == status
 
 
+def declined(step: int, *, seq: int) -> StepFinished:
+    event = ended(step, seq=seq)
+    return event.model_copy(update={"output": event.output.model_copy(update={"finish_reason": "refused"})})
+
+
+def test_a_step_whose_worker_declines_is_refused_and_its_text_counts() -> None:
+    state = fold([started(), begun(0, seq=1), declined(0, seq=2)])
+    assert (state.steps[0].status, state.steps[0].text, state.steps[0].done) == ("refused", "said", True)
+
+
+@pytest.mark.parametrize(
+    ("end", "answered"),
+    [
+        (over(seq=2), True),
+        (over(seq=2).model_copy(update={"answered": False}), False),
+        (over(seq=2, outcome="failed"), False),
+        (over(seq=2, outcome="cancelled"), False),
+    ],
+)
+def test_a_run_says_whether_it_gave_what_it_was_for(end: RunFinished, *, answered: bool) -> None:
+    assert not fold([started(), begun(0, seq=1)]).answered
+    assert fold([started(), begun(0, seq=1), end]).answered is answered
+
+
+def test_an_end_that_was_stored_before_answers_were_judged_counts_as_answered() -> None:
+    stored = over(seq=2).model_dump(mode="json", exclude={"answered"})
+    assert fold([started(), EVENT.validate_python(stored)]).answered
+
+
 def test_a_failure_keeps_the_text_so_far_and_blocks_its_readers() -> None:
     failed = StepFailed(**stamp(3), step=0, message="broke", usage=Usage(), seconds=2.0)
     blocked = StepBlocked(**stamp(4), step=1, by=(0,))
@@ -143,17 +173,18 @@ def test_a_failure_keeps_the_text_so_far_and_blocks_its_readers() -> None:
 
 def test_planning_and_running_may_share_one_stream() -> None:
     report = parse("model_id = [0]\nsubtasks = ['do']\naccess_list = [[]]", workers=["alpha"])
-    state = fold(
+    writing = fold(
         [
             PlanningStarted(**stamp(0), query="why?", planner="rules", planner_kind="offline"),
             PlanningDelta(**stamp(1), text="so "),
             PlanningDelta(**stamp(2), text="be it"),
-            WorkflowPlanned(**stamp(3), report=report, usage=Usage(), seconds=1.0),
         ]
     )
+    assert writing.planning_text == "so be it"
+    state = advance(writing, WorkflowPlanned(**stamp(3), report=report, usage=Usage(), seconds=1.0))
     assert (state.query, state.planning_text, state.report, state.workflow) == (
         "why?",
-        "so be it",
+        report.text,
         report,
         None,
     )

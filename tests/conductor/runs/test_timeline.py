@@ -8,10 +8,18 @@ from timed_run import measured, timed_events, timed_workflow
 from worker_cases import outputs_of
 from workflow_cases import workflow_of
 
-from conductor.engine.extent import Extent
-from conductor.events import Event, RunFinished, RunStarted, StepDelta, StepFinished, StepStarted
-from conductor.run_state import RunState, fold
-from conductor.timeline import Moments, timeline_of
+from conductor.engine.scope import RunScope
+from conductor.runs.events import (
+    Event,
+    RunFinished,
+    RunStarted,
+    StepDelta,
+    StepFinished,
+    StepRetried,
+    StepStarted,
+)
+from conductor.runs.state import RunState, fold
+from conductor.runs.timeline import Moments, timeline_of
 
 DIAMOND = timed_workflow((), (0,), (0,), (1, 2))
 
@@ -71,6 +79,19 @@ def test_the_critical_path_is_measured_not_the_longest_sum_of_durations():
     assert timeline.tail == 0.25
 
 
+def test_the_first_word_is_one_that_was_not_withdrawn():
+    events = timed_events(timed_workflow(()), [4])
+    at = events[0].at
+    delta = StepDelta(run="r", seq=2, at=at + 1, step=0, text="gr")
+    withdrawal = StepRetried(
+        run="r", seq=3, at=at + 2, step=0, attempt=1, message="m", seconds=0, withdrawn=2
+    )
+    again = StepDelta(run="r", seq=4, at=at + 3, step=0, text="bl")
+    told = [*events[:2], delta, withdrawal, again, *events[2:]]
+    assert Moments.of(told[:4]).first_words == {}
+    assert Moments.of(told).first_words == {0: at + 3}
+
+
 def test_what_was_reused_takes_no_time_and_holds_nobody_up():
     first = timed_events(DIAMOND, [1, 2, 3, 1])
     known = outputs_of(fold(first))
@@ -111,7 +132,7 @@ def test_a_pinned_step_counts_from_the_start_whatever_it_reads():
 
 
 def test_steps_that_a_run_leaves_out_have_no_time():
-    _, timeline = measured(timed_events(DIAMOND, [1, 2, 3, 1], extent=Extent(kind="to", step=1)))
+    _, timeline = measured(timed_events(DIAMOND, [1, 2, 3, 1], scope=RunScope(kind="to", step=1)))
     assert [row.part for row in timeline.rows] == ["called", "called", "left out", "left out"]
     assert ends(timeline) == [1, 3, None, None]
     assert timeline.seconds == 3

@@ -9,10 +9,10 @@ from timed_run import measured, timed_events, timed_workflow
 from worker_cases import outputs_of
 from workflow_cases import workflows
 
-from conductor.engine.extent import Extent
-from conductor.run_state import fold
-from conductor.what_if import seconds_of, without_edges
-from conductor.workflow import Workflow
+from conductor.engine.scope import RunScope
+from conductor.runs.state import fold
+from conductor.runs.what_if import seconds_of, without_edges
+from conductor.workflow.model import Workflow
 
 DIAMOND = timed_workflow((), (0,), (0,), (1, 2))
 
@@ -133,7 +133,7 @@ def test_a_pinned_step_waits_for_nobody_so_what_it_reads_costs_nothing():
 
 
 def test_edges_of_steps_that_took_no_part_are_left_out():
-    found = told(timed_events(DIAMOND, [1, 2, 3, 1], extent=Extent(kind="to", step=1)))
+    found = told(timed_events(DIAMOND, [1, 2, 3, 1], scope=RunScope(kind="to", step=1)))
     assert found == {(1, 2): (2, None)}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from conductor.amounts import counted, dollars, duration, named, percent, size, tokens
+from conductor.text.formatting import counted, dollars, duration, named, percent, size, tokens
 
 
 @pytest.mark.parametrize(

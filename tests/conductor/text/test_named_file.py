@@ -10,8 +10,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from conductor.bounded_file import STDIN, read_bounded
 from conductor.errors import FormatError
+from conductor.text.named_file import STDIN, read_bounded
 
 
 def read(place: Path | str) -> bytes:
@@ -32,7 +32,7 @@ def test_a_file_that_is_not_too_long_is_read_as_it_is(tmp_path: Path, content: b
         ("/dev/zero", "/dev/zero has more than 10 bytes, the most for a note; choose another file."),
         (".", "cannot be read: Is a directory."),
         ("none", "none cannot be read: No such file or directory."),
-        ("pipe", "pipe cannot be read: nobody writes to it; name a file."),
+        ("pipe", "pipe cannot be read: nothing writes to it; name a file."),
     ],
 )
 def test_what_is_no_file_of_the_kind_is_refused_in_a_sentence(tmp_path: Path, name: str, reason: str) -> None:
@@ -70,7 +70,7 @@ def test_a_pipe_that_somebody_writes_to_is_read_to_its_end(said: tuple[bytes, ..
     ("content", "reason"),
     [
         (b"0123456789x", "stdin has more than 10 bytes, the most for a note; choose another file."),
-        (None, "stdin cannot be read: nobody writes to it; name a file."),
+        (None, "stdin cannot be read: nothing writes to it; name a file."),
     ],
 )
 def test_stdin_has_the_same_end(monkeypatch: pytest.MonkeyPatch, content: bytes | None, reason: str) -> None:

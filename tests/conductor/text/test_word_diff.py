@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conductor.word_diff import Piece, TextDiff, compare_texts, word_diff
+from conductor.text.word_diff import Piece, TextDiff, compare_texts, word_diff
 
 TEXTS = st.one_of(
     st.text(max_size=60),

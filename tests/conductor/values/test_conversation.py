@@ -7,18 +7,18 @@ import json
 import pytest
 from workflow_cases import workflow_of
 
-from conductor.conversation import NOTHING_SAID, Conversation, Turn
-from conductor.engine.assignment import Assignment
-from conductor.engine.layouts import Sight, paper_parts, tagged_parts
-from conductor.events import EVENT, RunStarted
-from conductor.messages import Message, Part, Request
-from conductor.planner.conductor import PlanRequest
-from conductor.planner.prompt import plan_messages
-from conductor.provenance import comparable, measured
-from conductor.workers.pool import Pool
+from conductor.engine.bound_workflow import BoundWorkflow
+from conductor.engine.prompt_layouts import PromptContext, paper_parts, tagged_parts
+from conductor.planner.prompt.prompt import plan_messages
+from conductor.planner.protocol import PlanRequest
+from conductor.runs.events import EVENT, RunStarted
+from conductor.values.conversation import NOTHING_SAID, Conversation, Turn
+from conductor.values.messages import Message, Part, Request
+from conductor.values.provenance import comparable, measured
+from conductor.workers.pool.pool import Pool
 from conductor.workers.protocol import PromptStyle
 from conductor.workers.simulated import SimulatedWorker
-from conductor.workflow import Workflow
+from conductor.workflow.model import Workflow
 
 TALK = Conversation(
     instructions="Be brief.",
@@ -34,16 +34,16 @@ OLD_FINGERPRINT = "4acd9c506d07f6590a5847787b90dd31cebf3ce88627be338ef09a29cd5f0
 ONE, TWO = workflow_of(()), workflow_of((), (0,))
 
 
-def assigned(workflow: Workflow, conversation: Conversation = NOTHING_SAID) -> Assignment:
-    return Assignment.of(workflow, query="When?", pool=POOL, conversation=conversation)
+def assigned(workflow: Workflow, conversation: Conversation = NOTHING_SAID) -> BoundWorkflow:
+    return BoundWorkflow.of(workflow, query="When?", pool=POOL, conversation=conversation)
 
 
 def request_of(workflow: Workflow, conversation: Conversation) -> Request:
     return assigned(workflow, conversation).request(0, {}, address="0a1b2c3d4e")
 
 
-def sight(conversation: Conversation) -> Sight:
-    return Sight(
+def sight(conversation: Conversation) -> PromptContext:
+    return PromptContext(
         query="When?", instruction="do", seen=(), final=True, nonce="0a1b2c3d", conversation=conversation
     )
 

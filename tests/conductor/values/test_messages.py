@@ -7,7 +7,7 @@ from dataclasses import FrozenInstanceError, asdict
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from conductor.messages import Message, Part, Request, Sampling, SeenResponse, Usage
+from conductor.values.messages import Message, Part, Request, Sampling, SeenResponse, Usage
 
 
 @pytest.mark.parametrize(

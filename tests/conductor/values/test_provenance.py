@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conductor.engine.layouts import Sight, paper_parts, tagged_parts
-from conductor.messages import Message, Part, Request, Sampling, SeenResponse
-from conductor.provenance import (
+from conductor.engine.prompt_layouts import PromptContext, paper_parts, tagged_parts
+from conductor.values.messages import Message, Part, Request, Sampling, SeenResponse
+from conductor.values.provenance import (
     Change,
     Source,
     changes,
@@ -50,7 +50,7 @@ def request(
     final: bool = False,
     paper: bool = False,
 ) -> Request:
-    sight = Sight(query=query, instruction=instruction, seen=steps, final=final, nonce=nonce)
+    sight = PromptContext(query=query, instruction=instruction, seen=steps, final=final, nonce=nonce)
     parts = tuple((paper_parts if paper else tagged_parts)(sight))
     return Request(messages=(Message(role="user", parts=parts),))
 

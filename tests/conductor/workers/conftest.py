@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from fake_openai_server import fake_openai, fake_openai_session  # noqa: F401 - fixtures
+from fake_openai.fixtures import fake_openai, fake_openai_session  # noqa: F401 - fixtures
 from tenacity.wait import wait_none
 
-from conductor.workers import retries
+from conductor.workers.endpoint import attempts
 
 
 @pytest.fixture
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     """A failed attempt is followed by the next one at once, where the server asks for no pause."""
-    monkeypatch.setattr(retries, "_BACKOFF", wait_none())
+    monkeypatch.setattr(attempts, "_BACKOFF", wait_none())

@@ -6,7 +6,7 @@ import asyncio
 
 from simulated_time import in_simulated_time
 
-from conductor.engine.deltas import BATCH_SECONDS, DeltaBatch
+from conductor.workers.delta_batches import BATCH_SECONDS, DeltaBatch
 
 
 def test_the_first_pieces_are_handed_on_in_the_next_turn_and_later_ones_are_gathered() -> None:

@@ -1,4 +1,4 @@
-"""The shipped fake keeps its word: same seed, same text; the pace and the faults that were asked for."""
+"""The simulated worker is true to its settings: same seed, same text; its pace and its faults."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 from simulated_time import in_simulated_time, now
 
 from conductor.errors import WorkerError
-from conductor.messages import Completion, Delta, Message, Part, Request
+from conductor.values.messages import Completion, Delta, Message, Part, Request
 from conductor.workers.simulated import SimulatedWorker
 
 
@@ -65,7 +65,7 @@ async def test_it_fails_on_the_calls_it_was_told_to_after_half_the_text() -> Non
     assert await text_of(worker) == "one two three four"
     stream = worker.stream(request())
     assert [(await anext(stream)).text, (await anext(stream)).text] == ["one", " two"]
-    with pytest.raises(WorkerError, match="alpha was told to fail"):
+    with pytest.raises(WorkerError, match="alpha was set to fail"):
         await anext(stream)
     assert await text_of(worker) == "one two three four"
 

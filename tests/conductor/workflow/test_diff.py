@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conductor.errors import WorkflowError
-from conductor.messages import Sampling
-from conductor.plan_diff import PlanDiff, plan_diff
-from conductor.workflow import MAX_STEPS, Step, Workflow
+from conductor.values.messages import Sampling
+from conductor.workflow.diff import PlanDiff, plan_diff
+from conductor.workflow.model import MAX_STEPS, Step, Workflow
 from tests.workflow_cases import PINNED, workflows
 
 TASKS = (

@@ -12,9 +12,9 @@ from property_cases import cases
 from workflow_cases import workflow_of, workflows
 
 from conductor.errors import FormatError
-from conductor.messages import Sampling
-from conductor.plan_file import MAX_BYTES, read_plan, write_plan
-from conductor.workflow import MAX_STEPS, Step, Workflow
+from conductor.values.messages import Sampling
+from conductor.workflow.file import MAX_BYTES, read_plan, write_plan
+from conductor.workflow.model import MAX_STEPS, Step, Workflow
 
 STEP = {"instruction": "do", "worker": "w"}
 LONG = "x" * 5000
@@ -84,7 +84,7 @@ def test_only_steps_are_required() -> None:
         (text_of(format="other"), '"format" must be'),
         (
             text_of()[:-1] + ', "steps": []}',
-            "names 'steps' twice in one object, so it says two things at once",
+            "names 'steps' twice in one object, so it has two values",
         ),
         (text_of().replace('"worker"', '"instruction": "or", "worker"'), "names 'instruction' twice"),
         (text_of()[:-1] + f', "{LONG}": 1, "{LONG}": 2}}', "names 'xxx"),

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from conductor.conversation import Conversation, Turn
-from conductor.fingerprint import fingerprint
-from conductor.messages import Sampling
+from conductor.values.conversation import Conversation, Turn
+from conductor.values.messages import Sampling
 from conductor.workers.protocol import WorkerCard
-from conductor.workflow import Step
+from conductor.workflow.fingerprint import fingerprint
+from conductor.workflow.model import Step
 
 STEP = Step(instruction="do", worker="alpha", access=(0,))
 BASE: dict[str, Any] = {

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conductor.history import HistoryRow, history
+from conductor.workflow.history import HistoryRow, history
 
 Parents = dict[str, str | None]
 

@@ -7,7 +7,7 @@ from itertools import permutations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conductor.step_matching import best_assignment
+from conductor.workflow.matching import best_assignment
 
 WORTHS = st.integers(1, 5).flatmap(
     lambda columns: st.lists(

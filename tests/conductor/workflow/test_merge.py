@@ -7,9 +7,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from conductor.errors import WorkflowError
-from conductor.messages import Sampling
-from conductor.rebase import Clash, Kind, rebase
-from conductor.workflow import MAX_STEPS, Step, Workflow
+from conductor.values.messages import Sampling
+from conductor.workflow.merge import Clash, Kind, rebase
+from conductor.workflow.model import MAX_STEPS, Step, Workflow
 from tests.workflow_cases import PINNED, Edit, edits, workflows
 
 FIND, SOLVE, CHECK, TELL = (

@@ -13,8 +13,8 @@ from pydantic import ValidationError
 from workflow_cases import Edit, edits, workflow_of, workflows
 
 from conductor.errors import WorkflowError
-from conductor.messages import Sampling
-from conductor.workflow import MAX_INSTRUCTION, MAX_STEPS, Step, Topology, Workflow
+from conductor.values.messages import Sampling
+from conductor.workflow.model import MAX_INSTRUCTION, MAX_STEPS, Step, Topology, Workflow
 
 DIAMOND = workflow_of((), (0,), (0,), (1, 2))
 

@@ -12,12 +12,12 @@ from hypothesis import given
 from property_cases import cases
 from workflow_cases import workflow_of, workflows
 
-from conductor.messages import Sampling
-from conductor.plan_file import plan_schema, write_plan
-from conductor.workflow import Workflow
+from conductor.values.messages import Sampling
+from conductor.workflow.file import plan_schema, write_plan
+from conductor.workflow.model import Workflow
 
 PUBLISHED = json.loads(
-    (Path(__file__).parents[1] / "docs/conductor-workflow-1.schema.json").read_text(encoding="utf-8")
+    (Path(__file__).parents[3] / "docs/conductor-workflow-1.schema.json").read_text(encoding="utf-8")
 )
 
 

@@ -1,7 +1,7 @@
 """Builds a tiny Qwen2 of random weights and its tokenizer. A script for the environment that has vLLM.
 
-What it writes is a true checkpoint, half a million parameters in the common format, so that everything but
-the sense of its words is as with a real model. This project never imports it.
+It writes a complete checkpoint, half a million parameters in the common format: all but the sense of its
+words is as with a real model. Nothing of this project imports it.
 """
 
 import json
@@ -76,7 +76,7 @@ def _tokenizer() -> PreTrainedTokenizerFast:
 
 
 def _sentences() -> list[str]:
-    chance = random.Random(0)  # noqa: S311 - sample sentences, the same ones every time
+    chance = random.Random(0)
     sentences = []
     for number in range(400):
         words = " ".join(chance.choices(WORDS, k=12))

@@ -15,15 +15,15 @@ import jsonschema
 import pytest
 from real_vllm import KEY, VARIABLE, WORKERS, Served, commands
 
-from conductor.commands.line import main
-from conductor.messages import Message
-from conductor.plan import Dialect
-from conductor.plan_file import write_plan
-from conductor.planner.conductor import PlanRequest
-from conductor.planner.constraint import Constraint, plan_schema_json, structured
-from conductor.planner.parse import parse
-from conductor.planner.prompt import plan_messages
-from conductor.workers.pool import read_pool
+from conductor.planner.parsing.parse import parse
+from conductor.planner.prompt.prompt import plan_messages
+from conductor.planner.prompt.structured_output import Constraint, plan_schema_json, structured
+from conductor.planner.protocol import PlanRequest
+from conductor.values.messages import Message
+from conductor.workers.pool.pool import read_pool
+from conductor.workflow.file import write_plan
+from conductor.workflow.plan_report import Dialect
+from studio.cli.line import main
 
 QUERY = "Which of France and Japan has more people, and by how many?"
 MAX_STEPS = 5
@@ -86,7 +86,7 @@ def test_the_api_is_guarded_by_the_key_and_serves_the_named_model(served: Served
 
 def test_the_key_is_in_no_list_of_processes(served: Served) -> None:
     lines = commands()
-    assert any("conductor vllm --tiny" in line for line in lines)
+    assert any("conductor vllm --model" in line for line in lines)
     assert any("--structured-outputs-config" in line for line in lines)
     assert not [line for line in lines if KEY in line]
 

@@ -8,12 +8,12 @@ import pytest
 from conductor_cases import ScriptedConductor, plan_text
 
 from conductor.errors import StorageError
-from conductor.modes import Settings
-from conductor.workers.pool import Pool
+from conductor.values.presets import Settings
+from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
-from conductor.workflow import Step, Workflow
+from conductor.workflow.model import Step, Workflow
 from storage import SessionStore
-from storage.workbench import Workbench
+from studio.workbench import Workbench
 
 ONE = plan_text((0, "solve it", "[]"))
 TWO = plan_text((1, "look again", '"all"'))
@@ -29,8 +29,8 @@ def bench(url: str) -> Iterator[Workbench]:
 
 
 def ran(bench: Workbench, session: str) -> None:
-    bench.start(session)
-    bench.conducting.wait(session)
+    bench.running.start(session)
+    bench.activities.wait(session)
 
 
 def test_a_fork_begins_with_the_revision_and_reuses_what_its_session_knows(bench: Workbench) -> None:
@@ -39,47 +39,47 @@ def test_a_fork_begins_with_the_revision_and_reuses_what_its_session_knows(bench
     pair = Workflow.of(
         [Step(instruction="one", worker="a"), Step(instruction="two", worker="b", access=(0,))]
     )
-    first = bench.edit(session, pair, note="Begun")
+    first = bench.editing.edit(session, pair, note="Begun")
     ran(bench, session)
-    bench.edit(session, Workflow.of([Step(instruction="other", worker="a")]), note="Changed")
-    fork = bench.fork(session, first.id)
+    bench.editing.edit(session, Workflow.of([Step(instruction="other", worker="a")]), note="Changed")
+    fork = bench.store.sessions.fork(session, first.id)
     assert (fork.origin, fork.forked_from, fork.query) == ("fork", first.id, "why?")
     assert (fork.title, fork.settings, fork.pool_label) == ("why? (fork)", settings, bench.pool.label)
     head = bench.required_head(fork.id)
     assert (head.workflow, head.number, head.origin, head.parent) == (pair, 1, "human", None)
     assert head.note == "Forked from revision 1 of why?"
-    assert bench.store.sessions()[0].state == "planned"
-    assert bench.outlook(fork.id).estimate.calls == 0
+    assert bench.store.sessions.listed()[0].state == "planned"
+    assert bench.running.outlook(fork.id).estimate.calls == 0
     ran(bench, fork.id)
-    assert bench.store.sessions()[0].tokens == 0
+    assert bench.store.sessions.listed()[0].tokens == 0
     assert bench.required_head(session).note == "Changed"
-    bench.edit(fork.id, bench.required_head(session).workflow, note="Elsewhere")
-    assert len(bench.store.revisions(session)) == 2
+    bench.editing.edit(fork.id, bench.required_head(session).workflow, note="Elsewhere")
+    assert len(bench.store.revisions.of_session(session)) == 2
 
 
 def test_a_fork_of_a_later_round_stands_by_itself(bench: Workbench) -> None:
     session = bench.ask("why?", settings=Settings(rounds=2)).id
-    bench.plan(session)
+    bench.planning.plan(session)
     ran(bench, session)
     later = bench.required_head(session)
     assert later.looks_back is not None
-    fork = bench.fork(session, later.id)
-    [(before, state)] = bench.rounds(fork.id)
+    fork = bench.store.sessions.fork(session, later.id)
+    [(before, state)] = bench.planning.rounds(fork.id)
     assert (before.session, state.status, state.answer) == (fork.id, "finished", "a says")
     copied = bench.required_head(fork.id)
     assert copied.looks_back not in (None, later.looks_back)
     assert copied.parent == before.id
-    assert [event.run for event in bench.store.events(copied.looks_back or "")] == [copied.looks_back] * len(
-        bench.store.events(later.looks_back)
-    )
-    assert bench.outlook(fork.id).estimate.calls == 0
+    assert [event.run for event in bench.store.runs.events(copied.looks_back or "")] == [
+        copied.looks_back
+    ] * len(bench.store.runs.events(later.looks_back))
+    assert bench.running.outlook(fork.id).estimate.calls == 0
 
 
 def test_only_a_sessions_own_revision_is_forked(bench: Workbench) -> None:
     session, other = bench.ask("why?").id, bench.ask("why not?").id
-    revision = bench.edit(session, Workflow.of([Step(instruction="do", worker="a")]), note="").id
+    revision = bench.editing.edit(session, Workflow.of([Step(instruction="do", worker="a")]), note="").id
     with pytest.raises(StorageError, match="choose one of the session's own"):
-        bench.fork(other, revision)
+        bench.store.sessions.fork(other, revision)
     with pytest.raises(StorageError, match="no revision"):
-        bench.fork(session, "unknown")
-    assert bench.store.count_sessions() == 2
+        bench.store.sessions.fork(session, "unknown")
+    assert bench.store.sessions.count() == 2

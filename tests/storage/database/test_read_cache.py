@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from conductor.errors import StorageError
-from conductor.workflow import Step, Workflow
+from conductor.workflow.model import Step, Workflow
 from storage import SessionStore
-from storage.memory import MOST, ReadMemory
+from storage.database.read_cache import MOST, ReadMemory
 
 WORKFLOW = Workflow.of([Step(instruction="Answer.", worker="alpha")])
 
@@ -58,31 +58,31 @@ def test_a_memory_is_bounded() -> None:
 
 
 def test_a_store_remembers_until_it_writes(store: SessionStore) -> None:
-    session = store.create_session("why?").id
-    first = store.session(session)
-    assert store.session(session) is first
-    store.rename_session(session, "other")
-    assert store.session(session).title == "other"
-    assert store.head(session) is None
-    revision = store.add_revision(session, WORKFLOW, origin="import")
-    assert store.head(session) == revision
-    assert store.head(session) is store.head(session)
+    session = store.sessions.create("why?").id
+    first = store.sessions.find(session)
+    assert store.sessions.find(session) is first
+    store.sessions.rename(session, "other")
+    assert store.sessions.find(session).title == "other"
+    assert store.revisions.head(session) is None
+    revision = store.revisions.add(session, WORKFLOW, origin="import")
+    assert store.revisions.head(session) == revision
+    assert store.revisions.head(session) is store.revisions.head(session)
 
 
 def test_a_store_hears_of_another_programs_writes(store: SessionStore, url: str) -> None:
-    session = store.create_session("why?").id
-    assert store.session(session).title == "why?"
+    session = store.sessions.create("why?").id
+    assert store.sessions.find(session).title == "why?"
     with SessionStore.open(url) as other:
-        other.rename_session(session, "other")
-        assert store.session(session).title == "other"
-        other.rename_session(session, "third")
-    assert store.session(session).title == "third"
+        other.sessions.rename(session, "other")
+        assert store.sessions.find(session).title == "other"
+        other.sessions.rename(session, "third")
+    assert store.sessions.find(session).title == "third"
 
 
 def test_a_closed_store_remembers_nothing(url: str) -> None:
     store = SessionStore.open(url)
-    session = store.create_session("why?").id
-    store.session(session)
+    session = store.sessions.create("why?").id
+    store.sessions.find(session)
     store.close()
     with pytest.raises(StorageError):
-        store.session(session)
+        store.sessions.find(session)

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storage.search import terms_of
-from storage.snippet import SEARCHED, Snippet, TextKind, snippet
+from storage.search.snippet import SEARCHED, Snippet, TextKind, snippet
+from storage.search.terms import terms_of
 
 
 def marked(found: Snippet | None) -> list[str]:

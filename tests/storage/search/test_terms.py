@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storage.search import MAX_TERMS, terms_of, words_of
+from storage.search.terms import MAX_TERMS, terms_of, words_of
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Limits a minute: how many requests go through, how long the others wait, and what headers say of it."""
+"""Limits a minute: how many requests go through, how long the others wait, and what headers say about it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conductor.api.limits import Limits, duration
+from studio.access.rate_limits import RateLimits, duration
 
 
 class Clock:
@@ -21,7 +21,7 @@ class Clock:
 
 def test_a_minute_brings_as_many_requests_as_it_may() -> None:
     clock = Clock()
-    limits = Limits(clock)
+    limits = RateLimits(clock)
     waits = [limits.admit("a", requests=3, tokens=None).wait for _ in range(4)]
     assert waits[:3] == [0, 0, 0]
     assert waits[3] == pytest.approx(20)
@@ -32,27 +32,27 @@ def test_a_minute_brings_as_many_requests_as_it_may() -> None:
 
 def test_tokens_are_taken_afterwards_and_a_debt_is_waited_for() -> None:
     clock = Clock()
-    limits = Limits(clock)
+    limits = RateLimits(clock)
     assert limits.admit("a", requests=None, tokens=600).wait == 0
     limits.spend("a", 900)
-    pace = limits.admit("a", requests=None, tokens=600)
-    assert (pace.kind, pace.wait) == ("tokens", pytest.approx(30.1))
-    assert pace.headers["x-ratelimit-remaining-tokens"] == "0"
+    admission = limits.admit("a", requests=None, tokens=600)
+    assert (admission.kind, admission.wait) == ("tokens", pytest.approx(30.1))
+    assert admission.headers["x-ratelimit-remaining-tokens"] == "0"
     clock.now += 31
     assert limits.admit("a", requests=None, tokens=600).wait == 0
 
 
 def test_a_request_that_has_to_wait_takes_nothing() -> None:
-    limits = Limits(Clock())
+    limits = RateLimits(Clock())
     limits.admit("a", requests=1, tokens=None)
     waits = {limits.admit("a", requests=1, tokens=None).wait for _ in range(10)}
     assert waits == {60}
 
 
 def test_headers_tell_what_is_left_in_openais_words() -> None:
-    limits = Limits(Clock())
-    pace = limits.admit("a", requests=60, tokens=1000)
-    assert pace.headers == {
+    limits = RateLimits(Clock())
+    admission = limits.admit("a", requests=60, tokens=1000)
+    assert admission.headers == {
         "x-ratelimit-limit-requests": "60",
         "x-ratelimit-remaining-requests": "59",
         "x-ratelimit-reset-requests": "1s",
@@ -64,7 +64,7 @@ def test_headers_tell_what_is_left_in_openais_words() -> None:
 
 
 def test_another_limit_begins_anew() -> None:
-    limits = Limits(Clock())
+    limits = RateLimits(Clock())
     limits.admit("a", requests=1, tokens=None)
     assert limits.admit("a", requests=2, tokens=None).wait == 0
 
@@ -72,7 +72,7 @@ def test_another_limit_begins_anew() -> None:
 @given(st.integers(1, 50), st.lists(st.floats(0, 40), max_size=60))
 def test_no_stretch_of_time_brings_more_than_its_share(limit: int, pauses: list[float]) -> None:
     clock = Clock()
-    limits = Limits(clock)
+    limits = RateLimits(clock)
     begun, let_in = clock.now, 0
     for pause in pauses:
         clock.now += pause

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from fake_openai_server import Served, fake_openai, fake_openai_session  # noqa: F401 - fixtures
+from fake_openai.fixtures import fake_openai, fake_openai_session  # noqa: F401 - fixtures
 from openai import OpenAI
 from stage import Stage, staged
 
@@ -24,7 +24,7 @@ def one_stage(tmp_path_factory: pytest.TempPathFactory, empty_store: Path) -> It
 
 @pytest.fixture
 def stage(one_stage: Stage) -> Stage:
-    """The server, whose orchestra the test still has to name."""
+    """The server, whose backend the test still has to name."""
     return one_stage
 
 

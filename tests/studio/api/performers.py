@@ -7,10 +7,10 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from threading import Event
 
-from conductor.messages import Completion, Delta, Request, Usage
-from conductor.plan import Dialect
-from conductor.planner.conductor import PlanRequest
+from conductor.planner.protocol import PlanRequest
+from conductor.values.messages import Completion, Delta, Request, Usage
 from conductor.workers.protocol import WorkerCard
+from conductor.workflow.plan_report import Dialect
 
 SECONDS = 10
 

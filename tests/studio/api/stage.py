@@ -1,4 +1,4 @@
-"""The API on a real socket, over a real store, with an orchestra that a test can exchange."""
+"""The API on a real socket, over a real store, with an backend that a test can exchange."""
 
 from __future__ import annotations
 
@@ -11,36 +11,36 @@ from typing import Any
 from conductor_cases import ScriptedConductor
 from openai import AsyncOpenAI, OpenAI
 
-from conductor.api.app import api
-from conductor.api.caller import Caller
-from conductor.api.server import ApiServer
 from conductor.errors import ConductorError
-from conductor.messages import Usage
-from conductor.planner.conductor import Conductor
-from conductor.workers.endpoint import Endpoint
-from conductor.workers.openai import OpenAIWorker
-from conductor.workers.pool import Pool
+from conductor.planner.protocol import Conductor
+from conductor.runtime import Runtime
+from conductor.values.messages import Usage
+from conductor.workers.endpoint.config import Endpoint
+from conductor.workers.endpoint.worker import OpenAIWorker
+from conductor.workers.pool.pool import Pool
 from conductor.workers.protocol import Price, Worker
 from storage import SessionStore
-from storage.ensemble import Ensemble
-from storage.serving import WorkbenchOrchestra
-from storage.workbench import Workbench
+from studio.access.auth import Principal
+from studio.api.app import api
+from studio.api.backend import StoreBackend
+from studio.api.server import ApiServer
+from studio.workbench import Workbench
 
 UPSTREAM_KEY = "sk-upstream-secret-1234567890"
 APP = "http://localhost:8501"
 
 
-class CountingGate:
-    """Lets everybody in as `caller`, and remembers what was spent."""
+class AnyoneAs:
+    """Admits every request as `principal`, and collects the usage of all."""
 
     def __init__(self) -> None:
-        self.caller = Caller()
+        self.principal = Principal()
         self.used: list[Usage] = []
 
-    async def admit(self, headers: Any, client: str | None) -> Caller:  # noqa: ARG002
-        return self.caller
+    async def authenticate(self, bearer: str | None, client: str | None) -> Principal:  # noqa: ARG002
+        return self.principal
 
-    async def spent(self, caller: Caller, usage: Usage) -> None:  # noqa: ARG002
+    async def record_usage(self, principal: Principal, usage: Usage) -> None:  # noqa: ARG002
         self.used.append(usage)
 
 
@@ -51,30 +51,30 @@ class Stage:
     """
 
     def __init__(self, store: SessionStore) -> None:
-        self.gate = CountingGate()
+        self.auth = AnyoneAs()
         self.faults: list[ConductorError] = []
         self.workbench = Workbench.following(store, self._playing)
-        self.api = api(WorkbenchOrchestra(lambda: self.workbench), self.gate, app_url=APP)
+        self.api = api(StoreBackend(lambda: self.workbench), self.auth, app_url=APP)
         self.server = ApiServer(self.api)
         self.base_url = self.server.base_url
 
     def plays(self, *workers: Worker, plans: tuple[str, ...] | Conductor = ("no plan",)) -> ScriptedConductor:
-        """Exchange the orchestra; the Conductor says `plans` one after another."""
+        """Exchange the backend; the Conductor says `plans` one after another."""
         conductor = ScriptedConductor(plans) if isinstance(plans, tuple) else plans
-        self._ensemble = Ensemble(workers=Pool(workers=workers), conductor=conductor)
-        self.gate.caller = Caller()
-        self.gate.used.clear()
+        self._runtime = Runtime(workers=Pool(workers=workers), conductor=conductor)
+        self.auth.principal = Principal()
+        self.auth.used.clear()
         return conductor  # type: ignore[return-value]
 
-    def _playing(self) -> Ensemble:
+    def _playing(self) -> Runtime:
         if self.faults:
             raise self.faults.pop()
-        return self._ensemble
+        return self._runtime
 
     def settle(self, *, requests: int = 1) -> None:
         """Wait until nothing of so many requests is left to be done behind their answers."""
         deadline = time.monotonic() + 5
-        while len(self.gate.used) < requests or self.api.state.afterwards.busy:
+        while len(self.auth.used) < requests or self.api.state.runs.follow_ups.busy:
             assert time.monotonic() < deadline, "something still goes on"
             time.sleep(0.005)
 

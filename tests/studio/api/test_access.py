@@ -13,10 +13,11 @@ import openai
 import pytest
 from api_server import ServedApi, serving_api
 
-from conductor.api.body import MAX_BYTES
-from conductor.api.token import TokenLimits
-from conductor.workers.pool import Pool
-from conductor.workflow import Step, Workflow
+from conductor.values.messages import Usage
+from conductor.workers.pool.pool import Pool
+from conductor.workflow.model import Step, Workflow
+from storage.api_token import TokenLimits
+from studio.api.requests.body import MAX_BYTES
 
 QUESTION = [{"role": "user", "content": "Which is it?"}]
 
@@ -28,43 +29,60 @@ def served(empty_store: Path, tmp_path: Path, pool: Pool) -> Iterator[ServedApi]
         yield served
 
 
-def client(served: ServedApi, key: str = "none", **more: object) -> openai.OpenAI:
-    """OpenAI's client, which asks once unless told otherwise."""
+def client(served: ServedApi, key: str | None = None, **more: object) -> openai.OpenAI:
+    """OpenAI's client, with this machine's token where no key is given; it asks once."""
+    key = served.key if key is None else key
     return openai.OpenAI(base_url=served.base_url, api_key=key, max_retries=0, **more)
 
 
 def ask(
-    served: ServedApi, key: str = "none", model: str = "worker:alpha"
+    served: ServedApi, key: str | None = None, model: str = "worker:alpha"
 ) -> openai.types.chat.ChatCompletion:
     with client(served, key) as asking:
         return asking.chat.completions.create(model=model, messages=QUESTION)
 
 
-def test_without_tokens_any_key_does_and_with_one_only_that(served: ServedApi) -> None:
+def test_a_token_is_always_needed(served: ServedApi) -> None:
     assert ask(served).choices[0].message.content
-    token, text = served.bench.store.create_token("lab")
+    token, text = served.bench.store.tokens.create("lab")
     assert ask(served, text).choices[0].message.content
     with pytest.raises(openai.AuthenticationError) as refused:
-        ask(served)
+        ask(served, "none")
     assert refused.value.code == "invalid_api_key"
     assert refused.value.response.headers["www-authenticate"] == "Bearer"
-    served.bench.store.revoke_token(token.id)
+    served.bench.store.tokens.revoke(token.id)
     with pytest.raises(openai.AuthenticationError, match="revoked"):
         ask(served, text)
+    with pytest.raises(openai.AuthenticationError):
+        ask(served, "none")
+
+
+@pytest.mark.parametrize(
+    ("scheme", "status"), [("Bearer", 200), ("bearer  ", 200), ("Basic", 401), ("", 401), ("Bearer\t", 401)]
+)
+def test_a_token_is_a_bearer_token(served: ServedApi, scheme: str, status: int) -> None:
+    headers = {"authorization": f"{scheme} {served.key}".strip()}
+    assert httpx.get(f"{served.base_url}/models", headers=headers).status_code == status
+
+
+def test_a_reverse_proxy_that_adds_no_header_brings_nobody_in(served: ServedApi) -> None:
+    # As nginx's plain proxy_pass asks: from this machine, by this machine's address.
+    answer = httpx.get(f"{served.base_url}/models")
+    assert (answer.status_code, answer.headers["www-authenticate"]) == (401, "Bearer")
 
 
 def test_what_a_request_used_is_counted_for_its_token(served: ServedApi) -> None:
-    token, text = served.bench.store.create_token("lab")
+    token, text = served.bench.store.tokens.create("lab")
     used = [ask(served, text).usage, ask(served, text).usage]
     assert all(used)
     served.paid(2)
-    spent = served.bench.store.token_spent(token.id)
+    spent = served.bench.store.tokens.spent(token.id)
     assert spent.requests == 2
     assert spent.tokens == sum(usage.total_tokens for usage in used if usage)
 
 
 def test_answers_tell_what_is_left_and_a_refusal_when_to_come_back(served: ServedApi) -> None:
-    _, text = served.bench.store.create_token("lab", TokenLimits(requests_per_minute=2))
+    _, text = served.bench.store.tokens.create("lab", TokenLimits(requests_per_minute=2))
     with client(served, text) as asking:
         first = asking.chat.completions.with_raw_response.create(model="worker:alpha", messages=QUESTION)
         assert first.headers["x-ratelimit-limit-requests"] == "2"
@@ -80,7 +98,7 @@ def test_answers_tell_what_is_left_and_a_refusal_when_to_come_back(served: Serve
 
 
 def test_a_token_has_its_own_workers_only(served: ServedApi) -> None:
-    _, text = served.bench.store.create_token("lab", TokenLimits(workers=("beta",)))
+    _, text = served.bench.store.tokens.create("lab", TokenLimits(workers=("beta",)))
     with client(served, text) as asking:
         names = [model.id for model in asking.models.list() if model.id.startswith("worker:")]
     assert names == ["worker:beta"]
@@ -92,11 +110,11 @@ def test_a_token_has_its_own_workers_only(served: ServedApi) -> None:
 
 @pytest.mark.parametrize("way", ["model", "workflow", "steering", "given workflow"])
 def test_no_way_of_asking_leads_to_a_worker_that_a_token_does_not_have(served: ServedApi, way: str) -> None:
-    _, text = served.bench.store.create_token("lab", TokenLimits(workers=("beta",)))
+    _, text = served.bench.store.tokens.create("lab", TokenLimits(workers=("beta",)))
     session = served.bench.ask("Which is it?").id
     workflow = Workflow.of([Step(instruction="Say it.", worker="alpha")])
-    served.bench.store.add_revision(session, workflow, origin="import", note="Given")
-    document = json.loads(served.bench.export(session))
+    served.bench.store.revisions.add(session, workflow, origin="import", note="Given")
+    document = json.loads(served.bench.editing.export(session))
     model, extension = {
         "model": ("worker:alpha", {}),
         "workflow": (f"workflow:{session}", {}),
@@ -112,9 +130,8 @@ def test_no_way_of_asking_leads_to_a_worker_that_a_token_does_not_have(served: S
 
 
 def test_a_budget_that_is_used_up_is_not_asked_for_again(served: ServedApi) -> None:
-    _, text = served.bench.store.create_token("lab", TokenLimits(tokens=1))
-    ask(served, text)  # what one call uses is known when it is over
-    served.paid()
+    token, text = served.bench.store.tokens.create("lab", TokenLimits(tokens=1))
+    served.bench.store.tokens.note_spent(token.id, Usage(prompt_tokens=1, completion_tokens=1))
     requests: list[httpx.Request] = []
     counting = httpx.Client(event_hooks={"request": [requests.append]})
     with (
@@ -154,18 +171,18 @@ def test_no_token_stands_in_the_store_a_log_or_an_answer(
 ) -> None:
     caplog.set_level(logging.DEBUG, logger="conductor")
     caplog.set_level(logging.DEBUG, logger="uvicorn")
-    token, text = served.bench.store.create_token("lab")
+    token, text = served.bench.store.tokens.create("lab")
     said = [ask(served, text).to_json()]
     for wrong in (f"{text}x", text[:-2]):
         with pytest.raises(openai.AuthenticationError) as refused:
             ask(served, wrong)
         said.append(str(refused.value.body))
-    served.bench.store.revoke_token(token.id)
+    served.bench.store.tokens.revoke(token.id)
     with pytest.raises(openai.AuthenticationError) as refused:
         ask(served, text)
     said += [str(refused.value.body), caplog.text]
     secret = text.rpartition(f"{token.id}_")[2][:-2]
     assert not [each for each in said if secret in each]
-    kept = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+    kept = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
     assert token.id.encode() in kept
     assert secret.encode() not in kept

@@ -12,7 +12,7 @@ from served_app import serving
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
-from conductor.api import connections
+from studio.api import server
 
 
 async def app(scope, receive, send) -> None:
@@ -30,7 +30,7 @@ def seconds() -> float:
 
 @pytest.fixture
 def port(monkeypatch: pytest.MonkeyPatch, seconds: float) -> Iterator[int]:
-    monkeypatch.setattr(connections, "HEADER_SECONDS", seconds)
+    monkeypatch.setattr(server, "HEADER_SECONDS", seconds)
     with serving(app) as port:
         yield port
 
@@ -71,7 +71,7 @@ async def test_a_body_may_take_longer_than_headers_and_a_connection_is_used_agai
 @pytest.mark.parametrize("seconds", [60.0])
 @pytest.mark.thorough
 async def test_a_thousand_slow_connections_keep_nobody_out(port: int, seconds: float) -> None:
-    connections.allow_many_connections()
+    server.allow_many_connections()
     slow = await asyncio.gather(*(asyncio.open_connection("127.0.0.1", port) for _ in range(1000)))
     for at, (_, writer) in enumerate(slow):
         writer.write((b"GET / HTTP/1.1\r\nHost", b"POST / HTTP/1.1\r\nContent-Length: 9\r\n\r\na")[at % 2])
@@ -88,8 +88,8 @@ def test_a_process_may_hold_as_many_connections_as_its_system_allows(
     limits = [256, 4096]
     monkeypatch.setattr(resource, "getrlimit", lambda _: tuple(limits))
     monkeypatch.setattr(resource, "setrlimit", lambda _, wanted: limits.__setitem__(slice(None), wanted))
-    connections.allow_many_connections()
+    server.allow_many_connections()
     assert limits == [4096, 4096]
     limits[:] = [256, resource.RLIM_INFINITY]
-    connections.allow_many_connections()
+    server.allow_many_connections()
     assert limits == [65_536, resource.RLIM_INFINITY]

@@ -11,24 +11,24 @@ import httpx
 import openai
 import pytest
 from conductor_cases import BROKEN, KEEP, plan_text
-from fake_openai_server import Served
+from fake_openai import Served
 from openai import OpenAI
 from openai.types.chat import ChatCompletionMessageParam
 from performers import SECONDS, Paced
 from stage import APP, Stage, model
-from worker_cases import Raising, Silent
+from worker_cases import Breaking, Declining, Raising, Silent
 
-from conductor.api import sse
-from conductor.api.caller import Caller
-from conductor.budget import Budget
 from conductor.errors import PoolError, StorageError, WorkerError
-from conductor.messages import Usage
-from conductor.plan_file import read_plan
+from conductor.values.budget import Budget
+from conductor.values.messages import Delta, Usage
 from conductor.workers.offline.experts import offline_expert
 from conductor.workers.protocol import Price
 from conductor.workers.simulated import SimulatedWorker
-from conductor.workflow import Step, Workflow
+from conductor.workflow.file import read_plan
+from conductor.workflow.model import Step, Workflow
 from storage import Revision
+from studio.access.auth import Principal
+from studio.api import streaming
 
 WHY: list[ChatCompletionMessageParam] = [{"role": "user", "content": "Why?"}]
 TWO = plan_text((0, "draft", "[]"), (1, "polish", "[0]"))
@@ -60,19 +60,33 @@ def test_an_answer_says_how_it_came_about(stage: Stage, client: OpenAI) -> None:
     assert answer.choices[0].message.content == "polished"
     assert answer.choices[0].finish_reason == "stop"
     how = told(answer)
-    session = stage.workbench.store.session(how["session"])
+    session = stage.workbench.store.sessions.find(how["session"])
     assert (session.origin, session.query) == ("api", "Why?")
     assert how["url"] == f"{APP}/?session={session.id}"
-    run = stage.workbench.store.latest_run(session.id)
+    run = stage.workbench.store.runs.latest(session.id)
     assert run is not None
     assert (run.id, run.answer) == (how["run"], "polished")
     assert (
         read_plan(json.dumps(how["workflow"])).workflow
-        == stage.workbench.store.revision(run.revision).workflow
+        == stage.workbench.store.revisions.find(run.revision).workflow
     )
     assert [step["worker"] for step in how["steps"]] == ["alpha", "beta"]
     assert how["label"] == "simulated, no model is called"
-    assert stage.workbench.store.tags(session.id) == ("team=blue", "user=ann")
+    assert stage.workbench.store.sessions.tags(session.id) == ("team=blue", "user=ann")
+
+
+def test_a_refusal_is_said_to_be_no_answer(stage: Stage, client: OpenAI) -> None:
+    stage.plays(said("alpha", "a draft here"), Declining("beta"), plans=(TWO,))
+    answer = client.chat.completions.create(model="conductor", messages=WHY)
+    assert (answer.choices[0].message.content, answer.choices[0].finish_reason) == ("I cannot.", "stop")
+    how = told(answer)
+    assert (how["answered"], how["answer_step"]) == (False, 1)
+    assert [(step["status"], step["answered"]) for step in how["steps"]] == [
+        ("finished", True),
+        ("refused", False),
+    ]
+    stage.plays(said("alpha", "a draft here"), said("beta", "polished"), plans=(TWO,))
+    assert told(client.chat.completions.create(model="conductor", messages=WHY))["answered"] is True
 
 
 def test_usage_is_the_sum_of_all_calls_with_the_orchestration_apart(stage: Stage, client: OpenAI) -> None:
@@ -92,7 +106,7 @@ def test_usage_is_the_sum_of_all_calls_with_the_orchestration_apart(stage: Stage
     assert how["calls"] == 4
     assert how["cost"] is None
     assert how["known"]["cost"] == 1.0
-    assert stage.gate.used[-1].total == answer.usage.total_tokens
+    assert stage.auth.used[-1].total == answer.usage.total_tokens
 
 
 def test_unknown_usage_is_null(stage: Stage, client: OpenAI) -> None:
@@ -130,7 +144,7 @@ def test_a_conversation_reaches_the_conductor_and_every_worker(stage: Stage, cli
     conductor = stage.plays(alpha, beta, plans=(TWO,))
     answer = client.chat.completions.create(model="conductor", messages=TALK)
     assert conductor.requests[0].query == "When was she born?"
-    prompt = stage.workbench.store.plans(told(answer)["session"])[0].report
+    prompt = stage.workbench.store.plans.of_session(told(answer)["session"])[0].report
     assert prompt is not None
     assert prompt.prompt is not None
     texts = [prompt.prompt.messages[-1].content]
@@ -145,12 +159,13 @@ def test_a_conversation_stays_with_its_session(stage: Stage, client: OpenAI) -> 
     alpha = said("alpha", "1815")
     stage.plays(alpha, plans=(ONE,))
     session = told(client.chat.completions.create(model="conductor", messages=TALK))["session"]
-    stage.workbench.start(session)
-    stage.workbench.conducting.wait(session)
+    stage.workbench.running.start(session)
+    stage.workbench.activities.wait(session)
     assert len(alpha.requests) == 1, "a rerun is asked the same, and so reuses what is known"
-    fork = stage.workbench.fork(session, stage.workbench.required_head(session).id)
+    fork = stage.workbench.store.sessions.fork(session, stage.workbench.required_head(session).id)
     assert (
-        stage.workbench.assignment(fork.id).conversation == stage.workbench.assignment(session).conversation
+        stage.workbench.running.bound_workflow(fork.id).conversation
+        == stage.workbench.running.bound_workflow(session).conversation
     )
 
 
@@ -180,6 +195,26 @@ def test_the_final_steps_words_go_out_as_they_come(stage: Stage, client: OpenAI)
         assert list(texts) == ["two."]
 
 
+@pytest.mark.parametrize("live", [True, False])
+def test_an_answer_of_which_a_part_was_sent_is_not_asked_for_again(
+    stage: Stage, client: OpenAI, live: bool
+) -> None:
+    draft, polish = Breaking([Delta("green")], name="alpha"), Breaking([Delta("red")], name="beta")
+    stage.plays(draft, polish, plans=(TWO,))
+    if not live:
+        answer = client.chat.completions.create(model="conductor", messages=WHY)
+        assert (answer.choices[0].message.content, polish.begun) == ("blue", 2)
+        assert answer.usage is None
+        return
+    stream = client.chat.completions.create(model="conductor", messages=WHY, stream=True)
+    pieces: list[str] = []
+    with pytest.raises(openai.APIError, match="broke off; a part was sent on"):
+        pieces.extend(chunk.choices[0].delta.content or "" for chunk in stream)
+    assert "".join(pieces) == "red"
+    # A step before the final one is sent to nobody.
+    assert (draft.begun, polish.begun) == (2, 1)
+
+
 def test_the_clients_own_helper_reads_the_stream(stage: Stage, client: OpenAI) -> None:
     stage.plays(said("alpha", "draft"), said("beta", "polished"), plans=(TWO,))
     with client.chat.completions.stream(model="conductor", messages=WHY) as stream:
@@ -192,7 +227,7 @@ def test_a_run_that_somebody_stops_in_the_app_ends_its_request(stage: Stage, cli
     stream = client.chat.completions.create(model="conductor", messages=WHY, stream=True)
     try:
         chunk = next(chunk for chunk in stream if chunk.choices[0].delta.content)
-        stage.workbench.stop(chunk.id.removeprefix("chatcmpl-"))
+        stage.workbench.running.stop(chunk.id.removeprefix("chatcmpl-"))
         with pytest.raises(openai.APIError, match="was stopped"):
             list(stream)
     finally:
@@ -200,7 +235,7 @@ def test_a_run_that_somebody_stops_in_the_app_ends_its_request(stage: Stage, cli
 
 
 def test_a_silence_is_filled_with_comments(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sse, "QUIET_SECONDS", 0.02)
+    monkeypatch.setattr(streaming, "PING_SECONDS", 0.02)
     gate = Event()
     stage.plays(Paced("alpha", ["So."], gates={0: gate}), plans=(ONE,))
     asked = {"model": "conductor", "messages": WHY, "stream": True}
@@ -331,7 +366,7 @@ def test_a_request_limits_the_pool_the_steps_and_the_budget(stage: Stage, client
         "max_steps": 2,
         "budget": {"tokens": 5_000, "seconds": 9.5},
     }
-    stage.gate.caller = Caller(workers=("gamma", "beta"), budget=Budget(tokens=900, calls=7))
+    stage.auth.principal = Principal(workers=("gamma", "beta"), budget=Budget(tokens=900, calls=7))
     answer = client.chat.completions.create(
         model="conductor", messages=WHY, extra_body={"conductor": steering}
     )
@@ -350,7 +385,9 @@ def test_a_workflow_is_run_as_it_is(stage: Stage, client: OpenAI) -> None:
     )
     assert again.choices[0].message.content == "new polish"
     head = stage.workbench.required_head(first["session"])
-    edited = stage.workbench.edit(first["session"], head.workflow.with_worker(1, "alpha"), note="by hand")
+    edited = stage.workbench.editing.edit(
+        first["session"], head.workflow.with_worker(1, "alpha"), note="by hand"
+    )
     for name in (f"workflow:{first['session']}", f"workflow:{edited.id}"):
         saved = client.chat.completions.create(model=name, messages=WHY)
         assert [step["worker"] for step in told(saved)["steps"]] == ["alpha", "alpha"]
@@ -363,7 +400,7 @@ def test_an_answer_that_is_not_to_be_stored_leaves_nothing(stage: Stage, client:
     how = told(client.chat.completions.create(model="conductor", messages=WHY, store=False))
     assert how["url"] is None
     stage.settle()
-    assert stage.workbench.store.sessions_named(how["session"]) == ()
+    assert stage.workbench.store.sessions.named(how["session"]) == ()
 
 
 # -- errors ----------------------------------------------------------------------------------------
@@ -453,9 +490,46 @@ def test_what_may_work_in_a_moment_is_asked_again_by_a_client(
     with stage.client(max_retries=1) as client:
         assert client.models.retrieve("worker:alpha").id == "worker:alpha"
     stage.faults = [PoolError("The pool file is being written.")]
-    with stage.client() as client, pytest.raises(openai.InternalServerError, match="being written") as failed:
+    with stage.client() as client, pytest.raises(openai.InternalServerError) as failed:
         client.models.list()
     assert (failed.value.status_code, failed.value.code) == (503, "pool_unusable")
+
+
+STORE = StorageError("The store /srv/secret/conductor.db is locked by another program.")
+POOL = PoolError("The pool file /srv/secret/pool.toml cannot be read: LAB_API_KEY is not set.")
+
+
+@pytest.mark.parametrize("fault", [STORE, POOL])
+@pytest.mark.parametrize("streamed", [False, True])
+def test_no_path_of_the_server_is_in_an_answer_and_the_log_has_it(
+    stage: Stage, fault: StorageError | PoolError, streamed: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    stage.plays(said("alpha", "So."), plans=(ONE,))
+    stage.faults = [fault]
+    asked = {"model": "conductor", "messages": WHY, "stream": streamed}
+    answer = httpx.post(f"{stage.base_url}/chat/completions", json=asked)
+    assert answer.status_code == 503
+    assert "the server's log has the reason" in answer.json()["error"]["message"]
+    assert "secret" not in answer.text
+    assert "API_KEY" not in answer.text
+    assert str(fault) in caplog.text
+
+
+def test_a_store_that_fails_under_a_run_gives_no_path_away_and_no_reason_to_pay_again(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def locked(*_: object, **__: object) -> None:
+        raise STORE
+
+    stage.plays(said("alpha", "So."), plans=(ONE, ONE))
+    monkeypatch.setattr(stage.workbench.store.runs, "start", locked)
+    asked = {"model": "conductor", "messages": WHY}
+    answer = httpx.post(f"{stage.base_url}/chat/completions", json=asked)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (503, "store_unusable")
+    assert answer.headers["x-should-retry"] == "false"
+    streamed = httpx.post(f"{stage.base_url}/chat/completions", json={**asked, "stream": True})
+    assert json.loads(streamed.text.rsplit("data: ", 1)[1])["error"]["code"] == "store_unusable"
+    assert "secret" not in answer.text + streamed.text
 
 
 def test_half_a_character_is_told_as_it_came(stage: Stage, client: OpenAI) -> None:
@@ -483,6 +557,8 @@ def test_no_answer_is_an_error_that_says_why(
     asked = {"model": "conductor", "messages": WHY, "conductor": steering}
     whole = httpx.post(f"{stage.base_url}/chat/completions", json=asked)
     assert whole.json()["error"]["code"] == code
+    limits = [f"conductor.budget.{name}" for name in steering.get("budget", {})]
+    assert whole.json()["error"]["param"] == (limits[0] if limits else None)
     assert whole.headers["x-should-retry"] == "false"
     stream = httpx.post(f"{stage.base_url}/chat/completions", json={**asked, "stream": True}).text
     last = stream.strip().splitlines()[-1]
@@ -542,7 +618,7 @@ def test_models_are_who_plans_the_workers_and_what_people_saved(stage: Stage, cl
     stage.plays(said("alpha", "So."), said("group/beta", "So."))
     session = stage.workbench.ask("Whose?")
     workflow = Workflow.of([Step(instruction="answer", worker="alpha")])
-    stage.workbench.store.add_revision(session.id, workflow, origin="human")
+    stage.workbench.store.revisions.add(session.id, workflow, origin="human")
     names = [listed.id for listed in client.models.list()]
     assert names[:5] == [
         "conductor", "conductor-mini", "conductor-ultra", "worker:alpha", "worker:group/beta",
@@ -551,7 +627,7 @@ def test_models_are_who_plans_the_workers_and_what_people_saved(stage: Stage, cl
     assert client.models.retrieve("worker:group/beta").id == "worker:group/beta"
     saved: Any = client.models.retrieve(f"workflow:{session.id}")
     assert saved.conductor["workers"] == ["alpha"]
-    stage.gate.caller = Caller(workers=("group/beta",))
+    stage.auth.principal = Principal(workers=("group/beta",))
     allowed = [listed.id for listed in client.models.list()]
     assert "worker:alpha" not in allowed
     assert f"workflow:{session.id}" not in allowed
@@ -573,9 +649,9 @@ def test_a_workflow_that_cannot_be_read_keeps_no_other_from_being_listed(
     workflow = Workflow.of([Step(instruction="answer", worker="alpha")])
     whole, damaged = (stage.workbench.ask(query).id for query in ("Whose?", "Which?"))
     for session in (whole, damaged):
-        stage.workbench.store.add_revision(session, workflow, origin="human")
-    found = stage.workbench.store.head
-    monkeypatch.setattr(stage.workbench.store, "head", head)
+        stage.workbench.store.revisions.add(session, workflow, origin="human")
+    found = stage.workbench.store.revisions.head
+    monkeypatch.setattr(stage.workbench.store.revisions, "head", head)
     listed = [model.id for model in client.models.list()]
     assert f"workflow:{whole}" in listed
     assert f"workflow:{damaged}" not in listed
@@ -587,8 +663,8 @@ def test_a_workflow_is_listed_for_those_alone_who_may_run_it(stage: Stage, clien
     stage.plays(said("alpha", "So."), nested)
     session = stage.workbench.ask("Whose?").id
     workflow = Workflow.of([Step(instruction="answer", worker="group")])
-    stage.workbench.store.add_revision(session, workflow, origin="human")
-    stage.gate.caller = Caller(workers=("alpha", "group"))
+    stage.workbench.store.revisions.add(session, workflow, origin="human")
+    stage.auth.principal = Principal(workers=("alpha", "group"))
     with pytest.raises(openai.PermissionDeniedError):
         client.chat.completions.create(model=f"workflow:{session}", messages=WHY)
     assert f"workflow:{session}" not in [listed.id for listed in client.models.list()]
@@ -622,3 +698,26 @@ async def test_many_are_answered_at_once(stage: Stage) -> None:
             asyncio.gather(*(ask(at % 2 == 0) for at in range(12))), timeout=SECONDS
         )
     assert answers == ["So."] * 12
+
+
+@pytest.mark.parametrize(("model", "most"), [("worker:alpha", 1_000_000), ("conductor", 50_000)])
+def test_the_question_to_a_worker_has_the_limit_of_a_conversation(
+    stage: Stage, model: str, most: int
+) -> None:
+    url = f"{stage.base_url}/chat/completions"
+    worker = Paced("alpha", ["So."])
+    stage.plays(worker, plans=(ONE,))
+    asked = [{"role": "user", "content": "a" * (most - 1)}, {"role": "assistant", "content": "b"}]
+    long = {"role": "user", "content": "c" * most}
+    whole = httpx.post(url, json={"model": model, "messages": [long]}, timeout=30)
+    assert whole.status_code == 200
+    refused = httpx.post(url, json={"model": model, "messages": [{**long, "content": "c" * (most + 1)}]})
+    assert refused.status_code == 400
+    assert f"limit is {most:,}" in refused.json()["error"]["message"]
+    together = httpx.post(url, json={"model": model, "messages": [*asked, {"role": "user", "content": "c"}]})
+    assert together.status_code == (400 if model == "worker:alpha" else 200)
+
+
+def test_the_models_are_listed_at_the_address_with_a_slash_as_well(stage: Stage) -> None:
+    stage.plays(said("alpha", "So."))
+    assert httpx.get(f"{stage.base_url}/models/").json() == httpx.get(f"{stage.base_url}/models").json()

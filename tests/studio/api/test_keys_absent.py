@@ -9,12 +9,12 @@ from pathlib import Path
 import httpx
 import pytest
 from conductor_cases import plan_text
-from fake_openai_server import serving
+from fake_openai import FakeOpenAI, serving
 from stage import Stage, staged
 
-from conductor.fake_openai.app import FakeOpenAI
-from conductor.workers.endpoint import Endpoint
-from conductor.workers.openai import OpenAIWorker
+from conductor.workers.endpoint.config import Endpoint
+from conductor.workers.endpoint.worker import OpenAIWorker
+from conductor.workers.keys.hosts import HOSTS
 from storage import SessionStore
 
 UPSTREAM = "sk-upstream-0123456789abcdef"
@@ -31,7 +31,7 @@ def test_no_key_comes_out(
     caplog: pytest.LogCaptureFixture,
     served: str,
 ) -> None:
-    monkeypatch.setenv("CONDUCTOR_TEST_KEY", UPSTREAM)
+    monkeypatch.setenv("UPSTREAM_API_KEY", UPSTREAM)
     caplog.set_level(logging.DEBUG)
     file = shutil.copyfile(empty_store, tmp_path / "conductor.db")
     said = ""
@@ -39,6 +39,7 @@ def test_no_key_comes_out(
         serving(FakeOpenAI(key=UPSTREAM)) as upstream,
         staged(SessionStore.open(f"sqlite:///{file}")) as stage,
     ):
+        monkeypatch.setenv(HOSTS, f"UPSTREAM_API_KEY={upstream.base_url}")
         said += asked(stage, upstream.base_url, served=served)
     said += caplog.text
     said += "".join(path.read_bytes().decode("latin-1") for path in tmp_path.glob("conductor.db*"))
@@ -47,7 +48,7 @@ def test_no_key_comes_out(
 
 
 def asked(stage: Stage, base_url: str, *, served: str) -> str:
-    endpoint = Endpoint(base_url=base_url, model=served, retries=0, api_key_env="CONDUCTOR_TEST_KEY")
+    endpoint = Endpoint(base_url=base_url, model=served, retries=0, api_key_env="UPSTREAM_API_KEY")
     stage.plays(OpenAIWorker(endpoint, name="alpha"), plans=(ONE,))
     headers = {"authorization": f"Bearer {OWN}"}
     said = ""

@@ -10,13 +10,12 @@ import httpx
 import openai
 import pytest
 from conductor_cases import plan_text
-from fake_openai_server import Served, serving
+from fake_openai import FakeOpenAI, Served, serving
 from performers import Paced, Pensive
 from stage import Stage, model
 
 from conductor.errors import PoolError, StorageError
-from conductor.fake_openai.app import FakeOpenAI
-from storage.serving import WorkbenchOrchestra
+from studio.api.backend import StoreBackend
 
 ONE = plan_text((0, "answer", "[]"))
 AT_ONCE = 1.0
@@ -63,7 +62,7 @@ def give_up_waiting(stage: Stage, name: str, upstream: Served) -> str:
     with stage.client(timeout=0.4) as client, pytest.raises(openai.APITimeoutError):
         client.chat.completions.create(model=name, messages=[{"role": "user", "content": "Why?"}])
     assert upstream.log.entries
-    return stage.workbench.store.sessions(limit=1)[0].id
+    return stage.workbench.store.sessions.listed(limit=1)[0].id
 
 
 @pytest.mark.slow
@@ -77,14 +76,14 @@ def test_the_run_and_its_upstream_calls_are_stopped(
     session = leave(stage, name, slow_upstream)
     left_at = time.monotonic()
     entry = slow_upstream.settled(within=5)
-    assert entry.disconnected
+    assert entry.outcome == "disconnected"
     assert entry.ended_at is not None
     assert entry.ended_at - left_at < AT_ONCE
     stage.settle()
-    run = stage.workbench.store.latest_run(session)
+    run = stage.workbench.store.runs.latest(session)
     assert run is not None
     assert run.status == "cancelled"
-    assert stage.gate.used[-1].total is None, "what a stopped call used is not known, and is not left out"
+    assert stage.auth.used[-1].total is None, "what a stopped call used is not known, and is not left out"
 
 
 def test_planning_is_stopped(stage: Stage) -> None:
@@ -96,9 +95,9 @@ def test_planning_is_stopped(stage: Stage) -> None:
         assert conductor.thinking.wait(5)
     assert conductor.left.wait(5)
     stage.settle()
-    assert stage.workbench.store.latest_run(session) is None
-    assert stage.workbench.conducting.going(session) is None, "nothing of it is kept in memory"
-    assert stage.gate.used[-1].total is None, "what the stopped call used is not known, and is not left out"
+    assert stage.workbench.store.runs.latest(session) is None
+    assert stage.workbench.activities.going(session) is None, "nothing of it is kept in memory"
+    assert stage.auth.used[-1].total is None, "what the stopped call used is not known, and is not left out"
 
 
 def test_what_was_left_is_put_away_also_where_it_cannot_be_counted(
@@ -109,7 +108,7 @@ def test_what_was_left_is_put_away_also_where_it_cannot_be_counted(
 
     conductor = Pensive()
     stage.plays(Paced("alpha", ["So."]), plans=conductor)
-    monkeypatch.setattr(stage.gate, "spent", locked)
+    monkeypatch.setattr(stage.auth, "record_usage", locked)
     messages = [{"role": "user", "content": "Why?"}]
     asked = {"model": "conductor", "messages": messages, "stream": True, "store": False}
     with httpx.stream("POST", f"{stage.base_url}/chat/completions", json=asked) as answer:
@@ -117,7 +116,7 @@ def test_what_was_left_is_put_away_also_where_it_cannot_be_counted(
         assert conductor.thinking.wait(5)
     assert conductor.left.wait(5)
     stage.settle(requests=0)
-    assert stage.workbench.store.sessions_named(session) == ()
+    assert stage.workbench.store.sessions.named(session) == ()
     assert "The store is locked." in caplog.text
 
 
@@ -133,9 +132,9 @@ def test_no_moment_is_missed_between_planning_and_running(stage: Stage, moment: 
             for _ in range(moment):
                 next(pieces)
         stage.settle()
-        run = stage.workbench.store.latest_run(session)
+        run = stage.workbench.store.runs.latest(session)
         assert run is None or run.status == "cancelled"
-        assert not stage.workbench.conducting.busy(session)
+        assert not stage.workbench.activities.busy(session)
     finally:
         never.set()
 
@@ -148,10 +147,10 @@ def test_nothing_goes_on_where_the_pool_is_lost_while_a_request_comes_in(
         raise PoolError("The pool file cannot be read.")
 
     stage.plays(Paced("slow", ("So.",), gates={0: Event()}))
-    before = stage.workbench.store.sessions_named("")
-    monkeypatch.setattr(WorkbenchOrchestra, "pool", lost)
+    before = stage.workbench.store.sessions.named("")
+    monkeypatch.setattr(StoreBackend, "pool", lost)
     asked = {"model": "worker:slow", "messages": [{"role": "user", "content": "Why?"}], "input": "Why?"}
     asked.pop("input" if path.startswith("chat") else "messages")
     answer = httpx.post(f"{stage.base_url}/{path}", json=asked)
     assert (answer.status_code, answer.json()["error"]["code"]) == (503, "pool_unusable")
-    assert stage.workbench.store.sessions_named("") == before
+    assert stage.workbench.store.sessions.named("") == before

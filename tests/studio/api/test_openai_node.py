@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 from api_server import ServedApi, serving_api
 
-from conductor.workers.pool import Pool
+from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
-from pages.components.code_snippets import snippets
+from pages.components.view_models.code_snippets import snippets
 
 HERE = Path(__file__).parent / "node"
-INSTALL = f"npm ci --prefix {HERE.relative_to(Path(__file__).parents[2])}"
+INSTALL = f"npm ci --prefix {HERE.relative_to(Path(__file__).parents[3])}"
 
 pytestmark = [
     pytest.mark.slow,
@@ -44,7 +44,7 @@ def served(empty_store: Path, tmp_path_factory: pytest.TempPathFactory) -> Itera
 @pytest.fixture(scope="module")
 def key(served: ServedApi) -> str:
     """A token of that API."""
-    return served.bench.store.create_token("node")[1]
+    return served.bench.store.tokens.create("node")[1]
 
 
 @pytest.fixture(scope="module")
@@ -106,15 +106,16 @@ def test_errors_are_its_own(
 def test_who_leaves_a_stream_stops_its_run(said: dict[str, Any], served: ServedApi) -> None:
     assert said["aborted"]
     bench = served.bench
-    [slow] = [session for session in bench.store.sessions() if "slow" in session.workers]
-    bench.conducting.wait(slow.id)
-    assert bench.store.runs(slow.id)[0].status == "cancelled"
+    [slow] = [session for session in bench.store.sessions.listed() if "slow" in session.workers]
+    bench.activities.wait(slow.id)
+    assert bench.store.runs.of_session(slow.id)[0].status == "cancelled"
 
 
 def test_the_snippet_in_javascript_prints_the_answer(served: ServedApi, key: str, tmp_path: Path) -> None:
     (tmp_path / "node_modules").symlink_to(HERE / "node_modules")
-    snippet = snippets(url=served.base_url, model="worker:alpha", query="Which?\n'\"`${x}` is it?")[
-        "JavaScript"
-    ]
-    (tmp_path / "ask.mjs").write_text(snippet, encoding="utf-8")
-    assert run(tmp_path / "ask.mjs", CONDUCTOR_API_KEY=key) == "It is seventeen."
+    (tmp_path / "api-token").write_text(served.key)
+    query = "Which?\n'\"`${x}` is it?"
+    for token, environment in ((None, {"CONDUCTOR_API_KEY": key}), (tmp_path / "api-token", {})):
+        snippet = snippets(url=served.base_url, model="worker:alpha", query=query, token=token)["JavaScript"]
+        (tmp_path / "ask.mjs").write_text(snippet, encoding="utf-8")
+        assert run(tmp_path / "ask.mjs", **environment) == "It is seventeen."

@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from conductor.api.attempt import Attempt
+from studio.api.playground_client import Attempt
 
 
 class MadeUp:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
+import httpx
 import openai
 import pytest
 from conductor_cases import BROKEN, plan_text
-from fake_openai_server import Served
+from fake_openai import Served
 from openai import OpenAI
-from openai.types.responses import ResponseInputParam
+from openai.types.responses import ResponseInputParam, ResponseUsage
+from performers import Paced
 from stage import Stage, model
 
+from conductor.values.messages import Usage
 from conductor.workers.simulated import SimulatedWorker
 
 TWO = plan_text((0, "draft", "[]"), (1, "polish", "[0]"))
@@ -32,10 +36,28 @@ def test_a_response_has_the_answer_its_usage_and_how_it_came_about(stage: Stage,
     assert response.usage.output_tokens == 10 + 3 + 2
     assert response.usage.output_tokens_details.orchestration_tokens == 13
     assert response.usage.total_tokens == response.conductor["tokens"]
-    session = stage.workbench.store.session(response.conductor["session"])
+    session = stage.workbench.store.sessions.find(response.conductor["session"])
     assert response.id == f"resp_{session.id}"
     assert session.said_before.system == "Be brief."
-    assert stage.workbench.store.tags(session.id) == ("team=red",)
+    assert stage.workbench.store.sessions.tags(session.id) == ("team=red",)
+
+
+def test_all_of_the_usage_is_integers_as_openais_schema_has_them(stage: Stage) -> None:
+    asked = {"model": "conductor", "input": "Why?"}
+    stage.plays(said("alpha", "a draft here"), said("beta", "polished answer"), plans=(TWO, TWO))
+    whole = httpx.post(f"{stage.base_url}/responses", json=asked).json()
+    streamed = httpx.post(f"{stage.base_url}/responses", json={**asked, "stream": True}).text
+    last = json.loads(streamed.rsplit("data: ", 1)[1])
+    assert last["type"] == "response.completed"
+    for usage in (whole["usage"], last["response"]["usage"]):
+        read = ResponseUsage.model_validate(usage, strict=True)
+        assert read.total_tokens == read.input_tokens + read.output_tokens > 0
+
+
+def test_usage_that_is_not_known_is_left_open_as_a_whole(stage: Stage) -> None:
+    stage.plays(Paced("alpha", ["So."], usage=Usage()))
+    answer = httpx.post(f"{stage.base_url}/responses", json={"model": "worker:alpha", "input": "Why?"})
+    assert answer.json()["usage"] is None
 
 
 def test_a_stream_has_openais_events_in_their_order(stage: Stage, client: OpenAI) -> None:
@@ -116,8 +138,8 @@ def test_neither_a_response_that_was_not_stored_nor_a_persons_session_is_gone_on
     unstored = client.responses.create(model="conductor", input="Why?", store=False)
     stage.settle()
     session = stage.workbench.ask("Whose?")
-    stage.workbench.begin_plan(session.id, then_run=True)
-    stage.workbench.conducting.wait(session.id)
+    stage.workbench.planning.begin(session.id, then_run=True)
+    stage.workbench.activities.wait(session.id)
     for id in (unstored.id, f"resp_{session.id}"):
         with pytest.raises(openai.BadRequestError, match="There is no response"):
             client.responses.create(model="conductor", input="Why?", previous_response_id=id)

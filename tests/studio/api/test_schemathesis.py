@@ -21,7 +21,7 @@ from schemathesis.specs.openapi.checks import (
     unsupported_method,
 )
 
-from conductor.workers.pool import Pool
+from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
 
 pytestmark = [pytest.mark.slow, pytest.mark.thorough]
@@ -68,7 +68,7 @@ def schema(served: ServedApi) -> schemathesis.BaseSchema:
     ],
 )
 def test_what_is_asked_is_answered_as_the_document_says(
-    schema: schemathesis.BaseSchema, operation: str, mode: GenerationMode
+    served: ServedApi, schema: schemathesis.BaseSchema, operation: str, mode: GenerationMode
 ) -> None:
     method, path = operation.split()
     cases = schema[path][method].as_strategy(generation_mode=mode)
@@ -80,7 +80,8 @@ def test_what_is_asked_is_answered_as_the_document_says(
         # Of all names only some are models, and the others are refused before anything is run.
         if mode is GenerationMode.POSITIVE and isinstance(case.body, dict):
             case.body["model"] = "worker:alpha"
-        statuses.add(case.call_and_validate(checks=CHECKS).status_code)
+        key = {"authorization": f"Bearer {served.key}"}
+        statuses.add(case.call_and_validate(checks=CHECKS, headers=key).status_code)
 
     answered()
     assert mode is GenerationMode.NEGATIVE or path.endswith("{id}") or 200 in statuses

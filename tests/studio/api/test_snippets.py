@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from api_server import ServedApi, serving_api
 
-from conductor.workers.pool import Pool
+from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
-from pages.components.code_snippets import snippets
+from pages.components.view_models.code_snippets import snippets
 
 ANSWER = "It is seventeen."
 
@@ -37,16 +37,20 @@ def served(empty_store: Path, tmp_path_factory: pytest.TempPathFactory) -> Itera
     ],
 )
 def test_a_snippet_prints_the_answer(
-    served: ServedApi, language: str, program: Sequence[str], key: str | None
+    served: ServedApi, language: str, program: Sequence[str], key: str | None, tmp_path: Path
 ) -> None:
     if shutil.which(program[0]) is None or (language == "curl" and shutil.which("curl") is None):
         pytest.skip(f"{language} is not installed")
     environment = {name: value for name, value in os.environ.items() if name != "CONDUCTOR_API_KEY"}
-    token, text = (None, "") if key is None else served.bench.store.create_token("snippet")
+    token, text = (None, "") if key is None else served.bench.store.tokens.create("snippet")
     if token is not None:
         environment["CONDUCTOR_API_KEY"] = text
     query = "Which?\n'\"`${x}` $HOME is it? \u202e\U000e0001"
-    snippet = snippets(url=served.base_url, model="worker:alpha", query=query)[language]
+    file = tmp_path / "it's $HOME" / "api-token"
+    file.parent.mkdir()
+    file.write_text(served.key)
+    found = None if key is not None else file
+    snippet = snippets(url=served.base_url, model="worker:alpha", query=query, token=found)[language]
     done = subprocess.run(
         [*program, snippet],
         capture_output=True,
@@ -61,6 +65,6 @@ def test_a_snippet_prints_the_answer(
     else:
         assert "seventeen" in done.stdout
         assert done.stdout.rstrip().endswith("data: [DONE]")
-    assert served.bench.store.sessions(limit=1)[0].query == query
+    assert served.bench.store.sessions.listed(limit=1)[0].query == query
     if token is not None:
-        served.bench.store.revoke_token(token.id)
+        served.bench.store.tokens.revoke(token.id)

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conductor.api.cut import Cut
+from studio.api.answer import StopSequences
 
 
 def fed(pieces: list[str], stops: list[str]) -> list[str]:
-    cut = Cut(stops)
-    return [*(cut.feed(piece) for piece in pieces), cut.end()]
+    sequences = StopSequences(stops)
+    return [*(sequences.feed(piece) for piece in pieces), sequences.end()]
 
 
 @given(

@@ -16,10 +16,10 @@ from openai import OpenAI
 from stage import Stage
 
 from conductor.errors import StorageError
-from conductor.workers.pool import Pool
+from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
-from conductor.workflow import Step, Workflow
-from storage import runs
+from conductor.workflow.model import Step, Workflow
+from storage.tables import runs
 
 ONE = plan_text((0, "answer", "[]"))
 UNKNOWN = "resp_0123456789abcdef"
@@ -80,7 +80,7 @@ def test_what_is_no_stored_response_is_not_found(stage: Stage, client: OpenAI) -
                 "param": "response_id",
                 "code": "response_not_found",
             }
-    assert stage.workbench.store.session(persons).deleted_at is None
+    assert stage.workbench.store.sessions.find(persons).deleted_at is None
 
 
 def test_a_response_under_way_is_not_there_yet(stage: Stage, client: OpenAI) -> None:
@@ -108,17 +108,17 @@ def test_a_stored_response_cannot_be_had_otherwise(
     assert client.responses.retrieve(response.id, stream=False).output_text == "So."
 
 
-def test_a_response_that_cannot_be_kept_is_answered_all_the_same(
+def test_a_response_that_cannot_be_stored_is_answered_all_the_same(
     stage: Stage, client: OpenAI, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def full(*_: object) -> None:
         raise StorageError("The disk is full.")
 
     stage.plays(said("So."), plans=(ONE,))
-    monkeypatch.setattr(stage.workbench.store, "keep_response", full)
+    monkeypatch.setattr(stage.workbench.store.requests, "keep_response", full)
     response = client.responses.create(model="conductor", input="Why?")
     assert response.output_text == "So."
-    assert "was not kept" in caplog.text
+    assert "was not stored" in caplog.text
     with pytest.raises(openai.NotFoundError):
         client.responses.retrieve(response.id)
 
@@ -131,9 +131,9 @@ def test_where_the_store_cannot_be_read_nobody_is_told_that_nothing_is_there(
 
     stage.plays(said("So."), plans=(ONE,))
     id = client.responses.create(model="conductor", input="Why?").id
-    monkeypatch.setattr(stage.workbench.store, "session", locked)
+    monkeypatch.setattr(stage.workbench.store.sessions, "find", locked)
     for attempt in attempts(client, id).values():
-        with pytest.raises(openai.APIStatusError, match=r"The store is locked\.") as refused:
+        with pytest.raises(openai.APIStatusError) as refused:
             attempt()
         assert (refused.value.status_code, refused.value.code) == (503, "store_unusable")
 
@@ -144,12 +144,14 @@ def test_where_the_store_cannot_be_read_nobody_is_told_that_nothing_is_there(
 def rerun(stage: Stage, session: str, text: str) -> None:
     """A person edits the workflow of a session, whose answer is `text` from then on."""
     bench = stage.workbench
-    head = bench.head(session)
+    head = bench.store.revisions.head(session)
     assert head is not None
     stage.plays(said(text))
-    bench.edit(session, head.workflow.with_instruction(0, f"Say {text}"), note="Other words", head=head)
-    assert bench.start(session).done.wait(10)
-    bench.conducting.wait(session)
+    bench.editing.edit(
+        session, head.workflow.with_instruction(0, f"Say {text}"), note="Other words", head=head
+    )
+    assert bench.running.start(session).done.wait(10)
+    bench.activities.wait(session)
 
 
 @pytest.mark.parametrize("body_kept", [True, False])
@@ -158,7 +160,7 @@ def test_what_a_response_answered_is_gone_on_from_whatever_its_session_answers_n
 ) -> None:
     stage.plays(said("As it was."), plans=(ONE,))
     if not body_kept:
-        monkeypatch.setattr(stage.workbench.store, "keep_response", lambda *_: None)
+        monkeypatch.setattr(stage.workbench.store.requests, "keep_response", lambda *_: None)
     first: Any = client.responses.create(model="conductor", input="Why?")
     stage.settle()
     rerun(stage, first.conductor["session"], "As it is now.")
@@ -170,7 +172,10 @@ def test_what_a_response_answered_is_gone_on_from_whatever_its_session_answers_n
     # From an older one the conversation goes on another way.
     forked: Any = client.responses.create(model="conductor", input="Or?", previous_response_id=first.id)
     told = [
-        [turn.text for turn in stage.workbench.store.session(id.removeprefix("resp_")).said_before.turns]
+        [
+            turn.text
+            for turn in stage.workbench.store.sessions.find(id.removeprefix("resp_")).said_before.turns
+        ]
         for id in (*ids, forked.id)
     ]
     assert told == [
@@ -187,17 +192,17 @@ def test_of_several_rounds_the_requests_own_last_answer_counts(
 ) -> None:
     stage.plays(said("So."), plans=(ONE, ONE, ONE))
     if not body_kept:
-        monkeypatch.setattr(stage.workbench.store, "keep_response", lambda *_: None)
+        monkeypatch.setattr(stage.workbench.store.requests, "keep_response", lambda *_: None)
     steered = {"conductor": {"rounds": 2}}
     first: Any = client.responses.create(model="conductor", input="Why?", extra_body=steered)
     session = first.conductor["session"]
     stage.settle()
     stage.plays(said("Otherwise."), plans=(ONE,))
-    stage.workbench.begin_round(session)
-    stage.workbench.conducting.wait(session)
-    assert [run.round for run in stage.workbench.store.runs(session)] == [3, 2, 1]
+    stage.workbench.planning.begin_round(session)
+    stage.workbench.activities.wait(session)
+    assert [run.round for run in stage.workbench.store.runs.of_session(session)] == [3, 2, 1]
     again: Any = client.responses.create(model="conductor", input="And?", previous_response_id=first.id)
-    turns = stage.workbench.store.session(again.conductor["session"]).said_before.turns
+    turns = stage.workbench.store.sessions.find(again.conductor["session"]).said_before.turns
     assert [turn.text for turn in turns] == ["Why?", "So."]
 
 
@@ -209,8 +214,8 @@ def test_a_response_that_failed_is_not_gone_on_from_though_a_person_found_an_ans
     assert last.type == "response.failed"
     session = last.response.id.removeprefix("resp_")
     stage.plays(said("Found."), plans=(ONE,))
-    stage.workbench.begin_plan(session, then_run=True)
-    stage.workbench.conducting.wait(session)
+    stage.workbench.planning.begin(session, then_run=True)
+    stage.workbench.activities.wait(session)
     with pytest.raises(openai.BadRequestError, match="it gave no answer") as refused:
         client.responses.create(model="conductor", input="And?", previous_response_id=last.response.id)
     assert refused.value.code == "previous_response_not_found"
@@ -230,7 +235,7 @@ def test_a_deleted_response_is_gone_but_for_a_person_who_restores_it(stage: Stag
         client.responses.delete(response.id)
     with pytest.raises(openai.BadRequestError, match="There is no response"):
         client.responses.create(model="conductor", input="When?", previous_response_id=response.id)
-    stage.workbench.store.restore_session(response.conductor["session"])
+    stage.workbench.store.sessions.restore(response.conductor["session"])
     assert client.responses.retrieve(response.id).output_text == "So."
 
 
@@ -239,8 +244,8 @@ def test_a_response_goes_for_good_with_its_session(stage: Stage, client: OpenAI)
     response: Any = client.responses.create(model="conductor", input="Why?")
     store, session = stage.workbench.store, response.conductor["session"]
     client.responses.delete(response.id)
-    assert store.remove_session(session)
-    assert store.response(session) is None
+    assert store.housekeeping.remove_session(session)
+    assert store.requests.response(session) is None
 
 
 # -- whose it is -----------------------------------------------------------------------------------
@@ -285,7 +290,7 @@ def refusal(attempt: Callable[[], object]) -> tuple[int, object]:
 
 def test_another_tokens_response_is_answered_as_one_that_never_was(served: ServedApi) -> None:
     store = served.bench.store
-    (_, own), (_, other) = store.create_token("own"), store.create_token("other")
+    (_, own), (_, other) = store.tokens.create("own"), store.tokens.create("other")
     with as_token(served, own) as mine, as_token(served, other) as theirs:
         id = begun(mine)
         missing = attempts(theirs, UNKNOWN)
@@ -301,41 +306,41 @@ def test_another_tokens_response_is_answered_as_one_that_never_was(served: Serve
 
 def test_another_tokens_workflow_is_not_there_by_its_revision_either(served: ServedApi) -> None:
     store = served.bench.store
-    (_, own), (_, other) = store.create_token("own"), store.create_token("other")
+    (_, own), (_, other) = store.tokens.create("own"), store.tokens.create("other")
     with as_token(served, own) as mine, as_token(served, other) as theirs:
-        head = store.head(begun(mine).removeprefix("resp_"))
+        head = store.revisions.head(begun(mine).removeprefix("resp_"))
         assert head is not None
         assert mine.models.retrieve(f"workflow:{head.id}").id == f"workflow:{head.id}"
         with pytest.raises(openai.NotFoundError):
             theirs.models.retrieve(f"workflow:{head.id}")
 
 
-def test_what_was_begun_without_a_token_is_there_for_every_token(served: ServedApi) -> None:
-    with as_token(served, "none") as nobody:
-        ids = [begun(nobody), begun(nobody)]
-    tokens = [served.bench.store.create_token(name)[1] for name in ("a", "b")]
+def test_what_was_begun_with_this_machines_token_is_there_for_every_token(served: ServedApi) -> None:
+    with as_token(served, served.key) as owner:
+        ids = [begun(owner), begun(owner)]
+    tokens = [served.bench.store.tokens.create(name)[1] for name in ("a", "b")]
     for id, token in zip(ids, tokens, strict=True):
         with as_token(served, token) as asking:
             for attempt in attempts(asking, id).values():
                 attempt()
 
 
-def test_without_tokens_everything_is_there_again(served: ServedApi) -> None:
-    token, text = served.bench.store.create_token("own")
+def test_with_this_machines_token_everything_is_there(served: ServedApi) -> None:
+    token, text = served.bench.store.tokens.create("own")
     with as_token(served, text) as mine:
         id = begun(mine)
-    served.bench.store.revoke_token(token.id)
-    with as_token(served, "none") as nobody:
-        for attempt in attempts(nobody, id).values():
+    served.bench.store.tokens.revoke(token.id)
+    with as_token(served, served.key) as owner:
+        for attempt in attempts(owner, id).values():
             attempt()
 
 
 def test_a_token_of_the_same_name_is_another_one(served: ServedApi) -> None:
-    token, text = served.bench.store.create_token("own")
+    token, text = served.bench.store.tokens.create("own")
     with as_token(served, text) as mine:
         id = begun(mine)
-    served.bench.store.revoke_token(token.id)
-    _, text = served.bench.store.create_token("own")
+    served.bench.store.tokens.revoke(token.id)
+    _, text = served.bench.store.tokens.create("own")
     with as_token(served, text) as mine, pytest.raises(openai.NotFoundError):
         mine.responses.retrieve(id)
 
@@ -343,10 +348,10 @@ def test_a_token_of_the_same_name_is_another_one(served: ServedApi) -> None:
 def test_a_persons_workflow_is_there_for_every_token(served: ServedApi) -> None:
     store = served.bench.store
     session = served.bench.ask("Whose?").id
-    store.add_revision(
+    store.revisions.add(
         session, Workflow.of([Step(instruction="Say.", worker="alpha")]), origin="human", note="By hand"
     )
-    _, text = store.create_token("own")
+    _, text = store.tokens.create("own")
     with as_token(served, text) as asking:
         assert asking.responses.create(model=f"workflow:{session}", input="When?").output_text == "So."
 
@@ -358,7 +363,7 @@ def test_a_request_that_is_not_to_be_kept_is_never_listed(stage: Stage, client: 
     stage.plays(said("So."), plans=(ONE,))
     with client.responses.create(model="conductor", input="Why?", store=False, stream=True) as stream:
         id = next(event.response.id for event in stream if event.type == "response.created")
-        listed = [one.id for one in stage.workbench.store.sessions(limit=1000)]
+        listed = [one.id for one in stage.workbench.store.sessions.listed(limit=1000)]
         assert id.removeprefix("resp_") not in listed
         assert [event.type for event in stream][-1] == "response.completed"
 
@@ -370,10 +375,10 @@ def test_of_a_request_that_could_not_begin_nothing_is_left(
         raise StorageError("The disk is full.")
 
     stage.plays(said("So."), plans=(ONE,))
-    before = stage.workbench.store.sessions_named("")
+    before = stage.workbench.store.sessions.named("")
     monkeypatch.setattr(runs, "start", full)
     with pytest.raises(openai.APIStatusError) as refused:
         client.responses.create(model="worker:alpha", input="Why?")
     assert (refused.value.status_code, refused.value.code) == (503, "store_unusable")
     # One that earlier tests did not have stored may just have been put away.
-    assert set(stage.workbench.store.sessions_named("")) <= set(before)
+    assert set(stage.workbench.store.sessions.named("")) <= set(before)

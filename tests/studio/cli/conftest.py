@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from command_line import Line, Said
 
-from conductor.commands.line import main
+from studio.cli.line import main
 
 
 @pytest.fixture(autouse=True)

@@ -1,23 +1,27 @@
-"""`doctor` tries everybody, whatever one of them lacks, and says by its code whether all are well."""
+"""`doctor` tries every worker, whatever one of them lacks, and its exit code is 0 when all can be used."""
 
 from __future__ import annotations
 
+import io
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from command_line import Line
-from fake_openai_server import Served, serving
+from fake_openai import FakeOpenAI, Served, serving
 
-from conductor.fake_openai.app import FakeOpenAI
+from conductor.workers.keys.hosts import HOSTS
 
 KEY = "sk-marked-0123456789"
 
 
 @pytest.fixture
-def served() -> Iterator[Served]:
+def served(monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
+    """An endpoint that takes the marked key only, for which that key's variable is confirmed."""
     with serving(FakeOpenAI(key=KEY)) as served:
+        monkeypatch.setenv(HOSTS, f"ALPHA_API_KEY={served.base_url}")
         yield served
 
 
@@ -27,16 +31,16 @@ def pool(folder: Path, served: Served, *tables: str) -> str:
     return str(file)
 
 
-CONDUCTOR = '[conductor]\nbase_url = "URL"\nmodel = "simulated"\napi_key_env = "ALPHA_KEY"\n'
-ALPHA = '[[worker]]\nname = "alpha"\nbase_url = "URL"\nmodel = "simulated"\napi_key_env = "ALPHA_KEY"\n'
-KEYLESS = '[[worker]]\nname = "keyless-{0}"\nbase_url = "URL"\nmodel = "m"\napi_key_env = "NO_KEY_{0}"\n'
+CONDUCTOR = '[conductor]\nbase_url = "URL"\nmodel = "simulated"\napi_key_env = "ALPHA_API_KEY"\n'
+ALPHA = '[[worker]]\nname = "alpha"\nbase_url = "URL"\nmodel = "simulated"\napi_key_env = "ALPHA_API_KEY"\n'
+KEYLESS = '[[worker]]\nname = "keyless-{0}"\nbase_url = "URL"\nmodel = "m"\napi_key_env = "NO_{0}_API_KEY"\n'
 FACTS = '[[worker]]\nkind = "offline"\nname = "facts"\nexpert = "facts"\n'
 
 
-def test_when_all_are_well_it_says_so_in_a_table_and_ends_with_0(
+def test_when_all_can_be_used_a_table_shows_it_and_the_exit_code_is_0(
     line: Line, folder: Path, served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("ALPHA_KEY", KEY)
+    monkeypatch.setenv("ALPHA_API_KEY", KEY)
     said = line("doctor", "--pool", pool(folder, served, CONDUCTOR, ALPHA, FACTS))
     assert said.code == 0
     rows = {row.split("  ")[0]: row.split() for row in said.out.splitlines() if row}
@@ -50,7 +54,7 @@ def test_when_all_are_well_it_says_so_in_a_table_and_ends_with_0(
 def test_every_missing_key_is_listed_with_what_to_do(
     line: Line, folder: Path, served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("ALPHA_KEY", KEY)
+    monkeypatch.setenv("ALPHA_API_KEY", KEY)
     file = pool(folder, served, KEYLESS.format(1), ALPHA, KEYLESS.format(2))
     said = line("doctor", "--pool", file)
     assert said.code == 1
@@ -58,16 +62,17 @@ def test_every_missing_key_is_listed_with_what_to_do(
     assert [rows[name][1] for name in ("keyless-1", "alpha", "keyless-2")] == ["missing", "set", "missing"]
     for number in (1, 2):
         assert (
-            f"keyless-{number}: NO_KEY_{number} is not set; export it before the program starts, or write "
-            f'NO_KEY_{number} = "..." into .streamlit/secrets.toml.\n'
+            f"keyless-{number}: NO_{number}_API_KEY is not set; export it before the program starts, or "
+            f'write NO_{number}_API_KEY = "..." into .streamlit/secrets.toml.\n'
         ) in said.out
+    assert "Not offered to the Conductor: keyless-1, keyless-2.\n" in said.out
     assert "No [conductor] is named: the built-in planner writes the workflows, by rule.\n" in said.out
 
 
 def test_json_holds_every_finding(
     line: Line, folder: Path, served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("ALPHA_KEY", "sk-another")
+    monkeypatch.setenv("ALPHA_API_KEY", "sk-another")
     file = pool(folder, served, CONDUCTOR, ALPHA, FACTS)
     said = line("doctor", "--json", "--pool", file)
     assert (said.code, said.err) == (1, "")
@@ -77,7 +82,7 @@ def test_json_holds_every_finding(
     alpha, facts = shape["workers"]
     assert (alpha["ok"], facts["ok"]) == (False, True)
     assert [finding["word"] for finding in alpha["findings"]] == ["set", "yes", "-", "fails"]
-    assert alpha["findings"][-1]["advice"] == "check the key in ALPHA_KEY"
+    assert alpha["findings"][-1]["advice"] == "check the key in ALPHA_API_KEY"
     assert "sk-another" not in said.out
 
 
@@ -108,3 +113,35 @@ def test_names_and_servers_words_cannot_steer_the_terminal(line: Line, folder: P
     assert said.code == 1
     assert "\x1b" not in said.out
     assert "red [31m name" in said.out
+
+
+def test_a_key_is_confirmed_for_its_host_by_the_command_that_the_error_names(
+    line: Line, folder: Path, served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(HOSTS)
+    monkeypatch.setenv("ALPHA_API_KEY", KEY)
+    file, origin = pool(folder, served, ALPHA), served.base_url.removesuffix("/v1")
+    said = line("doctor", "--pool", file)
+    assert said.code == 1
+    assert f"alpha: ALPHA_API_KEY is not confirmed for {origin}, so it is not sent there; confirm" in said.out
+    assert "doctor --confirm-keys" in said.out
+    assert not served.log.entries[-1].authorization_sent
+    confirmed = line("doctor", "--confirm-keys", "--pool", file)
+    assert confirmed.code == 0
+    assert f"conductor: ALPHA_API_KEY may be sent to {origin} from now on.\n" in confirmed.err
+    assert line("doctor", "--pool", file).code == 0
+
+
+@pytest.mark.parametrize(("typed", "code"), [("y\n", 0), ("Yes\n", 0), ("\n", 1), ("", 1)])
+def test_a_person_at_a_terminal_is_asked(
+    line: Line, folder: Path, served: Served, monkeypatch: pytest.MonkeyPatch, *, typed: str, code: int
+) -> None:
+    monkeypatch.delenv(HOSTS)
+    monkeypatch.setenv("ALPHA_API_KEY", KEY)
+    terminal = io.StringIO(typed)
+    monkeypatch.setattr(terminal, "isatty", lambda: True)
+    monkeypatch.setattr(sys, "stdin", terminal)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    said = line("doctor", "--pool", pool(folder, served, ALPHA, ALPHA.replace("alpha", "beta")))
+    assert said.code == code
+    assert said.err.count(f"Send ALPHA_API_KEY to {served.base_url.removesuffix('/v1')}? [y/N] ") == 1

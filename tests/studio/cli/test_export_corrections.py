@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from command_line import Line
 
-from conductor.planner.parse import parse
-from storage.opening import open_workbench
+from conductor.planner.parsing.parse import parse
+from studio.composition.opening import open_workbench
 
 pytestmark = pytest.mark.slow  # the built-in experts compute in a process of their own
 
@@ -23,14 +23,14 @@ def corrected(folder: Path, *, thumbs: Any = None, sessions: int = 1) -> list[st
     made = []
     for at in range(sessions):
         session = bench.ask(f"What is 17 * {at}?").id
-        bench.plan(session)
-        head = bench.head(session)
+        bench.planning.plan(session)
+        head = bench.store.revisions.head(session)
         assert head is not None
-        bench.edit(session, head.workflow.with_worker(1, "mathematics"), note="No checker", head=head)
+        bench.editing.edit(session, head.workflow.with_worker(1, "mathematics"), note="No checker", head=head)
         if sessions == 1:
-            bench.start(session)
-            bench.conducting.wait(session)
-            bench.store.rate(bench.store.runs(session)[0].id, thumbs)
+            bench.running.start(session)
+            bench.activities.wait(session)
+            bench.store.corrections.rate(bench.store.runs.of_session(session)[0].id, thumbs)
         made.append(session)
     bench.close()
     return made
@@ -87,7 +87,7 @@ def test_thumbs_choose_among_the_rows(
         )
 
 
-def test_an_empty_store_says_what_makes_a_correction(line: Line) -> None:
+def test_an_empty_store_names_what_makes_a_correction(line: Line) -> None:
     said = line("export", "corrections")
     assert (said.code, said.out) == (0, "")
     assert "no correction yet; edit a workflow that a Conductor planned" in said.err
@@ -106,7 +106,7 @@ def test_a_file_that_cannot_be_written_is_named(line: Line, folder: Path) -> Non
         (["corrections", "--json"], "--json sums up what was written to FILE"),
         (["corrections", "a", "-o", "b"], "name one FILE"),
         (["abc", "--bare"], 'go with "export corrections"'),
-        (["corrections", "--kind", "best"], "invalid choice"),
+        (["corrections", "--kind", "best"], "Invalid value for '--kind': 'best' is not one of"),
     ],
 )
 def test_arguments_that_do_not_go_together_are_refused(line: Line, arguments: list[str], reason: str) -> None:
@@ -120,7 +120,7 @@ def test_a_reader_who_goes_away_ends_it_without_a_traceback(folder: Path) -> Non
     corrected(folder, sessions=40)
     command = [sys.executable, "-m", "conductor", "export", "corrections"]
     with subprocess.Popen(
-        command, cwd=folder, env={"PYTHONPATH": str(Path(__file__).parents[2])}, text=True,
+        command, cwd=folder, env={"PYTHONPATH": str(Path(__file__).parents[3])}, text=True,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     ) as process:  # fmt: skip
         assert process.stdout is not None

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 from command_line import Line
 
-from conductor.plan_file import read_plan
-from conductor.planner import offline
-from conductor.planner.offline import Draft, Ruling
+from conductor.planner import rule_planner
+from conductor.planner.rule_planner import Draft, Ruling
+from conductor.workflow.file import read_plan
+from storage import SessionStore
 
 
 def test_a_person_reads_the_rule_the_shape_and_the_steps(line: Line) -> None:
@@ -55,9 +56,9 @@ def test_what_the_plan_check_finds_is_a_line_each_and_no_reason_to_fail(
         Draft("text", "Answer from what you know."),
         Draft("checker", "Check the answer.", (0,)),
     )
-    monkeypatch.setattr(offline, "rule_for", lambda *_, **__: Ruling("rash", "No time.", drafts))
+    monkeypatch.setattr(rule_planner, "rule_for", lambda *_, **__: Ruling("rash", "No time.", drafts))
     said = line("plan", "Who was it?")
-    found = "conductor: warning: Nobody reads step 2, so its work cannot reach the answer.\n"
+    found = "conductor: warning: No step reads step 2, so its work cannot reach the answer.\n"
     assert (said.code, said.err) == (0, f"(offline, no model is called)\n{found}")
     said = line("plan", "Who was it?", "--json")
     assert said.err == found
@@ -66,7 +67,7 @@ def test_what_the_plan_check_finds_is_a_line_each_and_no_reason_to_fail(
             "rule": "unread-output",
             "step": 1,
             "severity": "warning",
-            "sentence": "Nobody reads step 2, so its work cannot reach the answer.",
+            "sentence": "No step reads step 2, so its work cannot reach the answer.",
             "fixes": ["Let step 3 read step 2", "Remove step 2"],
         }
     ]
@@ -92,7 +93,9 @@ def test_a_plan_is_exported_with_its_pool_and_label(line: Line, folder: Path) ->
         (["plan", " "], "The query is empty"),
     ],
 )
-def test_what_cannot_be_planned_or_exported_is_said(line: Line, arguments: list[str], reason: str) -> None:
+def test_what_cannot_be_planned_or_exported_is_one_sentence(
+    line: Line, arguments: list[str], reason: str
+) -> None:
     said = line(*arguments)
     assert (said.code, said.out) == (1, "")
     assert reason in said.err
@@ -105,7 +108,7 @@ def test_a_file_that_cannot_be_written_is_named(line: Line) -> None:
     assert said.err == "conductor: none/plan.json cannot be written: No such file or directory.\n"
 
 
-def test_alternatives_stand_beside_each_other_and_equal_ones_say_so(line: Line) -> None:
+def test_alternatives_stand_beside_each_other_and_equal_ones_are_marked(line: Line) -> None:
     said = line("plan", "What is 17 * 23?", "--alternatives", "3")
     assert said.code == 0
     assert said.out.startswith("Alternative 1: chain, 2 steps\n  1. mathematics: ")
@@ -128,3 +131,35 @@ def test_too_few_or_too_many_alternatives_are_wrong_arguments(line: Line, count:
     said = line("plan", "2 + 2", "--alternatives", count)
     assert said.code == 2
     assert "ask for 2 to 5 alternatives" in said.err
+
+
+@pytest.fixture
+def interrupted(folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A session whose process died while its Conductor was asked."""
+    with SessionStore.open(f"sqlite:///{folder / 'data' / 'conductor.db'}") as store:
+        session = store.sessions.create("What is 17*23?").id
+        with monkeypatch.context() as patched:
+            patched.setattr(store.processes.lock, "owner", "a store whose process died")
+            store.plans.begin("p", session, planner="c", planner_kind="model")
+    return session
+
+
+def test_a_session_whose_planning_was_interrupted_is_planned_again(line: Line, interrupted: str) -> None:
+    assert "interrupted" in line("sessions", "list").out
+    said = json.loads(line("plan", "--session", interrupted[:6], "--json").out)
+    assert (said["session"], said["ok"]) == (interrupted, True)
+    assert "planned" in line("sessions", "list").out
+
+
+def test_a_session_whose_planning_was_interrupted_is_planned_and_run(line: Line, interrupted: str) -> None:
+    said = line("run", "--session", interrupted)
+    assert said.code == 0
+    assert "391" in said.out
+    assert "no workflow yet; the Conductor is asked for one" in said.err
+
+
+@pytest.mark.parametrize("arguments", [[], ["why?", "--session", "abcd"]])
+def test_a_plan_is_of_a_query_or_of_a_session(line: Line, arguments: list[str]) -> None:
+    said = line("plan", *arguments)
+    assert said.code == 2
+    assert "give a query or --session ID" in said.err

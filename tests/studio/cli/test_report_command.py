@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 from command_line import Line
 
-from conductor.commands.line import main
-from conductor.plan_file import write_plan
-from conductor.workflow import Step, Workflow
+from conductor.workflow.file import write_plan
+from conductor.workflow.model import Step, Workflow
+from storage import SessionStore
+from studio.cli.line import main
 
 
 def ran(line: Line, folder: Path, pool: str) -> dict[str, str]:
-    """A run of one step, as `run --json` tells it."""
+    """A run of one step, as `run --json` prints it."""
     workflow = Workflow.of([Step(instruction="Say it.", worker="alpha")])
     (folder / "plan.json").write_text(
         write_plan(workflow, query="What <b>is</b> it?", origin="human", workers=(), label=None)
@@ -39,6 +40,24 @@ def test_a_run_is_reported_by_its_id_and_by_its_session(line: Line, folder: Path
     assert printed.out.startswith("<!doctype html>")
 
 
+def test_a_report_shows_the_conductors_reasoning_and_whether_its_plan_was_edited(
+    line: Line, folder: Path, simulated: str
+) -> None:
+    asked = json.loads(line("run", "What is 17 * 23?", "--json").out)
+    html = line("report", asked["run"]).out
+    assert "The query asks for a calculation; one worker solves it" in html
+    assert '<bdi class="pill filled">offline planner</bdi>' in html
+    assert "the plan was edited" not in html
+    with SessionStore.open("sqlite:///data/conductor.db") as store:
+        head = store.revisions.head(asked["session"])
+        assert head is not None
+        edited = head.workflow.with_instruction(0, "Compute 17 * 23.")
+        store.revisions.add(asked["session"], edited, origin="human", note="Step 1")
+    again = json.loads(line("run", "--session", asked["session"], "--json").out)
+    assert "the plan was edited before this run" in line("report", again["run"]).out
+    assert "reasoning</h2>" not in line("report", ran(line, folder, simulated)["run"]).out
+
+
 def test_a_report_is_utf_8_in_whatever_encoding_the_terminal_is(
     line: Line, folder: Path, simulated: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -53,7 +72,7 @@ def test_a_report_is_utf_8_in_whatever_encoding_the_terminal_is(
     assert "·" in html
 
 
-def test_what_cannot_be_reported_is_said(line: Line, folder: Path, simulated: str) -> None:
+def test_what_cannot_be_reported_is_refused(line: Line, folder: Path, simulated: str) -> None:
     told = ran(line, folder, simulated)
     cases = [
         (("report",), 2, "give either RUN or --session ID"),

@@ -1,9 +1,11 @@
-"""`run` answers a query or a file, tells people and programs, and says by its exit code how it went."""
+"""`run` answers a query or a file, for people and for programs; its exit code is the run's outcome."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import pty
 import re
 import shutil
 import signal
@@ -17,12 +19,13 @@ import pytest
 from command_line import Line, Said
 from workflow_cases import workflow_of
 
-from conductor.budget import Budget
-from conductor.events import EVENT, RunFinished, StepStarted
-from conductor.modes import Settings
-from conductor.plan_file import write_plan
-from conductor.run_state import fold
-from conductor.workflow import Workflow
+from conductor.runs.events import EVENT, RunFinished, StepStarted
+from conductor.runs.state import fold
+from conductor.values.budget import Budget
+from conductor.values.output import Output
+from conductor.values.presets import Settings
+from conductor.workflow.file import write_plan
+from conductor.workflow.model import Workflow
 from storage import SessionStore
 
 FACT = "What is the capital of France?"
@@ -39,16 +42,14 @@ def written(workflow: Workflow, folder: Path, *, query: str | None = "why?") -> 
 def process(*arguments: str, folder: Path, **options: Any) -> subprocess.Popen[str]:
     environment = {
         **{key: value for key, value in os.environ.items() if not key.startswith("CONDUCTOR_")},
-        "PYTHONPATH": str(Path(__file__).parents[2]),
+        "PYTHONPATH": str(Path(__file__).parents[3]),
+        "TERM": "xterm",
     }
     return subprocess.Popen(
         [sys.executable, "-m", "conductor", *arguments],
         cwd=folder,
         env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        **options,
+        **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, **options},
     )
 
 
@@ -60,11 +61,28 @@ def test_a_person_reads_the_answer_and_that_no_model_was_called(line: Line) -> N
     assert said.err.rstrip().endswith("(offline, no model is called)")
 
 
+def test_a_run_without_an_answer_has_an_exit_code_of_its_own_and_is_found_by_it(line: Line) -> None:
+    said = line("run", "Write a poem about rain")
+    assert said.code == 3
+    assert said.out.startswith("No answer: I am the built-in text expert")
+    assert "[1/1] text has no answer" in said.err
+    assert "conductor: the run finished without an answer" in said.err
+    said = line("run", "Calculate 5 apples + 3 pears", "--json")
+    shape = json.loads(said.out)
+    assert (said.code, shape["status"], shape["answered"]) == (3, "finished", False)
+    assert "Verified" not in shape["answer"]
+    assert [step["answered"] for step in shape["steps"]] == [False, False]
+    assert line("run", FACT).code == 0
+    listed = json.loads(line("sessions", "list", "--state", "unanswered", "--json").out)
+    assert [found["state"] for found in listed["sessions"]] == ["unanswered"] * 2
+    assert "no answer" in line("sessions", "list").out
+
+
 def test_where_there_is_no_store_one_is_made(line: Line, simulated: str, folder: Path) -> None:
     shutil.rmtree(folder / "data")
     assert line("run", written(PAIR, folder), "--pool", simulated).code == 0
     with SessionStore.open("sqlite:///data/conductor.db") as store:
-        assert store.count_sessions() == 1
+        assert store.sessions.count() == 1
 
 
 def test_a_program_reads_one_json_object(line: Line) -> None:
@@ -75,7 +93,7 @@ def test_a_program_reads_one_json_object(line: Line) -> None:
     assert "Paris" in shape["answer"]
     assert shape["label"] == "offline, no model is called"
     [step] = shape["steps"]
-    assert {"index", "worker", "status", "output", "usage", "seconds"} <= set(step)
+    assert {"index", "worker", "status", "output", "usage", "seconds", "request_id"} <= set(step)
     assert (step["index"], step["worker"], step["status"]) == (0, "facts", "finished")
     assert step["output"] == shape["answer"]
     assert shape["usage"] == dict.fromkeys(("prompt_tokens", "completion_tokens", "cost", "total_tokens"))
@@ -105,15 +123,15 @@ def test_a_failed_run_exits_with_1_and_keeps_what_it_has(line: Line, simulated: 
     shape = json.loads(said.out)
     assert (said.code, shape["status"], shape["answer"]) == (1, "failed", None)
     assert [step["status"] for step in shape["steps"]] == ["failed", "finished", "blocked"]
-    assert shape["steps"][0]["error"] == "alpha was told to fail on this call."
+    assert shape["steps"][0]["error"] == "alpha was set to fail on this call."
     assert shape["steps"][1]["output"] == "from beta"
 
 
-def test_a_failed_run_is_told_to_a_person(line: Line, simulated: str, folder: Path) -> None:
+def test_a_person_reads_why_a_run_failed(line: Line, simulated: str, folder: Path) -> None:
     workflow = workflow_of(()).with_instruction(0, "a bad one")
     said = line("run", "--workflow", written(workflow, folder), "--pool", simulated)
     assert (said.code, said.out) == (1, "")
-    assert "failed: alpha was told to fail" in said.err
+    assert "failed: alpha was set to fail" in said.err
     assert "conductor: the run failed; there is no answer." in said.err
 
 
@@ -140,9 +158,9 @@ def test_a_query_beside_a_file_counts_over_the_files_own(line: Line, simulated: 
     [
         (["run"], "give a query, --workflow FILE, or --session ID"),
         (["run", "q", "--json", "--events"], "choose one of --json and --events"),
-        (["run", "q", "--nonsense"], "unrecognized arguments"),
-        (["dance"], "invalid choice"),
-        ([], "required"),
+        (["run", "q", "--nonsense"], "No such option: --nonsense"),
+        (["dance"], "No such command 'dance'"),
+        ([], "Missing command"),
     ],
 )
 def test_wrong_arguments_exit_with_2(line: Line, arguments: list[str], reason: str) -> None:
@@ -219,7 +237,7 @@ def test_an_interrupt_stops_the_run_and_keeps_what_is_done(folder: Path) -> None
     assert state.status == "cancelled"
     assert [(step.status, step.text) for step in state.steps] == [("finished", "kept"), ("cancelled", "")]
     with SessionStore.open("sqlite:///data/conductor.db") as store:
-        assert fold(store.events(state.run)) == state
+        assert fold(store.runs.events(state.run)) == state
 
 
 @pytest.mark.slow
@@ -233,7 +251,7 @@ def test_a_killed_run_is_resumed_from_what_it_had_finished(line: Line, folder: P
         SessionStore.open("sqlite:///data/conductor.db") as store,
     ):
         until = time.monotonic() + 30
-        while not (listed := store.sessions()) or not store.outputs(listed[0].id):
+        while not (listed := store.sessions.listed()) or not store.runs.outputs(listed[0].id):
             assert time.monotonic() < until, "the first step was never kept"
             time.sleep(0.02)
         running.kill()
@@ -241,7 +259,8 @@ def test_a_killed_run_is_resumed_from_what_it_had_finished(line: Line, folder: P
     (folder / "slow.toml").write_text(slow.format(0))
     said = line("run", "--session", listed[0].id, "--pool", "slow.toml")
     assert (said.code, said.out) == (0, "late\n")
-    assert said.err.startswith("resumes: 1 of 2 steps is kept\n[1/2] alpha's output is reused\n")
+    assert said.err.startswith("resumes: 1 of 2 steps is kept\nconductor: a run takes ~")
+    assert "\n[1/2] alpha's output is reused\n" in said.err
     assert "resumes" not in line("run", "--session", listed[0].id, "--pool", "slow.toml").err
 
 
@@ -257,6 +276,28 @@ def test_a_reader_who_leaves_does_not_stop_the_run(folder: Path, simulated: str)
     assert err == ""
 
 
+@pytest.mark.slow
+def test_a_terminal_shows_who_works_until_all_is_done(folder: Path, simulated: str) -> None:
+    ours, theirs = pty.openpty()
+    arguments = ("run", "--workflow", written(PAIR, folder), "--pool", simulated)
+    with process(*arguments, folder=folder, stdin=theirs, stdout=theirs, stderr=theirs) as running:
+        os.close(theirs)
+        shown = b""
+        # The terminal ends with an error once its other end is closed.
+        with contextlib.suppress(OSError):
+            while piece := os.read(ours, 65_536):
+                shown += piece
+    os.close(ours)
+    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown.decode()).replace("\r", "")
+    assert running.returncode == 0
+    assert re.search(r"[⠀-⣿] step 1: alpha 0:00:0", text)
+    assert "[1/2] alpha works\n" in text
+    assert re.search(r"\[2/2\] beta is done, [0-9.]+ s\nfrom beta\n", text)
+    assert text.endswith("(simulated, no model is called)\n")
+    # The cursor is hidden while they are shown, and back at the end.
+    assert shown.rindex(b"\x1b[?25h") > shown.rindex(b"\x1b[?25l")
+
+
 @pytest.fixture
 def chain(line: Line, folder: Path, simulated: str) -> tuple[Line, str]:
     """A line on a simulated pool, and the session of a chain of three that it has run."""
@@ -269,20 +310,20 @@ def chain(line: Line, folder: Path, simulated: str) -> tuple[Line, str]:
 
 
 @pytest.mark.parametrize(
-    ("extent", "statuses"),
+    ("scope", "statuses"),
     [
         ([], ["reused", "reused", "reused"]),
-        (["--anew"], ["finished", "finished", "finished"]),
+        (["--all"], ["finished", "finished", "finished"]),
         (["--from", "2"], ["reused", "finished", "finished"]),
         (["--to", "2"], ["reused", "reused", "waiting"]),
         (["--only", "3"], ["waiting", "preloaded", "finished"]),
     ],
 )
 def test_a_session_runs_again_as_far_as_asked(
-    chain: tuple[Line, str], extent: list[str], statuses: list[str]
+    chain: tuple[Line, str], scope: list[str], statuses: list[str]
 ) -> None:
     line, session = chain
-    said = line("run", "--session", session, *extent, "--json")
+    said = line("run", "--session", session, *scope, "--json")
     assert said.code == 0
     assert [step["status"] for step in json.loads(said.out)["steps"]] == statuses
 
@@ -305,10 +346,10 @@ def test_what_names_no_session_or_several_is_refused(
     line: Line, command: list[str], given: str, reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ids = iter(["aaaa1", "aaaa2"])
-    monkeypatch.setattr("storage.sessions.new_id", lambda: next(ids))
+    monkeypatch.setattr("storage.tables.sessions.new_id", lambda: next(ids))
     with SessionStore.open("sqlite:///data/conductor.db") as store:
-        store.create_session("one")
-        store.create_session("two")
+        store.sessions.create("one")
+        store.sessions.create("two")
     said = line(*command, given)
     assert (said.code, said.out) == (1, "")
     assert said.err.startswith(f"conductor: {reason}")
@@ -317,19 +358,52 @@ def test_what_names_no_session_or_several_is_refused(
 def test_a_session_that_runs_again_keeps_its_settings_but_for_those_named(chain: tuple[Line, str]) -> None:
     line, session = chain
     changes = ("--budget-seconds", "600", "--budget-calls", "1", "--mode", "mini", "--exclude", "beta")
-    said = line("run", "--session", session, "--anew", "--json", *changes)
+    said = line("run", "--session", session, "--all", "--json", *changes)
     shape = json.loads(said.out)
     assert (said.code, shape["status"], shape["budget_crossed"]) == (1, "over_budget", "calls")
     again = json.loads(line("run", "--session", session, "--budget-calls", "9", "--json").out)
     assert again["status"] == "finished"
     with SessionStore.open("sqlite:///data/conductor.db") as store:
-        settings = store.session(session).settings
+        settings = store.sessions.find(session).settings
     assert settings == Settings(
         max_steps=1, economical=True, workers=("alpha",), budget=Budget(seconds=600, calls=9)
     )
 
 
-def test_of_a_part_the_output_is_printed_and_said_to_be_no_answer(chain: tuple[Line, str]) -> None:
+def test_a_pinned_step_whose_inputs_changed_is_named(line: Line, folder: Path, simulated: str) -> None:
+    pin = Output(
+        fingerprint="of other inputs",
+        text="So it was.",
+        worker="beta",
+        worker_kind="simulated",
+        seconds=1.0,
+        run="",
+        step=1,
+    )
+    file = written(PAIR.with_pin(1, pin), folder)
+    said = line("run", "--workflow", file, "--pool", simulated)
+    assert "conductor: step 2 is pinned, and its inputs changed; unpin it" in said.err
+    shape = json.loads(line("run", "--workflow", file, "--pool", simulated, "--json").out)
+    assert [step["pinned_inputs_changed"] for step in shape["steps"]] == [False, True]
+
+
+def test_what_a_first_run_takes_is_estimated_before_it(line: Line, folder: Path, simulated: str) -> None:
+    file = written(PAIR, folder)
+    err = line("run", "--workflow", file, "--pool", simulated).err.splitlines()
+    about = next(said for said in err if said.startswith("conductor: a run takes ~"))
+    assert about.endswith(" tokens, cost -, ~18.0 s, assuming 400 tokens an answer")
+    assert err.index(about) < err.index("[1/2] alpha works")
+    assert "a run takes" not in line("run", FACT).err
+
+
+def test_planning_counts_in_the_budget_of_a_run(line: Line) -> None:
+    said = line("run", FACT, "--budget-calls", "1", "--json")
+    shape = json.loads(said.out)
+    assert (said.code, shape["status"], shape["budget_crossed"]) == (1, "over_budget", "calls")
+    assert {step["status"] for step in shape["steps"]} == {"waiting"}
+
+
+def test_of_a_part_the_output_is_printed_and_marked_as_no_answer(chain: tuple[Line, str]) -> None:
     line, session = chain
     steps = json.loads(line("run", "--session", session, "--json").out)["steps"]
     said = line("run", "--session", session, "--to", "2")
@@ -341,7 +415,7 @@ def test_of_a_part_the_output_is_printed_and_said_to_be_no_answer(chain: tuple[L
     ("arguments", "said"),
     [
         (["--session", "x", "why?"], "give --session alone"),
-        (["--session", "x", "--anew", "--to", "1"], "not allowed with argument"),
+        (["--session", "x", "--all", "--to", "1"], "choose one of --from, --to, --only and --all"),
     ],
 )
 def test_a_run_that_is_not_clear_is_refused(line: Line, arguments: list[str], said: str) -> None:
@@ -355,3 +429,25 @@ def test_a_step_that_is_not_there_is_an_error(chain: tuple[Line, str]) -> None:
     said = line("run", "--session", session, "--only", "7")
     assert (said.code, said.out) == (1, "")
     assert "There is no step 7" in said.err
+
+
+KEYLESS = '[[worker]]\nname = "keyless"\nbase_url = "http://127.0.0.1:9/v1"\nmodel = "m"\n'
+KEYLESS += 'api_key_env = "NO_SUCH_API_KEY"\n'
+FACTS = '[[worker]]\nkind = "offline"\nname = "facts"\nexpert = "facts"\n'
+UNSET = "NO_SUCH_API_KEY is not set; export it, or write it into .streamlit/secrets.toml."
+
+
+def test_a_worker_without_its_key_stops_only_what_uses_it(line: Line, folder: Path) -> None:
+    pool = folder / "keyless.toml"
+    pool.write_text(KEYLESS + FACTS, encoding="utf-8")
+    said = line("run", FACT, "--pool", str(pool))
+    assert (said.code, "Paris" in said.out) == (0, True)
+    assert f"conductor: keyless is not offered to the Conductor: {UNSET}\n" in said.err
+    left_out = line("run", FACT, "--pool", str(pool), "--workers", "facts")
+    assert (left_out.code, "keyless" in left_out.err) == (0, False)
+    named = line("run", FACT, "--pool", str(pool), "--workers", "keyless,facts")
+    assert (named.code, named.err) == (1, f"conductor: keyless cannot be used: {UNSET}\n")
+    assigned = workflow_of((), (0,)).with_worker(0, "facts").with_worker(1, "keyless")
+    failed = line("run", "--workflow", written(assigned, folder), "--pool", str(pool))
+    assert failed.code == 1
+    assert f"keyless: {UNSET}" in failed.err

@@ -16,11 +16,11 @@ from command_line import Line
 
 from storage import SessionStore
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.mark.slow
-def test_it_answers_says_who_may_ask_and_ends_in_order(folder: Path) -> None:
+def test_it_answers_with_a_token_alone_and_ends_in_order(folder: Path) -> None:
     command = [
         sys.executable,
         "-m",
@@ -38,9 +38,14 @@ def test_it_answers_says_who_may_ask_and_ends_in_order(folder: Path) -> None:
         assert server.stdout is not None
         said = json.loads(server.stdout.readline())
         try:
-            assert said["tokens"] is False
+            token = folder / "data" / "api-token"
+            assert said["token_file"] == str(token)
+            assert token.stat().st_mode & 0o777 == 0o600
             asked = {"model": "conductor", "messages": [{"role": "user", "content": "What is 17*23?"}]}
-            answer = httpx.post(f"{said['url']}/chat/completions", json=asked, timeout=20)
+            asking = f"{said['url']}/chat/completions"
+            assert httpx.post(asking, json=asked, timeout=20).status_code == 401
+            key = {"authorization": f"Bearer {token.read_text()}"}
+            answer = httpx.post(asking, json=asked, headers=key, timeout=20)
             assert "391" in answer.json()["choices"][0]["message"]["content"]
             assert answer.json()["conductor"]["url"].startswith("http://app/?session=")
             root = said["url"].removesuffix("/v1")
@@ -50,10 +55,10 @@ def test_it_answers_says_who_may_ask_and_ends_in_order(folder: Path) -> None:
             server.send_signal(signal.SIGTERM)
         assert server.wait(10) == 0
     with SessionStore.open(f"sqlite:///{folder / 'data' / 'conductor.db'}") as store:
-        assert [session.origin for session in store.sessions()] == ["api"]
+        assert [session.origin for session in store.sessions.listed()] == ["api"]
 
 
-def test_a_port_that_is_taken_is_said_in_a_sentence(line: Line) -> None:
+def test_a_port_that_is_taken_is_one_sentence(line: Line) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         said = line("serve", "--api-only", "--port", str(taken.getsockname()[1]))
     assert said.code == 1
@@ -65,4 +70,4 @@ def test_a_port_that_is_taken_is_said_in_a_sentence(line: Line) -> None:
 def test_what_is_no_port_is_a_wrong_argument(line: Line, port: str, what: str) -> None:
     said = line("serve", what, f"--port={port}")
     assert said.code == 2
-    assert f"argument --port: '{port}' is not a port from 0 to 65535" in said.err
+    assert f"Invalid value for '--port': '{port}' is not a port from 0 to 65535" in said.err

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,12 +14,17 @@ from typing import Any
 
 import pytest
 from command_line import Line
+from fake_openai import FakeOpenAI, serving
 
-from conductor.plan_file import write_plan
-from conductor.workflow import Step, Workflow
+from conductor.runs.events import RunFinished, StepFinished
+from conductor.values.messages import Usage
+from conductor.values.output import Output
+from conductor.workflow.file import write_plan
+from conductor.workflow.model import Step, Workflow
+from conductor.workflow.plan_report import PlanProblem, PlanReport
 from storage import SessionStore
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 def chain(*instructions: str) -> Workflow:
@@ -38,11 +44,11 @@ def store(folder: Path) -> Iterator[SessionStore]:
 @pytest.fixture
 def session(store: SessionStore) -> str:
     """A session with a branch: two edits of one revision, the first of which is current."""
-    made = store.create_session("Which\nriver?", title="Rivers", pool_label="simulated").id
-    first = store.add_revision(made, chain("find"), origin="human", note="By hand")
-    store.add_revision(made, chain("look"), origin="human", note="Reworded")
-    store.undo(made)
-    store.add_revision(made, chain("look", "merge"), origin="human", note="One more step", parent=first.id)
+    made = store.sessions.create("Which\nriver?", title="Rivers", pool_label="simulated").id
+    first = store.revisions.add(made, chain("find"), origin="human", note="By hand")
+    store.revisions.add(made, chain("look"), origin="human", note="Reworded")
+    store.revisions.undo(made)
+    store.revisions.add(made, chain("look", "merge"), origin="human", note="One more step", parent=first.id)
     return made
 
 
@@ -54,7 +60,7 @@ def shape(text: str) -> Any:
 
 
 def test_sessions_are_listed_newest_first_in_columns(line: Line, store: SessionStore, session: str) -> None:
-    other = store.create_session("東京 <b>\x1b[31m").id
+    other = store.sessions.create("東京 <b>\x1b[31m").id
     said = line("sessions", "list")
     headings, first, second = said.out.splitlines()
     assert headings.split() == ["id", "state", "updated", "shape", "steps", "tokens", "title"]
@@ -64,9 +70,9 @@ def test_sessions_are_listed_newest_first_in_columns(line: Line, store: SessionS
     assert (said.code, said.err) == (0, "conductor: 2 sessions.\n")
 
 
-def test_a_part_of_a_list_says_how_the_rest_is_shown(line: Line, store: SessionStore) -> None:
+def test_a_part_of_a_list_names_the_option_that_shows_the_rest(line: Line, store: SessionStore) -> None:
     for at in range(5):
-        store.create_session(f"question {at}")
+        store.sessions.create(f"question {at}")
     said = line("sessions", "list", "--limit", "2", "--offset", "1")
     assert [row.split()[-1] for row in said.out.splitlines()[1:]] == ["3", "2"]
     assert said.err == "conductor: 2 of 5 sessions; --offset 3 shows the next.\n"
@@ -93,10 +99,10 @@ def test_a_part_of_a_list_says_how_the_rest_is_shown(line: Line, store: SessionS
 def test_options_choose_among_sessions(
     line: Line, store: SessionStore, session: str, options: list[str], found: list[str]
 ) -> None:
-    store.add_tag(session, "wet")
-    store.add_tag(session, "long")
-    store.create_session("Hills")
-    store.delete_session(store.create_session("Lakes").id)
+    store.sessions.add_tag(session, "wet")
+    store.sessions.add_tag(session, "long")
+    store.sessions.create("Hills")
+    store.sessions.delete(store.sessions.create("Lakes").id)
     listed = shape(line("sessions", "list", "--json", *options).out)
     assert [summary["title"] for summary in listed["sessions"]] == found
     assert listed["total"] == len(found)
@@ -108,7 +114,7 @@ def test_days_are_whole_and_of_this_place(line: Line, folder: Path) -> None:
     made = {"before": first - 1, "first": first, "last": last, "after": last + 1}
     for name, at in made.items():
         with SessionStore.open("sqlite:///data/conductor.db", clock=lambda at=at: at) as store:
-            store.create_session(name)
+            store.sessions.create(name)
     for options, found in (
         (["--since", "2026-11-01"], ["after", "last", "first"]),
         (["--until", "2026-11-01"], ["last", "first", "before"]),
@@ -129,7 +135,7 @@ def test_words_are_found_with_their_place(line: Line, store: SessionStore, sessi
     assert (nothing.code, nothing.out, nothing.err) == (0, "", "conductor: no session is like that.\n")
 
 
-def test_an_empty_store_says_how_a_session_is_made(line: Line) -> None:
+def test_an_empty_store_names_how_a_session_is_made(line: Line) -> None:
     assert line("sessions", "list").err.startswith("conductor: there is no session yet; `run` or the app")
     assert shape(line("sessions", "list", "--json").out) == {"sessions": [], "total": 0, "offset": 0}
 
@@ -139,15 +145,26 @@ def test_an_empty_store_says_how_a_session_is_made(line: Line) -> None:
     [
         (["list", "--tokens", "few"], "'few' is no range; write 100..5000, 100.. or ..5000"),
         (["list", "--tokens", ".."], "'..' is no range"),
+        (
+            ["list", "--tokens", "5000..100"],
+            "At least 5,000 and at most 100 tokens is no range; exchange the two.",
+        ),
+        (
+            ["search", "x", "--since", "2026-11-02", "--until", "2026-11-01"],
+            "The last day is before the first; exchange the two.",
+        ),
         (["list", "--since", "yesterday"], "'yesterday' is no day; write it as 2026-11-01"),
-        (["list", "--state", "odd"], "invalid choice: 'odd'"),
+        (
+            ["list", "--state", "odd"],
+            "'--state': 'odd' is not one of new, planned",
+        ),
         (["list", "--limit", "0"], "'0' is not a whole number from 1 on"),
-        (["search"], "required: WORDS"),
+        (["search"], "Missing argument 'WORDS'"),
         (["vacuum", "--older-than", "-1"], "--older-than"),
         (["export"], "name sessions, or add --all"),
         (["export", "--all", "--json"], "--json sums up what was written to --output"),
         (["delete", "abcd1234"], ""),
-        ([], "required: WHAT"),
+        ([], "Missing command"),
     ],
 )
 def test_wrong_arguments_are_refused(line: Line, arguments: list[str], reason: str) -> None:
@@ -162,7 +179,7 @@ def test_wrong_arguments_are_refused(line: Line, arguments: list[str], reason: s
 def test_a_session_is_shown_with_its_revisions_as_a_tree(
     line: Line, store: SessionStore, session: str
 ) -> None:
-    store.add_tag(session, "wet")
+    store.sessions.add_tag(session, "wet")
     lines = line("sessions", "show", session[:6]).out.splitlines()
     assert lines[0] == "Rivers"
     assert f"  id       {session}" in lines
@@ -173,7 +190,36 @@ def test_a_session_is_shown_with_its_revisions_as_a_tree(
     assert lines[-1] == "No answer yet."
 
 
-def test_all_of_a_session_is_told_as_json(line: Line, folder: Path, simulated: str) -> None:
+def test_a_planning_that_failed_is_shown_with_its_reason(line: Line, folder: Path) -> None:
+    pool = folder / "refused.toml"
+    with serving(FakeOpenAI(key="sk-right")) as served:
+        conductor = f'[conductor]\nbase_url = "{served.base_url}"\nmodel = "simulated"\n'
+        pool.write_text(f'{conductor}[[worker]]\nkind = "simulated"\nname = "a"\n', encoding="utf-8")
+        assert line("plan", "Why?", "--pool", str(pool)).code == 1
+    (session,) = shape(line("sessions", "list", "--json").out)["sessions"]
+    assert session["state"] == "unplanned"
+    text = line("sessions", "show", session["id"]).out
+    assert "rejected" not in text
+    assert re.search(r"\nWhy there is no plan\nconductor: .* answered 401 Unauthorized", text)
+    said = shape(line("sessions", "show", session["id"], "--json").out)
+    assert "401 Unauthorized" in said["no_plan"]
+
+
+def test_a_plan_that_was_rejected_is_shown_with_its_problems(
+    line: Line, store: SessionStore, session: str
+) -> None:
+    report = PlanReport(text="?", problems=(PlanProblem(step=None, message="There is no plan."),))
+    other = store.sessions.create("Why?").id
+    for asked in (other, session):
+        store.plans.add(asked, planner="p", planner_kind="model", report=report, usage=Usage())
+    said = line("sessions", "show", other).out
+    assert "  state    rejected" in said
+    assert "\nWhy there is no plan\nThere is no plan.\n" in said
+    store.revisions.add(session, chain("by hand"), origin="human")
+    assert "Why there is no plan" not in line("sessions", "show", session).out
+
+
+def test_json_has_all_of_a_session(line: Line, folder: Path, simulated: str) -> None:
     ran = shape(line("run", "--workflow", str(planned(folder)), "--pool", simulated, "--json").out)
     said = shape(line("sessions", "show", ran["session"], "--json").out)
     assert said["answer"] == ran["answer"]
@@ -184,6 +230,49 @@ def test_all_of_a_session_is_told_as_json(line: Line, folder: Path, simulated: s
     text = line("sessions", "show", ran["session"]).out
     assert f"\nAnswer\n{ran['answer']}\n" in text
     assert f"\n{ran['run'][:8]}  finished" in text
+
+
+def test_a_stopped_session_is_called_so_in_lists_and_alone(
+    line: Line, store: SessionStore, session: str
+) -> None:
+    head = store.revisions.head(session)
+    assert head is not None
+    store.runs.start(run="n1", session=session, revision=head.id)
+    end = RunFinished(run="n1", seq=0, at=5.0, outcome="cancelled", answer=None, answer_step=None)
+    store.runs.append(end).result(timeout=20)
+    assert "  state    stopped" in line("sessions", "show", session).out.splitlines()
+    assert " stopped " in line("sessions", "list", "--state", "stopped").out
+
+
+def test_a_stopped_run_leaves_a_lower_bound_of_what_a_session_used(
+    line: Line, store: SessionStore, session: str
+) -> None:
+    head = store.revisions.head(session)
+    assert head is not None
+    store.runs.start(run="n1", session=session, revision=head.id)
+    made = Output(
+        fingerprint="f",
+        text="done",
+        worker="alpha",
+        worker_kind="model",
+        usage=Usage(prompt_tokens=3_600, completion_tokens=70, cost=0.25),
+        seconds=1.0,
+        run="n1",
+        step=0,
+    )
+    end = RunFinished(run="n1", seq=1, at=5.0, outcome="interrupted", answer=None, answer_step=None)
+    for event in (StepFinished(run="n1", seq=0, at=4.0, step=0, output=made), end):
+        store.runs.append(event).result(timeout=20)
+    used = {"tokens": 3_670, "tokens_at_least": True, "cost": 0.25, "cost_at_least": True}
+    said = shape(line("sessions", "show", session, "--json").out)
+    assert (said["session"]["used"], said["runs"][0]["used"]) == (used, used)
+    assert said["runs"][0]["tokens"] is None
+    text = line("sessions", "show", session).out.splitlines()
+    assert "  tokens   at least 3,670" in text
+    assert "  cost     at least $0.2500" in text
+    (listed,) = shape(line("sessions", "list", "--json").out)["sessions"]
+    assert (listed["tokens"], listed["tokens_at_least"]) == (3_670, True)
+    assert "at least 3,670" in line("sessions", "list").out
 
 
 def planned(folder: Path) -> Path:
@@ -215,12 +304,12 @@ def test_a_beginning_that_several_ids_have_is_refused(
     line: Line, store: SessionStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ids = iter(["aaaa1", "aaaa2", "aaaa"])
-    monkeypatch.setattr("storage.sessions.new_id", lambda: next(ids))
+    monkeypatch.setattr("storage.tables.sessions.new_id", lambda: next(ids))
     for name in ("one", "two"):
-        store.create_session(name)
+        store.sessions.create(name)
     said = line("sessions", "rename", "aaaa", "three")
     assert said.err == ("conductor: 'aaaa' begins the ids of 2 sessions (aaaa1, aaaa2); write more of it.\n")
-    store.create_session("whole")
+    store.sessions.create("whole")
     assert shape(line("sessions", "show", "aaaa", "--json").out)["session"]["title"] == "whole"
 
 
@@ -233,13 +322,13 @@ def test_sessions_are_deleted_and_restored(line: Line, store: SessionStore, sess
     assert "add --yes to delete" in refused.err
     said = line("sessions", "delete", session[:5], session, "--yes", "--json")
     assert shape(said.out) == {"deleted": [session]}
-    assert store.count_sessions() == 0
+    assert store.sessions.count() == 0
     assert line("sessions", "restore", session).out == f"restored {session[:8]}  Rivers\n"
-    assert store.count_sessions() == 1
+    assert store.sessions.count() == 1
 
 
 @pytest.mark.parametrize(("answer", "left"), [("y\n", 0), ("Yes\n", 0), ("n\n", 1), ("\n", 1), ("", 1)])
-def test_who_sits_at_the_terminal_is_asked(
+def test_deleting_at_a_terminal_asks_first(
     line: Line, session: str, monkeypatch: pytest.MonkeyPatch, answer: str, left: int
 ) -> None:
     terminal = io.StringIO(answer)
@@ -253,7 +342,7 @@ def test_who_sits_at_the_terminal_is_asked(
 
 def test_one_unknown_id_keeps_all_from_being_deleted(line: Line, store: SessionStore, session: str) -> None:
     assert line("sessions", "delete", session, "nobody", "--yes").code == 1
-    assert store.count_sessions() == 1
+    assert store.sessions.count() == 1
 
 
 def test_sessions_are_renamed_and_tagged(line: Line, store: SessionStore, session: str) -> None:
@@ -263,7 +352,7 @@ def test_sessions_are_renamed_and_tagged(line: Line, store: SessionStore, sessio
         "tags": ["long", "wet"],
     }
     assert line("sessions", "tag", session, "new", "--remove", "wet").out == "long\nnew\n"
-    assert store.tags(session) == ("long", "new")
+    assert store.sessions.tags(session) == ("long", "new")
     assert line("sessions", "tag", session, "--remove", "long", "--remove", "new").out == "no tags\n"
 
 
@@ -279,16 +368,20 @@ def test_a_session_goes_out_and_comes_in_again(line: Line, store: SessionStore, 
         "  3 revisions, 0 runs, 0 outputs",
         "  not in this pool: alpha; give their steps to others before you run them",
     ]
-    assert store.count_sessions() == 1
+    assert store.sessions.count() == 1
     made = shape(line("sessions", "import", "one.json", "--json").out)
     assert (made["dry_run"], made["unknown_workers"]) == (False, ["alpha"])
     (id,) = made["imported"]
-    assert [revision.note for revision in store.revisions(id)] == ["By hand", "Reworded", "One more step"]
+    assert [revision.note for revision in store.revisions.of_session(id)] == [
+        "By hand",
+        "Reworded",
+        "One more step",
+    ]
 
 
 def test_several_sessions_go_into_one_file(line: Line, store: SessionStore, session: str) -> None:
-    other = store.create_session("Hills").id
-    store.delete_session(store.create_session("Lakes").id)
+    other = store.sessions.create("Hills").id
+    store.sessions.delete(store.sessions.create("Lakes").id)
     said = shape(line("sessions", "export", "--all", "--output", "all.json", "--json").out)
     assert said == {
         "sessions": [other, session],
@@ -297,7 +390,7 @@ def test_several_sessions_go_into_one_file(line: Line, store: SessionStore, sess
     }
     out = line("sessions", "import", "all.json").out
     assert [row for row in out.splitlines() if row.startswith("imported")]
-    assert store.count_sessions() == 4
+    assert store.sessions.count() == 4
 
 
 def test_a_workflow_file_is_imported_as_a_session(
@@ -305,7 +398,7 @@ def test_a_workflow_file_is_imported_as_a_session(
 ) -> None:
     said = line("sessions", "import", str(planned(folder)), "--pool", simulated)
     assert said.out.splitlines()[0] == "a workflow of 2 steps: why?"
-    assert store.sessions()[0].title == "why?"
+    assert store.sessions.listed()[0].title == "why?"
 
 
 @pytest.mark.parametrize("more", [(), ("--dry-run",), ("--json",)])
@@ -313,7 +406,7 @@ def test_a_workflow_of_other_workers_is_held_back_with_their_names(
     line: Line, store: SessionStore, folder: Path, more: tuple[str, ...]
 ) -> None:
     said = line("sessions", "import", str(planned(folder)), *more)
-    assert store.count_sessions() == 0
+    assert store.sessions.count() == 0
     if "--json" not in more:
         told = "a workflow of 2 steps: why?\n  not in this pool: alpha; it cannot be imported\n"
         assert said.out == told
@@ -335,27 +428,27 @@ def test_a_file_that_is_none_of_ours_changes_nothing(
     said = line("sessions", "import", "odd.json")
     assert (said.code, said.out) == (1, "")
     assert reason in said.err
-    assert store.count_sessions() == 0
+    assert store.sessions.count() == 0
     assert "none.json cannot be read: No such file" in line("sessions", "import", "none.json").err
 
 
 def test_a_fork_begins_with_the_chosen_revision(line: Line, store: SessionStore, session: str) -> None:
     made = shape(line("sessions", "fork", session, "--revision", "2", "--title", "Apart", "--json").out)
-    head = store.head(made["session"])
+    head = store.revisions.head(made["session"])
     assert head is not None
     assert (made["title"], head.workflow) == ("Apart", chain("look"))
     assert line("sessions", "fork", session[:8]).out.startswith("forked ")
     wrong = line("sessions", "fork", session, "--revision", "9")
     assert wrong.err.endswith("has no revision 9; its revisions are 1 to 3.\n")
-    empty = store.create_session("new").id
+    empty = store.sessions.create("new").id
     assert "has no workflow to fork yet" in line("sessions", "fork", empty).err
 
 
 # -- vacuum ----------------------------------------------------------------------------------------
 
 
-def test_what_would_go_is_said_before_it_goes(line: Line, store: SessionStore, session: str) -> None:
-    store.delete_session(session)
+def test_what_would_be_removed_is_shown_before_it_is(line: Line, store: SessionStore, session: str) -> None:
+    store.sessions.delete(session)
     kept = line("sessions", "vacuum")
     assert kept.out.splitlines()[0].startswith("No session was deleted long enough ago")
     dry = line("sessions", "vacuum", "--older-than", "0", "--dry-run")
@@ -364,17 +457,17 @@ def test_what_would_go_is_said_before_it_goes(line: Line, store: SessionStore, s
         "1 deleted session with 0 runs, and 0 outputs that no run refers to: would be removed.",
     ]
     assert "would be given back" in dry.out
-    assert store.session(session).title == "Rivers"
+    assert store.sessions.find(session).title == "Rivers"
     done = shape(line("sessions", "vacuum", "--older-than", "0", "--json").out)
     assert done["sessions"] == [{"id": session, "title": "Rivers"}]
     assert done["bytes_before"] - done["bytes_after"] == done["bytes_freed"]
-    assert store.sessions_named(session) == ()
+    assert store.sessions.named(session) == ()
 
 
-def test_the_setting_says_what_is_old(
+def test_the_setting_decides_what_is_old(
     line: Line, store: SessionStore, session: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store.delete_session(session)
+    store.sessions.delete(session)
     monkeypatch.setenv("CONDUCTOR_RETENTION_DAYS", "0")
     said = shape(line("sessions", "vacuum", "--json").out)
     assert (said["retention_days"], said["sessions"]) == (None, [])
@@ -385,9 +478,9 @@ def test_the_setting_says_what_is_old(
 
 
 def test_nothing_is_removed_while_something_runs(line: Line, store: SessionStore, session: str) -> None:
-    head = store.head(session)
+    head = store.revisions.head(session)
     assert head is not None
-    store.start_run(run="n1", session=session, revision=head.id)
+    store.runs.start(run="n1", session=session, revision=head.id)
     said = line("sessions", "vacuum")
     assert said.code == 1
     assert f"conductor: The session {session!r} runs, and the store is not cleaned up" in said.err
@@ -399,7 +492,7 @@ def test_nothing_is_removed_while_something_runs(line: Line, store: SessionStore
 @pytest.mark.slow
 def test_listing_loads_neither_workers_nor_pages(folder: Path) -> None:
     code = (
-        "import sys\nfrom conductor.commands.line import main\nmain(['sessions', 'list'])\n"
+        "import sys\nfrom studio.cli.line import main\nmain(['sessions', 'list'])\n"
         "print(*sorted({name.partition('.')[0] for name in sys.modules}))"
     )
     command, environment = [sys.executable, "-c", code], {"PYTHONPATH": str(ROOT)}

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from command_line import Line
 
-from conductor.api.token import read_token
+from storage.api_token import read_token
 
 
 def test_a_token_is_shown_once_alone_on_its_stream(line: Line, folder: Path) -> None:
@@ -25,7 +25,7 @@ def test_a_token_is_shown_once_alone_on_its_stream(line: Line, folder: Path) -> 
     assert secret.encode() not in kept
 
 
-def test_limits_are_kept_and_told(line: Line) -> None:
+def test_limits_are_stored_and_shown(line: Line) -> None:
     limits = (
         "--workers alpha,beta --tokens 5000 --cost 1.5 --each day --per-minute 60 --tokens-per-minute 900"
     )
@@ -44,10 +44,10 @@ def test_limits_are_kept_and_told(line: Line) -> None:
     assert told in line("tokens", "list").out
 
 
-def test_a_list_says_what_the_number_of_tokens_means(line: Line) -> None:
-    assert "0 tokens in force; the API answers this machine only" in line("tokens", "list").err
+def test_a_list_counts_the_tokens_in_force(line: Line) -> None:
+    assert "0 tokens in force, beside this machine's own" in line("tokens", "list").err
     line("tokens", "create", "lab")
-    assert "1 token in force; every request to the API needs one" in line("tokens", "list").err
+    assert "1 token in force, beside this machine's own" in line("tokens", "list").err
 
 
 def test_a_token_is_revoked_by_its_name_or_its_id(line: Line) -> None:

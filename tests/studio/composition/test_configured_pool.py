@@ -9,20 +9,22 @@ from pathlib import Path
 import pytest
 from tokenizer_cases import write_tokenizer
 
-from conductor.engine.extent import ANEW
+from conductor.engine.scope import FORCE
 from conductor.errors import PoolError, WorkflowError
-from conductor.workers.pool import OFFLINE_LABEL
-from conductor.workflow import Step, Workflow
+from conductor.values.output import OFFLINE_LABEL
+from conductor.workers.health.targets import targets, unconfirmed
+from conductor.workers.keys.hosts import confirm
+from conductor.workflow.model import Step, Workflow
 from storage import SessionStore
-from storage.configured import ConfiguredEnsemble
-from storage.workbench import Workbench
+from studio.composition.configured_pool import ConfiguredRuntime
+from studio.workbench import Workbench
 
 ONE = '[[worker]]\nkind = "simulated"\nname = "{name}"\nanswer = "{answer}"\nlatency = {latency}\n'
 KEYED = """[[worker]]
 name = "alpha"
 base_url = "http://127.0.0.1:9/v1"
 model = "m"
-api_key_env = "ALPHA_KEY"
+api_key_env = "ALPHA_API_KEY"
 """
 
 
@@ -35,7 +37,7 @@ def pool_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def bench(url: str, pool_file: Path) -> Iterator[Workbench]:
-    bench = Workbench.following(SessionStore.open(url), ConfiguredEnsemble())
+    bench = Workbench.following(SessionStore.open(url), ConfiguredRuntime())
     yield bench
     bench.close()
 
@@ -76,26 +78,26 @@ def test_a_run_under_way_keeps_the_pool_it_began_with(bench: Workbench, pool_fil
     pool_file.write_text(one("alpha", answer="old", latency=0.15), encoding="utf-8")
     session = bench.ask("why?").id
     steps = [Step(instruction="do", worker="alpha"), Step(instruction="go on", worker="alpha", access=(0,))]
-    bench.edit(session, Workflow.of(steps), note="By hand")
-    bench.start(session)
+    bench.editing.edit(session, Workflow.of(steps), note="By hand")
+    bench.running.start(session)
     pool_file.write_text(one("beta", answer="new"), encoding="utf-8")
     assert bench.pool.names == ("beta",)
-    bench.conducting.wait(session)
-    assert bench.store.runs(session)[0].answer == "old"
+    bench.activities.wait(session)
+    assert bench.store.runs.of_session(session)[0].answer == "old"
     with pytest.raises(WorkflowError, match="alpha"):
-        bench.start(session, ANEW)
+        bench.running.start(session, FORCE)
     other = bench.ask("why?").id
-    bench.edit(other, Workflow.of([Step(instruction="do", worker="beta")]), note="By hand")
-    bench.start(other)
-    bench.conducting.wait(other)
-    assert bench.store.runs(other)[0].answer == "new"
+    bench.editing.edit(other, Workflow.of([Step(instruction="do", worker="beta")]), note="By hand")
+    bench.running.start(other)
+    bench.activities.wait(other)
+    assert bench.store.runs.of_session(other)[0].answer == "new"
 
 
 def test_while_the_file_is_wrong_the_pool_before_it_stays_and_the_fault_is_told(
     url: str, pool_file: Path
 ) -> None:
     pool_file.write_text(one("alpha"), encoding="utf-8")
-    configured = ConfiguredEnsemble()
+    configured = ConfiguredRuntime()
     assert configured.fault is None
     pool_file.write_text(one("alpha") + "speed = 3\n", encoding="utf-8")
     assert configured().pool.names == ("alpha",)
@@ -114,24 +116,28 @@ def test_what_was_never_right_is_an_error_only_where_a_pool_is_needed(
     for _ in range(2):
         with pytest.raises(PoolError, match=r"pool.toml, line 1: worker 1, kind"):
             _ = bench.pool
-    assert bench.store.count_sessions() == 0
+    assert bench.store.sessions.count() == 0
     pool_file.write_text(one("alpha"), encoding="utf-8")
     assert bench.pool.names == ("alpha",)
 
 
-def test_a_key_that_is_written_into_the_secrets_mends_the_fault(bench: Workbench, pool_file: Path) -> None:
+def test_a_key_that_is_written_into_the_secrets_makes_its_worker_usable_once_it_is_confirmed(
+    bench: Workbench, pool_file: Path
+) -> None:
     pool_file.write_text(KEYED, encoding="utf-8")
-    with pytest.raises(PoolError, match=r"line 5: worker 1, api_key_env: ALPHA_KEY is not set"):
-        _ = bench.pool
+    assert list(bench.pool.unusable) == ["alpha"]
     secrets = pool_file.parent / ".streamlit" / "secrets.toml"
     secrets.parent.mkdir()
-    secrets.write_text('ALPHA_KEY = "sk-marked"\n', encoding="utf-8")
-    assert bench.pool.names == ("alpha",)
+    secrets.write_text('ALPHA_API_KEY = "sk-marked"\n', encoding="utf-8")
+    assert "is not confirmed for" in bench.pool.unusable["alpha"]
+    for pair in unconfirmed(targets(bench.pool)):
+        confirm(pair)
+    assert not bench.pool.unusable
 
 
 def test_a_file_that_cannot_be_read_is_a_fault(pool_file: Path) -> None:
     pool_file.mkdir()
-    configured = ConfiguredEnsemble()
+    configured = ConfiguredRuntime()
     assert not configured.usable
     assert "cannot be read" in str(configured.fault)
 
@@ -139,7 +145,8 @@ def test_a_file_that_cannot_be_read_is_a_fault(pool_file: Path) -> None:
 def test_a_tokenizer_that_is_put_where_the_file_says_mends_the_fault(
     bench: Workbench, pool_file: Path
 ) -> None:
-    pool_file.write_text(KEYED.replace("api_key_env", "tokenizer").replace("ALPHA_KEY", "t.json"), "utf-8")
+    tokenized = KEYED.replace("api_key_env", "tokenizer").replace("ALPHA_API_KEY", "t.json")
+    pool_file.write_text(tokenized, "utf-8")
     with pytest.raises(PoolError, match=r"line 5: worker 1, tokenizer: .*t\.json cannot be read"):
         _ = bench.pool
     file = write_tokenizer(pool_file.parent / "t.json")

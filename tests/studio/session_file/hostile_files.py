@@ -1,7 +1,7 @@
-"""Files that somebody made to do harm. Run as a program it says what looking into each of them costs.
+"""Files made to do harm. Run as a program it prints what the preview of each of them costs.
 
 A line a case: the sentence of the refusal, the seconds of work it took, and by how many bytes the process had
-grown at most. Each is looked into by a process of its own, forked for it.
+grown at most. Each is read in a process of its own, forked for it.
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ import json
 import os
 import time
 from collections.abc import Callable
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 from conductor.errors import FormatError
-from storage.session_file import look_into
+from studio.session_file import look_into
 
 HEADER = '{"format": "conductor-session", "version": 1, '
 SESSION: dict[str, Any] = {
@@ -33,8 +34,8 @@ OUTPUT: dict[str, Any] = {
 DELTA: dict[str, Any] = {"type": "step_delta", "run": "run", "seq": 0, "at": 1.0, "step": 0, "text": ""}
 
 
-def file_of(**sections: Any) -> bytes:
-    """A file of a session that is right but for these sections."""
+def version_1(**sections: Any) -> bytes:
+    """A file of version 1 with a session that is right but for these sections."""
     return json.dumps({"format": "conductor-session", "version": 1, "session": SESSION, **sections}).encode()
 
 
@@ -48,10 +49,42 @@ def _many(entry: bytes, times: int, section: str = "events") -> bytes:
 
 STEPS = [{"instruction": "do", "worker": "w"}] * 10_000
 
+BEGINNING = b'{"format":"conductor-session","version":2,"sessions":1}\n'
+BEGUN = BEGINNING + json.dumps({"session": SESSION}).encode() + b"\n"
+
+
+def _lines(line: bytes, times: int) -> bytes:
+    return BEGUN + (line + b"\n") * times
+
+
 CASES: dict[str, Callable[[], bytes]] = {
+    "a line of a gigabyte": lambda: BEGUN + b'{"event":' + bytes(1_000_000_000),
+    "a line of lists in lists": lambda: BEGUN + b"[" * 19_000_000,
+    "a line of few lists in lists": lambda: BEGUN + b"[" * 90_000,
+    "a line of objects in objects": lambda: BEGUN + b'{"a":' * 3_900_000,
+    "a line of empty lists": lambda: BEGUN + b'{"event":[' + b"[]," * 6_000_000,
+    "a line of numbers": lambda: BEGUN + b'{"event":[' + b"1," * 9_000_000,
+    "a line of quotes": lambda: BEGUN + b'{"event":["' + b'\\"' * 9_000_000,
+    "a line of one number": lambda: BEGUN + b'{"event":' + b"1" * 19_000_000,
+    "empty lines": lambda: _lines(b"", 40_000_000),
+    "texts without a use": lambda: _lines(b'{"text":{"id":"a","text":"b"}}', 300_000),
+    "one text shown again and again": lambda: (
+        BEGUN
+        + json.dumps({"text": {"id": "a", "text": "b" * 1_000_000}}).encode()
+        + b"\n"
+        + json.dumps({"output": {**OUTPUT, "text": [{"$text": "a"}] * 90_000}}).encode()
+    ),
+    "a text in a text": lambda: _lines(b'{"text":{"id":"a","text":{"$text":"a"}}}', 1),
+    "many revisions": lambda: (
+        BEGUN
+        + b"".join(
+            json.dumps({"revision": {**REVISION, "id": str(at)}}).encode() + b"\n" for at in range(60_000)
+        )
+    ),
+    "a count of sessions": lambda: BEGINNING.replace(b":1}", b":" + b"9" * 4_000 + b"}"),
     "a gigabyte of zeros": lambda: bytes(1_000_000_000),
     "a gigabyte of a session": lambda: _many(b" ", 1) + bytes(1_000_000_000),
-    "10,000 steps": lambda: file_of(revisions=[{**REVISION, "workflow": {"steps": STEPS}}]),
+    "10,000 steps": lambda: version_1(revisions=[{**REVISION, "workflow": {"steps": STEPS}}]),
     "a million steps": lambda: _many(
         b'{"workflow": {"steps": [' + json.dumps(STEPS).encode()[1:-1] * 100, 1, "revisions"
     ),
@@ -65,31 +98,31 @@ CASES: dict[str, Callable[[], bytes]] = {
     "quotes": lambda: _nested(b'"",', 16_000_000),
     "spaces": lambda: HEADER.encode() + b" " * 49_000_000,
     "a long number": lambda: _nested(b"1" * 45_000_000, 1),
-    "a long text": lambda: file_of(session={**SESSION, "title": "a" * 45_000_000}),
+    "a long text": lambda: version_1(session={**SESSION, "title": "a" * 45_000_000}),
     "a long name": lambda: HEADER.encode() + b'"' + b"a" * 45_000_000 + b'": 1}',
     "one name again and again": lambda: HEADER.encode() + b'"session": {' + b'"a": 1, ' * 5_000_000 + b"}}",
     "names": lambda: _nested(b"{" + b",".join(b'"%d":1' % at for at in range(300_000)) + b"}", 1),
-    "outputs of outputs": lambda: file_of(
+    "outputs of outputs": lambda: version_1(
         outputs=[{**OUTPUT, "text": {"$ref": "#/outputs/1"}}, {**OUTPUT, "text": "lol" * 10_000_000}]
     ),
-    "many outputs": lambda: file_of(outputs=[{**OUTPUT, "fingerprint": str(at)} for at in range(60_000)]),
-    "many runs": lambda: file_of(runs=[{**RUN, "id": str(at)} for at in range(30_000)]),
-    "events of many runs": lambda: file_of(events=[{**DELTA, "run": str(at)} for at in range(60_000)]),
+    "many outputs": lambda: version_1(outputs=[{**OUTPUT, "fingerprint": str(at)} for at in range(60_000)]),
+    "many runs": lambda: version_1(runs=[{**RUN, "id": str(at)} for at in range(60_000)]),
+    "events of many runs": lambda: version_1(events=[{**DELTA, "run": str(at)} for at in range(60_000)]),
     "a workflow of lists": lambda: b'{"format": "conductor-workflow", "steps": [' + b"[]," * 1_600_000,
     "sessions of nothing": lambda: (
-        b'{"format": "conductor-sessions", "version": 1, "sessions": [' + (file_of() + b",") * 200_000
+        b'{"format": "conductor-sessions", "version": 1, "sessions": [' + (version_1() + b",") * 200_000
     ),
 }
 
 
 def measured(case: str) -> str:
-    """What looking into the case's file costs, as JSON."""
+    """What the preview of the case's file costs, as JSON."""
     data = CASES[case]()
     gc.collect()
     Path("/proc/self/clear_refs").write_text("5")  # the most memory so far is what it is now
     before, start = _most_memory(), time.process_time()
     try:
-        look_into(data, workers=["w"])
+        look_into(BytesIO(data), workers=["w"])
         said = None
     except FormatError as error:
         said = str(error)

@@ -10,15 +10,15 @@ from dataclasses import dataclass
 import pytest
 from conductor_cases import BROKEN, KEEP, ScriptedConductor, plan_text
 
-from conductor.budget import Budget
 from conductor.errors import EditConflict, PlanError, StorageError, WorkerError, WorkflowError
-from conductor.messages import Completion, Delta
-from conductor.modes import Settings
-from conductor.planner.conductor import PlanRequest
-from conductor.workers.pool import Pool
+from conductor.planner.protocol import PlanRequest
+from conductor.values.budget import Budget
+from conductor.values.messages import Completion, Delta
+from conductor.values.presets import Settings
+from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
 from storage import SessionStore
-from storage.workbench import Workbench
+from studio.workbench import Workbench
 
 ONE = plan_text((0, "solve it", "[]"))
 TWO = plan_text((1, "solve it", "[]"))
@@ -56,73 +56,75 @@ def opened(url: str) -> Iterator[Callable[..., Workbench]]:
 
 
 def verdicts(bench: Workbench, session: str) -> list[tuple[int, bool | None]]:
-    return [(plan.attempt, plan.report and plan.report.ok) for plan in bench.store.alternatives(session)]
+    return [
+        (plan.attempt, plan.report and plan.report.ok) for plan in bench.store.plans.alternatives(session)
+    ]
 
 
 def test_each_alternative_is_kept_and_none_is_the_workflow(opened: Callable[..., Workbench]) -> None:
     bench = opened(ONE, TWO, "", BROKEN)
     session = bench.ask("why?").id
-    bench.plan(session)
-    head = bench.head(session)
-    state = bench.store.sessions()[0].state
-    plans = bench.plan_alternatives(session, 3)
+    bench.planning.plan(session)
+    head = bench.store.revisions.head(session)
+    state = bench.store.sessions.listed()[0].state
+    plans = bench.planning.plan_alternatives(session, 3)
     assert verdicts(bench, session) == [(1, True), (2, None), (3, False)]
     assert plans[1].failure == "The Conductor is overloaded."
-    assert bench.head(session) == head
-    assert [plan.id for plan in bench.store.plans(session)] == [head.plan if head else None]
-    assert bench.store.latest_plan(session) == bench.store.plans(session)[0]
-    assert bench.rejected(session) == ()
-    assert bench.store.sessions()[0].state == state
+    assert bench.store.revisions.head(session) == head
+    assert [plan.id for plan in bench.store.plans.of_session(session)] == [head.plan if head else None]
+    assert bench.store.plans.latest(session) == bench.store.plans.of_session(session)[0]
+    assert bench.planning.rejected(session) == ()
+    assert bench.store.sessions.listed()[0].state == state
 
 
 def test_the_newest_batch_is_the_one_to_choose_from(opened: Callable[..., Workbench]) -> None:
     bench = opened(ONE, TWO, ONE, TWO, TWO)
     session = bench.ask("why?").id
-    bench.plan_alternatives(session, 3)
-    assert len(bench.plan_alternatives(session, 2)) == 2
-    assert len({plan.alternative for plan in bench.store.alternatives(session)}) == 1
+    bench.planning.plan_alternatives(session, 3)
+    assert len(bench.planning.plan_alternatives(session, 2)) == 2
+    assert len({plan.alternative for plan in bench.store.plans.alternatives(session)}) == 1
 
 
 def test_a_used_alternative_is_a_revision_that_can_be_undone(opened: Callable[..., Workbench]) -> None:
     bench = opened(ONE, TWO)
     session = bench.ask("why?").id
-    bench.plan(session)
-    before = bench.head(session)
-    plan = bench.plan_alternatives(session, 2)[1]
-    used = bench.use_candidate(plan.id, 0, head=before)
+    bench.planning.plan(session)
+    before = bench.store.revisions.head(session)
+    plan = bench.planning.plan_alternatives(session, 2)[1]
+    used = bench.planning.use_candidate(plan.id, 0, head=before)
     assert (used.origin, used.plan, used.note) == ("conductor", plan.id, "Used alternative 2")
     assert used.workflow.steps[0].worker == "b"
     with pytest.raises(EditConflict):
-        bench.use_candidate(plan.id, 0, head=before)
-    bench.store.undo(session)
-    assert bench.head(session) == before
-    edited = bench.edit(session, used.workflow.with_worker(0, "a"), note="Changed")
-    assert bench.store.planned(edited.id) == before
+        bench.planning.use_candidate(plan.id, 0, head=before)
+    bench.store.revisions.undo(session)
+    assert bench.store.revisions.head(session) == before
+    edited = bench.editing.edit(session, used.workflow.with_worker(0, "a"), note="Changed")
+    assert bench.store.revisions.planned(edited.id) == before
 
 
 def test_an_alternative_may_be_a_sessions_first_workflow(opened: Callable[..., Workbench]) -> None:
     bench = opened(ONE, TWO)
     session = bench.ask("why?").id
-    plan = bench.plan_alternatives(session, 2)[0]
-    assert bench.head(session) is None
-    bench.use_candidate(plan.id, 0)
-    assert bench.store.sessions()[0].state == "planned"
-    bench.start(session)
-    bench.conducting.wait(session)
-    assert bench.store.runs(session)[0].status == "finished"
+    plan = bench.planning.plan_alternatives(session, 2)[0]
+    assert bench.store.revisions.head(session) is None
+    bench.planning.use_candidate(plan.id, 0)
+    assert bench.store.sessions.listed()[0].state == "planned"
+    bench.running.start(session)
+    bench.activities.wait(session)
+    assert bench.store.runs.of_session(session)[0].status == "finished"
 
 
 def test_what_is_no_workflow_cannot_be_used(opened: Callable[..., Workbench]) -> None:
     bench = opened(BROKEN, "")
     session = bench.ask("why?").id
-    invalid, failed = bench.plan_alternatives(session, 2)
+    invalid, failed = bench.planning.plan_alternatives(session, 2)
     with pytest.raises(PlanError, match="is not valid"):
-        bench.use_candidate(invalid.id, 0)
+        bench.planning.use_candidate(invalid.id, 0)
     for plan, candidate in ((invalid.id, 1), (invalid.id, -1), (failed.id, 0)):
         with pytest.raises(PlanError, match="no candidate"):
-            bench.use_candidate(plan, candidate)
+            bench.planning.use_candidate(plan, candidate)
     with pytest.raises(StorageError, match="no plan 'nobody'"):
-        bench.use_candidate("nobody", 0)
+        bench.planning.use_candidate("nobody", 0)
 
 
 def test_a_worker_that_is_gone_keeps_an_alternative_from_being_used(
@@ -130,44 +132,44 @@ def test_a_worker_that_is_gone_keeps_an_alternative_from_being_used(
 ) -> None:
     bench = opened(TWO)
     session = bench.ask("why?").id
-    plan = bench.plan_alternatives(session, 2)[0]
+    plan = bench.planning.plan_alternatives(session, 2)[0]
     smaller = Workbench.over(
         SessionStore.open(url),
         pool=Pool(workers=(SimulatedWorker(name="a"),)),
         conductor=ScriptedConductor([ONE]),
     )
     with pytest.raises(WorkflowError, match="'b'"):
-        smaller.use_candidate(plan.id, 0)
+        smaller.planning.use_candidate(plan.id, 0)
     smaller.close()
 
 
 def test_stopping_keeps_the_plans_that_have_ended(opened: Callable[..., Workbench]) -> None:
     bench = opened(ONE, "...", TWO)
     session = bench.ask("why?").id
-    live = bench.begin_alternatives(session, 3)
+    live = bench.planning.begin_alternatives(session, 3)
     while live.ended < 2:
-        assert bench.conducting.busy(session)
+        assert bench.activities.busy(session)
         time.sleep(0.005)
     with pytest.raises(WorkflowError, match="already"):
-        bench.begin_alternatives(session, 2)
-    bench.stop(session)
+        bench.planning.begin_alternatives(session, 2)
+    bench.running.stop(session)
     for plan in live.plans:
         assert plan.done.wait(5)
-    while bench.conducting.busy(session):
+    while bench.activities.busy(session):
         time.sleep(0.005)
-    assert bench.conducting.live_alternatives(session) is None
-    assert [plan.failure for plan in bench.store.alternatives(session)] == [
+    assert bench.activities.live_alternatives(session) is None
+    assert [plan.failure for plan in bench.store.plans.alternatives(session)] == [
         None,
         "Planning was stopped.",
         None,
     ]
-    assert bench.conducting.trouble(session) is None
+    assert bench.activities.trouble(session) is None
 
 
 def test_all_of_them_share_one_budget(opened: Callable[..., Workbench]) -> None:
     bench = opened(ONE)
     session = bench.ask("why?", settings=Settings(budget=Budget(calls=2))).id
-    plans = bench.plan_alternatives(session, 3)
+    plans = bench.planning.plan_alternatives(session, 3)
     assert verdicts(bench, session) == [(1, True), (2, True), (3, None)]
     assert "limit of calls leaves no room" in (plans[2].failure or "")
 
@@ -177,23 +179,23 @@ def test_too_few_or_too_many_are_refused(opened: Callable[..., Workbench], count
     bench = opened(ONE)
     session = bench.ask("why?").id
     with pytest.raises(PlanError, match="ask for 2 to 5"):
-        bench.begin_alternatives(session, count)
+        bench.planning.begin_alternatives(session, count)
 
 
 def test_alternatives_of_a_later_round_look_back_on_the_same_run(opened: Callable[..., Workbench]) -> None:
     bench = opened(ONE, TWO, KEEP, ONE)
     session = bench.ask("why?", settings=Settings(rounds=2)).id
-    bench.plan(session)
-    bench.start(session)
-    bench.conducting.wait(session)
-    head = bench.head(session)
+    bench.planning.plan(session)
+    bench.running.start(session)
+    bench.activities.wait(session)
+    head = bench.store.revisions.head(session)
     assert head is not None
     assert head.looks_back is not None
-    keeps, other = bench.plan_alternatives(session, 2)
+    keeps, other = bench.planning.plan_alternatives(session, 2)
     assert {(plan.round, plan.looks_back) for plan in (keeps, other)} == {(2, head.looks_back)}
     with pytest.raises(PlanError, match="keeps the answer"):
-        bench.use_candidate(keeps.id, 0)
-    assert bench.use_candidate(other.id, 0).looks_back == head.looks_back
+        bench.planning.use_candidate(keeps.id, 0)
+    assert bench.planning.use_candidate(other.id, 0).looks_back == head.looks_back
 
 
 def test_a_full_store_is_told_once_all_have_ended(
@@ -201,15 +203,15 @@ def test_a_full_store_is_told_once_all_have_ended(
 ) -> None:
     bench = opened(ONE)
     session = bench.ask("why?").id
-    kept = bench.store.add_plan
+    kept = bench.store.plans.add
 
     def full(*arguments: object, **given: object) -> object:
         if given["attempt"] == 2:
             raise StorageError("The store is full.")
         return kept(*arguments, **given)
 
-    monkeypatch.setattr(bench.store, "add_plan", full)
+    monkeypatch.setattr(bench.store.plans, "add", full)
     with pytest.raises(StorageError, match="is full"):
-        bench.plan_alternatives(session, 3)
-    assert bench.conducting.trouble(session) == "The store is full."
-    assert [plan.attempt for plan in bench.store.alternatives(session)] == [1, 3]
+        bench.planning.plan_alternatives(session, 3)
+    assert bench.activities.trouble(session) == "The store is full."
+    assert [plan.attempt for plan in bench.store.plans.alternatives(session)] == [1, 3]

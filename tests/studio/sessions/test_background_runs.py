@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import aclosing, contextmanager
 
 import pytest
 from worker_cases import run_of
 from workflow_cases import workflow_of
 
-from conductor.background import Background, LiveRun
 from conductor.engine.run import WorkflowRun
-from conductor.events import Event, RunFinished, RunStarted, StepStarted
-from conductor.run_state import fold
-from conductor.workers.pool import Pool
+from conductor.runs.events import Event, RunFinished, RunStarted, StepStarted
+from conductor.runs.state import fold
+from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
+from studio.sessions.background_runs import Background, LiveRun
 
 CHAIN = workflow_of((), (0,))
 PATIENCE = 20
@@ -67,6 +67,20 @@ def pool_of(**arguments: object) -> Pool:
     return Pool(workers=(SimulatedWorker(name="alpha", **arguments),))  # type: ignore[arg-type]
 
 
+def start(loop: Background, run: WorkflowRun, listen: Callable[[Event], None] | None = None) -> LiveRun:
+    """Begin a run; `listen` is called with each event."""
+    live = loop.register(run)
+
+    async def follow() -> None:
+        async with aclosing(loop.events(live)) as events:
+            async for event in events:
+                if listen is not None:
+                    listen(event)
+
+    loop.spawn(follow())
+    return live
+
+
 def started(loop: Background, run: WorkflowRun) -> LiveRun:
     """Start a run and wait until its first step runs."""
     running = threading.Event()
@@ -75,7 +89,7 @@ def started(loop: Background, run: WorkflowRun) -> LiveRun:
         if isinstance(event, StepStarted):
             running.set()
 
-    live = loop.start(run, heard)
+    live = start(loop, run, heard)
     assert running.wait(PATIENCE)
     return live
 
@@ -84,7 +98,7 @@ def test_a_run_goes_on_in_a_thread_of_its_own_and_is_kept() -> None:
     journal = Keeping()
     threads: set[str] = set()
     with background(journal) as loop:
-        live = loop.start(run_of(CHAIN, pool_of()), lambda _: threads.add(threading.current_thread().name))
+        live = start(loop, run_of(CHAIN, pool_of()), lambda _: threads.add(threading.current_thread().name))
         assert live.done.wait(PATIENCE)
         assert live.state == fold(journal.events)
     assert threads == {"conductor-runs"}
@@ -96,14 +110,14 @@ def test_a_run_goes_on_in_a_thread_of_its_own_and_is_kept() -> None:
 def test_a_listener_hears_every_event_in_order() -> None:
     journal, heard = Keeping(), []
     with background(journal) as loop:
-        assert loop.start(run_of(CHAIN, pool_of()), heard.append).done.wait(PATIENCE)
+        assert start(loop, run_of(CHAIN, pool_of()), heard.append).done.wait(PATIENCE)
     assert heard == journal.events
 
 
 def test_a_run_is_live_until_its_end_is_kept() -> None:
     journal = Keeping(held=True)
     with background(journal) as loop:
-        live = loop.start(run_of(CHAIN, pool_of()))
+        live = start(loop, run_of(CHAIN, pool_of()))
         assert loop.live("r") is live
         assert journal.ended.wait(PATIENCE)
         loop.wait(asyncio.sleep(0))  # whatever the end set going has its turn
@@ -151,7 +165,7 @@ def test_closing_stops_every_run_and_keeps_what_it_said() -> None:
 
 def test_a_run_that_could_not_be_kept_says_so_and_stays_readable() -> None:
     with background(Keeping(broken=True)) as loop:
-        live = loop.start(run_of(CHAIN, pool_of(answer="said")))
+        live = start(loop, run_of(CHAIN, pool_of(answer="said")))
         assert live.done.wait(PATIENCE)
         assert live.unsaved == "The disk is full."
         assert loop.live("r") is live
@@ -176,7 +190,7 @@ def test_many_runs_at_once_do_not_mix() -> None:
     with background(journal) as loop:
         names = [f"run {i}" for i in range(30)]
         lives = [
-            loop.start(run_of(CHAIN, pool_of(answer=name, tokens_per_second=1000), run=name))
+            start(loop, run_of(CHAIN, pool_of(answer=name, tokens_per_second=1000), run=name))
             for name in names
         ]
         assert all(live.done.wait(PATIENCE) for live in lives)
@@ -193,11 +207,11 @@ def test_a_run_whose_listener_breaks_does_not_read_as_running() -> None:
 
     journal = Keeping()
     with background(journal) as loop:
-        live = loop.start(run_of(CHAIN, pool_of()), broken)
+        live = start(loop, run_of(CHAIN, pool_of()), broken)
         assert live.done.wait(PATIENCE)
         assert fold(journal.events).status == "interrupted"
         assert (live.state.status, loop.live(live.run)) == ("interrupted", live)
-        assert "broke" in (live.unsaved or "")
+        assert "failed" in (live.unsaved or "")
 
 
 def test_a_run_that_nobody_follows_any_more_is_over() -> None:
@@ -220,8 +234,8 @@ def test_an_end_that_was_told_is_the_only_one() -> None:
 
     journal = Keeping()
     with background(journal) as loop:
-        live = loop.start(run_of(CHAIN, pool_of()), broken)
+        live = start(loop, run_of(CHAIN, pool_of()), broken)
         assert live.done.wait(PATIENCE)
     assert live.state == fold(journal.events)
     assert live.state.status == "finished"
-    assert "broke" in (live.unsaved or "")
+    assert "failed" in (live.unsaved or "")

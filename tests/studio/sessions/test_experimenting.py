@@ -13,15 +13,15 @@ import pytest
 from conductor_cases import ScriptedConductor, plan_text
 from workflow_cases import workflow_of
 
-from conductor.engine.trials import EdgeTest, Swap, edge_verdicts, trials_of
+from conductor.engine.experiments import EdgeTest, Swap, edge_verdicts, trials_of
 from conductor.errors import StorageError, WorkflowError
-from conductor.messages import Completion, Delta, Request
-from conductor.workers.pool import Pool
+from conductor.values.messages import Completion, Delta, Request
+from conductor.workers.pool.pool import Pool
 from conductor.workers.protocol import WorkerCard
 from conductor.workers.simulated import SimulatedWorker
 from storage import SessionStore
-from storage.experimenting import AT_ONCE, LiveExperiment
-from storage.workbench import Workbench
+from studio.sessions.experimenting import AT_ONCE, LiveExperiment
+from studio.workbench import Workbench
 
 PLAN = plan_text((0, "find it", "[]"), (1, "check it", "[0]"), (0, "say it", '"all"'))
 
@@ -53,8 +53,8 @@ def bench(url: str) -> Iterator[Workbench]:
 def session(bench: Workbench) -> str:
     """A session whose workflow has run."""
     session = bench.ask("Which one?").id
-    bench.plan(session)
-    assert bench.start(session).done.wait(10)
+    bench.planning.plan(session)
+    assert bench.running.start(session).done.wait(10)
     return session
 
 
@@ -64,58 +64,76 @@ def ended(live: LiveExperiment) -> None:
 
 
 def test_a_swap_is_kept_and_leaves_the_session_as_it_is(bench: Workbench, session: str) -> None:
-    before = bench.store.session(session), bench.store.latest_run(session), bench.store.runs(session)
-    known = bench.store.outputs(session)
-    live = bench.experiment(session, Swap(step=1, workers=("a", "b", "c")))
+    before = (
+        bench.store.sessions.find(session),
+        bench.store.runs.latest(session),
+        bench.store.runs.of_session(session),
+    )
+    known = bench.store.runs.outputs(session)
+    live = bench.experiments.begin(session, Swap(step=1, workers=("a", "b", "c")))
     ended(live)
     states = bench.experimenting.states(live.record.id)
     assert [states[at].steps[1].text for at in range(3)] == ["0(nothing)", "0(nothing)", "c says"]
     assert [state.status for state in states.values()] == ["finished"] * 3
-    after = bench.store.session(session)
+    after = bench.store.sessions.find(session)
     assert after.model_copy(update={"updated_at": before[0].updated_at}) == before[0]
-    assert (bench.store.latest_run(session), bench.store.runs(session)) == before[1:]
-    assert known.items() <= bench.store.outputs(session).items()
-    assert bench.store.sessions()[0].state == "finished"
+    assert (bench.store.runs.latest(session), bench.store.runs.of_session(session)) == before[1:]
+    assert known.items() <= bench.store.runs.outputs(session).items()
+    assert bench.store.sessions.listed()[0].state == "finished"
+
+
+def test_what_trials_will_take_is_estimated_before_they_begin(bench: Workbench, session: str) -> None:
+    base = bench.experiments.base(session)
+    assert base is not None
+    seen = bench.experiments.estimate(Swap(step=1, workers=("b",), repeats=3), base)
+    once = base.state.steps[1].usage.total
+    assert once is not None
+    assert (seen.calls, seen.tokens, seen.assumed) == (3, 3 * once, False)
+    unseen = bench.experiments.estimate(Swap(step=1, workers=("b", "c")), base)
+    assert (unseen.calls, unseen.assumed) == (2, True)
+    edges = bench.experiments.estimate(EdgeTest(edges=((0, 1),), repeats=2), base)
+    # Two trials and two controls, each of which calls the reader and the step after it.
+    assert edges.calls == 8
 
 
 def test_the_winner_of_a_swap_is_known_to_the_next_run(bench: Workbench, session: str) -> None:
-    ended(bench.experiment(session, Swap(step=1, workers=("c",))))
-    head = bench.store.head(session)
+    ended(bench.experiments.begin(session, Swap(step=1, workers=("c",))))
+    head = bench.store.revisions.head(session)
     assert head is not None
-    bench.edit(session, head.workflow.with_worker(1, "c"), note="winner", head=head)
-    assert bench.outlook(session).radius.runs == {2}
+    bench.editing.edit(session, head.workflow.with_worker(1, "c"), note="winner", head=head)
+    assert bench.running.outlook(session).radius.runs == {2}
 
 
 def test_repeats_do_not_take_the_place_of_what_the_session_knows(bench: Workbench, session: str) -> None:
-    known = bench.store.outputs(session)
-    live = bench.experiment(session, EdgeTest(edges=((0, 1),), repeats=3))
+    known = bench.store.runs.outputs(session)
+    live = bench.experiments.begin(session, EdgeTest(edges=((0, 1),), repeats=3))
     ended(live)
-    assert known.items() <= bench.store.outputs(session).items()
-    assert len(bench.store.trials(live.record.id)) == 6
+    assert known.items() <= bench.store.runs.outputs(session).items()
+    assert len(bench.store.experiments.trials(live.record.id)) == 6
 
 
 def test_an_edge_test_read_from_the_store_tells_the_same(bench: Workbench, session: str, url: str) -> None:
     test = EdgeTest(edges=((0, 1), (0, 2), (1, 2)))
-    live = bench.experiment(session, test)
+    live = bench.experiments.begin(session, test)
     ended(live)
-    base = bench.base(session)
+    base = bench.experiments.base(session)
     assert base is not None
     assert base.state.workflow is not None
     trials = trials_of(test, base.state.workflow)
     told = edge_verdicts(base.state.answer or "", trials, bench.experimenting.states(live.record.id))
     assert all(verdict.matters for verdict in told)
     with SessionStore.open(url) as store:
-        record = store.experiments(session)[0]
+        record = store.experiments.of_session(session)[0]
         assert (record.experiment, record.base) == (test, base.record.id)
-        states = {run.trial: store.run_state(run.id) for run in store.trials(record.id)}
+        states = {run.trial: store.runs.state(run.id) for run in store.experiments.trials(record.id)}
     assert edge_verdicts(base.state.answer or "", trials, states) == told  # type: ignore[arg-type]
 
 
 def test_an_experiment_stops_within_a_second_and_keeps_what_is_done(bench: Workbench, session: str) -> None:
-    live = bench.experiment(session, Swap(step=1, workers=("a", *["endless"]), repeats=9))
+    live = bench.experiments.begin(session, Swap(step=1, workers=("a", *["endless"]), repeats=9))
     with pytest.raises(WorkflowError, match="An experiment goes on"):
-        bench.experiment(session, Swap(step=1, workers=("a",)))
-    while not bench.store.trials(live.record.id):
+        bench.experiments.begin(session, Swap(step=1, workers=("a",)))
+    while not bench.store.experiments.trials(live.record.id):
         time.sleep(0.005)
     bench.experimenting.stop(live.record.id)
     ended(live)
@@ -123,13 +141,13 @@ def test_an_experiment_stops_within_a_second_and_keeps_what_is_done(bench: Workb
         "finished",
         "cancelled",
     }
-    ended(bench.experiment(session, Swap(step=1, workers=("a",))))
+    ended(bench.experiments.begin(session, Swap(step=1, workers=("a",))))
 
 
 def test_the_session_may_run_beside_an_experiment(bench: Workbench, session: str) -> None:
-    live = bench.experiment(session, Swap(step=1, workers=("endless",)))
-    assert bench.start(session).done.wait(10)
-    latest = bench.store.latest_run(session)
+    live = bench.experiments.begin(session, Swap(step=1, workers=("endless",)))
+    assert bench.running.start(session).done.wait(10)
+    latest = bench.store.runs.latest(session)
     assert latest is not None
     assert (latest.status, latest.experiment) == ("finished", None)
     bench.experimenting.stop(live.record.id)
@@ -141,26 +159,26 @@ def test_an_experiment_needs_a_run_of_the_workflow_as_it_is(
     bench: Workbench, session: str, change: str
 ) -> None:
     if change == "edited":
-        head = bench.store.head(session)
+        head = bench.store.revisions.head(session)
         assert head is not None
-        bench.edit(session, head.workflow.with_instruction(0, "other"), note="edit", head=head)
+        bench.editing.edit(session, head.workflow.with_instruction(0, "other"), note="edit", head=head)
     else:
         session = bench.ask("And now?").id
-        bench.store.add_revision(session, workflow_of((), worker="a"), origin="import")
+        bench.store.revisions.add(session, workflow_of((), worker="a"), origin="import")
     with pytest.raises(WorkflowError, match="run it first"):
-        bench.experiment(session, Swap(step=0, workers=("a",)))
+        bench.experiments.begin(session, Swap(step=0, workers=("a",)))
 
 
 def test_a_worker_that_the_pool_does_not_have_is_no_contestant(bench: Workbench, session: str) -> None:
     with pytest.raises(WorkflowError, match="'zeta'"):
-        bench.experiment(session, Swap(step=0, workers=("zeta",)))
-    assert bench.store.experiments(session) == ()
+        bench.experiments.begin(session, Swap(step=0, workers=("zeta",)))
+    assert bench.store.experiments.of_session(session) == ()
 
 
 def test_whoever_asks_what_goes_on_is_not_disturbed_by_another_that_begins(
     bench: Workbench, session: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    live = bench.experiment(session, Swap(step=1, workers=("a",)))
+    live = bench.experiments.begin(session, Swap(step=1, workers=("a",)))
     ended(live)
     others = iter(range(2))
 
@@ -176,23 +194,23 @@ def test_of_two_experiments_that_begin_at_once_one_goes_on(
     bench: Workbench, session: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     both = Barrier(2)
-    base = bench.base(session)
+    base = bench.experiments.base(session)
 
     def together(*_: object) -> object:
         both.wait(10)
         return base
 
-    monkeypatch.setattr(type(bench), "base", together)
+    monkeypatch.setattr(type(bench.experiments), "base", together)
 
     def begin(_: int) -> LiveExperiment | None:
         try:
-            return bench.experiment(session, Swap(step=1, workers=("endless",)))
+            return bench.experiments.begin(session, Swap(step=1, workers=("endless",)))
         except WorkflowError:
             return None
 
     with ThreadPoolExecutor(2) as threads:
         begun = [live for live in threads.map(begin, range(2)) if live is not None]
-    assert len(begun) == 1 == len(bench.store.experiments(session))
+    assert len(begun) == 1 == len(bench.store.experiments.of_session(session))
     bench.experimenting.stop(begun[0].record.id)
     ended(begun[0])
 
@@ -200,7 +218,7 @@ def test_of_two_experiments_that_begin_at_once_one_goes_on(
 def test_a_trial_that_cannot_begin_stops_the_others_and_leaves_none_without_an_end(
     bench: Workbench, session: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    start_run = bench.store.start_run
+    start_run = bench.store.runs.start
 
     def full_by_then(*, trial: int, experiment: str, **given: Any) -> object:
         if trial == 2:
@@ -209,34 +227,36 @@ def test_a_trial_that_cannot_begin_stops_the_others_and_leaves_none_without_an_e
             raise StorageError("The store is full.")
         return start_run(trial=trial, experiment=experiment, **given)
 
-    monkeypatch.setattr(bench.store, "start_run", full_by_then)
-    live = bench.experiment(session, Swap(step=1, workers=("endless",), repeats=3))
+    monkeypatch.setattr(bench.store.runs, "start", full_by_then)
+    live = bench.experiments.begin(session, Swap(step=1, workers=("endless",), repeats=3))
     with pytest.raises(StorageError):
         ended(live)
     assert live.trouble == "The store is full."
     assert "The store is full." in caplog.text
     states = bench.experimenting.states(live.record.id)
     assert [states[at].status for at in range(2)] == ["cancelled"] * 2
-    assert [run.status for run in bench.store.trials(live.record.id)] == ["cancelled"] * 2
+    assert [run.status for run in bench.store.experiments.trials(live.record.id)] == ["cancelled"] * 2
     assert not live.runs
 
 
 def test_an_experiment_of_another_process_is_seen_and_stopped(
     bench: Workbench, session: str, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("storage.heart.TICK_SECONDS", 0.02)
-    live = bench.experiment(session, Swap(step=1, workers=("endless",), repeats=9))
+    monkeypatch.setattr("storage.store.processes.LOOK_SECONDS", 0.02)
+    live = bench.experiments.begin(session, Swap(step=1, workers=("endless",), repeats=9))
     while len(live.runs) < AT_ONCE:
         pass
     elsewhere = Workbench.over(SessionStore.open(url), pool=bench.pool, conductor=bench.conductor)
     try:
         assert elsewhere.experimenting.under_way(session) == {live.record.id}
         with pytest.raises(WorkflowError, match="An experiment goes on"):
-            elsewhere.experiment(session, Swap(step=1, workers=("a",)))
+            elsewhere.experiments.begin(session, Swap(step=1, workers=("a",)))
         elsewhere.experimenting.stop(live.record.id)
         ended(live)
-        assert [run.status for run in elsewhere.store.trials(live.record.id)] == ["cancelled"] * AT_ONCE
+        assert [run.status for run in elsewhere.store.experiments.trials(live.record.id)] == [
+            "cancelled"
+        ] * AT_ONCE
         assert elsewhere.experimenting.under_way(session) == frozenset()
-        ended(elsewhere.experiment(session, Swap(step=1, workers=("a",))))
+        ended(elsewhere.experiments.begin(session, Swap(step=1, workers=("a",))))
     finally:
         elsewhere.close()

@@ -10,7 +10,7 @@ import pytest
 
 from conductor.errors import StorageError
 from storage import SessionStore
-from storage.retention import DAY, VARIABLE, apply_daily, retention_days
+from studio.sessions.retention import DAY, VARIABLE, apply_daily, retention_days
 
 
 class Calendar:
@@ -36,13 +36,13 @@ def dated(url: str, calendar: Calendar) -> Iterator[SessionStore]:
 
 
 def deleted(store: SessionStore) -> str:
-    session = store.create_session("why?").id
-    store.delete_session(session)
+    session = store.sessions.create("why?").id
+    store.sessions.delete(session)
     return session
 
 
 def there(store: SessionStore, session: str) -> bool:
-    return session in store.sessions_named(session)
+    return session in store.sessions.named(session)
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_a_clock_that_was_set_back_does_not_keep_it_from_being_applied(
 ) -> None:
     session = deleted(dated)
     calendar.now += 900 * DAY
-    assert dated.is_due("retention_applied", every=DAY)
+    assert dated.housekeeping.is_due("retention_applied", every=DAY)
     calendar.now -= 800 * DAY
     apply_daily(dated)
     assert not there(dated, session)
@@ -112,7 +112,7 @@ def test_two_stores_on_one_database_share_the_day(
     dated: SessionStore, url: str, calendar: Calendar, file: Path
 ) -> None:
     assert file.exists()
-    assert dated.is_due("task", every=DAY)
+    assert dated.housekeeping.is_due("task", every=DAY)
     with SessionStore.open(url, clock=calendar) as other:
-        assert not other.is_due("task", every=DAY)
-        assert other.is_due("another", every=DAY)
+        assert not other.housekeeping.is_due("task", every=DAY)
+        assert other.housekeeping.is_due("another", every=DAY)

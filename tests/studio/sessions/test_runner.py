@@ -13,18 +13,19 @@ from typing import Any
 import pytest
 from conductor_cases import BROKEN, KEEP, ScriptedConductor, plan_text
 
-from conductor.background import LiveRun
-from conductor.budget import Budget
-from conductor.engine.extent import ANEW
+from conductor.engine.scope import FORCE
 from conductor.errors import PlanError, StorageError, WorkflowError
-from conductor.messages import Completion, Delta
-from conductor.modes import Settings
-from conductor.planner.conductor import PlanRequest
-from conductor.workers.pool import Pool
+from conductor.planner.protocol import PlanRequest
+from conductor.runs.events import Event as RunEvent
+from conductor.runtime import Runtime
+from conductor.values.budget import Budget
+from conductor.values.messages import Completion, Delta
+from conductor.values.presets import Settings
+from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
 from storage import Session, SessionStore
-from storage.ensemble import Ensemble
-from storage.workbench import Workbench
+from studio.sessions.background_runs import LiveRun
+from studio.workbench import Workbench
 
 ONE = plan_text((0, "solve it", "[]"))
 TWO = plan_text((0, "look again", '"all"'), (1, "merge", "[0]"))
@@ -57,8 +58,8 @@ def opened(benches: list[Workbench], url: str, *texts: str, nests: bool = False)
 
 def finished(bench: Workbench, session: Session) -> list[tuple[int, str, str | None]]:
     """Round, status and answer of the session's runs, oldest first, once nothing goes on."""
-    bench.conducting.wait(session.id)
-    runs = reversed(bench.store.runs(session.id))
+    bench.activities.wait(session.id)
+    runs = reversed(bench.store.runs.of_session(session.id))
     return [(run.round, run.status, run.answer) for run in runs]
 
 
@@ -67,33 +68,35 @@ def test_a_person_is_asked_about_an_invalid_plan_and_may_send_the_reasons_back(
 ) -> None:
     bench = opened(benches, url, BROKEN, BROKEN, ONE)
     session = bench.ask("why?")
-    assert bench.begin_plan(session.id).done.wait(5)
-    bench.conducting.wait(session.id)
-    assert bench.head(session.id) is None
-    assert len(bench.rejected(session.id)) == 1
-    bench.ask_again(session.id)
-    bench.conducting.wait(session.id)
-    bench.ask_again(session.id)
-    bench.conducting.wait(session.id)
-    assert [(plan.attempt, plan.report and plan.report.ok) for plan in bench.store.plans(session.id)] == [
+    assert bench.planning.begin(session.id).done.wait(5)
+    bench.activities.wait(session.id)
+    assert bench.store.revisions.head(session.id) is None
+    assert len(bench.planning.rejected(session.id)) == 1
+    bench.planning.ask_again(session.id)
+    bench.activities.wait(session.id)
+    bench.planning.ask_again(session.id)
+    bench.activities.wait(session.id)
+    assert [
+        (plan.attempt, plan.report and plan.report.ok) for plan in bench.store.plans.of_session(session.id)
+    ] == [
         (1, False),
         (2, False),
         (3, True),
     ]
-    head = bench.head(session.id)
+    head = bench.store.revisions.head(session.id)
     assert head is not None
     assert head.workflow.steps[0].instruction == "solve it"
     with pytest.raises(PlanError, match="not an invalid one"):
-        bench.ask_again(session.id)
+        bench.planning.ask_again(session.id)
 
 
 def test_asking_again_has_an_end(benches: list[Workbench], url: str) -> None:
     bench = opened(benches, url, BROKEN)
     session = bench.ask("why?")
-    bench.plan(session.id)
-    assert len(bench.rejected(session.id)) == Settings().attempts
+    bench.planning.plan(session.id)
+    assert len(bench.planning.rejected(session.id)) == Settings().attempts
     with pytest.raises(PlanError, match="asked 3 times"):
-        bench.ask_again(session.id)
+        bench.planning.ask_again(session.id)
 
 
 def test_planning_anew_after_rejections_counts_from_the_first_attempt(
@@ -101,32 +104,32 @@ def test_planning_anew_after_rejections_counts_from_the_first_attempt(
 ) -> None:
     bench = opened(benches, url, BROKEN)
     session = bench.ask("why?")
-    bench.plan(session.id)
-    bench.begin_plan(session.id)
-    bench.conducting.wait(session.id)
-    assert len(bench.rejected(session.id)) == 1
+    bench.planning.plan(session.id)
+    bench.planning.begin(session.id)
+    bench.activities.wait(session.id)
+    assert len(bench.planning.rejected(session.id)) == 1
 
 
 def test_a_plan_is_run_at_once_where_that_is_wanted(benches: list[Workbench], url: str) -> None:
     bench = opened(benches, url, ONE)
     session = bench.ask("why?")
-    bench.begin_plan(session.id, then_run=True)
+    bench.planning.begin(session.id, then_run=True)
     assert finished(bench, session) == [(1, "finished", "a says")]
 
 
 def test_rounds_follow_by_themselves_and_every_one_is_kept(benches: list[Workbench], url: str) -> None:
     bench = opened(benches, url, ONE, TWO, KEEP)
     session = bench.ask("why?", settings=Settings(rounds=3))
-    bench.plan(session.id)
-    bench.start(session.id)
+    bench.planning.plan(session.id)
+    bench.running.start(session.id)
     assert finished(bench, session) == [(1, "finished", "a says"), (2, "finished", "b says")]
-    [(revision, state)] = bench.rounds(session.id)
+    [(revision, state)] = bench.planning.rounds(session.id)
     assert (revision.number, state.answer) == (1, "a says")
-    kept = bench.store.latest_plan(session.id)
+    kept = bench.store.plans.latest(session.id)
     assert kept is not None
     assert kept.report is not None
     assert (kept.round, kept.report.return_previous) == (3, True)
-    assert bench.store.sessions()[0].state == "finished"
+    assert bench.store.sessions.listed()[0].state == "finished"
 
 
 def test_a_session_may_run_again_the_moment_its_run_is_done(
@@ -134,45 +137,46 @@ def test_a_session_may_run_again_the_moment_its_run_is_done(
 ) -> None:
     bench = opened(benches, url, ONE)
     session = bench.ask("How many?").id
-    bench.plan(session)
-    follow = bench.background.follow
+    bench.planning.plan(session)
+    events = bench.background.events
 
-    async def dawdling(live: LiveRun) -> None:
-        await follow(live)
+    async def dawdling(live: LiveRun) -> AsyncIterator[RunEvent]:
+        async for event in events(live):
+            yield event
         await asyncio.sleep(0.05)
 
-    monkeypatch.setattr(bench.background, "follow", dawdling)
-    assert bench.start(session).done.wait(10)
-    assert bench.start(session, ANEW).done.wait(10)
+    monkeypatch.setattr(bench.background, "events", dawdling)
+    assert bench.running.start(session).done.wait(10)
+    assert bench.running.start(session, FORCE).done.wait(10)
 
 
 def test_another_round_can_be_asked_for(benches: list[Workbench], url: str) -> None:
     bench = opened(benches, url, ONE, TWO)
     session = bench.ask("why?")
     with pytest.raises(WorkflowError, match="run the workflow first"):
-        bench.begin_round(session.id)
-    bench.plan(session.id)
-    bench.start(session.id)
-    bench.conducting.wait(session.id)
-    bench.begin_round(session.id)
+        bench.planning.begin_round(session.id)
+    bench.planning.plan(session.id)
+    bench.running.start(session.id)
+    bench.activities.wait(session.id)
+    bench.planning.begin_round(session.id)
     assert [run[0] for run in finished(bench, session)] == [1, 2]
 
 
 def test_an_edited_later_round_still_sees_the_round_before(benches: list[Workbench], url: str) -> None:
     bench = opened(benches, url, ONE, TWO)
     session = bench.ask("why?", settings=Settings(rounds=2))
-    bench.plan(session.id)
-    bench.start(session.id)
-    bench.conducting.wait(session.id)
-    head = bench.head(session.id)
+    bench.planning.plan(session.id)
+    bench.running.start(session.id)
+    bench.activities.wait(session.id)
+    head = bench.store.revisions.head(session.id)
     assert head is not None
     edited = head.workflow.with_sight_of_previous(1, True)
-    bench.edit(session.id, edited, note="Sees the round before", head=head)
-    radius = bench.outlook(session.id).radius
+    bench.editing.edit(session.id, edited, note="Sees the round before", head=head)
+    radius = bench.running.outlook(session.id).radius
     assert (radius.runs, radius.reused) == ({1}, {0})
-    bench.start(session.id)
-    bench.conducting.wait(session.id)
-    newest = bench.store.runs(session.id)[0]
+    bench.running.start(session.id)
+    bench.activities.wait(session.id)
+    newest = bench.store.runs.of_session(session.id)[0]
     state = bench.state(newest)
     assert newest.round == 2
     assert [step.reused for step in state.steps] == [True, False]
@@ -184,37 +188,51 @@ def test_an_edited_later_round_still_sees_the_round_before(benches: list[Workben
 def test_planning_can_be_stopped_and_says_so(benches: list[Workbench], url: str) -> None:
     bench = opened(benches, url)
     session = bench.ask("why?")
-    live = bench.begin_plan(session.id)
+    live = bench.planning.begin(session.id)
     while not live.state.planning_text:
-        assert bench.conducting.busy(session.id)
+        assert bench.activities.busy(session.id)
         time.sleep(0.005)
     with pytest.raises(WorkflowError, match="is planning"):
-        bench.begin_plan(session.id)
-    bench.stop(session.id)
+        bench.planning.begin(session.id)
+    bench.running.stop(session.id)
     assert live.done.wait(5)
     assert live.state.planning_failure == "Planning was stopped."
-    kept = bench.store.latest_plan(session.id)
+    kept = bench.store.plans.latest(session.id)
     assert kept is not None
     assert kept.failure == "Planning was stopped."
-    assert bench.conducting.live_plan(session.id) is None
+    assert bench.activities.live_plan(session.id) is None
 
 
 def test_a_budget_holds_for_all_rounds_of_a_run(benches: list[Workbench], url: str) -> None:
     bench = opened(benches, url, ONE, TWO)
     session = bench.ask("why?", settings=Settings(rounds=3, budget=Budget(calls=3)))
-    bench.plan(session.id)
-    bench.start(session.id)
+    bench.planning.plan(session.id)
+    bench.running.start(session.id)
     assert finished(bench, session) == [(1, "finished", "a says"), (2, "over_budget", None)]
+
+
+def test_planning_counts_in_the_budget_of_the_run_that_follows_it(benches: list[Workbench], url: str) -> None:
+    bench = opened(benches, url, ONE)
+    session = bench.ask("why?", settings=Settings(budget=Budget(cost=0.4)))
+    bench.planning.plan(session.id)
+    bench.running.start(session.id)
+    assert finished(bench, session) == [(1, "over_budget", None)]
+    state = bench.state(bench.store.runs.of_session(session.id)[0])
+    assert state.crossing is not None
+    assert (state.crossing.used, state.used_before.calls, state.calls) == (0.5, 1, 0)
+    # The plan was paid for by the run before.
+    bench.running.start(session.id)
+    assert finished(bench, session)[-1] == (1, "finished", "a says")
 
 
 def test_the_conductor_can_be_a_worker_of_its_own_pool(benches: list[Workbench], url: str) -> None:
     bench = opened(benches, url, plan_text((2, "plan it yourself", "[]")), ONE, nests=True)
     assert bench.pool.names == ("a", "b", "conductor")
     session = bench.ask("why?")
-    bench.plan(session.id)
-    bench.start(session.id)
+    bench.planning.plan(session.id)
+    bench.running.start(session.id)
     assert finished(bench, session) == [(1, "finished", "a says")]
-    state = bench.state(bench.store.runs(session.id)[0])
+    state = bench.state(bench.store.runs.of_session(session.id)[0])
     assert state.steps[0].inner[0].workflow is not None
 
 
@@ -223,7 +241,7 @@ def test_settings_are_kept_with_the_session(benches: list[Workbench], url: str) 
     chosen = Settings(max_steps=2, rounds=2, workers=("b",), budget=Budget(cost=0.5))
     session = bench.ask("why?", settings=chosen)
     with SessionStore.open(url) as other:
-        assert other.session(session.id).settings == chosen
+        assert other.sessions.find(session.id).settings == chosen
     assert bench.settings(bench.ask("how?").id) == Settings()
 
 
@@ -234,16 +252,16 @@ def test_what_broke_off_says_why(benches: list[Workbench], url: str, monkeypatch
     def full(*_: object, **__: object) -> None:
         raise StorageError("The store is full.")
 
-    monkeypatch.setattr(bench.store, "start_run", full)
-    live = bench.begin_plan(session.id, then_run=True)
+    monkeypatch.setattr(bench.store.runs, "start", full)
+    live = bench.planning.begin(session.id, then_run=True)
     with pytest.raises(StorageError):
-        bench.conducting.wait(session.id)
+        bench.activities.wait(session.id)
     assert live.done.is_set()
-    assert bench.conducting.trouble(session.id) == "The store is full."
+    assert bench.activities.trouble(session.id) == "The store is full."
     monkeypatch.undo()
-    bench.start(session.id)
+    bench.running.start(session.id)
     assert finished(bench, session) == [(1, "finished", "a says")]
-    assert bench.conducting.trouble(session.id) is None
+    assert bench.activities.trouble(session.id) is None
 
 
 def test_a_fault_of_the_program_is_logged_and_told_plainly(
@@ -258,11 +276,11 @@ def test_a_fault_of_the_program_is_logged_and_told_plainly(
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("no such luck")
 
-    monkeypatch.setattr(bench.store, "add_plan", broken)
-    bench.begin_plan(session.id)
+    monkeypatch.setattr(bench.store.plans, "add", broken)
+    bench.planning.begin(session.id)
     with pytest.raises(RuntimeError):
-        bench.conducting.wait(session.id)
-    assert "its log says how" in (bench.conducting.trouble(session.id) or "")
+        bench.activities.wait(session.id)
+    assert "its log has the error" in (bench.activities.trouble(session.id) or "")
     assert "no such luck" in caplog.text
 
 
@@ -275,24 +293,24 @@ def test_a_plan_is_never_there_without_its_workflow(
     def full(*_: object, **__: object) -> None:
         raise StorageError("The store is full.")
 
-    monkeypatch.setattr("storage.revisions.add_revision", full)
-    bench.begin_plan(session.id)
+    monkeypatch.setattr("storage.tables.revisions.add_revision", full)
+    bench.planning.begin(session.id)
     with pytest.raises(StorageError):
-        bench.conducting.wait(session.id)
-    assert (bench.store.latest_plan(session.id), bench.store.sessions()[0].state) == (None, "new")
+        bench.activities.wait(session.id)
+    assert (bench.store.plans.latest(session.id), bench.store.sessions.listed()[0].state) == (None, "new")
 
 
-def held_up(monkeypatch: pytest.MonkeyPatch, bench: Workbench, name: str) -> tuple[Event, Event]:
-    """What the store does by this name goes on only when the second is set; the first tells that it began."""
+def held_up(monkeypatch: pytest.MonkeyPatch, part: object, name: str) -> tuple[Event, Event]:
+    """The method waits until the second event is set; it sets the first when it begins."""
     begun, may_end = Event(), Event()
-    does = getattr(bench.store, name)
+    does = getattr(part, name)
 
     def held(*given: Any, **named: Any) -> object:
         begun.set()
         assert may_end.wait(10)
         return does(*given, **named)
 
-    monkeypatch.setattr(bench.store, name, held)
+    monkeypatch.setattr(part, name, held)
     return begun, may_end
 
 
@@ -301,20 +319,20 @@ def test_a_plan_that_is_being_kept_when_planning_is_stopped_is_the_end_of_it(
 ) -> None:
     bench = opened(benches, url, ONE)
     session = bench.ask("why?")
-    begun, may_end = held_up(monkeypatch, bench, "add_plan")
-    live = bench.begin_plan(session.id, then_run=True)
+    begun, may_end = held_up(monkeypatch, bench.store.plans, "add")
+    live = bench.planning.begin(session.id, then_run=True)
     assert begun.wait(10)
-    bench.stop(session.id)
-    assert bench.conducting.busy(session.id), "until all of it is kept"
+    bench.running.stop(session.id)
+    assert bench.activities.busy(session.id), "until all of it is kept"
     may_end.set()
     with pytest.raises(CancelledError):
-        bench.conducting.wait(session.id)
-    [plan] = bench.store.plans(session.id)
+        bench.activities.wait(session.id)
+    [plan] = bench.store.plans.of_session(session.id)
     assert plan.failure is None
     assert live.state.planning_failure is None
     assert live.state.report == plan.report
-    assert bench.store.sessions()[0].state == "planned"
-    assert bench.store.runs(session.id) == ()
+    assert bench.store.sessions.listed()[0].state == "planned"
+    assert bench.store.runs.of_session(session.id) == ()
 
 
 def test_a_stop_between_a_plan_and_its_run_is_heard(
@@ -322,14 +340,14 @@ def test_a_stop_between_a_plan_and_its_run_is_heard(
 ) -> None:
     bench = opened(benches, url, ONE)
     session = bench.ask("why?")
-    begun, may_end = held_up(monkeypatch, bench, "start_run")
-    bench.begin_plan(session.id, then_run=True)
+    begun, may_end = held_up(monkeypatch, bench.store.runs, "start")
+    bench.planning.begin(session.id, then_run=True)
     assert begun.wait(10)
-    bench.stop(session.id)
+    bench.running.stop(session.id)
     may_end.set()
     assert finished(bench, session) == [(1, "cancelled", None)]
     monkeypatch.undo()
-    bench.start(session.id)
+    bench.running.start(session.id)
     assert finished(bench, session)[1:] == [(1, "finished", "a says")]
 
 
@@ -348,8 +366,8 @@ def test_a_plan_that_is_being_kept_when_the_workbench_closes_is_kept(
 ) -> None:
     bench = opened(benches, url, ONE)
     session = bench.ask("why?")
-    begun, may_end = held_up(monkeypatch, bench, "add_plan")
-    bench.begin_plan(session.id)
+    begun, may_end = held_up(monkeypatch, bench.store.plans, "add")
+    bench.planning.begin(session.id)
     assert begun.wait(10)
     benches.remove(bench)
     close_around(bench, may_end)
@@ -363,7 +381,7 @@ def test_a_run_that_was_about_to_begin_when_the_workbench_closed_is_over(
     bench = opened(benches, url, ONE)
     session = bench.ask("why?")
     begun, closing = Event(), Event()
-    start_run = bench.store.start_run
+    start_run = bench.store.runs.start
 
     def started(**run: Any) -> object:
         record = start_run(**run)
@@ -371,8 +389,8 @@ def test_a_run_that_was_about_to_begin_when_the_workbench_closed_is_over(
         assert closing.wait(10)
         return record
 
-    monkeypatch.setattr(bench.store, "start_run", started)
-    bench.begin_plan(session.id, then_run=True)
+    monkeypatch.setattr(bench.store.runs, "start", started)
+    bench.planning.begin(session.id, then_run=True)
     assert begun.wait(10)
     benches.remove(bench)
     close_around(bench, closing)
@@ -388,15 +406,15 @@ def test_a_run_of_this_process_is_stopped_without_the_store(
 
     bench = opened(benches, url, ONE)
     patient = SimulatedWorker(name="a", latency=60)
-    ensemble = Ensemble(workers=Pool(workers=(patient,)), conductor=bench.conductor)
-    monkeypatch.setattr(bench.conducting, "_ensembles", lambda: ensemble)
+    runtime = Runtime(workers=Pool(workers=(patient,)), conductor=bench.conductor)
+    monkeypatch.setattr(bench.runner, "_runtimes", lambda: runtime)
     session = bench.ask("why?")
-    bench.plan(session.id)
-    live = bench.start(session.id)
+    bench.planning.plan(session.id)
+    live = bench.running.start(session.id)
     with monkeypatch.context() as patched:
-        patched.setattr(bench.store, "latest_run", away)
+        patched.setattr(bench.store.runs, "latest", away)
         with pytest.raises(StorageError):
-            bench.stop(session.id)
+            bench.running.stop(session.id)
         assert live.done.wait(10)
     assert finished(bench, session) == [(1, "cancelled", None)]
 
@@ -406,11 +424,11 @@ def test_stopping_holds_up_no_other_session(
 ) -> None:
     bench = opened(benches, url)
     session = bench.ask("why?")
-    live = bench.begin_plan(session.id)
+    live = bench.planning.begin(session.id)
     while not live.state.planning_text:
         pass
-    begun, may_end = held_up(monkeypatch, bench, "add_plan")
-    bench.stop(session.id)
+    begun, may_end = held_up(monkeypatch, bench.store.plans, "add")
+    bench.running.stop(session.id)
     assert begun.wait(10)
     bench.background.spawn(asyncio.sleep(0)).result(10)
     may_end.set()
@@ -427,14 +445,14 @@ def test_a_stop_that_comes_before_the_first_word_is_heard(benches: list[Workbenc
         blocked.wait(10)
 
     bench.background.spawn(block())
-    live = bench.begin_plan(session.id)
-    bench.stop(session.id)
+    live = bench.planning.begin(session.id)
+    bench.running.stop(session.id)
     blocked.set()
     assert live.done.wait(10)
     with pytest.raises(CancelledError):
-        bench.conducting.wait(session.id)
-    assert bench.conducting.live_plan(session.id) is None
-    assert [plan.failure for plan in bench.store.plans(session.id)] == ["Planning was stopped."]
+        bench.activities.wait(session.id)
+    assert bench.activities.live_plan(session.id) is None
+    assert [plan.failure for plan in bench.store.plans.of_session(session.id)] == ["Planning was stopped."]
 
 
 def test_of_two_who_ask_at_once_one_is_told_that_something_begins(
@@ -453,15 +471,15 @@ def test_of_two_who_ask_at_once_one_is_told_that_something_begins(
 
     def begin(_: int) -> bool:
         try:
-            bench.begin_plan(session)
+            bench.planning.begin(session)
         except WorkflowError:
             return False
         return True
 
-    monkeypatch.setattr(bench.conducting, "_busy", LookedAtTogether())
+    monkeypatch.setattr(bench.activities, "_latest", LookedAtTogether())
     with ThreadPoolExecutor(2) as threads:
         assert sorted(threads.map(begin, range(2))) == [False, True]
     both.abort()
-    bench.stop(session)
+    bench.running.stop(session)
     with pytest.raises(CancelledError):
-        bench.conducting.wait(session)
+        bench.activities.wait(session)

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from conductor.run_state import RunState
-from storage.workbench import Workbench
-from storage.workbench.bench import FOLDED_RUNS
+from conductor.runs.state import RunState
+from studio.workbench import Workbench
+from studio.workbench.base import FOLDED_RUNS
 
 FINISHED = RunState(status="finished")
 
@@ -20,7 +20,11 @@ FINISHED = RunState(status="finished")
 class Told:
     """A store that has every run, and a background in which none lives."""
 
-    def run_state(self, _: str, *, known: RunState | None) -> RunState:  # noqa: ARG002
+    @property
+    def runs(self) -> Told:
+        return self
+
+    def state(self, _: str, *, known: RunState | None) -> RunState:  # noqa: ARG002
         return FINISHED
 
     def live(self, _: str) -> None:
@@ -47,7 +51,7 @@ def hasty() -> Iterator[None]:
 @pytest.mark.usefixtures("hasty")
 def test_many_threads_may_ask_for_more_runs_than_are_kept_in_memory() -> None:
     told: Any = Told()
-    bench = Workbench(store=told, background=told, conducting=told)
+    bench = Workbench(store=told, background=told, activities=told, runner=told)
 
     def ask(thread: int) -> None:
         for at in range(30_000):

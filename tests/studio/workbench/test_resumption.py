@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
 
-from conductor.engine.extent import Extent
-from conductor.engine.trials import Swap
-from conductor.messages import Usage
-from conductor.planner.offline import OfflineConductor
-from conductor.workers.pool import Pool
+from conductor.engine.experiments import Swap
+from conductor.engine.scope import RunScope
+from conductor.planner.rule_planner import OfflineConductor
+from conductor.values.messages import Usage
+from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
-from conductor.workflow import Step, Workflow
+from conductor.workflow.model import Step, Workflow
 from storage import SessionStore
-from storage.workbench import Workbench
+from studio.workbench import Workbench
 
 STEPS = Workflow.of(
     [
@@ -26,8 +25,6 @@ STEPS = Workflow.of(
         Step(instruction="Say it.", worker="late", access=(0, 1)),
     ]
 )
-NOBODY = f"{socket.gethostname()}/{2**22 + 1}/1"
-"""A process of this host that does not exist."""
 
 
 @contextmanager
@@ -43,9 +40,10 @@ def opened(url: str, *, late: float = 0.0) -> Iterator[Workbench]:
 
 @contextmanager
 def dying(url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workbench]:
-    """A workbench whose runs belong to a process that is gone, as everybody else sees it."""
+    """A workbench whose store takes no lock, so that its process has died as others see it."""
     with monkeypatch.context() as patched:
-        patched.setattr("storage.runs.this_process", lambda: NOBODY)
+        for kind in ("FileLock", "ServerLock"):
+            patched.setattr(f"storage.ownership.owner_lock.{kind}.hold", lambda _: None)
         with opened(url, late=3600.0) as bench:
             yield bench
             SessionStore.open(url).close()
@@ -62,7 +60,7 @@ def wait(holds: Callable[[], bool]) -> None:
 def planned(bench: Workbench) -> str:
     """A session with the workflow."""
     session = bench.ask("Which one?").id
-    bench.edit(session, STEPS, note="By hand")
+    bench.editing.edit(session, STEPS, note="By hand")
     return session
 
 
@@ -71,10 +69,10 @@ def test_a_round_that_was_interrupted_goes_on_as_that_round(
 ) -> None:
     with opened(url) as bench:
         session = planned(bench)
-        bench.start(session)
-        bench.conducting.wait(session)
-        first = bench.store.runs(session)[0].id
-        plan = bench.store.add_plan(
+        bench.running.start(session)
+        bench.activities.wait(session)
+        first = bench.store.runs.of_session(session)[0].id
+        plan = bench.store.plans.add(
             session,
             planner="c",
             planner_kind="model",
@@ -84,25 +82,25 @@ def test_a_round_that_was_interrupted_goes_on_as_that_round(
             looks_back=first,
         )
         again = STEPS.with_instruction(1, "Look from the other side.").with_instruction(2, "Say more.")
-        bench.store.add_revision(session, again, origin="conductor", plan=plan.id)
+        bench.store.revisions.add(session, again, origin="conductor", plan=plan.id)
     with dying(url, monkeypatch) as bench:
-        bench.start(session)
-        wait(lambda: len(bench.store.outputs(session)) == 4)
+        bench.running.start(session)
+        wait(lambda: len(bench.store.runs.outputs(session)) == 4)
     with opened(url) as bench:
-        torn = bench.store.runs(session)[0]
+        torn = bench.store.runs.of_session(session)[0]
         assert (torn.status, torn.round, bench.state(torn).status) == ("interrupted", 2, "interrupted")
-        resumption = bench.resumption(session)
+        resumption = bench.running.resumption(session)
         assert resumption is not None
         assert resumption.words == "2 of 3 steps are kept"
-        only_second = bench.resumption(session, Extent(kind="to", step=1))
+        only_second = bench.running.resumption(session, RunScope(kind="to", step=1))
         assert only_second is not None
         assert only_second.words == "its step is kept"
-        bench.start(session)
-        bench.conducting.wait(session)
-        done = bench.state(bench.store.runs(session)[0])
+        bench.running.start(session)
+        bench.activities.wait(session)
+        done = bench.state(bench.store.runs.of_session(session)[0])
         assert (done.status, done.round) == ("finished", 2)
         assert [step.reused for step in done.steps] == [True, True, False]
-        assert bench.resumption(session) is None
+        assert bench.running.resumption(session) is None
 
 
 def test_an_experiment_that_was_interrupted_says_so_and_leaves_the_session_as_it_was(
@@ -110,17 +108,17 @@ def test_an_experiment_that_was_interrupted_says_so_and_leaves_the_session_as_it
 ) -> None:
     with opened(url) as bench:
         session = planned(bench)
-        bench.start(session)
-        bench.conducting.wait(session)
-        before = bench.store.sessions()[0].state, dict(bench.store.outputs(session))
+        bench.running.start(session)
+        bench.activities.wait(session)
+        before = bench.store.sessions.listed()[0].state, dict(bench.store.runs.outputs(session))
     with dying(url, monkeypatch) as bench:
-        live = bench.experiment(session, Swap(step=0, workers=("quick", "late")))
-        wait(lambda: "finished" in [trial.status for trial in bench.store.trials(live.record.id)])
-        wait(lambda: len(bench.store.trials(live.record.id)) == 2)
-        before[1].update(bench.store.outputs(session))
+        live = bench.experiments.begin(session, Swap(step=0, workers=("quick", "late")))
+        wait(lambda: "finished" in [trial.status for trial in bench.store.experiments.trials(live.record.id)])
+        wait(lambda: len(bench.store.experiments.trials(live.record.id)) == 2)
+        before[1].update(bench.store.runs.outputs(session))
     with opened(url) as bench:
-        (experiment,) = bench.store.experiments(session)
+        (experiment,) = bench.store.experiments.of_session(session)
         states = bench.experimenting.states(experiment.id)
         assert sorted(state.status for state in states.values()) == ["finished", "interrupted"]
-        assert (bench.store.sessions()[0].state, dict(bench.store.outputs(session))) == before
-        assert bench.resumption(session) is None
+        assert (bench.store.sessions.listed()[0].state, dict(bench.store.runs.outputs(session))) == before
+        assert bench.running.resumption(session) is None

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from conductor.conversation import NOTHING_SAID, Conversation, Turn
-from conductor.engine.trials import Swap
-from conductor.planner.offline import OfflineConductor
-from conductor.workers.pool import Pool
+from session_files import exported, imported
+
+from conductor.engine.experiments import Swap
+from conductor.planner.rule_planner import OfflineConductor
+from conductor.values.conversation import NOTHING_SAID, Conversation, Turn
+from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
 from storage import SessionStore
-from storage.session_file import import_session, write_session
-from storage.workbench import Workbench
+from studio.workbench import Workbench
 
 TALK = Conversation(
     instructions="Be brief.",
@@ -21,20 +22,20 @@ def test_it_is_kept_and_taken_along_into_forks_and_files(store: SessionStore) ->
     pool = Pool(workers=(SimulatedWorker(name="alpha"), SimulatedWorker(name="beta")))
     bench = Workbench.over(store, pool=pool, conductor=OfflineConductor())
     session = bench.ask("When was she born?", conversation=TALK)
-    assert store.session(session.id).said_before == TALK
-    plan = bench.plan(session.id)
+    assert store.sessions.find(session.id).said_before == TALK
+    plan = bench.planning.plan(session.id)
     assert plan.report is not None
     assert plan.report.prompt is not None
     assert "Who was Ada?" in plan.report.prompt.messages[-1].content
-    fork = bench.fork(session.id, bench.required_head(session.id).id)
+    fork = bench.store.sessions.fork(session.id, bench.required_head(session.id).id)
     assert fork.said_before == TALK
-    assert import_session(store, write_session(store, session.id)).said_before == TALK
-    bench.start(session.id)
-    bench.conducting.wait(session.id)
-    run = store.latest_run(session.id)
+    assert imported(store, exported(store, session.id)).said_before == TALK
+    bench.running.start(session.id)
+    bench.activities.wait(session.id)
+    run = store.runs.latest(session.id)
     assert run is not None
-    assert store.run_state(run.id).conversation == TALK
-    trial = bench.experiment(session.id, Swap(step=0, workers=("beta",)))
+    assert store.runs.state(run.id).conversation == TALK
+    trial = bench.experiments.begin(session.id, Swap(step=0, workers=("beta",)))
     assert trial.work is not None
     trial.work.result(10)
     asked = pool["beta"].requests  # type: ignore[attr-defined]
@@ -43,5 +44,5 @@ def test_it_is_kept_and_taken_along_into_forks_and_files(store: SessionStore) ->
 
 
 def test_a_question_that_stands_alone_has_none(store: SessionStore) -> None:
-    assert store.create_session("Why?").conversation is None
-    assert store.create_session("Why?").said_before == NOTHING_SAID
+    assert store.sessions.create("Why?").conversation is None
+    assert store.sessions.create("Why?").said_before == NOTHING_SAID

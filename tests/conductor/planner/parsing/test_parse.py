@@ -2,10 +2,10 @@
 
 import pytest
 
-from conductor.plan import Dialect, Form
-from conductor.planner.parse import parse
-from conductor.planner.repairs import REPAIR_KINDS
-from conductor.workflow import MAX_INSTRUCTION
+from conductor.planner.parsing.parse import parse
+from conductor.planner.parsing.repairs import REPAIR_KINDS
+from conductor.workflow.model import MAX_INSTRUCTION
+from conductor.workflow.plan_report import Dialect, Form
 
 POOL = ("Alpha", "Beta", "Gamma")
 
@@ -119,11 +119,17 @@ REPAIRED = [
     ("number-as-string", lists(access='[[], ["0"]]')),
     ("bare-access", lists(access="[[], 0]")),
     ("bare-access", lists(access='[[], "all"]')),
+    ("repeated-access", lists(access="[[], [0, 0]]")),
+    ("repeated-access", lists(access='[[], ["0", "0"]]')),
+    ("repeated-access", lists(access='[[], ["all", 0]]')),
     ("bare-word", lists(access="[[], [all]]")),
     ("bare-word", lists(models="[alpha, 1]")),
     ("trailing-comma", lists(models="[0, 1,]")),
     ("trailing-comma", lists(access="[[], [0,]]")),
     ("comment", lists(models="[0,  # first\n 1]")),
+    ("comment", lists(models="[0, // first\n 1 // second\n]")),
+    ("comment", lists(models="[0, /* the second: */ 1]")),
+    ("comment", lists(subtasks="['a', // first\n 'b' // second\n]")),
     ("triple-quotes", lists(subtasks='["""a""", """b"""]')),
     ("triple-quotes", lists(subtasks="['''a''', '''b''']")),
     ("worker-name", lists(models='["alpha", "BETA"]')),
@@ -294,9 +300,56 @@ def test_an_instruction_keeps_its_exact_text(written: str, instruction: str, rep
         ("Just ask Alpha.", None, "There is no plan in the text"),
         ("", None, "There is no plan in the text"),
         ("<think>" + lists(), None, "The text is thinking only"),
-        (lists(models="[0, 1"), None, "The list model_id cannot be read: a comma is missing"),
+        (
+            lists(models="[0, 1"),
+            None,
+            "model_id cannot be read: its closing ] is missing before 'subtasks ='",
+        ),
+        (
+            lists(models="[0, 1,"),
+            None,
+            "model_id cannot be read: its closing ] is missing before 'subtasks ='",
+        ),
+        (lists(models="[0 1]"), None, "The list model_id cannot be read: a comma is missing before '1]'"),
+        (
+            lists(models="[0]*2"),
+            None,
+            "model_id cannot be read: '[0]*2' is an expression, which is not computed",
+        ),
+        (lists(models="[0] + [1]"), None, "model_id cannot be read: '[0] + [1]' is an expression"),
+        (lists(models="[0, 1][::-1]"), None, "model_id cannot be read: '[0, 1][::-1]' is an expression"),
+        (
+            lists(models="[1, 0].reverse()"),
+            None,
+            "model_id cannot be read: '[1, 0].reverse()' is an expression",
+        ),
+        (lists(models="[0, 1] if x else [1]"), None, "model_id cannot be read: '[0, 1] if x else [1]' is an"),
+        (lists(models="[0*1, 1]"), None, "model_id cannot be read: '0*1, 1]' is an expression"),
+        (lists(models="[i for i in (0, 1)]"), None, "model_id cannot be read: 'i for i in (0, 1)]' is an"),
+        (lists(models="range(2)"), None, "no list follows it ('range(2)' stands there)"),
+        (lists(access="[[], [0]*1]"), None, "access_list cannot be read: '[0]*1]' is an expression"),
+        (
+            lists(subtasks='["a" * 2, "b"]'),
+            None,
+            'subtasks cannot be read: \'"a" * 2, "b"]\' is an expression',
+        ),
+        (lists(subtasks='[f"a", "b"]'), None, 'subtasks cannot be read: \'f"a", "b"]\' is an expression'),
+        (
+            'model_id = [0]\nsubtasks = ["a',
+            None,
+            "subtasks cannot be read: the quote that opens '\"a' is not",
+        ),
+        (
+            'model_id = [0]\nsubtasks = ["a",',
+            None,
+            "subtasks cannot be read: the text ends before its closing",
+        ),
         (lists()[:-2], None, "The list access_list cannot be read: the text ends before its closing ]"),
-        (lists(subtasks='["a" "b"]'), None, "The list subtasks cannot be read: a comma is missing"),
+        (
+            lists(subtasks='["a" "b"]'),
+            None,
+            "subtasks cannot be read: two texts stand side by side, the second",
+        ),
         (lists(subtasks="['a''b']"), None, "The list subtasks cannot be read"),
         (lists(subtasks="[“a” “b”]"), None, "The list subtasks cannot be read"),
         (lists(subtasks="['a' 'b']"), None, "The list subtasks cannot be read"),

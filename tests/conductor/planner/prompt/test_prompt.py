@@ -10,15 +10,15 @@ from functools import cache
 import jsonschema
 import pytest
 
-from conductor.messages import Message, Part, Request, SeenResponse
-from conductor.plan import Dialect, PlanProblem, PlanReport
-from conductor.planner.conductor import PlanRequest
-from conductor.planner.constraint import plan_regex, plan_schema_json
-from conductor.planner.examples import KEPT, Form, examples, written
-from conductor.planner.parse import parse
-from conductor.planner.prompt import MAX_REPEATED, again_messages, plan_messages
+from conductor.planner.parsing.parse import parse
+from conductor.planner.prompt.examples import KEPT, Form, examples, written
+from conductor.planner.prompt.prompt import MAX_REPEATED, again_messages, plan_messages
+from conductor.planner.prompt.structured_output import plan_regex, plan_schema_json
+from conductor.planner.protocol import PlanRequest
+from conductor.values.messages import Message, Part, Request, SeenResponse
 from conductor.workers.protocol import Price, PromptStyle, WorkerCard
-from conductor.workflow import Step, Workflow
+from conductor.workflow.model import Step, Workflow
+from conductor.workflow.plan_report import Dialect, PlanProblem, PlanReport
 
 DIALECTS: tuple[Dialect, ...] = ("any", "binary", "position", "worker")
 STYLES: tuple[PromptStyle, ...] = ("ours", "paper")

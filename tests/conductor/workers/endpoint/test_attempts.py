@@ -1,16 +1,65 @@
-"""Attempts follow each other as often and as late as they may."""
+"""Attempts follow each other as often and as late as they may, within the time of their call."""
 
 from __future__ import annotations
 
+import asyncio
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
 import httpx
 import pytest
+from simulated_time import in_simulated_time, now
 
-from conductor.workers.endpoint import Endpoint
-from conductor.workers.failures import EndpointFailure, Failures
-from conductor.workers.retries import LONGEST_PAUSE, Retries, pause_note
+from conductor.workers.endpoint.attempts import LONGEST_PAUSE, Call, Retries, pause_note
+from conductor.workers.endpoint.config import Endpoint
+from conductor.workers.endpoint.failures import EndpointFailure, Failures
+from conductor.workers.endpoint.rate_limits import Limits
+from conductor.workers.keys.mask import NO_KEYS
+
+
+def _call(limits: Limits) -> Call:
+    return Call(limits=limits, retries=Retries(1), total=10, key="sk-marked")
+
+
+def test_the_wait_for_a_place_is_not_the_calls_own_time() -> None:
+    async def scenario() -> float:
+        limits = Limits(concurrency=1)
+        await limits.enter()
+        asyncio.get_running_loop().call_later(100, limits.leave)
+        return await _call(limits).enter()
+
+    assert in_simulated_time(scenario()) == 110
+
+
+def test_all_attempts_share_one_time() -> None:
+    async def scenario() -> list[float]:
+        call = _call(Limits())
+        first = await call.enter()
+        call.leave()
+        assert call.can_wait(9)
+        await asyncio.sleep(4)
+        assert not call.can_wait(6)
+        return [first, await call.enter()]
+
+    assert in_simulated_time(scenario()) == [10, 10]
+
+
+def test_the_wait_for_another_attempt_ends_with_the_call() -> None:
+    async def scenario() -> float:
+        limits = Limits(concurrency=1)
+        call = _call(limits)
+        await call.enter()
+        with pytest.raises(TimeoutError):
+            await call.enter()
+        call.leave()
+        await _call(limits).enter()
+        return now()
+
+    assert in_simulated_time(scenario()) == 10
+
+
+def test_a_call_does_not_show_its_key() -> None:
+    assert "sk-marked" not in repr(_call(Limits()))
 
 
 def failure(*, transient: bool = True, retry_after: float | None = None) -> EndpointFailure:
@@ -21,7 +70,7 @@ def status(code: int, **headers: str) -> EndpointFailure:
     """The failure of an answer with this status."""
     failures = Failures("alpha", Endpoint(base_url="http://localhost/v1", model="m"))
     named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return failures.status(httpx.Response(code, headers=named), b"", None)
+    return failures.status(httpx.Response(code, headers=named), b"", NO_KEYS)
 
 
 def test_pauses_grow_at_random_and_end_with_the_last_attempt() -> None:

@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 import re
 import socket
-from collections.abc import Iterator
+import tracemalloc
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from functools import cache
+from itertools import pairwise
 
 import pytest
-from chat_cases import asked, client, completed, told
-from fake_openai_server import Served
-from raw_endpoint import DONE, chunk, event, head, raw_endpoint, says
+from chat_cases import asked, client, completed, request, told
+from fake_openai import Served
+from hypothesis import given
+from hypothesis import strategies as st
+from raw_endpoint import DONE, Conversation, chunk, event, head, raw_endpoint, says
 
-from conductor.workers import clock
+from conductor.errors import WorkerError
+from conductor.text.json_text import joined
+from conductor.workers.endpoint import attempts
+from conductor.workers.endpoint.reply import Reply
+from conductor.workers.endpoint.wire import read_chunk
+from conductor.workers.keys.mask import NO_KEYS
 
 TEXT = r"text: Simulated answer № [0-9a-f]{6}: .+"
 START = r"text: Simulated answer № .*"
@@ -24,6 +35,7 @@ FAILED = (
     r"“The server had an error while processing your request”"
 )
 BROKE_FIRST = r"alpha: HOST broke the connection before the first token"
+BROKE = r"alpha: HOST broke the connection after \d+ characters"
 TIMES = {
     "slow-first-token": {"first_token": 0.1},
     "stall": {"between_tokens": 0.2},
@@ -60,15 +72,30 @@ TIMES = {
         ),
         (
             "reset-mid-stream",
-            [START, r"error: alpha: HOST broke the connection after \d+ characters; run the step again\."],
+            [
+                START,
+                rf"attempt 1: {BROKE}\. \(\d+ withdrawn\)",
+                START,
+                rf"error: {BROKE}, at the last of 2 attempts; run the step again\.",
+            ],
         ),
         (
             "hang-up",
-            [START, r"error: alpha: HOST broke the connection after \d+ characters; run the step again\."],
+            [
+                START,
+                rf"attempt 1: {BROKE}\. \(\d+ withdrawn\)",
+                START,
+                rf"error: {BROKE}, at the last of 2 attempts; run the step again\.",
+            ],
         ),
         (
             "early-close",
-            [START, r"error: alpha: HOST broke the connection after \d+ characters; run the step again\."],
+            [
+                START,
+                rf"attempt 1: {BROKE}\. \(\d+ withdrawn\)",
+                START,
+                rf"error: {BROKE}, at the last of 2 attempts; run the step again\.",
+            ],
         ),
         (
             "malformed-sse",
@@ -146,12 +173,12 @@ TIMES = {
         (
             "tool-calls",
             [
-                r"error: alpha: HOST called tools that nobody offered, and answered nothing; run the step "
+                r"error: alpha: HOST called tools that were not offered, and answered nothing; run the step "
                 r"again, or give the step another worker\."
             ],
         ),
         ("length", [START, r"length: \d+ tokens"]),
-        ("content-filter", [START, r"other: \d+ tokens"]),
+        ("content-filter", [START, r"refused: \d+ tokens"]),
         (
             "unknown-parameter=stream_options",
             [
@@ -198,7 +225,7 @@ async def test_the_end_of_all_attempts_together_is_told(fake_openai: Served) -> 
     chat = client(fake_openai.base_url, "fault:stall", total=0.2)
     assert (await told(asked(chat)))[-1] == (
         f"error: alpha: {chat.endpoint.host} did not finish within 0.2 seconds, all attempts together; raise "
-        "total_seconds in the pool file, or ask for a shorter answer."
+        "total_seconds in the pool file, or request a shorter answer."
     )
 
 
@@ -241,6 +268,18 @@ async def test_a_server_that_does_not_run_is_told(unused_tcp_port: int) -> None:
     ]
 
 
+@contextmanager
+def peak_memory() -> Iterator[Callable[[], int]]:
+    """The most bytes that Python held in the block beyond those before it."""
+    tracemalloc.start()
+    peak = 0
+    try:
+        yield lambda: peak
+    finally:
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+
+
 async def test_signs_of_life_are_no_tokens() -> None:
     async def breathing(writer: asyncio.StreamWriter) -> None:
         writer.write(head() + chunk(role="assistant", content=""))
@@ -272,7 +311,7 @@ async def test_a_stream_kept_open_by_signs_of_life_has_still_stalled() -> None:
 async def test_an_answer_that_is_whole_is_kept_though_its_stream_never_ends(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(clock, "TAIL_SECONDS", 0.05)
+    monkeypatch.setattr(attempts, "TAIL_SECONDS", 0.05)
 
     async def lingering(writer: asyncio.StreamWriter) -> None:
         writer.write(head() + chunk(content="all") + chunk("stop"))
@@ -292,9 +331,9 @@ async def test_an_answer_that_is_whole_is_kept_though_its_stream_never_ends(
         (chunk(content="all") + chunk("eos"), ["text: all", "stop: None tokens"]),
         (chunk(content="all") + chunk("max_tokens"), ["text: all", "length: None tokens"]),
         (chunk(content="all") + chunk("new_word"), ["text: all", "other: None tokens"]),
-        (chunk(refusal="I will not.") + chunk("stop"), ["text: I will not.", "stop: None tokens"]),
+        (chunk(refusal="I will not.") + chunk("stop"), ["text: I will not.", "refused: None tokens"]),
         (chunk(content="all", tool_calls=[{}]) + chunk("tool_calls"), ["text: all", "other: None tokens"]),
-        (chunk(content="\n", tool_calls=[{}]) + DONE, ["text: \n", "called tools that nobody offered"]),
+        (chunk(content="\n", tool_calls=[{}]) + DONE, ["text: \n", "called tools that were not offered"]),
         (chunk("content_filter"), ["held its answer back by its content filter; word the step differently"]),
         (chunk("error"), ["reported an error; run the step again."]),
         (b"", ["broke the connection before the first token"]),
@@ -366,11 +405,212 @@ async def test_an_endless_error_page_is_not_read_to_its_end() -> None:
     assert "answered 400 Bad Request: “words words" in line
 
 
-async def test_a_compression_nobody_asked_for_is_told_where_it_is_broken() -> None:
-    broken = says(b"no gzip", more="Content-Encoding: gzip\r\n")
-    async with raw_endpoint(broken) as base_url:
+@cache
+def _packed() -> bytes:
+    """90 kB that inflate to 20 MB."""
+    return gzip.compress(b" " * 20_000_000, 1)
+
+
+@pytest.mark.parametrize("content_type", ["text/event-stream", "application/json"])
+@pytest.mark.parametrize("encoding", ["gzip", "deflate", "br", "identity, gzip", "Zstd"])
+async def test_a_compressed_answer_is_refused_and_never_inflated(content_type: str, encoding: str) -> None:
+    more = f"Content-Encoding: {encoding}\r\n"
+    async with raw_endpoint(says(_packed(), content_type=content_type, more=more)) as base_url:
+        chat = client(base_url)
+        with peak_memory() as peak:
+            (line,) = await told(asked(chat))
+    assert line == (
+        f"error: alpha: {chat.endpoint.host} sent its answer compressed ({encoding.lower()}), which is not "
+        "read; make the server, or a proxy before it, send no Content-Encoding where a request accepts "
+        "identity."
+    )
+    assert peak() < 10_000_000
+
+
+async def test_a_compressed_list_of_models_is_refused_and_never_inflated() -> None:
+    packed = says(_packed(), content_type="application/json", more="Content-Encoding: gzip\r\n")
+    async with raw_endpoint(packed) as base_url:
+        with peak_memory() as peak, pytest.raises(WorkerError, match=r"compressed \(gzip\)"):
+            await client(base_url).models()
+    assert peak() < 10_000_000
+
+
+async def test_a_compressed_error_keeps_its_status_without_its_words() -> None:
+    packed = says(_packed(), status="429 Too Many Requests", more="Content-Encoding: gzip\r\n")
+    async with raw_endpoint(packed) as base_url:
+        chat = client(base_url, retries=0)
+        with peak_memory() as peak:
+            (line,) = await told(asked(chat))
+    assert line == (
+        f"error: alpha: {chat.endpoint.host} answered 429 Too Many Requests, with words compressed (gzip) "
+        "that are not read; wait a while, or lower requests_per_minute or concurrency in the pool file."
+    )
+    assert peak() < 10_000_000
+
+
+async def test_an_answer_that_names_identity_as_its_encoding_is_read() -> None:
+    body = chunk(content="all") + chunk("stop") + DONE
+    async with raw_endpoint(says(body, more="Content-Encoding: Identity\r\n")) as base_url:
+        assert (await completed(asked(client(base_url)))).text == "all"
+
+
+HIGH, LOW = "\ud83d", "\ude00"
+
+
+@pytest.mark.parametrize(
+    ("pieces", "text"),
+    [
+        (["blue ", HIGH, LOW, " sky"], "blue 😀 sky"),
+        ([f"blue {HIGH}", f"{LOW} sky"], "blue 😀 sky"),
+        ([f"blue {HIGH}", " sky"], "blue \ufffd sky"),
+        ([f"blue {LOW}", " sky"], "blue \ufffd sky"),
+        (["blue ", HIGH], "blue \ufffd"),
+    ],
+)
+@pytest.mark.parametrize("field", ["content", "reasoning_content", "reasoning", "think"])
+async def test_halves_of_a_character_are_joined_in_a_stream_and_replaced_where_alone(
+    field: str, pieces: list[str], text: str
+) -> None:
+    deltas = [{"content": piece} if field == "think" else {field: piece} for piece in pieces]
+    before, after = ("<think>", "</think>") if field == "think" else ("", "")
+    body = b"".join(map(_delta, [{"content": before}, *deltas, {"content": after}])) + chunk("stop") + DONE
+    async with raw_endpoint(says(body)) as base_url:
+        completion = await completed(asked(client(base_url)))
+    assert (completion.text if field == "content" else completion.reasoning) == text
+
+
+@given(
+    text=st.text(st.sampled_from([HIGH, LOW, "a", "😀", "<", " "]), max_size=12),
+    cuts=st.sets(st.integers(0, 12)),
+    thinks=st.booleans(),
+)
+def test_where_a_stream_is_cut_changes_no_character(text: str, cuts: set[int], *, thinks: bool) -> None:
+    field = "reasoning" if thinks else "content"
+    ends = sorted(cut for cut in {0, len(text), *cuts} if cut <= len(text))
+    reply = Reply(NO_KEYS)
+    items = [
+        item
+        for start, end in pairwise(ends)
+        for item in reply.take(read_chunk(_delta({field: text[start:end]}).decode()[len("data: ") :]))[0]
+    ]
+    items += reply.end()
+    completion = reply.completion()
+    assert (completion.reasoning if thinks else completion.text) == joined(text)
+    assert "".join(item.text for item in items) == joined(text)
+
+
+@pytest.mark.parametrize("half", [HIGH, LOW])
+async def test_halves_of_a_character_in_an_answer_that_comes_whole_are_replaced(half: str) -> None:
+    message = {"content": f"blue {half}{HIGH}{LOW}", "reasoning": f"so {half}"}
+    body = json.dumps({"choices": [{"message": message, "finish_reason": "stop"}]})
+    async with raw_endpoint(says(body, content_type="application/json")) as base_url:
+        completion = await completed(asked(client(base_url)))
+    assert (completion.text, completion.reasoning) == ("blue \ufffd😀", "so \ufffd")
+
+
+async def test_bytes_that_are_no_text_are_replaced_in_an_answer_that_comes_whole() -> None:
+    body = b'{"choices": [{"message": {"content": "blue \xf0\x9f"}, "finish_reason": "stop"}]}'
+    async with raw_endpoint(says(body, content_type="application/json")) as base_url:
+        assert (await completed(asked(client(base_url)))).text == "blue \ufffd"
+
+
+async def test_half_a_character_in_an_error_is_replaced() -> None:
+    body = json.dumps({"error": {"message": f"No {HIGH} such thing"}})
+    async with raw_endpoint(says(body, status="400 Bad Request")) as base_url:
         (line,) = await told(asked(client(base_url)))
-    assert "no chat completion (its compression cannot be undone)" in line
+    assert "“No \ufffd such thing”" in line
+
+
+async def test_broken_json_with_half_a_character_is_told() -> None:
+    for data, what in (
+        ('{"a": "\\ud83d"', "Invalid JSON: Expecting"),
+        ('["\\ud83d", ' + "[" * 200_000, "recursion"),
+    ):
+        async with raw_endpoint(says(f"data: {data}\n\n")) as base_url:
+            (line,) = await told(asked(client(base_url, retries=0)))
+        assert what in line
+
+
+async def test_half_a_character_in_a_request_is_replaced(fake_openai: Served) -> None:
+    await completed(client(fake_openai.base_url).stream(request(f"why {HIGH}?").messages))
+    assert (fake_openai.settled().body or {})["messages"][0]["content"] == "why \ufffd?"
+
+
+def _delta(delta: dict[str, str]) -> bytes:
+    return chunk(**delta)
+
+
+def _in_turn(*bodies: bytes) -> Conversation:
+    """Answers the first request with the first of the bodies, and so on."""
+    left = iter(bodies)
+
+    async def answer(writer: asyncio.StreamWriter) -> None:
+        writer.write(head() + next(left))
+        await writer.drain()
+
+    return answer
+
+
+ALL = chunk(content="all") + chunk("stop") + DONE
+
+
+@pytest.mark.usefixtures("no_pauses")
+@pytest.mark.parametrize(
+    ("bodies", "expected"),
+    [
+        (
+            [chunk(content="bl"), ALL],
+            ["text: bl", "attempt 1: BROKE after 2 characters. (2 withdrawn)", "text: all", "stop"],
+        ),
+        (
+            [chunk(reasoning="so"), chunk(content="bl"), ALL],
+            [
+                "thought: so",
+                "attempt 1: BROKE after 2 characters. (2 withdrawn)",
+                "text: bl",
+                "error: alpha: HOST broke the connection after 2 characters, at the last of 2 attempts; run",
+            ],
+        ),
+        (
+            [b"", chunk(content="bl"), b"", ALL],
+            [
+                "attempt 1: BROKE before the first token.",
+                "text: bl",
+                "attempt 2: BROKE after 2 characters. (2 withdrawn)",
+                "attempt 3: BROKE before the first token.",
+                "text: all",
+                "stop",
+            ],
+        ),
+        # A tag that is not whole yet was not shown, so there is nothing to withdraw.
+        ([chunk(content="<thi"), ALL], ["attempt 1: BROKE after 4 characters.", "text: all", "stop"]),
+    ],
+)
+async def test_an_answer_that_breaks_off_is_withdrawn_and_asked_for_again_once(
+    bodies: list[bytes], expected: list[str]
+) -> None:
+    async with raw_endpoint(_in_turn(*bodies)) as base_url:
+        chat = client(base_url, retries=3)
+        said = await told(asked(chat))
+    broke = f"alpha: {chat.endpoint.host} broke the connection"
+    assert len(said) == len(expected), said
+    for line, start in zip(said, expected, strict=True):
+        assert line.startswith(start.replace("BROKE", broke).replace("HOST", chat.endpoint.host)), line
+
+
+@pytest.mark.usefixtures("no_pauses")
+async def test_a_completion_has_nothing_of_an_answer_that_was_withdrawn() -> None:
+    body = chunk(reasoning="so") + chunk(content="bl")
+    async with raw_endpoint(_in_turn(body, ALL)) as base_url:
+        completion = await completed(asked(client(base_url)))
+    assert (completion.text, completion.reasoning) == ("all", "")
+
+
+async def test_without_retries_an_answer_that_breaks_off_is_not_asked_for_again() -> None:
+    async with raw_endpoint(_in_turn(chunk(content="bl"), ALL)) as base_url:
+        said = await told(asked(client(base_url, retries=0)))
+    assert said[0] == "text: bl"
+    assert said[1].endswith("broke the connection after 2 characters; run the step again.")
 
 
 async def test_many_small_events_are_no_large_one() -> None:

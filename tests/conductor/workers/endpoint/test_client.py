@@ -7,15 +7,14 @@ import gc
 from contextlib import aclosing
 
 import pytest
-from chat_cases import asked, client, completed, endpoint, request, told
-from fake_openai_server import Served, serving
+from chat_cases import asked, client, completed, endpoint, request, set_key, told
+from fake_openai import FakeOpenAI, Served, serving
 from raw_endpoint import DONE, chunk, event, head, raw_endpoint, says
 
 from conductor.errors import WorkerError
-from conductor.fake_openai.app import FakeOpenAI
-from conductor.messages import Delta, Retried, Sampling
-from conductor.workers.catalogue import ServedModel
-from conductor.workers.chat import ChatClient
+from conductor.values.messages import Delta, Retried, Sampling
+from conductor.workers.endpoint.client import ChatClient
+from conductor.workers.endpoint.wire import ServedModel
 
 
 async def test_the_body_holds_what_was_asked_and_nothing_that_was_not(fake_openai: Served) -> None:
@@ -119,13 +118,13 @@ async def test_the_key_is_sent_and_a_wrong_one_is_named_by_its_variable(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with serving(FakeOpenAI(key="right")) as served:
-        chat = client(served.base_url, api_key_env="ALPHA_KEY")
-        monkeypatch.setenv("ALPHA_KEY", "right")
+        chat = client(served.base_url, api_key_env="ALPHA_API_KEY")
+        set_key(monkeypatch, served.base_url, "right")
         await completed(asked(chat))
-        monkeypatch.setenv("ALPHA_KEY", "wrong")
+        monkeypatch.setenv("ALPHA_API_KEY", "wrong")
         (said,) = await told(asked(chat))
         assert said.endswith(
-            "answered 401 Unauthorized: “Incorrect API key provided”; check the key in ALPHA_KEY."
+            "answered 401 Unauthorized: “Incorrect API key provided”; check the key in ALPHA_API_KEY."
         )
         (said,) = await told(asked(client(served.base_url)))
         assert said.endswith(
@@ -135,9 +134,9 @@ async def test_the_key_is_sent_and_a_wrong_one_is_named_by_its_variable(
 
 
 async def test_a_key_that_is_not_set_is_missed_before_the_call(fake_openai: Served) -> None:
-    chat = client(fake_openai.base_url, api_key_env="NOBODY_SETS_THIS")
+    chat = client(fake_openai.base_url, api_key_env="NOBODYS_API_KEY")
     assert await told(asked(chat)) == [
-        "error: alpha: NOBODY_SETS_THIS is not set; export it, or write it into .streamlit/secrets.toml."
+        "error: alpha: NOBODYS_API_KEY is not set; export it, or write it into .streamlit/secrets.toml."
     ]
     assert not fake_openai.log.entries
 
@@ -187,16 +186,16 @@ async def test_one_connection_serves_call_after_call_until_its_worker_is_dropped
         chat = client(served.base_url)
         for _ in range(3):
             await completed(asked(chat))
-        assert len(served.server.server_state.connections) == 1
+        assert len(served.connections) == 1
         # In a circle, as a failure's traceback makes one: found by the collector, not by counting.
         vars(chat)["circle"] = chat
         del chat
         gc.collect()
         for _ in range(500):
-            if not served.server.server_state.connections:
+            if not served.connections:
                 break
             await asyncio.sleep(0.01)
-        assert not served.server.server_state.connections
+        assert not served.connections
 
 
 async def test_connections_can_be_closed_and_are_opened_again(fake_openai: Served) -> None:

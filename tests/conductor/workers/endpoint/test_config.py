@@ -6,7 +6,8 @@ import pytest
 from pydantic import ValidationError
 
 from conductor.errors import PoolError
-from conductor.workers.endpoint import Endpoint, Patience
+from conductor.workers.endpoint.config import Endpoint, Patience
+from conductor.workers.keys.hosts import HOSTS
 
 URL = "https://api.example.com/v1"
 
@@ -56,12 +57,27 @@ def test_a_base_url_that_is_none_or_holds_a_secret_is_refused(base_url: str) -> 
     assert "sk-marked" not in str(caught.value)
 
 
-@pytest.mark.parametrize("variable", ["sk-marked", "MY KEY", "", "1KEY"])
+@pytest.mark.parametrize(
+    "variable", ["sk-marked", "MY KEY", "", "1KEY", "AIzaMarked0123456789", "AKIAMARKED0123456789", "Key_1"]
+)
 def test_the_name_of_a_variable_is_no_key(variable: str) -> None:
     with pytest.raises(ValidationError) as caught:
         Endpoint(base_url=URL, model="m", api_key_env=variable)
     assert "not the key itself" in str(caught.value)
-    assert "sk-marked" not in str(caught.value)
+    assert "marked" not in str(caught.value).lower()
+
+
+@pytest.mark.parametrize(
+    ("variable", "said"),
+    [
+        ("PATH", "PATH may not be sent as a key: the name of a key ends in _API_KEY"),
+        ("AWS_SECRET_ACCESS_KEY", "list AWS_SECRET_ACCESS_KEY in CONDUCTOR_KEY_NAMES"),
+        ("CONDUCTOR_DATABASE_URL", "CONDUCTOR_DATABASE_URL is a setting of this program"),
+    ],
+)
+def test_only_the_name_of_a_key_is_taken(variable: str, said: str) -> None:
+    with pytest.raises(ValidationError, match=said):
+        Endpoint(base_url=URL, model="m", api_key_env=variable)
 
 
 @pytest.mark.parametrize(
@@ -87,7 +103,7 @@ def test_what_decides_answers_is_one_text_whatever_its_order() -> None:
     same = Endpoint(base_url=URL, model="m", extra={"b": {"d": 2, "c": [1]}, "a": 1}, reasoning_effort="low")
     assert one.parameters == same.parameters
     assert one.parameters == '{"extra": {"a": 1, "b": {"c": [1], "d": 2}}, "reasoning_effort": "low"}'
-    assert Endpoint(base_url=URL, model="m", retries=0, api_key_env="KEY").parameters == ""
+    assert Endpoint(base_url=URL, model="m", retries=0, api_key_env="ANY_API_KEY").parameters == ""
 
 
 @pytest.mark.parametrize("seconds", [0, -1, float("inf"), float("nan")])
@@ -97,10 +113,13 @@ def test_patience_ends(seconds: float) -> None:
 
 
 def test_the_key_is_looked_up_when_it_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
-    endpoint = Endpoint(base_url=URL, model="m", api_key_env="ALPHA_KEY")
-    with pytest.raises(PoolError, match=r"ALPHA_KEY is not set; export it, or write it into .*secrets\.toml"):
+    endpoint = Endpoint(base_url=URL, model="m", api_key_env="ALPHA_API_KEY")
+    with pytest.raises(PoolError, match=r"ALPHA_API_KEY is not set; export it, or write it into .*\.toml"):
         endpoint.key()
-    monkeypatch.setenv("ALPHA_KEY", "sk-marked")
+    monkeypatch.setenv("ALPHA_API_KEY", "sk-marked")
+    with pytest.raises(PoolError, match=r"^ALPHA_API_KEY is not confirmed for .*, so it is not sent there; "):
+        endpoint.key()
+    monkeypatch.setenv(HOSTS, f"ALPHA_API_KEY={URL}")
     assert endpoint.key() == "sk-marked"
     assert "sk-marked" not in repr(endpoint) + endpoint.model_dump_json()
     assert Endpoint(base_url=URL, model="m").key() is None

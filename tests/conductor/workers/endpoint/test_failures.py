@@ -8,8 +8,9 @@ import ssl
 import httpx
 import pytest
 
-from conductor.workers.endpoint import Endpoint
-from conductor.workers.failures import EndpointFailure, Failures
+from conductor.workers.endpoint.config import Endpoint
+from conductor.workers.endpoint.failures import EndpointFailure, Failures
+from conductor.workers.keys.mask import NO_KEYS, Mask
 
 ENDPOINT = Endpoint(base_url="https://api.example.com/v1", model="m")
 FAILURES = Failures("alpha", ENDPOINT)
@@ -38,23 +39,23 @@ def test_a_certificate_that_is_not_trusted_is_not_asked_again() -> None:
     [(1, "it is busy; wait."), (4, "it is busy, at the last of 4 attempts; wait.")],
 )
 def test_the_last_failure_counts_the_attempts(attempts: int, said: str) -> None:
-    failure = EndpointFailure("it is busy", advice="wait", status=429, said="busy", transient=True)
+    failure = EndpointFailure("it is busy", advice="wait", status=429, server_message="busy", transient=True)
     last = failure.after(attempts)
-    assert (str(last), last.status, last.said) == (said, 429, "busy")
+    assert (str(last), last.status, last.server_message) == (said, 429, "busy")
 
 
 def test_a_repeated_key_is_masked_before_the_words_are_shortened() -> None:
     key = "sk-" + "k" * 100
     body = json.dumps({"error": {"message": "x" * 250 + key}}).encode()
-    failure = FAILURES.status(httpx.Response(401), body, key)
-    assert "kk" not in str(failure) + failure.said
+    failure = FAILURES.status(httpx.Response(401), body, Mask([key]))
+    assert "kk" not in str(failure) + failure.server_message
     assert f"{'x' * 250}***" in str(failure)
-    assert "kk" not in str(FAILURES.in_stream({"message": key}, key))
+    assert "kk" not in str(FAILURES.in_stream({"message": key}, Mask([key])))
 
 
 @pytest.mark.parametrize("body", [b"[" * 100_000, b"\xff\xfe", b"{}", b"null", b"[]", b'{"error": null}'])
 def test_words_in_no_known_shape_do_no_harm(body: bytes) -> None:
-    assert str(FAILURES.status(httpx.Response(400), body, None)).startswith(
+    assert str(FAILURES.status(httpx.Response(400), body, NO_KEYS)).startswith(
         "alpha: api.example.com answered 400 Bad Request"
     )
 
@@ -71,12 +72,12 @@ def test_words_in_no_known_shape_do_no_harm(body: bytes) -> None:
     ],
 )
 def test_an_error_in_the_stream_may_pass_where_its_code_says_so(error: object, transient: bool) -> None:
-    assert FAILURES.in_stream(error, None).transient is transient
+    assert FAILURES.in_stream(error, NO_KEYS).transient is transient
 
 
 def test_a_refused_parameter_is_recognised_by_its_name() -> None:
     body = b'{"error": {"message": "Unknown parameter", "param": "structured_outputs"}}'
-    failure = FAILURES.status(httpx.Response(400), body, None)
+    failure = FAILURES.status(httpx.Response(400), body, NO_KEYS)
     assert failure.refuses("structured_outputs")
     assert not failure.refuses("response_format")
-    assert not FAILURES.status(httpx.Response(500), body, None).refuses("structured_outputs")
+    assert not FAILURES.status(httpx.Response(500), body, NO_KEYS).refuses("structured_outputs")

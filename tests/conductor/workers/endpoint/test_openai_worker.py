@@ -6,15 +6,15 @@ import asyncio
 
 import pytest
 from chat_cases import completed, endpoint, request, told
-from fake_openai_server import Served
+from fake_openai import Served
 from worker_cases import outputs_of, played, run_of
 from workflow_cases import workflow_of
 
-from conductor.events import Event, StepDelta
-from conductor.messages import Sampling, Usage
-from conductor.run_state import fold
-from conductor.workers.openai import OpenAIWorker
-from conductor.workers.pool import Pool
+from conductor.runs.events import Event, StepDelta
+from conductor.runs.state import fold
+from conductor.values.messages import Sampling, Usage
+from conductor.workers.endpoint.worker import OpenAIWorker
+from conductor.workers.pool.pool import Pool
 from conductor.workers.protocol import Price
 
 URL = "http://localhost:1/v1"
@@ -23,7 +23,7 @@ URL = "http://localhost:1/v1"
 def test_its_card_says_all_that_is_known_of_it() -> None:
     price = Price(prompt=1, completion=2)
     card = OpenAIWorker(
-        endpoint(URL, "gpt", extra={"top_k": 3}, api_key_env="ALPHA_KEY"),
+        endpoint(URL, "gpt", extra={"top_k": 3}, api_key_env="ALPHA_API_KEY"),
         name="alpha",
         sampling=Sampling(max_tokens=7),
         price=price,
@@ -54,7 +54,7 @@ def test_workers_that_may_answer_differently_have_different_identities() -> None
 
 def test_workers_that_differ_only_in_how_they_are_asked_have_one_identity() -> None:
     patient = OpenAIWorker(
-        endpoint(URL, retries=0, concurrency=1, total=1, api_key_env="ALPHA_KEY"),
+        endpoint(URL, retries=0, concurrency=1, total=1, api_key_env="ALPHA_API_KEY"),
         name="alpha",
         price=Price(prompt=1, completion=1),
         strengths="other words",

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conductor.messages import Delta
-from conductor.workers.reasoning import Reasoning
+from conductor.values.messages import Delta
+from conductor.workers.endpoint.reply import ThinkBlock
 
 TEXTS = [
     ("", "", ""),
@@ -32,8 +32,8 @@ TEXTS = [
 
 
 def _apart(pieces: list[str]) -> tuple[str, str]:
-    """Reasoning and answer."""
-    stream = Reasoning()
+    """ThinkBlock and answer."""
+    stream = ThinkBlock()
     items = [item for piece in pieces for item in stream.feed(piece)] + stream.end()
     assert all(item.text for item in items)
     thoughts = "".join(item.text for item in items if not isinstance(item, Delta))
@@ -58,7 +58,7 @@ def test_where_the_stream_is_cut_changes_nothing(text: list[str], cut: int) -> N
 
 
 def test_an_answer_is_handed_on_at_once() -> None:
-    stream = Reasoning()
+    stream = ThinkBlock()
     assert stream.feed("<t") == []
     assert stream.feed("he") == [Delta(text="<the")]
     assert stream.feed("<think>") == [Delta(text="<think>")]

@@ -7,17 +7,15 @@ import traceback
 from collections.abc import Iterator
 
 import pytest
-from chat_cases import endpoint, request
-from fake_openai_server import Served, serving
+from chat_cases import endpoint, request, set_key
+from fake_openai import FAULTS, FakeOpenAI, Served, serving
 from worker_cases import events_of, run_of
 from workflow_cases import workflow_of
 
 from conductor.errors import ConductorError
-from conductor.fake_openai.app import FakeOpenAI
-from conductor.fake_openai.faults import FAULTS
-from conductor.workers.fallback import FallbackWorker
-from conductor.workers.openai import OpenAIWorker
-from conductor.workers.pool import Pool, parse_pool
+from conductor.workers.endpoint.worker import OpenAIWorker
+from conductor.workers.pool.fallback import FallbackWorker
+from conductor.workers.pool.pool import Pool, parse_pool
 
 KEY = "sk-marked-0123456789abcdef"
 
@@ -32,7 +30,7 @@ def keyed() -> Iterator[Served]:
 @pytest.fixture
 def served(keyed: Served, monkeypatch: pytest.MonkeyPatch) -> Served:
     """It, with nothing logged, and the key in the environment."""
-    monkeypatch.setenv("ALPHA_KEY", KEY)
+    set_key(monkeypatch, keyed.base_url, KEY)
     keyed.fake.forget()
     return keyed
 
@@ -46,7 +44,7 @@ def _worker(served: Served, model: str) -> OpenAIWorker:
         endpoint(
             served.base_url,
             model + VALUES.get(model, ""),
-            api_key_env="ALPHA_KEY",
+            api_key_env="ALPHA_API_KEY",
             retries=0,
             max_characters=10_000,
             **TIMES.get(model, {}),
@@ -77,6 +75,8 @@ async def test_no_call_leaves_the_key_behind(
     assert "HTTP Request" in caplog.text or "reset" in model
     if model == "fault:leaky-401":
         assert "Incorrect API key provided: Bearer ***" in left
+    if model == "fault:leaky-answer":
+        assert "text='You sent Bearer ***, as I see.', reasoning='You sent Bearer ***, as I see.'" in left
 
 
 @pytest.mark.parametrize("unfit", [f"{KEY}\n{KEY}", f"{KEY}é", f"{KEY}\t{KEY}"])
@@ -84,9 +84,9 @@ async def test_a_key_that_no_header_can_carry_is_not_repeated(
     served: Served, unfit: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    monkeypatch.setenv("ALPHA_KEY", unfit)
+    monkeypatch.setenv("ALPHA_API_KEY", unfit)
     left = await _traces(_worker(served, "simulated"))
-    assert "alpha: ALPHA_KEY holds characters that no key has" in left
+    assert "alpha: ALPHA_API_KEY holds characters that no key has" in left
     assert "marked" not in left + caplog.text
     assert not served.log.entries
 
@@ -106,13 +106,13 @@ def test_no_pool_shows_the_key(served: Served) -> None:
         [conductor]
         base_url = "{served.base_url}"
         model = "conductor"
-        api_key_env = "ALPHA_KEY"
+        api_key_env = "ALPHA_API_KEY"
 
         [[worker]]
         name = "alpha"
         base_url = "{served.base_url}"
         model = "simulated"
-        api_key_env = "ALPHA_KEY"
+        api_key_env = "ALPHA_API_KEY"
     """
     pool = parse_pool(text)
     cards = "".join(card.model_dump_json() + card.identity for card in pool.cards.values())
@@ -127,9 +127,9 @@ async def test_the_list_of_models_leaves_no_key_behind(
     chat = _worker(served, "simulated").client
     assert "simulated" in await chat.models()
     wrong = f"{KEY}-wrong"
-    monkeypatch.setenv("ALPHA_KEY", wrong)
+    monkeypatch.setenv("ALPHA_API_KEY", wrong)
     with pytest.raises(ConductorError) as caught:
         await chat.models()
     left = "".join(traceback.format_exception(caught.value)) + caplog.text
-    assert "check the key in ALPHA_KEY" in left
+    assert "check the key in ALPHA_API_KEY" in left
     assert KEY not in left

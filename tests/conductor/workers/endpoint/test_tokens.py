@@ -8,9 +8,9 @@ import pytest
 from tokenizer_cases import whole_count, write_tokenizer
 
 from conductor.errors import PoolError
-from conductor.messages import Completion, Message, Part, Request
+from conductor.values.messages import Completion, Message, Part, Request
+from conductor.workers.endpoint.tokens import request_shares
 from conductor.workers.protocol import WorkerCard
-from conductor.workers.request_shares import request_shares
 from conductor.workers.simulated import SimulatedWorker
 
 REQUEST = Request(

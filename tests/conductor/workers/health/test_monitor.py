@@ -10,12 +10,12 @@ from threading import Thread
 
 import pytest
 
-from conductor.workers import checkup as module
-from conductor.workers.checkup import Checkup
-from conductor.workers.health import AT_ONCE
-from conductor.workers.pool import Pool, parse_pool
+from conductor.workers.health import monitor as module
+from conductor.workers.health.monitor import HealthProbe
+from conductor.workers.health.probe import AT_ONCE
+from conductor.workers.health.targets import ProbeTarget, targets
+from conductor.workers.pool.pool import Pool, parse_pool
 from conductor.workers.simulated import SimulatedWorker
-from conductor.workers.subject import Subject, subjects
 
 
 @pytest.fixture
@@ -40,13 +40,13 @@ async def ended() -> None:
 
 
 @pytest.fixture
-def checkup(loop: asyncio.AbstractEventLoop) -> Checkup:
-    return Checkup(lambda coroutine: asyncio.run_coroutine_threadsafe(coroutine, loop))
+def probe(loop: asyncio.AbstractEventLoop) -> HealthProbe:
+    return HealthProbe(lambda coroutine: asyncio.run_coroutine_threadsafe(coroutine, loop))
 
 
-def simulated(*latencies: float) -> tuple[tuple[SimulatedWorker, ...], tuple[Subject, ...]]:
+def simulated(*latencies: float) -> tuple[tuple[SimulatedWorker, ...], tuple[ProbeTarget, ...]]:
     workers = tuple(SimulatedWorker(name=f"w{at}", latency=latency) for at, latency in enumerate(latencies))
-    return workers, subjects(Pool(workers=workers))
+    return workers, targets(Pool(workers=workers))
 
 
 def until(true: Callable[[], bool]) -> None:
@@ -57,68 +57,68 @@ def until(true: Callable[[], bool]) -> None:
     raise AssertionError("it never came true")
 
 
-def test_several_are_examined_at_once_and_each_is_known_when_it_is_done(checkup: Checkup) -> None:
+def test_several_are_examined_at_once_and_each_is_known_when_it_is_done(probe: HealthProbe) -> None:
     _, (quick, slow) = simulated(0, 60)
-    assert checkup.health(quick) is None
-    checkup.begin([quick, slow])
-    until(lambda: not checkup.examines(quick))
-    assert checkup.busy
-    health = checkup.health(quick)
+    assert probe.health(quick) is None
+    probe.begin([quick, slow])
+    until(lambda: not probe.examines(quick))
+    assert probe.busy
+    health = probe.health(quick)
     assert health is not None
     assert health.done
-    known = checkup.health(slow)
+    known = probe.health(slow)
     assert known is not None
     assert not known.done
-    checkup.stop()
-    until(lambda: not checkup.busy)
-    assert checkup.health(quick) == health
-    assert checkup.health(slow) is None
+    probe.stop()
+    until(lambda: not probe.busy)
+    assert probe.health(quick) == health
+    assert probe.health(slow) is None
 
 
-def test_who_is_being_examined_is_not_asked_twice(checkup: Checkup) -> None:
+def test_who_is_being_examined_is_not_asked_twice(probe: HealthProbe) -> None:
     (worker,), [slow] = simulated(60)
-    checkup.begin([slow])
+    probe.begin([slow])
     until(lambda: len(worker.requests) == 1)
-    checkup.begin([slow])
-    checkup.begin([slow])
+    probe.begin([slow])
+    probe.begin([slow])
     assert len(worker.requests) == 1
-    checkup.stop()
-    until(lambda: not checkup.busy)
-    checkup.begin([slow])
+    probe.stop()
+    until(lambda: not probe.busy)
+    probe.begin([slow])
     until(lambda: len(worker.requests) == 2)
-    checkup.stop()
-    until(lambda: not checkup.busy)
+    probe.stop()
+    until(lambda: not probe.busy)
 
 
-def test_no_more_than_so_many_are_asked_at_a_time(checkup: Checkup) -> None:
+def test_no_more_than_so_many_are_asked_at_a_time(probe: HealthProbe) -> None:
     workers, found = simulated(*[60] * (AT_ONCE + 3))
-    checkup.begin(found)
+    probe.begin(found)
     until(lambda: sum(len(worker.requests) for worker in workers) >= AT_ONCE)
     assert sum(len(worker.requests) for worker in workers) == AT_ONCE
-    checkup.stop()
-    until(lambda: not checkup.busy)
+    probe.stop()
+    until(lambda: not probe.busy)
 
 
-def test_what_is_known_ends_where_another_endpoint_begins(checkup: Checkup) -> None:
+def test_what_is_known_ends_where_another_endpoint_begins(probe: HealthProbe) -> None:
     text = "[[worker]]\nname = 'a'\nkind = 'simulated'\nseed = {}\n"
-    [one], [other] = (subjects(parse_pool(text.format(seed))) for seed in (1, 2))
-    checkup.begin([one])
-    until(lambda: not checkup.busy)
-    assert checkup.health(one) is not None
-    assert checkup.health(other) is None
+    [one], [other] = (targets(parse_pool(text.format(seed))) for seed in (1, 2))
+    probe.begin([one])
+    until(lambda: not probe.busy)
+    assert probe.health(one) is not None
+    assert probe.health(other) is None
 
 
 def test_an_examination_that_breaks_is_logged_and_not_shown_as_going_on(
-    checkup: Checkup, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    probe: HealthProbe, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def broken(_: Subject) -> None:
+    def broken(_: ProbeTarget) -> None:
         raise RuntimeError("a fault of this program")
 
     monkeypatch.setattr(module, "examine", broken)
     _, [found] = simulated(0)
-    checkup.begin([found])
-    until(lambda: not checkup.busy)
-    assert checkup.health(found) is None
+    probe.begin([found])
+    until(lambda: not probe.busy)
+    assert probe.health(found) is None
     assert "examining w0 broke" in caplog.text
 
 
@@ -131,10 +131,10 @@ def test_a_stop_before_the_beginning_leaves_nothing_behind() -> None:
         futures.append(Future())
         return futures[-1]
 
-    checkup = Checkup(never)
+    probe = HealthProbe(never)
     _, [found] = simulated(0)
-    checkup.begin([found])
-    assert checkup.examines(found)
-    checkup.stop()
-    assert not checkup.busy
-    assert checkup.health(found) is None
+    probe.begin([found])
+    assert probe.examines(found)
+    probe.stop()
+    assert not probe.busy
+    assert probe.health(found) is None

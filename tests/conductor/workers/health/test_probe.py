@@ -7,16 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fake_openai_server import Served, serving
+from chat_cases import set_key
+from fake_openai import FakeOpenAI, Served, serving
 from raw_endpoint import chunk, event, raw_endpoint, says
 
-from conductor.fake_openai.app import FakeOpenAI
-from conductor.messages import Completion
-from conductor.workers.catalogue import ServedModel
-from conductor.workers.findings import Check, Health, answered, listed
-from conductor.workers.health import PROBE_TOKENS, examine, rate
-from conductor.workers.pool import parse_pool
-from conductor.workers.subject import Subject, subjects
+from conductor.values.messages import Completion
+from conductor.workers.endpoint.wire import ServedModel
+from conductor.workers.health.findings import Check, Health, answered, listed
+from conductor.workers.health.probe import PROBE_TOKENS, examine, rate
+from conductor.workers.health.targets import ProbeTarget, targets
+from conductor.workers.pool.pool import parse_pool
 
 KEY = "sk-marked-0123456789"
 
@@ -27,14 +27,14 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def subject(base_url: str, model: str = "simulated", **keys: Any) -> Subject:
+def target(base_url: str, model: str = "simulated", **keys: Any) -> ProbeTarget:
     """A worker named alpha, from a pool file with these keys."""
     lines = "".join(f"{key} = {value!r}\n" for key, value in keys.items())
     text = f"[[worker]]\nname = 'alpha'\nbase_url = '{base_url}'\nmodel = '{model}'\n{lines}"
-    return subjects(parse_pool(text, keys="optional"))[0]
+    return targets(parse_pool(text))[0]
 
 
-async def examined(whom: Subject) -> Health:
+async def examined(whom: ProbeTarget) -> Health:
     """The last word on it."""
     states = [health async for health in examine(whom)]
     assert [health.done for health in states] == [False] * (len(states) - 1) + [True]
@@ -51,8 +51,8 @@ def words(health: Health) -> dict[Check, str]:
 async def test_a_worker_that_is_well_has_nothing_to_complain_of(
     fake_openai: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("ALPHA_KEY", KEY)
-    health = await examined(subject(fake_openai.base_url, api_key_env="ALPHA_KEY", temperature=0.5))
+    set_key(monkeypatch, fake_openai.base_url, KEY)
+    health = await examined(target(fake_openai.base_url, api_key_env="ALPHA_API_KEY", temperature=0.5))
     assert words(health) == {"key": "set", "reachable": "yes", "model": "listed", "answer": "answers"}
     assert not health.failing
     assert health.complaints == ()
@@ -66,7 +66,7 @@ async def test_a_worker_that_is_well_has_nothing_to_complain_of(
 
 async def test_the_pace_is_measured_where_tokens_come_one_by_one() -> None:
     with serving(FakeOpenAI(tokens_per_second=500)) as served:
-        health = await examined(subject(served.base_url))
+        health = await examined(target(served.base_url))
     assert health.first_token is not None
     assert health.tokens_per_second is not None
     assert health.tokens_per_second > 0
@@ -89,12 +89,12 @@ def test_the_rate_counts_the_tokens_after_the_first(
 
 
 async def test_a_missing_key_is_said_and_the_endpoint_is_looked_at_all_the_same(fake_openai: Served) -> None:
-    health = await examined(subject(fake_openai.base_url, api_key_env="NO_SUCH_KEY"))
+    health = await examined(target(fake_openai.base_url, api_key_env="NO_SUCH_API_KEY"))
     assert words(health) == {"key": "missing", "reachable": "yes", "model": "listed", "answer": "-"}
     assert health.failing
     assert [finding.sentence for finding in health.complaints] == [
-        'NO_SUCH_KEY is not set; export it before the program starts, or write NO_SUCH_KEY = "..." into '
-        ".streamlit/secrets.toml."
+        "NO_SUCH_API_KEY is not set; export it before the program starts, or write "
+        'NO_SUCH_API_KEY = "..." into .streamlit/secrets.toml.'
     ]
     assert [entry.path for entry in fake_openai.log.entries] == ["/v1/models"]
 
@@ -102,27 +102,40 @@ async def test_a_missing_key_is_said_and_the_endpoint_is_looked_at_all_the_same(
 async def test_a_key_that_cannot_be_read_is_no_missing_one(fake_openai: Served, tmp_path: Path) -> None:
     secrets = tmp_path / ".streamlit" / "secrets.toml"
     secrets.parent.mkdir()
-    secrets.write_text(f"ALPHA_KEY = {KEY}", encoding="utf-8")
-    health = await examined(subject(fake_openai.base_url, api_key_env="ALPHA_KEY"))
+    secrets.write_text(f"ALPHA_API_KEY = {KEY}", encoding="utf-8")
+    health = await examined(target(fake_openai.base_url, api_key_env="ALPHA_API_KEY"))
     assert words(health)["key"] == "unusable"
     assert "secrets.toml cannot be read" in health.complaints[0].sentence
     assert KEY not in health.model_dump_json()
 
 
+async def test_a_key_is_not_sent_where_it_was_not_confirmed(
+    fake_openai: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ALPHA_API_KEY", KEY)
+    health = await examined(target(fake_openai.base_url, api_key_env="ALPHA_API_KEY"))
+    assert words(health) == {"key": "not confirmed", "reachable": "yes", "model": "listed", "answer": "-"}
+    origin = fake_openai.base_url.removesuffix("/v1")
+    assert health.complaints[0].sentence.startswith(
+        f"ALPHA_API_KEY is not confirmed for {origin}, so it is not sent there; confirm it on the Pool page"
+    )
+    assert [entry.authorization_sent for entry in fake_openai.log.entries] == [False]
+
+
 async def test_a_wrong_key_shows_that_somebody_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ALPHA_KEY", KEY)
     with serving(FakeOpenAI(key="sk-another")) as served:
-        wrong = await examined(subject(served.base_url, api_key_env="ALPHA_KEY"))
-        none = await examined(subject(served.base_url))
+        set_key(monkeypatch, served.base_url, KEY)
+        wrong = await examined(target(served.base_url, api_key_env="ALPHA_API_KEY"))
+        none = await examined(target(served.base_url))
     assert words(wrong) == {"key": "set", "reachable": "yes", "model": "-", "answer": "fails"}
     assert words(none) == {"key": "none", "reachable": "yes", "model": "-", "answer": "fails"}
-    assert wrong.complaints[0].sentence.endswith("check the key in ALPHA_KEY.")
+    assert wrong.complaints[0].sentence.endswith("check the key in ALPHA_API_KEY.")
     assert "name the variable that holds its key in api_key_env" in none.complaints[0].sentence
     assert KEY not in wrong.model_dump_json()
 
 
 async def test_an_endpoint_that_is_not_there_is_asked_nothing_more(unused_tcp_port: int) -> None:
-    health = await examined(subject(f"http://127.0.0.1:{unused_tcp_port}/v1"))
+    health = await examined(target(f"http://127.0.0.1:{unused_tcp_port}/v1"))
     assert words(health) == {"key": "none", "reachable": "no", "model": "-", "answer": "-"}
     [complaint] = health.complaints
     assert complaint.sentence.startswith(f"127.0.0.1:{unused_tcp_port} cannot be reached (")
@@ -130,17 +143,15 @@ async def test_an_endpoint_that_is_not_there_is_asked_nothing_more(unused_tcp_po
 
 
 async def test_a_server_that_lists_the_key_does_not_get_it_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ALPHA_KEY", KEY)
     with serving(FakeOpenAI(models=(f"model-of-{KEY}",))) as served:
-        health = await examined(
-            subject(served.base_url, model=f"model-of-{KEY[:-2]}", api_key_env="ALPHA_KEY")
-        )
+        set_key(monkeypatch, served.base_url, KEY)
+        health = await examined(target(served.base_url, model="model-of-me", api_key_env="ALPHA_API_KEY"))
     assert "such as 'model-of-***'" in health.complaints[0].sentence
 
 
 async def test_a_model_that_is_not_listed_is_answered_by_names_like_it() -> None:
     with serving(FakeOpenAI(models=("qwen3-32b", "qwen3-8b", "other"))) as served:
-        health = await examined(subject(served.base_url, model="qwen-32b"))
+        health = await examined(target(served.base_url, model="qwen-32b"))
     assert words(health) == {"key": "none", "reachable": "yes", "model": "not listed", "answer": "fails"}
     assert "such as 'qwen3-32b', 'qwen3-8b'" in health.complaints[0].sentence
     assert "404 Not Found" in health.complaints[1].sentence
@@ -170,7 +181,7 @@ def test_a_context_that_is_smaller_than_said_is_a_complaint() -> None:
     assert listed("m", small, context=8192).advice == ""
     assert listed("m", small, context=None).message == "m is listed, with a context of 8,192 tokens."
     assert listed("m", small, context=32768).sentence == (
-        "m is served with a context of 8,192 tokens, and the pool file says 32,768; "
+        "m is served with a context of 8,192 tokens, and the pool file states 32,768; "
         "write context = 8192 there."
     )
 
@@ -184,7 +195,7 @@ def test_a_context_that_is_smaller_than_said_is_a_complaint() -> None:
         ("fault:stall", "fails", "raise between_tokens_seconds in the pool file"),
         ("fault:slow-first-token", "fails", "raise first_token_seconds in the pool file"),
         ("fault:reset-before-first-byte", "fails", "broke the connection before the first token"),
-        ("fault:tool-calls", "fails", "called tools that nobody offered"),
+        ("fault:tool-calls", "fails", "called tools that were not offered"),
         ("fault:no-usage", "answers", ""),
         ("fault:length", "answers", ""),
         ("fault:unknown-parameter=stream_options", "answers", ""),
@@ -194,7 +205,7 @@ async def test_whatever_goes_wrong_is_a_finding_with_what_to_do(
     fake_openai: Served, model: str, word: str, said: str
 ) -> None:
     health = await examined(
-        subject(fake_openai.base_url, model, first_token_seconds=0.2, between_tokens_seconds=0.1)
+        target(fake_openai.base_url, model, first_token_seconds=0.2, between_tokens_seconds=0.1)
     )
     assert words(health)["reachable"] == "yes"
     assert words(health)["answer"] == word
@@ -224,7 +235,7 @@ def test_reasoning_out_of_sight_is_an_answer_and_nothing_is_none(
 async def test_an_endpoint_without_a_list_of_models_can_be_well() -> None:
     stream = chunk(content="two") + chunk("stop") + event({"choices": [], "usage": {}}) + b"data: [DONE]\n\n"
     async with raw_endpoint(says(stream)) as url:
-        health = await examined(subject(url))
+        health = await examined(target(url))
     assert words(health) == {"key": "none", "reachable": "yes", "model": "no list", "answer": "answers"}
     assert not health.failing
     assert health.complaints == ()
@@ -239,7 +250,7 @@ async def test_an_endpoint_without_a_list_of_models_can_be_well() -> None:
     ],
 )
 async def test_who_has_no_endpoint_is_asked_for_an_answer(table: str, word: str) -> None:
-    [own] = subjects(parse_pool(f"[[worker]]\nname = 'own'\n{table}\n"))
+    [own] = targets(parse_pool(f"[[worker]]\nname = 'own'\n{table}\n"))
     assert words(await examined(own)) == {"answer": word}
 
 
@@ -249,7 +260,7 @@ def test_the_conductor_comes_first_and_nobody_hides_behind_a_stand_in() -> None:
         "[[worker]]\nname = 'a'\nbase_url = 'http://a/v1'\nmodel = 'm'\nfallback = 'b'\n"
         "[[worker]]\nname = 'b'\nkind = 'simulated'\n"
     )
-    found = subjects(pool)
+    found = targets(pool)
     assert [(one.role, one.name) for one in found] == [
         ("conductor", "conductor"),
         ("worker", "a"),
@@ -261,4 +272,4 @@ def test_the_conductor_comes_first_and_nobody_hides_behind_a_stand_in() -> None:
         None,
     ]
     assert len({one.mark for one in found}) == 3
-    assert subject("http://a/v1").mark != subject("http://b/v1").mark
+    assert target("http://a/v1").mark != target("http://b/v1").mark

@@ -2,10 +2,9 @@
 
 import pytest
 
-from conductor.messages import SeenResponse
 from conductor.workers.offline.countries import PROPERTIES, countries, key_of, named_countries
 from conductor.workers.offline.facts import CANNOT, fact_check, facts
-from conductor.workers.offline.task import Task
+from conductor.workers.offline.task import SeenStep, Task
 
 LOOK_UP = "Look up the fact that the question asks for and state it."
 
@@ -91,7 +90,23 @@ def test_without_a_property_all_four_are_told() -> None:
 
 def test_what_the_table_does_not_hold_is_named() -> None:
     said = facts(Task(query="What is the population of France?", instruction=LOOK_UP))
-    assert said[0].startswith("My table does not hold: population.")
+    assert said == [
+        "No answer: My table does not hold: population. It holds capital, continent, currency and official "
+        "languages."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("How tall is the Eiffel Tower in France?", "tall, eiffel, tower"),
+        ("What was the capital of Germany in 1970?", "1970"),
+        ("What is the capital of the state of Georgia?", "state of"),
+    ],
+)
+def test_words_that_it_does_not_understand_are_named(query: str, words: str) -> None:
+    [said] = facts(Task(query=query, instruction=LOOK_UP))
+    assert f"do not understand: {words}." in said
 
 
 @pytest.mark.parametrize(
@@ -105,9 +120,9 @@ def test_the_table_is_complete_and_tidy() -> None:
     assert len(countries()) == 195
     assert len({country.name for country in countries()}) == 195
     continents = {"Africa", "Asia", "Europe", "North America", "South America", "Oceania"}
-    assert {country.continent for country in countries()} == continents
+    assert {country.text("continent") for country in countries()} == continents
     for country in countries():
-        assert all(country.told(of).strip() and all(country.values(of)) for of in PROPERTIES)
+        assert all(country.text(of).strip() and all(country.values(of)) for of in PROPERTIES)
 
 
 def test_every_name_and_alias_finds_its_country_and_no_two_share_one() -> None:
@@ -117,15 +132,15 @@ def test_every_name_and_alias_finds_its_country_and_no_two_share_one() -> None:
         assert named_countries(f"the capital of {name} is") == (country,), name
 
 
-def seen(response: str) -> tuple[SeenResponse, ...]:
-    return (SeenResponse(step=0, worker="facts", instruction=LOOK_UP, response=response),)
+def seen(response: str) -> tuple[SeenStep, ...]:
+    return (SeenStep(step=0, worker="facts", response=response),)
 
 
 @pytest.mark.parametrize(
     ("response", "verdict", "last"),
     [
-        ("Capital of France: Paris\nAnswer: Paris", "Verified: step 1 (facts) says the same.", "Paris"),
-        ("Answer: Lyon", "Correction: step 1 (facts) says Lyon. The right answer is Paris.", "Paris"),
+        ("Capital of France: Paris\nAnswer: Paris", "Verified: step 1 (facts) answers the same.", "Paris"),
+        ("Answer: Lyon", "Correction: step 1 (facts) answers Lyon. The right answer is Paris.", "Paris"),
     ],
 )
 def test_a_visible_fact_is_checked(response: str, verdict: str, last: str) -> None:
@@ -152,12 +167,12 @@ def test_a_capital_is_right_without_the_part_it_plays(country: str, response: st
 
 
 def test_a_response_that_tells_a_part_of_the_facts_rightly_is_no_mistake() -> None:
-    told = "\n".join(facts(Task(query="", instruction="State what is known of Peru.")))
-    lines = fact_check(Task(query="Compare Peru and Chile", instruction="Check.", seen=seen(told)))
+    stated = "\n".join(facts(Task(query="", instruction="State what is known of Peru.")))
+    lines = fact_check(Task(query="Compare Peru and Chile", instruction="Check.", seen=seen(stated)))
     assert lines is not None
-    assert "Verified: step 1 (facts) says the same." in lines
+    assert "Verified: step 1 (facts) answers the same." in lines
     assert "Santiago" in lines[-1]
-    wrong = told.replace("Lima", "Quito")
+    wrong = stated.replace("Lima", "Quito")
     corrected = fact_check(Task(query="Compare Peru and Chile", instruction="Check.", seen=seen(wrong)))
     assert corrected is not None
     assert any(line.startswith("Correction: ") for line in corrected)

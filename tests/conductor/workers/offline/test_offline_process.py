@@ -10,11 +10,13 @@ from pathlib import Path
 
 import pytest
 
+import conductor
 from conductor.errors import WorkerError
-from conductor.messages import Completion, Delta, Message, Part, Request
-from conductor.workers.offline import EXPERTS, OfflineExpert, close, offline_workers, warm_up
-from conductor.workers.offline.kernel import limit_memory
-from conductor.workers.offline.process import _KERNELS, kernel
+from conductor.values.messages import Completion, Delta, Message, Part, Request
+from conductor.workers.offline.child import limit_memory
+from conductor.workers.offline.experts import EXPERTS, OfflineExpert, offline_workers
+from conductor.workers.offline.mathematics.expert import CANNOT
+from conductor.workers.offline.process import _CALCULATORS, PASSED, calculator
 from conductor.workers.offline.task import Task
 
 HARD = f"Factor {2**523 - 3**250}"
@@ -26,11 +28,11 @@ def request(query: str, instruction: str = "Solve it.") -> Request:
 
 
 async def answered(query: str) -> list[str]:
-    return [line async for line in kernel().lines("mathematics", Task(query=query, instruction=""))]
+    return [line async for line in calculator().lines("mathematics", Task(query=query, instruction=""))]
 
 
 def pid() -> int:
-    process = kernel()._process
+    process = calculator()._process
     assert process is not None
     return process.pid
 
@@ -45,25 +47,55 @@ def alive(process: int) -> bool:
 
 @pytest.mark.slow
 async def test_questions_share_one_child_and_come_as_deltas_then_a_completion() -> None:
-    await warm_up()
+    await calculator().warm_up()
     first = pid()
     mathematics = OfflineExpert("mathematics", name="m")
     parts = [part async for part in mathematics.stream(request("What is 17 * 23?"))]
     assert [part.text for part in parts[:-1]] == ["Read as: 17*23", "\n17*23 = 391", "\nAnswer: 391"]
     assert parts[-1] == Completion(text="Read as: 17*23\n17*23 = 391\nAnswer: 391")
     assert parts[-1].usage.total is None
+    declined = [part async for part in mathematics.stream(request("A poem about 3 trains"))][-1]
+    assert declined == Completion(text=CANNOT, finish_reason="refused")
     together = await asyncio.gather(*(answered(f"{number} + 1") for number in range(5)))
     assert [lines[-1] for lines in together] == [f"Answer: {number + 1}" for number in range(5)]
     long = (await answered("10^5000 + 7"))[-1]
     assert re.fullmatch(r"Answer: \d{40}\.\.\.\d{40} \(5,001 digits, shortened\)", long)
     assert pid() == first
-    await close()
+    await calculator().close()
     assert not alive(first)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a shell script stands for Python")
+async def test_the_child_gets_no_variable_but_what_python_needs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reported, python = tmp_path / "environment", tmp_path / "python"
+    python.write_text(f"#!/bin/sh\n/usr/bin/env > '{reported}'\necho '{{}}'\nexec cat\n")
+    python.chmod(0o700)
+    monkeypatch.setattr(sys, "executable", str(python))
+    for name in (
+        "OPENAI_API_KEY",
+        "CONDUCTOR_DATABASE_URL",
+        "AWS_SECRET_ACCESS_KEY",
+        "SSH_AUTH_SOCK",
+        "HOME",
+    ):
+        monkeypatch.setenv(name, "sk-marked")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("LC_ALL", "C.UTF-8")
+    await calculator().warm_up()
+    await calculator().close()
+    found = dict(line.split("=", 1) for line in reported.read_text().splitlines())
+    own_to_the_shell = {"PWD", "OLDPWD", "SHLVL", "_"}
+    assert found.keys() - own_to_the_shell <= set(PASSED) | {"PYTHONPATH"}
+    assert "sk-marked" not in reported.read_text()
+    assert (found["PATH"], found["LC_ALL"]) == (os.environ["PATH"], "C.UTF-8")
+    assert found["PYTHONPATH"].split(os.pathsep) == [str(Path(conductor.__file__).parents[1]), str(tmp_path)]
 
 
 async def begun() -> AsyncGenerator[str, None]:
     """The lines of a computation that has no end; the first is out."""
-    lines = kernel().lines("mathematics", Task(query=HARD, instruction=""))
+    lines = calculator().lines("mathematics", Task(query=HARD, instruction=""))
     assert (await anext(lines)).startswith("Read as: ")
     return lines
 
@@ -74,7 +106,7 @@ async def rest(lines: AsyncGenerator[str, None]) -> list[str]:
 
 @pytest.mark.slow
 async def test_a_computation_that_takes_too_long_is_stopped_and_the_next_one_works() -> None:
-    await warm_up()
+    await calculator().warm_up()
     first = pid()
     with pytest.raises(WorkerError, match=r"took more than 0\.2 s"):
         async for _ in OfflineExpert("mathematics", name="m", seconds=0.2).stream(request(HARD)):
@@ -112,12 +144,13 @@ async def test_a_child_that_dies_is_a_worker_error() -> None:
 def test_the_package_is_imported_without_sympy_and_its_child_starts_anywhere_and_ends_with_its_loop(
     tmp_path: Path,
 ) -> None:
-    root = Path(__file__).resolve().parents[2]
+    root = Path(conductor.__file__).parents[1]
     script = (
         f"import sys, asyncio; sys.path.insert(0, {str(root)!r})\n"
-        "from conductor.workers.offline import warm_up\n"
+        "from conductor.workers.offline.process import calculator\n"
         "assert 'sympy' not in sys.modules\n"
-        "asyncio.run(warm_up())\n"
+        "async def start() -> None:\n    await calculator().warm_up()\n"
+        "asyncio.run(start())\n"
     )
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", script],
@@ -162,18 +195,18 @@ def test_a_loop_that_gets_a_process_does_not_mind_another_that_does(monkeypatch:
     added = iter(later)
 
     def closed_while_another_comes() -> bool:
-        _KERNELS[next(added)] = mine
+        _CALCULATORS[next(added)] = mine
         return True
 
     async def asked() -> object:
-        return kernel()
+        return calculator()
 
     with asyncio.Runner() as runner:
-        mine = _KERNELS[other] = runner.run(asked())  # type: ignore[assignment]
-        del _KERNELS[runner.get_loop()]
+        mine = _CALCULATORS[other] = runner.run(asked())  # type: ignore[assignment]
+        del _CALCULATORS[runner.get_loop()]
         monkeypatch.setattr(other, "is_closed", closed_while_another_comes)
         assert runner.run(asked()) is not mine
-        assert other not in _KERNELS
+        assert other not in _CALCULATORS
     for loop in later:
-        _KERNELS.pop(loop, None)
+        _CALCULATORS.pop(loop, None)
         loop.close()

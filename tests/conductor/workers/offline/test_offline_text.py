@@ -5,13 +5,13 @@ import asyncio
 import pytest
 from reading_work import growth, patience
 
-from conductor.messages import Message, Part, Request, SeenResponse
+from conductor.values.messages import Message, Part, Request
 from conductor.workers.offline.experts import ExpertName, offline_expert
 from conductor.workers.offline.facts import fact_check, facts
 from conductor.workers.offline.merge import comparable, merged
 from conductor.workers.offline.summary import sentences_of, summarised
-from conductor.workers.offline.task import Task, answer_in
-from conductor.workers.offline.text import CANNOT, text
+from conductor.workers.offline.task import Refusal, SeenStep, Task, answer_in
+from conductor.workers.offline.text import CANNOT, NOTHING_ANSWERED, text
 
 PACKAGE = "conductor.workers.offline"
 ARTICLE = (
@@ -21,10 +21,9 @@ ARTICLE = (
 )
 
 
-def seen(*responses: str) -> tuple[SeenResponse, ...]:
+def seen(*responses: str) -> tuple[SeenStep, ...]:
     return tuple(
-        SeenResponse(step=at, worker=f"w{at}", instruction="Answer.", response=response)
-        for at, response in enumerate(responses)
+        SeenStep(step=at, worker=f"w{at}", response=response) for at, response in enumerate(responses)
     )
 
 
@@ -95,12 +94,12 @@ def test_answers_that_agree_are_given_once() -> None:
             ("Answer: 3", "Answer: 4"),
             [
                 "Disagreement: step 1 (w0) answers 3; step 2 (w1) answers 4.",
-                "Answer: no common answer; nothing visible decides between them",
+                "No answer: The visible answers differ, and nothing visible decides between them.",
             ],
         ),
         (("Answer: 3", "Answer: 4", "Answer: 3"), ["2 of 3 answers agree.", "Answer: 3"]),
         (
-            ("Answer: 3", "Correction: step 1 says 3.\nAnswer: 4"),
+            ("Answer: 3", "Correction: step 1 answers 3.\nAnswer: 4"),
             ["The check in step 2 (w1) decides.", "Answer: 4"],
         ),
         (("A plan.\nStill a plan.",), ["None of the visible steps ends with an answer."]),
@@ -115,7 +114,7 @@ def test_numbers_that_differ_for_the_same_thing_are_named() -> None:
         "The tower is 300 metres high.\nAnswer: high", "The tower is 330 metres high.\nAnswer: high"
     )
     assert (
-        'Disagreement: step 1 says "The tower is 300 metres high."; step 2 says '
+        'Disagreement: step 1 states "The tower is 300 metres high."; step 2 states '
         '"The tower is 330 metres high."'
     ) in lines
 
@@ -135,19 +134,34 @@ def test_facts_of_two_countries_stand_side_by_side() -> None:
 
 
 def test_what_is_said_beside_facts_stands_above_them() -> None:
-    query = "Compare France and Japan by area"
+    query = "Compare France and Japan"
     told = [
-        "\n".join(facts(Task(query=query, instruction=f"State the facts of {name}.")))
+        "\n".join(["The table is old.", *facts(Task(query=query, instruction=f"State the facts of {name}."))])
         for name in ("France", "Japan")
     ]
     lines = merge_of(*told, "I cannot do this.\nAnswer: none", *["More to say."] * 2)
     assert lines[:4] == [
-        f"Step 1 (w0): {told[0].splitlines()[0]}",
+        "Step 1 (w0): The table is old.",
         "Step 3 (w2): I cannot do this.",
         "Step 4 (w3): More to say.",
         "Capital: France - Paris; Japan - Tokyo",
     ]
-    assert merge_of(*told)[0].startswith("My table does not hold: area."), "all say it"
+    assert merge_of(*told)[0] == "The table is old.", "all say it"
+
+
+def test_a_merge_of_refusals_is_a_refusal() -> None:
+    lines = merge_of(CANNOT, CANNOT)
+    assert lines[-1] == "No answer: Step 1 (w0), Step 2 (w1) gave none."
+    assert isinstance(lines[-1], Refusal)
+    task = Task(query="q", instruction="Summarise what you see.", seen=seen(CANNOT))
+    assert text(task) == [NOTHING_ANSWERED]
+
+
+def test_of_several_answers_to_one_question_a_refusal_is_left_out_and_of_a_comparison_not() -> None:
+    answers = seen(CANNOT, "Answer: Paris")
+    assert text(Task(query="q", instruction="Merge the answers.", seen=answers))[-1] == "Answer: Paris"
+    compared = text(Task(query="q", instruction="Compare France and Peru: merge the answers.", seen=answers))
+    assert compared[-1] == "No answer: Step 1 (w0) gave none."
 
 
 @pytest.mark.parametrize(

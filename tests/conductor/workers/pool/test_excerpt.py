@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from conductor.workers.pool_excerpt import excerpt, left_masked, shown
+from conductor.workers.pool.excerpt import excerpt, left_masked, shown
 
 KEY = "sk-marked-0123456789"
 
@@ -45,6 +45,11 @@ def test_a_key_that_was_pasted_is_not_shown(line: str) -> None:
 )
 def test_what_is_no_key_is_shown(line: str) -> None:
     assert shown(line) == line
+
+
+@pytest.mark.parametrize("key", ["AIzaMarked0123456789_ab", "AKIAMARKED0123456789", "sk_marked"])
+def test_a_key_that_could_be_the_name_of_a_variable_is_not_shown(key: str) -> None:
+    assert shown(f'api_key_env = "{key}"') == 'api_key_env = "***"'
 
 
 def test_the_place_of_a_fault_is_marked_with_the_lines_around() -> None:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from chat_cases import endpoint, request, told
-from fake_openai_server import Served
-from worker_cases import Raising, outputs_of, played
+from fake_openai import Served
+from worker_cases import Plain, Raising, Scripted, outputs_of, played
 from workflow_cases import workflow_of
 
-from conductor.messages import Sampling
-from conductor.workers.fallback import FallbackWorker
-from conductor.workers.openai import OpenAIWorker
-from conductor.workers.pool import Pool
+from conductor.errors import WorkerError
+from conductor.values.messages import Completion, Delta, Retried, Sampling
+from conductor.workers.endpoint.worker import OpenAIWorker
+from conductor.workers.pool.fallback import FallbackWorker
+from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
 
 
@@ -40,6 +41,20 @@ async def test_who_has_said_a_word_is_not_replaced(fake_openai: Served) -> None:
     text, error = await told(worker.stream(request()))
     assert text.startswith("text: Simulated answer")
     assert "broke the connection after" in error
+
+
+async def test_who_has_withdrawn_its_words_is_replaced() -> None:
+    first = Scripted(
+        [Delta("green"), Retried(attempt=1, message="Broke.", seconds=0, withdrawn=5), WorkerError("Gone.")]
+    )
+    worker = FallbackWorker(first, SimulatedWorker(name="beta", answer="blue"))
+    assert await told(worker.stream(request())) == [
+        "text: green",
+        "attempt 1: Broke. (5 withdrawn)",
+        "beta (simulated) instead: Gone.",
+        "text: blue",
+        "stop: 6 tokens",
+    ]
 
 
 async def test_who_answers_is_not_replaced(fake_openai: Served) -> None:
@@ -83,6 +98,17 @@ async def test_a_fault_of_a_workers_program_is_not_hidden(fake_openai: Served) -
     worker = FallbackWorker(Raising(ZeroDivisionError("by zero"), name="alpha"), SimulatedWorker(name="beta"))
     state = await played(workflow_of(()), Pool(workers=(worker,)))
     assert "alpha broke with ZeroDivisionError" in (state.steps[0].message or "")
+
+
+async def test_both_may_answer_by_a_plain_iterator() -> None:
+    nothing = FallbackWorker(
+        Raising(WorkerError("gone"), pieces=()), Plain([Completion(text="blue")], "beta")
+    )
+    something = FallbackWorker(Plain([Completion(text="blue")]), SimulatedWorker(name="beta"))
+    for worker, answering in ((nothing, "beta"), (something, "alpha")):
+        state = await played(workflow_of(()), Pool(workers=(worker, SimulatedWorker(name="beta"))))
+        (output,) = outputs_of(state).values()
+        assert (output.text, output.worker) == ("blue", answering)
 
 
 async def test_the_one_that_stands_in_is_asked_with_its_own_defaults(fake_openai: Served) -> None:

@@ -7,17 +7,10 @@ from pathlib import Path
 import pytest
 
 from conductor.errors import PoolError
-from conductor.workers.pool import (
-    OFFLINE_LABEL,
-    SIMULATED_LABEL,
-    Pool,
-    configured_pool,
-    offline_pool,
-    parse_pool,
-    read_pool,
-)
+from conductor.text.named_file import MAX_BYTES
+from conductor.values.output import OFFLINE_LABEL, SIMULATED_LABEL
+from conductor.workers.pool.pool import Pool, configured_pool, offline_pool, parse_pool, read_pool
 from conductor.workers.simulated import SimulatedWorker
-from conductor.workers.whole_file import MAX_BYTES
 
 PLANNER = '[conductor]\nbase_url = "http://127.0.0.1:9/v1"\nmodel = "planner"'
 GOOD = """

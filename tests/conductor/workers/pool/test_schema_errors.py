@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from conductor.errors import PoolError
-from conductor.workers.entry_faults import conductor_faults, worker_faults
-from conductor.workers.pool import parse_pool
+from conductor.workers.pool.pool import parse_pool
+from conductor.workers.pool.schema_errors import conductor_faults, worker_faults
 
 KEY = "sk-marked-0123456789"
 GOOD = {"name": "a", "base_url": "http://h/v1", "model": "m"}

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conductor.errors import PoolError
-from conductor.workers.pool_document import PoolDocument
+from conductor.workers.pool.toml_editor import PoolDocument
 
 POOL = """\
 # Our pool. Keep this line.
@@ -94,6 +94,32 @@ def test_a_table_in_several_parts_is_changed_in_place() -> None:
     other = old.changed(1, strong | {"extra": {"seed": 7, "deep": {"top": 2}}})
     assert other.workers[1]["extra"] == {"seed": 7, "deep": {"top": 2}}
     assert other.workers[2] == old.workers[2]
+
+
+def test_tables_in_any_order_are_changed_where_they_stand() -> None:
+    text = """\
+[[worker]]
+name = "a"
+base_url = "http://h/v1"
+model = "m"
+
+# Who plans.
+[conductor]
+base_url = "http://h/v1"
+model = "c"
+
+# Second.
+[[worker]]
+name = "b"
+base_url = "http://h/v1"
+model = "m"
+"""
+    new = document(text).changed(1, dict(document(text).workers[1]) | {"model": "n"})
+    assert new.text == text.replace(
+        '"b"\nbase_url = "http://h/v1"\nmodel = "m"', '"b"\nbase_url = "http://h/v1"\nmodel = "n"'
+    )
+    assert "# Second." not in document(text).without(1).text
+    assert "# Who plans." in document(text).without(1).text
 
 
 def test_who_fell_back_to_a_renamed_worker_falls_back_to_it_still() -> None:
@@ -229,7 +255,7 @@ def test_a_saved_edit_replaces_the_file_with_its_permissions(file: Path) -> None
 
 
 def test_a_key_that_is_not_set_does_not_keep_an_edit_from_being_saved(file: Path) -> None:
-    entry = {"name": "x", "base_url": "http://h/v1", "model": "m", "api_key_env": "NO_SUCH_KEY_HERE"}
+    entry = {"name": "x", "base_url": "http://h/v1", "model": "m", "api_key_env": "NO_SUCH_API_KEY"}
     PoolDocument.opened(file).with_worker(entry).save()
     assert tomllib.loads(file.read_text())["worker"][3] == entry
 
@@ -257,11 +283,11 @@ def test_an_edit_that_describes_no_pool_never_reaches_the_file(
 def test_a_file_that_somebody_else_changed_is_not_overwritten(file: Path) -> None:
     mine = PoolDocument.opened(file).without(2)
     file.write_text(POOL + "# theirs\n", encoding="utf-8")
-    with pytest.raises(PoolError, match="changed by somebody else meanwhile"):
+    with pytest.raises(PoolError, match="changed by someone else meanwhile"):
         mine.save()
     assert file.read_text(encoding="utf-8").endswith("# theirs\n")
     file.unlink()
-    with pytest.raises(PoolError, match="changed by somebody else meanwhile"):
+    with pytest.raises(PoolError, match="changed by someone else meanwhile"):
         mine.save()
     assert not file.exists()
 
@@ -274,7 +300,7 @@ def test_a_file_is_made_where_there_was_none(tmp_path: Path) -> None:
     usual = tmp_path / "usual"
     usual.touch()
     assert path.stat().st_mode == usual.stat().st_mode
-    with pytest.raises(PoolError, match="changed by somebody else"):
+    with pytest.raises(PoolError, match="changed by someone else"):
         document.with_worker({"kind": "simulated", "name": "b"}).save()
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from conductor.workflow import Step, Workflow
+from conductor.workflow.model import Step, Workflow
 
 Lines = list[tuple[str, str, tuple[int, ...]]]
 

@@ -1,10 +1,10 @@
-"""Which ways of speaking mean other steps' work, and which only sound like it."""
+"""Which phrases refer to the output of other steps, and which only sound like it."""
 
 from __future__ import annotations
 
 import pytest
 
-from conductor.checks.wording import made, mentions, taken_up
+from conductor.workflow.lint.references import mentions
 
 SPEAKING = [
     "Improve the previous answer.",
@@ -20,34 +20,20 @@ SPEAKING = [
     "Refine what the previous agent wrote.",
     "Combine all previous responses.",
     "Read the previous workers' answers and decide.",
-    "Polish the above draft.",
-    "Is the answer above correct? Decide.",
-    "Correct the solution above.",
-    "Check the answer above for arithmetic.",
-    "Compare the attempts above.",
-    "Compare the three attempts.",
-    "Merge the candidate answers into one.",
-    "Synthesize the responses into a final answer.",
-    "Aggregate all answers and vote.",
-    "Follow the plan that you see.",
-    "Check the answer that you can see and improve it.",
-    "Judge the two independent solutions.",
-    "Weigh the answers you were given.",
-    "Look at the other workers' answers.",
-    "Decide between the other attempts.",
     "Use the result of step 1.",
     "Verify the output from step 2 and state the number.",
     "Merge the findings of steps 1 and 3.",
     "Start from step 1's plan.",
     "Take the result of the first step.",
-    "Summarise the work so far.",
-    "The previous answer may be wrong; solve it again.",
-    "Given the previous analysis, decide.",
     "Using the previous solution, write the final code.",
     "Double-check the previous results.",
 ]
 
 HARMLESS = [
+    "Describe what the previous work on attention left open.",
+    "Use a method different from that of the previous agent.",
+    "Use the previous attempts at a treaty.",
+    "Solve it another way, not by the result of step 1.",
     "Compare with the previous year.",
     "State the answer above the line.",
     "Put the answer above, the working below.",
@@ -83,12 +69,12 @@ HARMLESS = [
 
 
 @pytest.mark.parametrize("instruction", SPEAKING)
-def test_ways_to_speak_of_work_before_ones_eyes(instruction):
+def test_phrases_that_refer_to_other_steps(instruction):
     assert mentions(instruction)
 
 
 @pytest.mark.parametrize("instruction", HARMLESS)
-def test_words_that_only_sound_like_it(instruction):
+def test_phrases_that_only_sound_like_it(instruction):
     assert mentions(instruction) == ()
 
 
@@ -105,26 +91,6 @@ def test_words_that_only_sound_like_it(instruction):
 def test_how_many_are_meant_and_which(instruction, steps, plural):
     found = mentions(instruction)[0]
     assert (found.steps, found.plural) == (steps, plural)
-
-
-@pytest.mark.parametrize(
-    ("maker", "taker"),
-    [
-        ("Plan the solution; do not solve.", "Follow the plan and count."),
-        ("Write a Python function that sorts.", "Test the function on edge cases."),
-        ("Draft a letter of 200 words.", "Polish the draft."),
-        ("Translate the poem.", "Proofread the translation."),
-    ],
-)
-def test_what_one_instruction_makes_another_takes_up(maker, taker):
-    kind, words = taken_up(taker)
-    assert made(maker) == kind
-    assert words in taker
-
-
-def test_a_plan_of_the_questions_is_not_another_steps():
-    assert taken_up("Follow the plan in the question.") is None
-    assert taken_up("Check the plan of the city.") is None
 
 
 def test_of_a_long_instruction_both_ends_are_read():

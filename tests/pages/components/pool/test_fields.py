@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from conductor.workers.endpoint import Endpoint
-from conductor.workers.entries import ConductorTable, ModelTable, OfflineTable, SimulatedTable
-from conductor.workers.pool import parse_pool
-from pages.components.pool_fields import SERVICES, entry_of, fields, kind_of, missing, typed
+from conductor.workers.endpoint.config import Endpoint
+from conductor.workers.pool.pool import parse_pool
+from conductor.workers.pool.schema import ConductorTable, ModelTable, OfflineTable, SimulatedTable
+from pages.components.pool.fields import SERVICES, entry_of, fields, kind_of, missing, typed
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[4]
 EXAMPLE = tomllib.loads((ROOT / "pool.example.toml").read_text(encoding="utf-8"))
 
 of_each_kind = pytest.mark.parametrize(
@@ -37,6 +37,29 @@ def test_every_key_that_must_be_there_is_asked_for_where_it_is_not(kind, table):
     required = {key for key, known in table.model_fields.items() if known.is_required()} - {"kind"}
     assert required <= set(missing(kind, {}))
     assert missing(kind, dict.fromkeys(required | {"name"}, "x")) == {}
+
+
+@pytest.mark.parametrize(
+    ("kind", "key", "expected"),
+    [
+        ("model", "context", ("Context", "whole", "unknown", ())),
+        ("model", "temperature", ("Temperature", "number", "the model's own", ())),
+        ("model", "connect_seconds", ("Seconds to connect", "number", "10", ())),
+        ("model", "max_characters", ("Most characters of an answer", "whole", "4,000,000", ())),
+        ("model", "fallback", ("Fallback", "worker", "None", ())),
+        ("model", "extra", ("Extra parameters", "table", "top_k = 40", ())),
+        (
+            "conductor",
+            "constrain",
+            ("Constrained decoding", "choice", "auto", ("auto", "regex", "json", "none")),
+        ),
+        ("conductor", "as_worker", ("Also a worker, which may plan a step of its own", "flag", "", ())),
+        ("simulated", "answer", ("Answer", "long", "made-up words", ())),
+    ],
+)
+def test_a_field_follows_from_the_type_the_label_and_the_default_of_its_key(kind, key, expected):
+    (field,) = (field for group in fields(kind) for field in group if field.key == key)
+    assert (field.label, field.kind, field.hint, field.options) == expected
 
 
 def shown(kind, entry):
@@ -118,6 +141,4 @@ def test_services_are_addresses_that_a_pool_file_may_hold():
         Endpoint(base_url=service.base_url, model="m", api_key_env=service.api_key_env)
         if service.api_key_env is not None:
             assert (service.base_url, service.api_key_env) in listed
-    assert (
-        len(parse_pool((ROOT / "pool.example.toml").read_text(encoding="utf-8"), keys="optional").workers) > 3
-    )
+    assert len(parse_pool((ROOT / "pool.example.toml").read_text(encoding="utf-8")).workers) > 3

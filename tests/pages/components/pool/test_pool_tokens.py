@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from conductor.api.token import TokenLimits, read_token
-from conductor.messages import Usage
-from pages.components import services
+from conductor.values.messages import Usage
+from pages.components.tab import services
+from storage.api_token import TokenLimits, read_token
 
 
 @pytest.fixture
@@ -38,8 +38,8 @@ def press(page, key):
     return page
 
 
-def test_without_tokens_the_page_says_who_is_answered(page):
-    assert "it answers programs on this machine only" in said(page)
+def test_the_page_says_where_programs_on_the_servers_machine_find_a_token(page):
+    assert "Programs on the server's machine find one in the file api-token" in said(page)
 
 
 def test_a_token_is_made_with_its_limits_and_shown_once(page, store):
@@ -50,7 +50,7 @@ def test_a_token_is_made_with_its_limits_and_shown_once(page, store):
     page.segmented_control(key="token-1-period").set_value("day")
     page.number_input(key="token-1-requests").set_value(60)
     press(page, "token-create-now")
-    [made] = store.tokens()
+    [made] = store.tokens.listed()
     assert made.limits == TokenLimits(workers=("alpha",), tokens=5000, period="day", requests_per_minute=60)
     text = page.code[0].value
     assert (read_token(text) or ("",))[0] == made.id
@@ -62,7 +62,7 @@ def test_a_token_is_made_with_its_limits_and_shown_once(page, store):
 
 
 def test_what_cannot_be_made_says_why_and_keeps_what_was_typed(page, store):
-    store.create_token("taken")
+    store.tokens.create("taken")
     press(page, "token-create")
     press(page, "token-create-now")
     assert "A token needs a name" in said(page)
@@ -72,21 +72,20 @@ def test_what_cannot_be_made_says_why_and_keeps_what_was_typed(page, store):
     assert "There is a token 'taken' already" in said(page)
     assert page.text_input(key="token-1-name").value == "taken"
     press(page, "token-cancel")
-    assert len(store.tokens()) == 1
+    assert len(store.tokens.listed()) == 1
 
 
 def test_a_token_is_listed_with_what_it_used_and_revoked_after_a_question(page, store):
-    token, _ = store.create_token('<b id="x">*lab*</b>')
-    store.note_token_spent(token.id, Usage(prompt_tokens=700, completion_tokens=300, cost=0.5))
-    store.note_token_spent(token.id, Usage())
+    token, _ = store.tokens.create('<b id="x">*lab*</b>')
+    store.tokens.note_spent(token.id, Usage(prompt_tokens=700, completion_tokens=300, cost=0.5))
+    store.tokens.note_spent(token.id, Usage())
     page.run()
     assert '**<b id="x">*lab*</b>**' in said(page)
     assert "1,000 tokens · $0.5000" in said(page)
     assert "2 requests · 1 of unknown tokens · 1 of unknown cost" in said(page)
     press(page, f"pool-icon-token-{token.id}")
-    assert store.has_tokens()
-    assert "It is the last one" in said(page)
+    assert store.tokens.any_in_force()
     press(page, "token-revoke-now")
-    assert not store.has_tokens()
+    assert not store.tokens.any_in_force()
     assert "was revoked." in said(page)
     assert "1 token revoked" in said(page)

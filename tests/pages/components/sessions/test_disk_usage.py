@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from pages.components import services
-from pages.components.session_list import Deleted
-from pages.components.state import plain
+from pages.components.sessions.list_state import Deleted
+from pages.components.tab import services
+from pages.components.tab.state import plain
 from storage import SessionStore
 
 HOSTILE = '<img src=x onerror="alert(1)"> **b** [l](http://a.b)'
@@ -22,7 +22,7 @@ def opened(page):
 
 def test_the_foot_says_what_the_store_takes_and_what_is_deleted(app, bench, session):
     assert "kB in 1 session" in foot(app("sessions"))
-    bench.store.delete_session(session)
+    bench.store.sessions.delete(session)
     said = foot(app("sessions"))
     assert "kB in 0 sessions · 1 deleted · about " in said
     assert said.endswith("can be freed")
@@ -30,7 +30,7 @@ def test_the_foot_says_what_the_store_takes_and_what_is_deleted(app, bench, sess
 
 def test_what_goes_is_said_and_goes_when_that_is_confirmed(app, bench, session):
     gone = bench.ask(HOSTILE).id
-    bench.store.delete_session(gone)
+    bench.store.sessions.delete(gone)
     page = opened(app("sessions"))
     assert not page.exception
     assert any(plain(HOSTILE, limit=90) in text.value for text in page.markdown)
@@ -38,48 +38,48 @@ def test_what_goes_is_said_and_goes_when_that_is_confirmed(app, bench, session):
     assert not page.exception
     assert page.info[0].value.startswith("Removed 1 session for good")
     assert "clean-up-now" not in [button.key for button in page.button]
-    assert bench.store.sessions_named(gone) == ()
-    assert bench.store.session(session).deleted_at is None
+    assert bench.store.sessions.named(gone) == ()
+    assert bench.store.sessions.find(session).deleted_at is None
 
 
 def test_what_was_deleted_lately_can_be_kept(app, bench, session):
-    bench.store.delete_session(session)
+    bench.store.sessions.delete(session)
     page = opened(app("sessions"))
     assert page.button(key="clean-up-now").label == "Remove 1 session for good"
     page.checkbox(key="cleaning-keeps").check().run()
-    assert page.button(key="clean-up-now").label == "Free unused room"
+    assert page.button(key="clean-up-now").label == "Compact the database"
     page.button(key="clean-up-now").click().run()
-    assert bench.store.sessions_named(session) == (session,)
+    assert bench.store.sessions.named(session) == (session,)
 
 
 def test_what_is_deleted_while_the_dialog_is_open_stays(app, bench, session):
     page = opened(app("sessions"))
-    bench.store.delete_session(session)
+    bench.store.sessions.delete(session)
     page.button(key="clean-up-now").click().run()
     assert page.info[0].value.startswith("The store takes")
-    assert bench.store.sessions_named(session) == (session,)
+    assert bench.store.sessions.named(session) == (session,)
 
 
 def test_nothing_goes_when_it_is_cancelled(app, bench, session):
-    bench.store.delete_session(session)
+    bench.store.sessions.delete(session)
     page = opened(app("sessions"))
     page.button(key="clean-up-cancel").click().run()
     assert "clean-up-now" not in [button.key for button in page.button]
-    assert bench.store.sessions_named(session) == (session,)
+    assert bench.store.sessions.named(session) == (session,)
 
 
 def test_nothing_goes_while_something_runs(app, bench, session):
     gone = bench.ask("Gone?").id
-    bench.store.delete_session(gone)
+    bench.store.sessions.delete(gone)
     page = opened(app("sessions"))
-    bench.store.start_run(run="n1", session=session, revision=bench.head(session).id)
+    bench.store.runs.start(run="n1", session=session, revision=bench.store.revisions.head(session).id)
     page.button(key="clean-up-now").click().run()
     assert "runs, and the store is not cleaned up meanwhile" in page.error[0].value
-    assert bench.store.sessions_named(gone) == (gone,)
+    assert bench.store.sessions.named(gone) == (gone,)
 
 
 def test_a_removed_session_is_open_no_more_and_its_undo_is_gone(app, bench, session):
-    bench.store.delete_session(session)
+    bench.store.sessions.delete(session)
     page = app("sessions")
     page.session_state["session"] = session
     page.session_state["deleted"] = Deleted((session,), "Which one?")
@@ -101,10 +101,10 @@ def test_a_store_without_retention_keeps_nothing_back(app, monkeypatch, said, sh
 
 def test_what_was_deleted_long_ago_goes_when_the_app_starts(app, bench, url):
     with SessionStore.open(url, clock=lambda: 1000.0) as long_ago:
-        gone = long_ago.create_session("Gone?").id
-        long_ago.delete_session(gone)
+        gone = long_ago.sessions.create("Gone?").id
+        long_ago.sessions.delete(gone)
     lately = bench.ask("Lately?").id
-    bench.store.delete_session(lately)
+    bench.store.sessions.delete(lately)
     assert not app("sessions").exception
     services.services().tidying.join(timeout=20)
-    assert bench.store.sessions_named("") == (lately,)
+    assert bench.store.sessions.named("") == (lately,)

@@ -8,18 +8,25 @@ import pytest
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
-from pages.components.frame_route import frames
+from pages.components.streamlit_patches.index_page import _original, index_pages
 
-ICON = Path(__file__).parents[2] / "static" / "icon.svg"
+ICON = Path(__file__).parents[4] / "pages" / "static" / "icon.svg"
 
 
 @pytest.fixture(params=["", "studio", "/studio/"], ids=["alone", "below", "below with slashes"])
 def asked(request, monkeypatch):
     """Asks for the frame at an address, wherever the server has its own."""
     monkeypatch.setattr("streamlit.get_option", {"server.baseUrlPath": request.param}.__getitem__)
-    app = Starlette(routes=frames(["sessions"], title="Plans & runs", icon=ICON))
+    app = Starlette(routes=index_pages(["sessions"], title="Plans & runs", icon=ICON))
     base = "/studio" if request.param else ""
     return lambda address: TestClient(app).get(f"{base}{address}")
+
+
+def test_streamlits_own_document_has_its_own_name_and_icon_and_no_address_of_the_server():
+    document = _original()
+    assert "<title>Streamlit</title>" in document
+    assert 'href="./favicon.png"' in document
+    assert "BACKEND_BASE_URL" not in document
 
 
 @pytest.mark.parametrize("address", ["/", "/sessions"])

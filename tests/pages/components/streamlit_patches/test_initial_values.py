@@ -6,9 +6,10 @@ from datetime import date
 
 import pytest
 import streamlit as st
+from streamlit.testing.v1 import AppTest
 
-from pages.components import first_value
-from pages.components.first_value import drawn_to_the_end, show_first
+from pages.components.streamlit_patches import initial_values
+from pages.components.streamlit_patches.initial_values import drawn_to_the_end, show_first
 
 POOL = """\
 [[worker]]
@@ -25,11 +26,25 @@ def redrawn(monkeypatch):
 
     def drawn(run, again=None):
         with monkeypatch.context() as patch:
-            patch.setattr(first_value, "drawn_to_the_end", lambda: None)
+            patch.setattr(initial_values, "drawn_to_the_end", lambda: None)
             page = run()
         return (again or page.run)()
 
     return drawn
+
+
+def plain_field():
+    """A field with a value, as it would be drawn without the patch."""
+    import streamlit as st  # noqa: PLC0415 - the script of another process's page
+
+    st.session_state.setdefault("field", "given")
+    st.text_input("Field", key="field")
+
+
+def test_without_the_patch_streamlit_sends_a_value_only_in_the_run_that_gave_it():
+    page = AppTest.from_function(plain_field).run()
+    assert page.text_input(key="field").proto.set_value
+    assert not page.run().text_input(key="field").proto.set_value
 
 
 def test_a_value_is_told_until_a_page_was_drawn_to_its_end(tab):
@@ -74,7 +89,7 @@ def test_the_query_box_comes_with_the_query_of_its_session(app, redrawn, session
 
 
 def test_the_fields_of_the_sessions_page_come_with_what_the_address_says(app, redrawn, bench, session):
-    bench.store.add_tag(session, "kept")
+    bench.store.sessions.add_tag(session, "kept")
     page = app("sessions")
     page.session_state["sessions-written"] = float("-inf")
     page.query_params.update({"tag": "kept", "least": "0", "from": "2026-01-01"})

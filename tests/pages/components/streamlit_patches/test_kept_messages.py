@@ -6,19 +6,24 @@ import pytest
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
 
-from pages.components.whole_messages import send_whole
+from pages.components.streamlit_patches.kept_messages import keep_unsent_messages
 
 
-@pytest.fixture
-def unsent(monkeypatch):
-    """A whole page that nobody was sent yet: two fragments below each other, and the end."""
-    monkeypatch.setattr(ForwardMsgQueue, "clear", ForwardMsgQueue.clear)
-    send_whole()
+def whole_page():
+    """The messages of a page that were not sent yet: two fragments below each other, and the end."""
     queue = ForwardMsgQueue()
     queue.enqueue(place(1, "canvas"))
     queue.enqueue(place(2, "panels"))
     queue.enqueue(ForwardMsg(script_finished=ForwardMsg.FINISHED_SUCCESSFULLY))
     return queue
+
+
+@pytest.fixture
+def unsent(monkeypatch):
+    """The same with the patch."""
+    monkeypatch.setattr(ForwardMsgQueue, "clear", ForwardMsgQueue.clear)
+    keep_unsent_messages()
+    return whole_page()
 
 
 def place(at, fragment):
@@ -33,6 +38,14 @@ def place(at, fragment):
 def told(messages):
     """Each message's place, or its kind where it has none."""
     return [list(m.metadata.delta_path) or m.WhichOneof("type") for m in messages]
+
+
+def test_without_the_patch_streamlit_discards_the_place_of_the_fragment_that_is_run_next():
+    queue = whole_page()
+    queue.clear(retain_lifecycle_msgs=True, fragment_ids_this_run=["canvas"])
+    places = told(queue.flush())
+    assert [0, 1] not in places
+    assert [0, 2] in places
 
 
 @pytest.mark.parametrize("fragments", [["canvas"], ["canvas", "panels"], None])

@@ -8,7 +8,7 @@ import time
 import pytest
 from streamlit.runtime.state.safe_session_state import SafeSessionState
 
-from pages.components.whole_callbacks import carry_out_whole
+from pages.components.streamlit_patches.uninterrupted_callbacks import finish_callbacks
 
 
 class Left(BaseException):
@@ -50,13 +50,13 @@ def test_a_press_that_comes_meanwhile_waits_for_the_end_of_a_callback(pressed):
     with pytest.raises(Left):
         pressed.safe.on_script_will_rerun(None)
     assert pressed.kept is None
-    carry_out_whole()
+    finish_callbacks()
     pressed.safe.on_script_will_rerun(None)
     assert pressed.kept == "Typed."
 
 
 def test_the_next_callbacks_wait_for_the_end_of_the_last_ones_in_whatever_thread(pressed):
-    carry_out_whole()
+    finish_callbacks()
     order, begun = [], threading.Event()
 
     def text():
@@ -77,7 +77,7 @@ def test_the_next_callbacks_wait_for_the_end_of_the_last_ones_in_whatever_thread
 
 
 def test_what_is_drawn_after_the_callbacks_is_left_for_a_press(pressed):
-    carry_out_whole()
+    finish_callbacks()
     pressed.safe.on_script_will_rerun(None)
     with pytest.raises(Left):
         pressed.safe["instruction"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from pages.components.departure import Departure
+from pages.components.streamlit_patches.websocket_disconnect import DisconnectGuard
 
 
 class Browser:
@@ -34,8 +34,21 @@ async def test_a_browser_that_leaves_while_it_is_sent_something_is_heard_to_have
         heard.append(left.value.code)
 
     browser = Browser()
-    await Departure(server)({"type": "websocket"}, browser.receive, browser.send)
+    await DisconnectGuard(server)({"type": "websocket"}, browser.receive, browser.send)
     assert heard == [1001]
+
+
+async def test_without_the_patch_starlette_reports_the_wrong_kind_of_message():
+    async def server(scope, receive, send):
+        socket = WebSocket(scope, receive, send)
+        await socket.accept()
+        with pytest.raises(WebSocketDisconnect):
+            await socket.send_bytes(b"news")
+        await socket.receive_bytes()
+
+    browser = Browser()
+    with pytest.raises(RuntimeError, match="not connected"):
+        await server({"type": "websocket"}, browser.receive, browser.send)
 
 
 async def test_a_request_that_cannot_be_answered_still_fails():
@@ -46,4 +59,4 @@ async def test_a_request_that_cannot_be_answered_still_fails():
         raise OSError("The connection is closed.")
 
     with pytest.raises(OSError, match="closed"):
-        await Departure(server)({"type": "http"}, None, broken)
+        await DisconnectGuard(server)({"type": "http"}, None, broken)

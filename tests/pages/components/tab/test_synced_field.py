@@ -7,16 +7,16 @@ from types import SimpleNamespace
 import pytest
 import streamlit as st
 
-from pages.components import mirror
-from pages.components.first_value import drawn_to_the_end
-from pages.components.mirror import ECHO_SECONDS, committing, mirrored, shows
+from pages.components.streamlit_patches.initial_values import drawn_to_the_end
+from pages.components.tab import synced_field
+from pages.components.tab.synced_field import ECHO_SECONDS, committing, mirrored, shows
 
 
 @pytest.fixture
 def clock(monkeypatch):
     """Seconds that pass when a test says so, for this module only: a server's thread lives by the clock."""
     now = [100.0]
-    monkeypatch.setattr(mirror, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(synced_field, "time", SimpleNamespace(monotonic=lambda: now[0]))
     return now
 
 

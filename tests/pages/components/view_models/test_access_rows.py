@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from conductor.errors import WorkflowError
-from conductor.plan import Dialect
-from conductor.planner.parse import parse
-from conductor.workflow import Step, Workflow
-from pages.components.access_rows import (
+from conductor.planner.parsing.parse import parse
+from conductor.workflow.model import Step, Workflow
+from conductor.workflow.plan_report import Dialect
+from pages.components.view_models.access_rows import (
     BEFORE,
     DIALECTS,
     AccessRow,

@@ -6,20 +6,44 @@ from dataclasses import replace
 
 import pytest
 
-from conductor.budget import Budget, Used
-from conductor.messages import Usage
-from conductor.output import Output
-from conductor.run_state import RunState
-from conductor.step_state import StepState
-from conductor.workflow import Step, Workflow
-from pages.components.spent import spent
-from pages.components.stand_ins import answer_kind, answer_stand_in, said_by
+from conductor.runs.state import RunState
+from conductor.runs.step_state import StepState
+from conductor.values.budget import Budget, Used
+from conductor.values.messages import Usage
+from conductor.values.output import Output
+from conductor.workflow.model import Step, Workflow
+from pages.components.view_models.answer_notes import answer_kind, answer_stand_in, said_by
+from pages.components.view_models.budget_used import spent
+from pages.components.workbench.canvas import progress_text
 
 ONE = Workflow.of([Step(instruction="Answer.", worker="a")])
 
 
 def run_of(budget, **step):
     return RunState(run="r", workflow=ONE, budget=budget, steps=(StepState(**step),), started_at=90.0)
+
+
+@pytest.mark.parametrize(
+    ("steps", "words"),
+    [
+        ((), "0 of 0 steps · 5.0 s"),
+        ((StepState(status="running", started_at=91.0),), "0 of 1 steps · 5.0 s"),
+        (
+            (
+                StepState(
+                    status="finished", started_at=91.0, usage=Usage(prompt_tokens=7, completion_tokens=3)
+                ),
+                StepState(status="running", started_at=92.0),
+            ),
+            "1 of 2 steps · 5.0 s · at least 10 tokens",
+        ),
+        ((StepState(status="finished", started_at=91.0),), "1 of 1 steps · 5.0 s"),
+    ],
+    ids=["nothing begun", "nothing ended", "one ended", "nothing known"],
+)
+def test_a_live_run_says_nothing_of_tokens_that_are_unknown(steps, words):
+    state = RunState(run="r", workflow=ONE, steps=steps, started_at=90.0)
+    assert progress_text(state, now=95.0) == words
 
 
 def test_each_limit_of_a_budget_has_its_words_and_its_share():

@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from conductor.amounts import duration
 from conductor.engine.schedule import BlastRadius
-from conductor.output import Output
-from conductor.run_state import RunState
-from conductor.step_state import StepState
+from conductor.runs.state import RunState
+from conductor.runs.step_state import StepState
+from conductor.text.formatting import duration
+from conductor.values.output import Output
 from conductor.workers.protocol import WorkerCard
-from conductor.workflow import Step, Workflow
-from pages.components.faces import faces, step_name
+from conductor.workflow.model import Step, Workflow
+from pages.components.view_models.card_content import card_contents, step_name
 
 OUTPUT = Output(
     fingerprint="f", text="said", worker="w", worker_kind="simulated", seconds=0.1, run="r", step=0
@@ -26,8 +26,8 @@ def card(kind):
     return {"w": WorkerCard(name="w", kind=kind, strengths="", model="m")}
 
 
-def face(workflow=ONE, *, run=None, radius=None, cards=None):
-    (only,) = faces(workflow, run=run, radius=radius, cards=cards or {}, now=100.0)
+def content(workflow=ONE, *, run=None, radius=None, cards=None):
+    (only,) = card_contents(workflow, run=run, radius=radius, cards=cards or {}, now=100.0)
     return only
 
 
@@ -45,12 +45,18 @@ def run_of(**step):
         (run_of(status="finished", started_at=90.0, finished_at=92.25), "finished", "2.2 s"),
         (run_of(status="finished", reused=True), "finished", "reused"),
         (run_of(status="empty", reused=True), "empty", "reused"),
+        (run_of(status="refused", started_at=90.0, finished_at=92.25), "refused", "2.2 s"),
+        (run_of(status="refused", reused=True), "refused", "reused"),
         (run_of(status="blocked"), "blocked", ""),
     ],
 )
 def test_a_card_shows_its_step_of_the_run(run, status, note):
-    shown = face(run=run)
+    shown = content(run=run)
     assert (shown.status, shown.note) == (status, note)
+
+
+def test_a_card_says_that_its_worker_has_no_answer():
+    assert content(run=run_of(status="refused", reused=True)).remark == "no answer"
 
 
 @pytest.mark.parametrize(
@@ -63,12 +69,12 @@ def test_after_an_edit_a_card_shows_what_a_rerun_would_do(reused, status, note):
         spared=frozenset(),
         edited=frozenset(),
     )
-    shown = face(OTHER, run=run_of(status="failed"), radius=radius)
+    shown = content(OTHER, run=run_of(status="failed"), radius=radius)
     assert (shown.status, shown.note) == (status, note)
 
 
 def test_an_edited_workflow_that_cannot_run_claims_nothing_of_the_last_run():
-    assert face(OTHER, run=replace(run_of(status="finished"), status="finished")).status == "waiting"
+    assert content(OTHER, run=replace(run_of(status="finished"), status="finished")).status == "waiting"
 
 
 @pytest.mark.parametrize(
@@ -76,7 +82,7 @@ def test_an_edited_workflow_that_cannot_run_claims_nothing_of_the_last_run():
     [({}, ()), (card("model"), ()), (card("offline"), ("offline",)), (card("simulated"), ("simulated",))],
 )
 def test_a_card_says_where_no_model_answers(cards, badges):
-    assert face(cards=cards).badges == badges
+    assert content(cards=cards).badges == badges
 
 
 @pytest.mark.parametrize(
@@ -96,3 +102,10 @@ def test_durations_are_short_at_any_size(seconds, shown):
 
 def test_steps_are_named_by_their_number_from_one_and_their_title():
     assert step_name(ONE, 0) == "1. Find what is asked"
+
+
+def test_a_pinned_step_whose_inputs_changed_says_so_on_its_card():
+    pinned = ONE.with_pin(0, OUTPUT)
+    (shown,) = card_contents(pinned, run=None, radius=None, cards={}, now=0, pin_changed={0})
+    assert (shown.note, shown.remark) == ("pinned", "pinned, inputs changed")
+    assert (content(pinned).note, content(pinned).remark) == ("pinned", "")

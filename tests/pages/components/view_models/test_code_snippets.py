@@ -7,15 +7,17 @@ import json
 import shlex
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pages.components.code_snippets import MOST_CHARACTERS, quoted, snippets
+from pages.components.view_models.code_snippets import MOST_CHARACTERS, quoted, snippets
 
 URL = "http://localhost:8501/v1"
 MODEL = "workflow:9f6af4c713016740"
+TOKEN = Path("/home/Ann O'Neill/studio/data/api-token")
 HOSTILE = "It's \"$HOME\" `date` \\ ${x} $(id)\n'; rm -rf / #\u202e\u2028</script> 100 % é"
 
 
@@ -49,8 +51,10 @@ def test_javascript_reads_the_question_as_it_is() -> None:
     assert quoted(HOSTILE) in snippets(url=URL, model=MODEL, query=HOSTILE)["JavaScript"]
 
 
-def test_no_snippet_holds_a_key_or_what_cannot_be_seen() -> None:
-    for snippet in snippets(url=URL, model=MODEL, query=HOSTILE).values():
+@pytest.mark.parametrize("token", [None, TOKEN])
+def test_no_snippet_holds_a_key_or_what_cannot_be_seen(token: Path | None) -> None:
+    for snippet in snippets(url=URL, model=MODEL, query=HOSTILE, token=token).values():
+        assert ("api-token" in snippet) == (token is not None)
         assert "CONDUCTOR_API_KEY" in snippet
         assert "conductor_" not in snippet
         assert URL in snippet

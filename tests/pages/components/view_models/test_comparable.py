@@ -5,31 +5,31 @@ from __future__ import annotations
 import pytest
 
 from conductor.errors import StorageError
-from conductor.three_way import three_way
-from conductor.workflow import Step, Workflow
-from pages.components.compare_link import compare_link
-from pages.components.compared_sums import difference, figures
-from pages.components.sides import choices, find_side, last_two, three_sides
-from pages.components.three_way_view import heads, summary, table
+from conductor.workflow.model import Step, Workflow
+from conductor.workflow.three_way import three_way
+from pages.components.compare.three_way import heads, summary, table
+from pages.components.view_models.comparable import choices, find_side, last_two, three_sides
+from pages.components.view_models.compared_totals import difference, figures
+from pages.components.widgets.compare_link import compare_query
 
 
 def ran(bench, session):
     """A finished run of the session's current workflow."""
-    live = bench.start(session)
-    bench.conducting.wait(session)
+    live = bench.running.start(session)
+    bench.activities.wait(session)
     return live.run
 
 
 def edited(bench, session, **edit):
     """The session's workflow with its first step changed."""
-    head = bench.store.head(session)
+    head = bench.store.revisions.head(session)
     workflow = head.workflow.with_instruction(0, edit.get("instruction", "Find it quickly."))
-    return bench.edit(session, workflow, note="Quicker", head=head)
+    return bench.editing.edit(session, workflow, note="Quicker", head=head)
 
 
 def test_a_run_and_a_revision_are_found_by_address_and_by_bare_id(bench, session):
     run = ran(bench, session)
-    head = bench.store.head(session)
+    head = bench.store.revisions.head(session)
     assert find_side(bench, f"run:{run}") == find_side(bench, run)
     assert find_side(bench, f"revision:{head.id}") == find_side(bench, head.id)
     side = find_side(bench, run)
@@ -40,7 +40,7 @@ def test_a_run_and_a_revision_are_found_by_address_and_by_bare_id(bench, session
 
 def test_a_plan_that_was_not_chosen_is_found_by_its_address(bench):
     session = bench.ask("What is 2 + 3?").id
-    plan = bench.plan(session)
+    plan = bench.planning.plan(session)
     side = find_side(bench, f"plan:{plan.id}")
     assert side.workflow == plan.report.workflow
     assert side.name == f"Plan of {plan.planner}"
@@ -48,7 +48,7 @@ def test_a_plan_that_was_not_chosen_is_found_by_its_address(bench):
 
 def test_each_plan_of_a_conductors_text_has_an_address_of_its_own(bench):
     session = bench.ask("What is 2 + 3?").id
-    plan = bench.plan(session)
+    plan = bench.planning.plan(session)
     side = find_side(bench, f"plan:{plan.id}:0")
     assert (side.workflow, side.address) == (plan.report.workflow, f"plan:{plan.id}:0")
     for number in ("1", "-1", "x", "9" * 5000):
@@ -78,7 +78,7 @@ def test_a_session_offers_its_runs_and_its_revisions_newest_first(bench, session
 
 def test_a_session_is_compared_as_it_is_now_with_as_it_was_before(bench, session):
     assert last_two(bench.store, session) is None
-    first = bench.store.head(session)
+    first = bench.store.revisions.head(session)
     second = edited(bench, session)
     assert last_two(bench.store, session) == (f"revision:{first.id}", f"revision:{second.id}")
     one = ran(bench, session)
@@ -89,8 +89,8 @@ def test_a_session_is_compared_as_it_is_now_with_as_it_was_before(bench, session
     assert last_two(bench.store, session) == (f"run:{one}", f"run:{two}")
 
 
-def test_a_link_leads_to_the_page_with_both_sides():
-    assert compare_link("run:1", "revision:a b") == "compare?left=run%3A1&right=revision%3Aa+b"
+def test_the_address_of_a_comparison_names_both_sides():
+    assert compare_query("run:1", "revision:a b") == {"left": "run:1", "right": "revision:a b"}
 
 
 def test_the_figures_of_two_runs_stand_side_by_side(bench, session):
@@ -105,7 +105,7 @@ def test_the_figures_of_two_runs_stand_side_by_side(bench, session):
 
 
 def test_the_figures_of_two_revisions_are_those_of_their_plans(bench, session):
-    side = find_side(bench, bench.store.head(session).id)
+    side = find_side(bench, bench.store.revisions.head(session).id)
     assert [figure.name for figure in figures(side, side)] == ["Steps"]
     run = find_side(bench, ran(bench, session))
     assert {figure.left for figure in figures(side, run)} == {"not run", "3", "-"}
@@ -140,11 +140,11 @@ def told(bench, session):
 
 def test_three_columns_tell_what_was_planned_what_was_edited_and_what_was_run(bench, three):
     session = bench.ask("Which one?").id
-    planned = bench.store.add_revision(session, three, origin="conductor", note="Planned")
+    planned = bench.store.revisions.add(session, three, origin="conductor", note="Planned")
     ran(bench, session)
     drawn = Step(instruction="Sketch two trains from above", worker="beta")
     more = planned.workflow.with_worker(1, "alpha").add_step(drawn, at=0)
-    bench.edit(session, more.remove_step(1), note="Other", head=planned)
+    bench.editing.edit(session, more.remove_step(1), note="Other", head=planned)
     names, said, rows = told(bench, session)
     assert names == ["Planned: Revision 1", "Edited: Revision 2", "Run: Run 1, finished"]
     assert said == [
@@ -172,7 +172,7 @@ def test_a_session_that_was_not_run_says_so(bench, session):
 def test_a_very_long_instruction_is_cut_in_a_cell_and_says_how_much(bench):
     session = bench.ask("Which one?").id
     workflow = Workflow.of([Step(instruction="x" * 100_000, worker="alpha")])
-    bench.edit(session, workflow, note="Long")
+    bench.editing.edit(session, workflow, note="Long")
     sides = three_sides(bench, session)
     cell = table(sides, three_way(workflow, workflow, None))[0].cells[0]
     assert [len(stretch.text) for stretch in cell.text] == [2000, len(" [… 98,000 characters more]")]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from conductor.layout import KINDS, layouts
-from conductor.workflow import Step, Workflow
-from pages.components.compared_pictures import pictures_alike
+from conductor.drawing.layout import KINDS, layouts
+from conductor.workflow.model import Step, Workflow
+from pages.components.view_models.compared_layouts import pictures_alike
 
 WIDTHS = range(320, 1400, 20)
 

@@ -6,10 +6,10 @@ from typing import get_args
 
 import pytest
 
-from conductor.plan_diff import plan_diff
-from conductor.rebase import Clash, Kind
-from conductor.workflow import Step
-from pages.components.conflict_words import change_lines, clash_sentence, meanwhile, news
+from conductor.workflow.diff import plan_diff
+from conductor.workflow.merge import Clash, Kind
+from conductor.workflow.model import Step
+from pages.components.view_models.conflict_text import change_lines, clash_sentence, meanwhile, news
 
 
 @pytest.mark.parametrize("kind", get_args(Kind))
@@ -30,11 +30,11 @@ def test_changes_are_lines_without_what_stayed_and_without_the_words_of_instruct
 
 
 def test_the_way_between_two_revisions_is_what_was_undone_and_what_was_made(bench, session, three):
-    first = bench.head(session)
-    left = bench.edit(session, three.with_worker(0, "beta"), note="Left")
-    bench.store.undo(session)
-    made = bench.edit(session, three.with_worker(1, "alpha"), note="Made", author="Grace")
-    entries = bench.store.history(session)
+    first = bench.store.revisions.head(session)
+    left = bench.editing.edit(session, three.with_worker(0, "beta"), note="Left")
+    bench.store.revisions.undo(session)
+    made = bench.editing.edit(session, three.with_worker(1, "alpha"), note="Made", author="Grace")
+    entries = bench.store.revisions.history(session)
     way = meanwhile(entries, edited=left.id, head=made.id)
     assert [entry.id for entry in way.made] == [made.id]
     assert [entry.id for entry in way.undone] == [left.id]

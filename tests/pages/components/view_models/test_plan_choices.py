@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from conductor_cases import BROKEN, KEEP, plan_text
 
-from conductor.messages import Usage
-from conductor.planner.parse import parse
-from conductor.workflow import Workflow
-from pages.components.plan_choices import choices_of_batch, choices_of_text
-from pages.components.plan_panel import as_used
+from conductor.planner.parsing.parse import parse
+from conductor.values.messages import Usage
+from conductor.workflow.model import Workflow
+from pages.components.view_models.plan_choices import choices_of_batch, choices_of_text
+from pages.components.workbench.plan.panel import as_used
 from storage import Plan
 
 WORKERS = ("alpha", "beta")

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from conductor.messages import Sampling
-from conductor.plan_diff import plan_diff
-from conductor.workflow import Step, Workflow
-from pages.components.plan_words import (
+from conductor.values.messages import Sampling
+from conductor.workflow.diff import plan_diff
+from conductor.workflow.model import Step, Workflow
+from pages.components.view_models.plan_text import (
     card_change,
-    card_words,
+    card_text,
     edge_changes,
     headline,
     row_name,
-    row_words,
+    row_text,
     sentences,
 )
 from tests.workflow_cases import PINNED
@@ -90,12 +90,12 @@ def test_cards_and_edges_are_marked_on_their_own_side():
     diff = plan_diff(OLD, new)
     assert [card_change(diff, step, "left") for step in range(4)] == ["edited", "", "edited", ""]
     assert [card_change(diff, step, "right") for step in range(5)] == ["edited", "", "edited", "", "added"]
-    assert card_words(diff, 2, "right") == ("access",)
+    assert card_text(diff, 2, "right") == ("access",)
     assert edge_changes(diff, "left") == {(1, 2): "removed"}
     assert edge_changes(diff, "right") == {(0, 2): "added"}
 
 
 def test_rows_say_what_happened_to_their_step():
     diff = plan_diff(OLD, OLD.remove_step(2).add_step(ADDED))
-    assert [row_words(diff, row) for row in diff.rows] == [(), (), ("removed",), ("access",), ("added",)]
+    assert [row_text(diff, row) for row in diff.rows] == [(), (), ("removed",), ("access",), ("added",)]
     assert row_name(diff, (2, None)) == "3. Check it by another way"

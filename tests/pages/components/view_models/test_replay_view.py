@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from conductor.replay import Replay
-from pages.components.replaying import asked, moment_words, unit_of
+from conductor.runs.replay import Replay
+from pages.components.view_models.replay import asked, moment_text, unit_of
 
 WISH = {"position": 1.5, "playing": True, "speed": 2, "mark": "1"}
 
@@ -72,5 +72,5 @@ def test_only_true_plays(playing):
     ],
 )
 def test_a_moment_is_said_in_the_unit_of_its_run(position, seconds, words):
-    assert moment_words(position, seconds) == words
+    assert moment_text(position, seconds) == words
     assert unit_of(seconds).name == words.split()[-1]

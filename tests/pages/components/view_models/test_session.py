@@ -7,9 +7,9 @@ import pytest
 from conductor.engine.estimate import Estimate
 from conductor.engine.schedule import BlastRadius
 from conductor.errors import StorageError
-from conductor.output import Output
-from pages.components.session_view import SessionView, outlook_sentence
-from storage.outlook import Outlook
+from conductor.values.output import Output
+from pages.components.view_models.session import SessionView, outlook_sentence
+from studio.workbench.run_preview import Outlook
 
 OUTPUT = Output(
     fingerprint="f", text="said", worker="w", worker_kind="simulated", seconds=0.1, run="r", step=0
@@ -17,7 +17,7 @@ OUTPUT = Output(
 
 
 def run_to_the_end(bench, session):
-    live = bench.start(session)
+    live = bench.running.start(session)
     assert live.done.wait(timeout=10)
 
 
@@ -38,7 +38,7 @@ def test_after_a_run_everything_is_known(bench, session):
 
 def test_after_an_edit_the_last_run_is_shown_as_of_another_workflow(bench, session, three):
     run_to_the_end(bench, session)
-    bench.edit(session, three.with_worker(1, "alpha"), note="Step 2: beta to alpha")
+    bench.editing.edit(session, three.with_worker(1, "alpha"), note="Step 2: beta to alpha")
     view = SessionView.load(bench, session)
     assert view.state.status == "finished"
     assert not view.as_run
@@ -48,10 +48,10 @@ def test_after_an_edit_the_last_run_is_shown_as_of_another_workflow(bench, sessi
 def test_undo_leads_back_to_the_run_of_that_revision(bench, session, three):
     run_to_the_end(bench, session)
     first = SessionView.load(bench, session).run
-    bench.edit(session, three.with_worker(1, "alpha"), note="Step 2: beta to alpha")
+    bench.editing.edit(session, three.with_worker(1, "alpha"), note="Step 2: beta to alpha")
     run_to_the_end(bench, session)
     assert SessionView.load(bench, session).run != first
-    bench.store.undo(session)
+    bench.store.revisions.undo(session)
     view = SessionView.load(bench, session)
     assert view.run == first
     assert view.as_run
@@ -59,8 +59,8 @@ def test_undo_leads_back_to_the_run_of_that_revision(bench, session, three):
 
 
 def test_a_run_under_way_is_live_until_it_is_stopped(bench, session, three):
-    bench.edit(session, three.with_worker(0, "slow"), note="Step 1: alpha to slow")
-    live = bench.start(session)
+    bench.editing.edit(session, three.with_worker(0, "slow"), note="Step 1: alpha to slow")
+    live = bench.running.start(session)
     assert SessionView.load(bench, session).live
     bench.background.cancel(live.state.run)
     assert live.done.wait(timeout=2)
@@ -70,7 +70,7 @@ def test_a_run_under_way_is_live_until_it_is_stopped(bench, session, three):
 
 
 def test_a_worker_that_left_the_pool_is_a_problem_and_no_radius(bench, session, three):
-    bench.store.add_revision(session, three.with_worker(2, "gone"), origin="human", note="Older pool")
+    bench.store.revisions.add(session, three.with_worker(2, "gone"), origin="human", note="Older pool")
     view = SessionView.load(bench, session)
     assert view.radius is None
     assert "Step 3" in view.problem
@@ -127,3 +127,23 @@ def test_what_a_rerun_will_do_is_one_sentence(steps, told, said):
     )
     outlook = Outlook(radius=radius, estimate=told, changed_pins=frozenset())
     assert outlook_sentence(outlook, len(steps.split())) == said
+
+
+@pytest.mark.parametrize(
+    ("kept", "changed", "said"),
+    [
+        ((0,), (0,), "1 of 3 steps will run, 1 reused, 1 pinned (inputs changed)."),
+        ((0, 1), (1,), "1 of 3 steps will run, 2 pinned (1 with inputs changed)."),
+    ],
+)
+def test_what_a_rerun_will_do_names_pinned_steps_whose_inputs_changed(kept, changed, said):
+    radius = BlastRadius(
+        runs=frozenset({2}),
+        known=dict.fromkeys((0, 1), OUTPUT),
+        spared=frozenset(),
+        edited=frozenset(),
+        kept=frozenset(kept),
+    )
+    unknown = Estimate(calls=1, tokens=None, cost=None, seconds=None)
+    outlook = Outlook(radius=radius, estimate=unknown, changed_pins=frozenset(changed))
+    assert outlook_sentence(outlook, 3) == said

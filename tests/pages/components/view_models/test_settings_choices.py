@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from conductor.budget import Budget
-from conductor.modes import MODES, Settings
+from conductor.values.budget import Budget
+from conductor.values.presets import MODES, Settings
 from conductor.workers.protocol import Price, WorkerCard
-from pages.components.choices import (
+from pages.components.view_models.settings_choices import (
     MODE_LINES,
     economy,
     mode_of,

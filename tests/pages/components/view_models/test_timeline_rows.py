@@ -7,27 +7,27 @@ import pytest
 from timed_run import measured, timed_events, timed_workflow
 from worker_cases import outputs_of
 
-from conductor.engine.extent import Extent
-from conductor.run_state import fold
-from conductor.timeline import timeline_of
-from conductor.workflow import Workflow
-from pages.components.timeline_rows import row_words
+from conductor.engine.scope import RunScope
+from conductor.runs.state import fold
+from conductor.runs.timeline import timeline_of
+from conductor.workflow.model import Workflow
+from pages.components.view_models.timeline_rows import row_text
 
 DIAMOND = timed_workflow((), (0,), (0,), (1, 2))
 SECONDS = [1, 2, 3, 1]
 
 
 def words(events):
-    return row_words(*measured(events))
+    return row_text(*measured(events))
 
 
 def says(events):
-    return [row.says for row in words(events)]
+    return [row.label for row in words(events)]
 
 
 def test_a_step_that_ran_says_when_for_whom_and_how_long():
     row = words(timed_events(DIAMOND, SECONDS))[3]
-    assert (row.name, row.worker, row.says) == ("4. task 4", "w4", "1.0 s")
+    assert (row.name, row.worker, row.label) == ("4. task 4", "w4", "1.0 s")
     assert row.details == (
         "Began after 4.0 s, ended after 5.0 s, took 1.0 s",
         "Began when step 3 was done",
@@ -67,7 +67,7 @@ PINNED = DIAMOND.with_pin(1, fold(timed_events(DIAMOND, SECONDS)).steps[1].outpu
         (timed_events(DIAMOND, SECONDS, outputs=known(0, 2)), ["reused", "2.0 s", "reused", "1.0 s"]),
         (timed_events(PINNED, SECONDS), ["1.0 s", "pinned", "3.0 s", "1.0 s"]),
         (
-            timed_events(DIAMOND, SECONDS, extent=Extent(kind="to", step=1)),
+            timed_events(DIAMOND, SECONDS, scope=RunScope(kind="to", step=1)),
             ["1.0 s", "2.0 s", "not part of this run", "not part of this run"],
         ),
         (
@@ -99,8 +99,8 @@ def test_without_a_call_there_is_no_time_to_tell():
 
 def test_a_live_run_says_how_long_its_steps_have_been_running():
     state = fold(event for event in timed_events(DIAMOND, SECONDS) if event.at < 3)
-    rows = row_words(state, timeline_of(state, now=2.5))
-    assert [row.says for row in rows] == ["1.0 s", "1.5 s so far", "1.5 s so far", "waiting"]
+    rows = row_text(state, timeline_of(state, now=2.5))
+    assert [row.label for row in rows] == ["1.0 s", "1.5 s so far", "1.5 s so far", "waiting"]
     assert rows[1].details[0] == "Began after 1.0 s and has been running for 1.5 s"
     assert rows[3].details == ("Has not begun yet",)
 

@@ -6,13 +6,13 @@ import pytest
 from timed_run import measured, timed_events, timed_workflow
 from worker_cases import outputs_of
 
-from conductor.run_state import fold
-from conductor.what_if import without_edges
-from pages.components.edge_words import (
+from conductor.runs.state import fold
+from conductor.runs.what_if import without_edges
+from pages.components.view_models.what_if_text import (
     edge_rows,
     edge_sentences,
     no_sentences,
-    path_words,
+    path_text,
     takes_no_time,
 )
 
@@ -66,20 +66,20 @@ def test_every_edge_stands_in_the_list_with_what_it_saves_or_why_that_is_not_kno
 
 def test_the_critical_path_is_named_with_its_share_of_the_run():
     _, timeline = measured(timed_events(DIAMOND, SECONDS))
-    assert path_words(timeline) == "Critical path: 1 → 3 → 4, 5.0 s of calls in a run of 5.0 s"
-    assert path_words(measured(timed_events(timed_workflow(()), [1]))[1]) == ""
+    assert path_text(timeline) == "Critical path: 1 → 3 → 4, 5.0 s of calls in a run of 5.0 s"
+    assert path_text(measured(timed_events(timed_workflow(()), [1]))[1]) == ""
 
 
 @pytest.mark.parametrize(
     ("events", "said"),
     [
-        (timed_events(DIAMOND, SECONDS, stop_after=2), "the run did not come to its own end"),
-        ([event for event in timed_events(DIAMOND, SECONDS) if event.at < 3], "when the run is over"),
+        (timed_events(DIAMOND, SECONDS, stop_after=2), "the run did not finish"),
+        ([event for event in timed_events(DIAMOND, SECONDS) if event.at < 3], "when the run has ended"),
         (timed_events(timed_workflow((), ()), [1, 1]), ""),
     ],
     ids=["stopped", "live", "no edges"],
 )
-def test_where_nothing_is_reckoned_the_reason_is_said(events, said):
+def test_where_nothing_is_calculated_the_reason_is_said(events, said):
     state, timeline = measured(events)
     assert without_edges(state, timeline) == ()
     assert said in no_sentences(state)

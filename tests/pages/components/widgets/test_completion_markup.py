@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from conductor_cases import BROKEN, plan_text
 
-from conductor.planner.parse import parse
-from pages.components.completion import marked
+from conductor.planner.parsing.parse import parse
+from pages.components.widgets.completion_markup import marked
 
 PLAN = plan_text((0, "Find it.", "[]"), (0, "Answer.", '"all"'))
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from conductor.messages import Message, Part, Request, Usage
-from conductor.output import Output
-from conductor.provenance import counted, estimated, measured
-from conductor.run_state import RunState
-from conductor.step_state import StepState
+from conductor.runs.state import RunState
+from conductor.runs.step_state import StepState
+from conductor.values.messages import Message, Part, Request, Usage
+from conductor.values.output import Output
+from conductor.values.provenance import counted, estimated, measured
 from conductor.workers.protocol import WorkerCard
-from pages.components.request_legend import (
+from pages.components.widgets.request_legend import (
     UNREPORTED,
     how_counted,
     legend,
@@ -18,7 +18,7 @@ from pages.components.request_legend import (
     source_name,
     stretches,
 )
-from pages.components.request_view import Reader, reader
+from pages.components.workbench.step.request_view import Reader, reader
 
 
 def request(*steps, query="what?"):

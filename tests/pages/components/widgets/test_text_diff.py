@@ -1,4 +1,4 @@
-"""The difference of two texts as stretches of a passage."""
+"""The difference of two texts as stretches of a text block."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from conductor.word_diff import compare_texts
-from pages.components.diff_view import said_of, stretches
+from conductor.text.word_diff import compare_texts
+from pages.components.widgets.text_diff import said_of, stretches
 
 SAME = "word " * 100
 

@@ -6,9 +6,9 @@ import pytest
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
-from pages.components import services
-from pages.components.changes_route import CHANGES, PATH
-from pages.components.edits_aside import TABS, EditAside, EditsAside
+from pages.components.routes.changes import CHANGES, PATH
+from pages.components.tab import services
+from pages.components.tab.edit_memory import TABS, EditAside, EditsAside
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def client(app):
 def test_the_answer_is_two_marks_that_change_with_the_session(client, bench, session, three):
     before = client.get(PATH, params={"session": session}).json()
     assert client.get(PATH, params={"session": session}).json() == before
-    bench.edit(session, three.with_worker(0, "beta"), note="Step 1")
+    bench.editing.edit(session, three.with_worker(0, "beta"), note="Step 1")
     after = client.get(PATH, params={"session": session}).json()
     assert (after["session"] != before["session"], after["recent"]) == (True, before["recent"])
     assert client.get(PATH).json()["session"] == client.get(f"/below{PATH}").json()["session"] == ""
@@ -36,7 +36,7 @@ def test_where_the_store_cannot_be_read_nothing_is_said(client, monkeypatch, tmp
 @pytest.fixture
 def edit(bench, session, three):
     """Makes an edit of the session that was not applied."""
-    head = bench.head(session)
+    head = bench.store.revisions.head(session)
     return lambda note="Mine": EditAside(session, head, three.with_worker(0, "beta"), note)
 
 

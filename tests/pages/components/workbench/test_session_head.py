@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from conductor.conversation import NOTHING_SAID, Conversation, Turn
-from conductor.engine.assignment import Assignment
-from conductor.provenance import measured
-from conductor.workers.pool import Pool
+from conductor.engine.bound_workflow import BoundWorkflow
+from conductor.values.conversation import NOTHING_SAID, Conversation, Turn
+from conductor.values.provenance import measured
+from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
-from conductor.workflow import Step, Workflow
-from pages.components.conversation_view import messages
-from pages.components.request_legend import legend, stretches
+from conductor.workflow.model import Step, Workflow
+from pages.components.widgets.request_legend import legend, stretches
+from pages.components.workbench.session_head import messages
 
 TALK = Conversation(
     instructions="Be brief.",
@@ -33,8 +33,8 @@ def test_messages_come_in_order_and_empty_ones_not_at_all():
 def test_a_request_names_instructions_and_conversation_as_sources_of_their_own():
     pool = Pool(workers=(SimulatedWorker(name="alpha"),))
     workflow = Workflow.of([Step(instruction="do it", worker="alpha")])
-    assignment = Assignment.of(workflow, query="When?", pool=pool, conversation=TALK)
-    request = assignment.request(0, {}, address="0a1b2c3d")
+    bound = BoundWorkflow.of(workflow, query="When?", pool=pool, conversation=TALK)
+    request = bound.request(0, {}, address="0a1b2c3d")
     shares = measured(request)
     assert [(entry.name, entry.mark) for entry in legend(shares, {})][:3] == [
         ("Instructions", "I"),
@@ -46,8 +46,8 @@ def test_a_request_names_instructions_and_conversation_as_sources_of_their_own()
 
 def test_the_page_tells_of_a_conversation_and_of_none(app, bench, three):
     session = bench.ask("When?", conversation=TALK).id
-    bench.edit(session, three, note="By hand")
-    said = "Said before the question · 3 messages"
+    bench.editing.edit(session, three, note="By hand")
+    said = "Earlier conversation · 3 messages"
     assert said in [box.label for box in app(session=session).expander]
     alone = bench.ask("Why?").id
     assert not app(session=alone).exception

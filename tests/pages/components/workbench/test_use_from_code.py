@@ -11,8 +11,9 @@ from starlette.applications import Starlette
 from starlette.responses import JSONResponse, StreamingResponse
 from starlette.routing import Route
 
-from conductor.api.gate import OWN_KEY
-from pages.components import services, use_from_code
+from pages.components.tab import services
+from pages.components.workbench import use_from_code
+from studio.access.auth import OWN_KEY
 
 HOSTILE = '<img src=x onerror="alert(1)"> **b** [l](http://a.b)'
 
@@ -53,7 +54,7 @@ def page(app, session):
 
 
 def model(page, session):
-    return f"workflow:{services.workbench().store.head(session).id}"
+    return f"workflow:{services.workbench().store.revisions.head(session).id}"
 
 
 def snippets(page):
@@ -118,11 +119,24 @@ def test_a_refusal_is_told_letter_for_letter(api, page, session):
     assert [button for button in page.button if button.key == "code-open"] == []
 
 
-def test_who_needs_a_token_is_said(page, session):
-    assert any("there is no token yet" in text for text in said(page))
-    services.workbench().store.create_token("lab")
+def test_where_the_key_comes_from_is_said_and_read_from_there(page, session):
+    file = services.machine_token().path
+    assert any(f"read their key from {file}; others need one" in text for text in said(page))
+    assert all(str(file) in program for program in snippets(page)[1:])
+
+
+def test_a_browser_elsewhere_is_shown_no_file_of_this_machine(page, session, monkeypatch):
+    monkeypatch.setattr(use_from_code, "is_local", lambda: False)
     page.run()
     assert any("Programs need a token" in text for text in said(page))
+    assert not any(str(services.machine_token().path) in program for program in snippets(page))
+
+
+def test_an_open_api_is_said(page, session, monkeypatch):
+    monkeypatch.setenv("CONDUCTOR_API_OPEN", "1")
+    services.access.cache_clear()
+    page.run()
+    assert any("opened with --api-open" in text for text in said(page))
 
 
 def test_nothing_is_asked_without_a_question(page, session):

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import json
 import re
+from codecs import BOM_UTF8
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from openai.types.chat.completion_create_params import CompletionCreateParamsBase
 from openai.types.responses.response_create_params import ResponseCreateParamsBase
+from stage import Stage
 
-from conductor.api import chat, responses
-from conductor.api.document import document
-from conductor.api.errors import ApiError
+from studio.access.errors import ApiError
+from studio.api.requests.chat_request import ChatRequest
+from studio.api.requests.responses_request import ResponsesRequest
 
-DOCS = (Path(__file__).parents[2] / "docs" / "api.md").read_text(encoding="utf-8")
+DOCS = (Path(__file__).parents[4] / "docs" / "api.md").read_text(encoding="utf-8")
 HELLO = [{"role": "user", "content": "Why?"}]
 
 Row = tuple[list[Any], list[Any]]
@@ -116,8 +119,8 @@ RESPONSES: dict[str, Row] = {
     "image": ([], [{}]),
 }
 READERS = {
-    "chat": (CHAT, chat.chat_request, {"model": "conductor", "messages": HELLO}),
-    "responses": (RESPONSES, responses.responses_request, {"model": "conductor", "input": "Why?"}),
+    "chat": (CHAT, ChatRequest.read, {"model": "conductor", "messages": HELLO}),
+    "responses": (RESPONSES, ResponsesRequest.read, {"model": "conductor", "input": "Why?"}),
 }
 
 
@@ -209,7 +212,7 @@ def test_what_is_no_request_is_refused(endpoint: str, content: bytes) -> None:
 )
 def test_what_is_said_twice_is_refused_by_its_name(content: bytes, name: str) -> None:
     with pytest.raises(ApiError) as refused:
-        chat.chat_request(content)
+        ChatRequest.read(content)
     assert (refused.value.status, refused.value.param) == (400, name)
     assert str(refused.value) == f"'{name}' stands twice in one object; take one out."
 
@@ -233,12 +236,26 @@ def test_options_of_a_stream_are_refused_where_nothing_is_streamed() -> None:
 def test_the_same_limit_by_two_names_is_refused() -> None:
     body = {"model": "conductor", "messages": HELLO, "max_tokens": 1, "max_completion_tokens": 1}
     with pytest.raises(ApiError) as refused:
-        chat.chat_request(json.dumps(body).encode())
+        ChatRequest.read(json.dumps(body).encode())
     assert refused.value.param == "max_tokens"
 
 
-def test_the_document_tells_of_the_same_parameters() -> None:
-    schemas = document()["components"]["schemas"]
+def test_the_document_describes_the_same_parameters(stage: Stage) -> None:
+    schemas = httpx.get(f"{stage.base_url}/openapi.json").json()["components"]["schemas"]
     assert set(schemas["ChatRequest"]["properties"]) == {*CHAT, "stream", "conductor"}
     assert set(schemas["ResponsesRequest"]["properties"]) == {*RESPONSES, "stream", "conductor"}
     assert schemas["ChatRequest"]["additionalProperties"] is False
+
+
+@pytest.mark.parametrize("endpoint", READERS)
+def test_an_extension_that_is_null_is_as_if_it_were_left_out(endpoint: str) -> None:
+    assert asked(endpoint, "conductor", None).steering == asked(endpoint, "conductor", {}).steering
+
+
+@pytest.mark.parametrize("endpoint", READERS)
+def test_a_byte_order_mark_before_the_body_is_passed_over(endpoint: str) -> None:
+    _, read, body = READERS[endpoint]
+    content = json.dumps(body).encode()
+    assert read(BOM_UTF8 + content) == read(content)
+    with pytest.raises(ApiError, match="not JSON"):
+        read(BOM_UTF8 + BOM_UTF8 + content)

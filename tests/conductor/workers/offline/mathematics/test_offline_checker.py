@@ -2,19 +2,15 @@
 
 import pytest
 
-from conductor.messages import SeenResponse
-from conductor.workers.offline.checker import NOTHING_ANSWERED, NOTHING_VISIBLE, check
-from conductor.workers.offline.mathematics import mathematics
-from conductor.workers.offline.task import Task
+from conductor.workers.offline.mathematics.checker import NOTHING_ANSWERED, NOTHING_VISIBLE, check
+from conductor.workers.offline.mathematics.expert import CANNOT, mathematics
+from conductor.workers.offline.task import SeenStep, Task
 
 
 def checked(
     query: str, *responses: str, instruction: str = "Check the result by an independent way."
 ) -> list[str]:
-    seen = tuple(
-        SeenResponse(step=at, worker="m", instruction="Solve.", response=response)
-        for at, response in enumerate(responses)
-    )
+    seen = tuple(SeenStep(step=at, worker="m", response=response) for at, response in enumerate(responses))
     return list(check(Task(query=query, instruction=instruction, seen=seen)))
 
 
@@ -47,17 +43,17 @@ def test_the_mathematics_experts_answer_is_verified_and_a_wrong_one_corrected(qu
     response = "\n".join(mathematics(Task(query=query, instruction="Solve.")))
     right = response.splitlines()[-1]
     verified = checked(query, response)
-    assert verified[1].startswith("Verified: step 1 (m) says ")
+    assert verified[1].startswith("Verified: step 1 (m) answers ")
     assert verified[-1] == right
     corrected = checked(query, f"Answer: {wrong}")
-    assert corrected[1].startswith(f"Correction: step 1 (m) says {wrong}.")
+    assert corrected[1].startswith(f"Correction: step 1 (m) answers {wrong}.")
     assert corrected[-1] == right
 
 
 def test_a_missing_root_is_named() -> None:
     assert checked("Solve x^2 - 5x + 6 = 0", "Answer: x = 2") == [
         "Question: solve x^2 - 5*x + 6 = 0",
-        "Correction: step 1 (m) says x = 2. It leaves out x = 3. The right answer is x = 2 or x = 3.",
+        "Correction: step 1 (m) answers x = 2. It leaves out x = 3. The right answer is x = 2 or x = 3.",
         "Answer: x = 2 or x = 3",
     ]
 
@@ -71,13 +67,32 @@ def test_an_answer_in_prose_is_understood(said: str) -> None:
     assert checked("What is 17 * 23?", said)[1].startswith("Verified")
 
 
+@pytest.mark.parametrize(
+    ("query", "said", "verdict"),
+    [
+        ("limit of sin(x)/x as x approaches 0", "10", "Correction"),
+        ("What are the divisors of 4?", "1, 2, 4, 8", "Correction"),
+        ("What is 17 * 23?", "It is 391, not 390", "Not checked"),
+        ("What is 17 * 23?", "391 apples", "Not checked"),
+        ("What is 17 * 23?", "401 apples", "Correction"),
+        ("How many metres are in 3.5 km?", "3500 m", "Verified"),
+        ("How many metres are in 3.5 km?", "35000 m", "Correction"),
+    ],
+)
+def test_an_answer_that_holds_the_right_one_beside_more_is_not_verified(
+    query: str, said: str, verdict: str
+) -> None:
+    assert checked(query, f"Answer: {said}")[1].startswith(f"{verdict}: step 1 (m) answers {said}.")
+
+
 def test_without_an_answer_to_see_it_says_so() -> None:
     assert checked("What is 17 * 23?") == [NOTHING_VISIBLE]
 
 
 def test_seen_steps_that_answer_nothing_are_told_apart_from_seeing_none() -> None:
-    refusal = "I am the built-in mathematics expert.\nI cannot do this."
-    assert checked("What is 17 * 23?", refusal) == [NOTHING_ANSWERED]
+    plan = "Kind of problem: calculation\nMethod: evaluate it."
+    assert checked("What is 17 * 23?", plan) == [NOTHING_ANSWERED]
+    assert checked("What is 17 * 23?", CANNOT, f"Read as: x\n{CANNOT}") == [CANNOT, NOTHING_ANSWERED]
 
 
 def test_what_it_cannot_check_is_passed_on_and_marked() -> None:

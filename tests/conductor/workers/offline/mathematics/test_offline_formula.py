@@ -7,12 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from property_cases import cases
+from reading_work import patience
 
 from conductor.errors import FormatError, QueryError
-from conductor.workers.offline.expression import expression_of
-from conductor.workers.offline.formula import formula_text, parse_formula, parse_statement
-from conductor.workers.offline.numeric import evaluate
-from conductor.workers.offline.phrasing import passages_of, plain_formulas
+from conductor.workers.offline.mathematics.expression import expression_of
+from conductor.workers.offline.mathematics.formula import formula_text, parse_formula, parse_statement
+from conductor.workers.offline.mathematics.numeric import evaluate
+from conductor.workers.offline.mathematics.question import MAX_CHARACTERS, plain_text, read_problem
 
 
 @pytest.mark.parametrize(
@@ -133,11 +134,18 @@ def test_the_parser_reads_or_refuses_and_nothing_else(text: str) -> None:
     assert formula_text(parse_formula(formula_text(node))) == formula_text(node)
 
 
+@pytest.mark.parametrize(
+    "repeated",
+    ["1", "1.", "1 ", "a ", "- ", "root of ", "half of ", "5 km ", "and ", "if ", "x=1, ", "12:", "("],
+)
+def test_a_hostile_question_is_read_to_its_end(repeated: str) -> None:
+    with patience():
+        read_problem(repeated * (MAX_CHARACTERS // len(repeated)))
+
+
 @given(st.text(max_size=200))
 @cases(100)
-def test_formulas_in_any_prose_lie_in_order_inside_it(text: str) -> None:
-    plain = plain_formulas(text)
-    at = 0
-    for passage in passages_of(plain):
-        assert at <= passage.start < passage.end <= len(plain)
-        at = passage.end
+def test_any_text_is_read_as_a_problem_or_as_none(text: str) -> None:
+    assert plain_text(text) == plain_text(text).strip()
+    problem = read_problem(text)
+    assert problem is None or problem.formulas or problem.relations or problem.answer

@@ -2,18 +2,19 @@
 
 import pytest
 
-from conductor.messages import SeenResponse
-from conductor.workers.offline.mathematics import CANNOT, UNSOLVED, mathematics
-from conductor.workers.offline.task import Task
+from conductor.workers.offline.mathematics import dates, expert, question
+from conductor.workers.offline.mathematics.expert import CANNOT, UNSOLVED, mathematics
+from conductor.workers.offline.mathematics.formula import parse_statement
+from conductor.workers.offline.task import SeenStep, Task
 
 SOLVE = "Solve the question and show the working."
 
 
-def lines(query: str, instruction: str = SOLVE, seen: tuple[SeenResponse, ...] = ()) -> list[str]:
+def lines(query: str, instruction: str = SOLVE, seen: tuple[SeenStep, ...] = ()) -> list[str]:
     return list(mathematics(Task(query=query, instruction=instruction, seen=seen)))
 
 
-def answer(query: str, instruction: str = SOLVE, seen: tuple[SeenResponse, ...] = ()) -> str:
+def answer(query: str, instruction: str = SOLVE, seen: tuple[SeenStep, ...] = ()) -> str:
     return lines(query, instruction, seen)[-1]
 
 
@@ -120,6 +121,100 @@ def test_a_question_gets_its_answer(query: str, expected: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("How many minutes are in 2 hours and 30 minutes?", "150 min"),
+        ("What is the area of a circle with radius 5 cm?", "about 78.53981634 cm^2"),
+        ("Increase 80 kg by 15%", "92 kg"),
+        ("What is 60 km/h * 2 h?", "120 km"),
+        ("How many inches are in a foot?", "12 inches"),
+        ("Convert 2.5 litres to millilitres", "2500 mL"),
+        ("What is 30 m/s in km/h?", "108 km/h"),
+        ("What is 10 km / 2 km?", "5"),
+        ("What is 10 m / 2 s?", "5 m/s"),
+        ("What is 3 m times 4 m?", "12 m^2"),
+        ("What is the difference between 4 and 10?", "6"),
+        ("How many months are in 5 years?", "60 months"),
+        ("Convert 37 degrees Celsius to Fahrenheit", "98.6 °F"),
+        ("What date is 10 days after 2024-02-25?", "2024-03-06 (Wednesday)"),
+        ("2024-01-31 + 1 month", "2024-02-29 (Thursday)"),
+        ("How many days from 1 January 2024 to 31 December 2024?", "365 days"),
+        ("How many weeks are between 2024-01-01 and 2024-03-01?", "8 weeks and 4 days"),
+        ("What day was July 20, 1969?", "Sunday"),
+        ("Was 1900 a leap year?", "no, 1900 is not a leap year"),
+        ("What time is it 90 minutes after 11:15 pm?", "12:45 AM (1 day later)"),
+        ("What is the percentage increase from 50 to 60?", "20"),
+        ("What is three quarters of 80?", "60"),
+        ("What is the sum of 3, 4 and 5?", "12"),
+        ("What is 7 less than 20?", "13"),
+        ("What is 20% more than 50?", "60"),
+        ("What is 10 percent less than 50?", "45"),
+        ("Solve x^2 = 4 now!", "x = -2 or x = 2"),
+        ("Which is larger, 3/7 or 5/12?", "3/7"),
+        ("Is 7 less than 20?", "yes, the sides are less"),
+        ("Round 2/3 to 2 decimal places", "0.67"),
+        ("What is 15% of 240 rounded to the nearest ten?", "40"),
+        ("What is two hundred plus one?", "201"),
+        ("What is log base 2 of 8?", "3"),
+        ("cos 60°", "1/2"),
+        ("How many primes are below 100?", "25"),
+        ("How many ways can you arrange 4 books on a shelf?", "24"),
+        ("A fair coin is tossed 5 times; what is the probability of exactly 3 heads?", "5/16"),
+        ("What is the probability of drawing an ace from a deck of cards?", "1/13"),
+        ("What is the volume of a cylinder with radius 2 and height 5?", "20*pi"),
+        ("What is the area of a rectangle with width 3 m and height 40 cm?", "1.2 m^2"),
+        ("I have 5 apples and eat 2 of them. How many apples do I have left?", "3"),
+    ],
+)
+def test_an_everyday_question_gets_its_answer(query: str, expected: str) -> None:
+    assert answer(query) == f"Answer: {expected}"
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "What is 15% of 80 and 20% of 50?",
+        "What is 15% of 80 apples?",
+        "What is the area of a circle with radius 5 and height 3?",
+        "What is the area of a circle with radius 3 + 4?",
+        "I have 5 apples and buy 3 pears. How many do I have?",
+        "What is two thousand five hundred plus 1?",
+        "What is the sum of 3 and 4 and 5 + 6?",
+        "In how many ways can 6 people sit in a circle?",
+        "What day of the week is 2024-02-30?",
+        "How many cups are in a gallon?",
+        "20°C + 5°C",
+        "Compute 5!!",
+        "What is 2+2 in binary?",
+        "Evaluate 5x when x = 2 and x = 3",
+        "Add 10% to 50",
+        "Compute 2 * 50 and then add 10%",
+        "What is the sum of half of 50 plus 3 and 2?",
+        "derivative of x^2 at t = 3",
+        "Tom has 10 apples and gives Ann 4. How many apples does she have?",
+        "What is not 2+2?",
+        "What is 5 km",
+    ],
+)
+def test_a_question_that_is_not_understood_whole_is_refused(query: str) -> None:
+    assert lines(query) == [CANNOT]
+
+
+@pytest.mark.parametrize(
+    "query", ["What is 5 km in kg?", "What is 5 km + 3 kg?", "How many days are in a year?"]
+)
+def test_quantities_of_different_kinds_are_not_converted(query: str) -> None:
+    assert lines(query)[-1] == "No answer: These units do not measure the same thing. Use units of one kind."
+
+
+def test_every_pattern_has_an_operation_and_a_meaning_that_is_understood() -> None:
+    for operation, pattern, meaning in question._PATTERNS:
+        parts = {**dict.fromkeys(pattern.groupindex, "2"), **dict.fromkeys(("f", "x"), "x")}
+        assert operation in dates.ANSWERS or operation in expert._WORKING
+        assert all(parse_statement(part) for part in meaning.format(**parts).split("|") if meaning)
+
+
+@pytest.mark.parametrize(
     "query",
     [
         "Prove that the sum of two even numbers is even",
@@ -129,7 +224,7 @@ def test_a_question_gets_its_answer(query: str, expected: str) -> None:
         "A train leaves with 30 passengers, 12 get off at every stop; how many remain after two stops?",
         "Compute 12*12 - 44 and then divide the result",
         "Maximize x(10 - x)",
-        "What is 5 km + 3 km?",
+        "What is 5 km + 3 cups?",
         "Solve foo + c = 0",
         "Solve foo - c = 0",
         "Solve x = 2 * foo",
@@ -165,7 +260,7 @@ def test_a_concrete_instruction_counts_before_the_query(query: str, instruction:
 
 
 def test_the_previous_result_can_be_worked_on() -> None:
-    seen = (SeenResponse(step=0, worker="mathematics", instruction="Compute", response="Answer: 391"),)
+    seen = (SeenStep(step=0, worker="mathematics", response="Answer: 391"),)
     assert answer("What is 17 * 23?", "Multiply the previous result by 2", seen) == "Answer: 782"
 
 

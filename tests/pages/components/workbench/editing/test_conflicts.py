@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pages.components.author import AUTHOR
-from pages.components.edits_aside import ASIDE, EditAside
+from pages.components.tab.account import AUTHOR
+from pages.components.tab.edit_memory import ASIDE, EditAside
 
 POOL = """
 [[worker]]
@@ -35,7 +35,7 @@ def pool_file(tmp_path, monkeypatch):
 @pytest.fixture
 def drawn(bench, session):
     """The revision that this tab was drawn with."""
-    return bench.head(session)
+    return bench.store.revisions.head(session)
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def met(app, bench, session, drawn, three):
     """Opens the app in a tab whose edit, another worker for step 1, met the workflow `theirs`."""
 
     def opened(theirs):
-        bench.edit(session, theirs, note="Theirs", author="Grace")
+        bench.editing.edit(session, theirs, note="Theirs", author="Grace")
         mine = EditAside(session, drawn, three.with_worker(0, "beta"), "Step 1: alpha to beta")
         page = app(session=session)
         page.query_params["aside"] = ASIDE.lay(None, mine)
@@ -64,7 +64,7 @@ def test_an_edit_made_in_the_meantime_is_offered_with_who_changed_what(app, benc
     page = app(session=session)
     page.session_state["selected"] = 0
     page.run()
-    bench.edit(session, three.with_worker(1, "alpha"), note="Step 2: beta to alpha", author="Grace")
+    bench.editing.edit(session, three.with_worker(1, "alpha"), note="Step 2: beta to alpha", author="Grace")
     page.selectbox(key=f"worker-{session}-0").set_value("beta").run()
     assert not page.exception
     said = texts(page)
@@ -72,7 +72,7 @@ def test_an_edit_made_in_the_meantime_is_offered_with_who_changed_what(app, benc
     assert "**Yours:** Step 1: alpha to beta" in said
     assert "**Meanwhile:** Step 2: beta to alpha" in said
     assert any(text.startswith("Revision 2, by Grace, ") for text in said)
-    assert bench.head(session).note == "Step 2: beta to alpha"
+    assert bench.store.revisions.head(session).note == "Step 2: beta to alpha"
     assert page.selectbox(key=f"worker-{session}-0").value == "alpha"
 
 
@@ -80,7 +80,7 @@ def test_on_top_both_edits_are_the_workflow(met, bench, session, three, monkeypa
     monkeypatch.setenv(AUTHOR, "Ada")
     page = met(three.with_worker(1, "alpha"))
     page.button(key="conflict-apply").click().run()
-    head = bench.head(session)
+    head = bench.store.revisions.head(session)
     assert head.workflow == three.with_worker(1, "alpha").with_worker(0, "beta")
     assert (head.note, head.author) == ("Step 1: alpha to beta, on top of revision 2", "Ada")
     assert not has(page, "conflict-apply")
@@ -100,10 +100,10 @@ def test_a_branch_is_a_revision_under_what_was_edited(met, bench, drawn, key, le
     session, three = drawn.session, drawn.workflow
     page = met(three.with_worker(0, "slow"))
     page.button(key=key).click().run()
-    branch = bench.store.revisions(session)[-1]
+    branch = bench.store.revisions.of_session(session)[-1]
     assert (branch.parent, branch.workflow) == (drawn.id, three.with_worker(0, "beta"))
-    assert (bench.head(session) == branch) == leads
-    assert len(bench.store.revisions(session)) == 3
+    assert (bench.store.revisions.head(session) == branch) == leads
+    assert len(bench.store.revisions.of_session(session)) == 3
     assert not has(page, key)
 
 
@@ -111,17 +111,17 @@ def test_a_discarded_edit_is_gone(met, bench, session, three):
     page = met(three.with_worker(0, "slow"))
     page.button(key="conflict-discard").click().run()
     assert not has(page, "conflict-discard")
-    assert len(bench.store.revisions(session)) == 2
+    assert len(bench.store.revisions.of_session(session)) == 2
 
 
 def test_a_decision_about_an_older_state_is_asked_for_once_more(met, bench, session, three):
     page = met(three.with_worker(1, "alpha"))
-    bench.edit(session, three.with_worker(1, "slow"), note="Once more")
+    bench.editing.edit(session, three.with_worker(1, "slow"), note="Once more")
     page.button(key="conflict-apply").click().run()
-    assert bench.head(session).note == "Once more"
+    assert bench.store.revisions.head(session).note == "Once more"
     assert "changed once more" in page.error[0].value
     page.button(key="conflict-apply").click().run()
-    assert bench.head(session).workflow == three.with_worker(1, "slow").with_worker(0, "beta")
+    assert bench.store.revisions.head(session).workflow == three.with_worker(1, "slow").with_worker(0, "beta")
 
 
 def test_an_edit_that_somebody_else_made_as_well_can_only_be_dropped(met, bench, session, three):
@@ -131,9 +131,9 @@ def test_an_edit_that_somebody_else_made_as_well_can_only_be_dropped(met, bench,
 
 
 def test_an_undone_revision_is_told_as_undone(app, bench, session, drawn, three):
-    edited = bench.edit(session, three.with_worker(1, "alpha"), note="Theirs")
+    edited = bench.editing.edit(session, three.with_worker(1, "alpha"), note="Theirs")
     page = app(session=session)
-    bench.store.undo(session)
+    bench.store.revisions.undo(session)
     mine = edited.workflow.with_worker(0, "beta")
     page.query_params["aside"] = ASIDE.lay(None, EditAside(session, edited, mine, "Mine"))
     page.run()
@@ -156,9 +156,9 @@ def test_an_edit_aside_waits_in_its_own_tab_and_session_only(met, app, bench, se
 
 def test_what_this_tab_has_not_shown_yet_is_not_run(app, bench, session, three):
     page = app(session=session)
-    bench.edit(session, three.with_worker(1, "alpha"), note="Theirs")
+    bench.editing.edit(session, three.with_worker(1, "alpha"), note="Theirs")
     page.button(key="run").click().run()
-    assert bench.store.runs(session) == ()
+    assert bench.store.runs.of_session(session) == ()
     assert any("revision 2 has just been made elsewhere" in text for text in texts(page))
     page.button(key="run").click().run()
-    assert len(bench.store.runs(session)) == 1
+    assert len(bench.store.runs.of_session(session)) == 1

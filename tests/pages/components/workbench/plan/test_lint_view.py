@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from conductor.output import Output
-from conductor.workflow import Step, Workflow
-from pages.components import services
-from pages.components.editing import Editor
-from pages.components.plan_findings import findings, mended, nothing_found, summary
-from pages.components.session_view import SessionView
+from conductor.values.output import Output
+from conductor.workflow.model import Step, Workflow
+from pages.components.tab import services
+from pages.components.view_models.lint_findings import findings, fixed, nothing_found, summary
+from pages.components.view_models.session import SessionView
+from pages.components.workbench.editing.editor import Editor
 
 RASH = Workflow.of(
     [
@@ -19,7 +19,7 @@ RASH = Workflow.of(
         Step(instruction="Answer.", worker="text", access=(2,)),
     ]
 )
-"""Nobody reads its first two steps, and the second cannot see what it speaks of."""
+"""Nobody reads its first two steps, and the second cannot see what it refers to."""
 
 
 PINNED = Output(
@@ -37,7 +37,7 @@ PINNED = Output(
 def rash(bench):
     """A session with that workflow."""
     session = bench.ask("Which one?").id
-    bench.store.add_revision(session, RASH, origin="import", note="Planted")
+    bench.store.revisions.add(session, RASH, origin="import", note="Planted")
     return session
 
 
@@ -70,36 +70,37 @@ def test_the_sessions_limit_question_workers_and_outputs_count(bench, session, v
         ("speaks-of-unseen", 1),
     ]
     settings = view.settings.model_copy(update={"max_steps": 3})
-    bench.store.set_settings(view.session.id, settings)
+    bench.store.sessions.set_settings(view.session.id, settings)
     limited = SessionView.load(bench, view.session.id)
     assert findings(limited, [])[0].sentence == "The workflow has 4 steps; the limit is 3."
-    assert nothing_found(view).startswith("Nothing found; 7 rules looked at. One more looks at outputs")
+    assert nothing_found(view).startswith("Nothing found; 7 rules checked. Two more check outputs")
 
 
 def test_after_a_run_its_outputs_are_looked_at(bench, session, three):
     workflow = three.with_access(2, (0, 1))
-    bench.edit(session, workflow, note="Step 3: access")
-    live = bench.start(session)
+    bench.editing.edit(session, workflow, note="Step 3: access")
+    live = bench.running.start(session)
     assert live.done.wait(timeout=10)
-    bench.conducting.wait(session)
+    bench.activities.wait(session)
     ran = SessionView.load(bench, session)
-    assert nothing_found(ran) == "Nothing found; 8 rules looked at."
+    assert nothing_found(ran) == "Nothing found; 9 rules checked."
     assert findings(ran, bench.pool.names) == ()
 
 
 def test_an_output_that_is_pinned_is_looked_at_too(bench, session, three):
     workflow = three.with_access(2, (0, 1)).with_pin(0, PINNED)
     repeated = workflow.with_instruction(1, f"Work on your own. {PINNED.text} Is that so?")
-    bench.edit(session, repeated, note="Step 2: instruction")
-    (leak,) = findings(SessionView.load(bench, session), bench.pool.names)
+    bench.editing.edit(session, repeated, note="Step 2: instruction")
+    pinned, leak = findings(SessionView.load(bench, session), bench.pool.names)
+    assert (pinned.rule, pinned.step) == ("pinned-before", 0)
     assert (leak.rule, leak.step) == ("leaked-output", 1)
 
 
 def test_a_fix_counts_for_the_workflow_as_it_is_by_then(view):
     found = findings(view, [])
     unread = found[0]
-    assert mended(unread, unread.fixes[0], found) == unread.fixes[0].workflow
-    assert mended(unread, unread.fixes[0], ()) is None
+    assert fixed(unread, unread.fixes[0], found) == unread.fixes[0].workflow
+    assert fixed(unread, unread.fixes[0], ()) is None
     assert summary(found) == "3 warnings"
 
 
@@ -111,7 +112,7 @@ def test_findings_stand_by_step_with_a_word_and_a_button_for_each_fix(app, rash)
     assert not page.exception
     texts = said(page)
     assert "3 warnings. A finding never keeps a workflow from running." in texts
-    assert any("**Warning**" in text and "Step 2 speaks of “the previous answer”" in text for text in texts)
+    assert any("**Warning**" in text and "Step 2 refers to “the previous answer”" in text for text in texts)
     assert [
         button.label.replace("\\", "") for button in page.button if button.key.startswith("check-step-")
     ] == [
@@ -126,16 +127,16 @@ def test_a_fix_is_one_edit_that_can_be_undone(app, rash):
     fix(page, "Let step 2 read step 1").click().run()
     assert not page.exception
     store = services.workbench().store
-    head = store.head(rash)
+    head = store.revisions.head(rash)
     assert (head.note, head.workflow.steps[1].access) == ("Check: Let step 2 read step 1", (0,))
     assert any("1 warning." in text for text in said(page)), "step 1 is read now, step 2 is not yet"
     fix(page, "Remove steps 1 and 2").click().run()
-    assert len(store.head(rash).workflow) == 2
+    assert len(store.revisions.head(rash).workflow) == 2
     assert page.session_state["selected"] == 1
-    assert any("Nothing found; 7 rules looked at." in text for text in said(page))
+    assert any("Nothing found; 7 rules checked." in text for text in said(page))
     page.button(key="undo").click().run()
     page.button(key="undo").click().run()
-    assert store.head(rash).workflow == RASH
+    assert store.revisions.head(rash).workflow == RASH
 
 
 def test_a_steps_name_selects_it(app, rash):
@@ -146,20 +147,20 @@ def test_a_steps_name_selects_it(app, rash):
 
 
 def test_a_fix_stands_on_the_text_that_the_same_click_changed(bench, tab, rash):
-    editor = Editor(bench=bench, tab=tab, session=rash, head=bench.head(rash))
+    editor = Editor(bench=bench, tab=tab, session=rash, head=bench.store.revisions.head(rash))
     view = SessionView.load(bench, rash)
     found = findings(view, bench.pool.names)
     editor.instruction(0, "Find all of them.")
     editor.commit(
-        lambda: mended(found[0], found[0].fixes[0], findings(view, (), workflow=editor.workflow)), "Check"
+        lambda: fixed(found[0], found[0].fixes[0], findings(view, (), workflow=editor.workflow)), "Check"
     )
-    steps = bench.head(rash).workflow.steps
+    steps = bench.store.revisions.head(rash).workflow.steps
     assert (steps[0].instruction, steps[3].access) == ("Find all of them.", (0, 2))
 
 
 def test_more_steps_than_the_limit_lead_to_the_settings_too(app, bench, rash):
     settings = bench.settings(rash).model_copy(update={"max_steps": 3})
-    bench.store.set_settings(rash, settings)
+    bench.store.sessions.set_settings(rash, settings)
     page = chosen(app, rash)
     assert fix(page, "Remove step 2")
     page.button(key="check-limit").click().run()

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from conductor.messages import Usage
-from conductor.planner.parse import parse
-from pages.components.request_view import hidden_from
+from conductor.planner.parsing.parse import parse
+from conductor.values.messages import Usage
+from pages.components.workbench.step.request_view import hidden_from
 
 
 @pytest.fixture
 def later(bench, session, three):
     """A session whose workflow is its second round's."""
-    live = bench.start(session)
+    live = bench.running.start(session)
     assert live.done.wait(timeout=10)
-    bench.conducting.wait(session)
+    bench.activities.wait(session)
     report = parse("model_id = [0]\nsubtasks = ['a']\naccess_list = [[]]", workers=["alpha"], dialect="any")
-    plan = bench.store.add_plan(
+    plan = bench.store.plans.add(
         session,
         planner="p",
         planner_kind="offline",
@@ -25,7 +25,7 @@ def later(bench, session, three):
         round=2,
         looks_back=live.run,
     )
-    bench.store.add_revision(session, three, origin="conductor", plan=plan.id)
+    bench.store.revisions.add(session, three, origin="conductor", plan=plan.id)
     return session
 
 
@@ -43,7 +43,7 @@ def unseen(page):
 
 
 def newest(bench, session):
-    return bench.store.latest_run(session)
+    return bench.store.runs.latest(session)
 
 
 def seen(page, session, step):
@@ -63,25 +63,25 @@ def test_in_a_later_round_the_round_before_is_one_entry_and_one_edit(app, bench,
     assert field.value == [0]
     field.set_value([-1, 1]).run()
     assert not page.exception
-    own = bench.head(later).workflow.steps[2]
+    own = bench.store.revisions.head(later).workflow.steps[2]
     assert (own.sees_previous, own.access) == (True, (1,))
     assert seen(page, later, 2).value == [-1, 1]
     seen(page, later, 2).set_value([1]).run()
-    assert not bench.head(later).workflow.steps[2].sees_previous
+    assert not bench.store.revisions.head(later).workflow.steps[2].sees_previous
 
 
 def test_in_a_later_round_the_first_step_may_see_the_round_before_too(app, bench, later):
     page = select(app, later, 0)
     assert seen(page, later, 0).options == ["The round before"]
     seen(page, later, 0).set_value([-1]).run()
-    assert bench.head(later).workflow.steps[0].sees_previous
+    assert bench.store.revisions.head(later).workflow.steps[0].sees_previous
 
 
 def test_a_step_that_saw_the_round_before_names_its_steps_by_round_and_others_name_it_as_unseen(
     app, bench, later, three
 ):
-    bench.edit(later, three.with_sight_of_previous(2, True), note="Step 3: access")
-    live = bench.start(later)
+    bench.editing.edit(later, three.with_sight_of_previous(2, True), note="Step 3: access")
+    live = bench.running.start(later)
     assert live.done.wait(timeout=10)
     assert unseen(select(app, later, 2)) == ["2. Look again"]
     assert unseen(select(app, later, 1)) == ["the round before", "1. Find it"]
@@ -91,12 +91,17 @@ def test_a_step_that_saw_the_round_before_names_its_steps_by_round_and_others_na
 
 
 def test_the_round_before_is_one_click_from_being_seen(app, bench, later):
-    bench.edit(later, bench.head(later).workflow, note="By hand", head=bench.head(later))
-    live = bench.start(later)
+    bench.editing.edit(
+        later,
+        bench.store.revisions.head(later).workflow,
+        note="By hand",
+        head=bench.store.revisions.head(later),
+    )
+    live = bench.running.start(later)
     assert live.done.wait(timeout=10)
     page = select(app, later, 1)
     page.button(key=f"let-see-{later}-1-before").click().run()
-    assert bench.head(later).workflow.steps[1].sees_previous
+    assert bench.store.revisions.head(later).workflow.steps[1].sees_previous
     assert unseen(page) == ["1. Find it"]
 
 

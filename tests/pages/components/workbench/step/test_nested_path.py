@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 from nested_run import HOSTILE, INNER, INNERMOST, WORKFLOW, events, failed_inner
 
-from conductor.run_state import RunState, fold
-from conductor.step_state import Retry, StepState
-from pages.components.faces import asked_again_in, faces, inside_words, phase
-from pages.components.inner_view import inner_facts
-from pages.components.inside import Inside, Level, places, round_names
-from pages.components.step_result import retry_words, step_facts
+from conductor.runs.state import RunState, fold
+from conductor.runs.step_state import Retry, StepState
+from pages.components.view_models.card_content import asked_again_in, card_contents, inside_text, phase
+from pages.components.widgets import step_result
+from pages.components.widgets.step_result import (
+    request_name,
+    retry_text,
+    silence,
+    step_facts,
+    withdrawn_note,
+)
+from pages.components.workbench.step.nested_path import Inside, Level, places, round_names
+from pages.components.workbench.step.nested_view import inner_facts
 
 RUN = fold(events())
 TOLD = events()
 
 
-def face(state, step):
-    return faces(state.workflow, run=state, radius=None, cards={}, now=2_000.0)[step]
+def content(state, step):
+    return card_contents(state.workflow, run=state, radius=None, cards={}, now=2_000.0)[step]
 
 
 def test_a_nested_run_folds_to_rounds_within_rounds():
@@ -77,7 +86,7 @@ def test_a_graph_opens_and_closes_below_the_way_it_stands_on(tab):
     ],
 )
 def test_a_card_counts_what_is_inside(rounds, said):
-    assert inside_words(rounds) == said
+    assert inside_text(rounds) == said
 
 
 @pytest.mark.parametrize(
@@ -94,7 +103,7 @@ def test_a_card_counts_what_is_inside(rounds, said):
 def test_a_card_follows_a_step_that_is_asked_again_thinks_and_answers(count, status, remark):
     told = TOLD[:count]
     state = fold(told)
-    (shown, *_) = faces(state.workflow, run=state, radius=None, cards={}, now=told[-1].at + 0.2)
+    (shown, *_) = card_contents(state.workflow, run=state, radius=None, cards={}, now=told[-1].at + 0.2)
     assert (shown.status, shown.remark) == (status, remark)
 
 
@@ -106,25 +115,53 @@ def test_the_time_until_a_worker_is_asked_again_counts_down_to_its_next_try():
     assert phase(state, 102.0) == "running"
 
 
+@pytest.mark.parametrize(
+    ("withdrawn", "text", "seconds", "said", "notes"),
+    [
+        (0, "", 0.5, "gave nothing; asked again in 1.5 s", []),
+        (7, "", 0.5, "broke off, 7 characters withdrawn; asked again in 1.5 s", ["7 characters withdrawn"]),
+        (7, "", 3.0, "asked again, waiting for the first words", ["7 characters withdrawn"]),
+        (7, "blue", 3.0, None, ["7 characters withdrawn"]),
+    ],
+)
+def test_a_running_step_says_that_its_first_words_were_withdrawn(  # noqa: PLR0917
+    withdrawn, text, seconds, said, notes, monkeypatch
+):
+    monkeypatch.setattr(step_result, "time", SimpleNamespace(time=lambda: 100.0 + seconds))
+    retry = Retry(attempt=1, message="m", seconds=2.0, at=100.0, withdrawn=withdrawn)
+    state = StepState(status="running", text=text, retries=(retry,))
+    assert said is None or silence(state) == said
+    assert withdrawn_note(state) == notes
+
+
+def test_an_output_has_the_providers_name_of_its_call():
+    finished = RUN.steps[0]
+    assert request_name(finished) == request_name(StepState()) == []
+    output = finished.output.model_copy(update={"request_id": "req_1"})
+    assert request_name(StepState(output=output)) == ["request id req_1"]
+
+
 def test_a_card_names_who_answered_and_says_for_whom_and_that_it_is_cut_off():
-    shown = face(RUN, 2)
+    shown = content(RUN, 2)
     assert (shown.worker, shown.badges) == ("writer-8b", ("simulated",))
     assert shown.remark == "in place of gpt-5 · cut off at the token limit"
-    assert face(RUN, 0).remark == ""
+    assert content(RUN, 0).remark == ""
 
 
 def test_a_card_says_that_its_step_sees_the_round_before():
     seeing = RUN.workflow.with_sight_of_previous(0, True)
-    (shown, *_) = faces(seeing, run=None, radius=None, cards={}, now=0.0)
+    (shown, *_) = card_contents(seeing, run=None, radius=None, cards={}, now=0.0)
     assert shown.badges == ("sees the round before",)
 
 
 def test_a_retry_is_one_sentence_whose_end_is_seen_however_long_the_message():
-    said = retry_words(Retry(attempt=3, message="long\nwords " * 9_000, seconds=1.2, at=0.0))
+    said = retry_text(Retry(attempt=3, message="long\nwords " * 9_000, seconds=1.2, at=0.0))
     assert "\n" not in said
     assert len(said) < 400
     assert said.endswith("; asked again after 1.2 s")
-    at_once = retry_words(Retry(attempt=1, message="Gone.", seconds=0.0, at=0.0))
+    withdrawn = retry_text(Retry(attempt=1, message="Broke.", seconds=0.0, at=0.0, withdrawn=1200))
+    assert withdrawn == "Attempt 1 broke off: Broke; 1,200 characters withdrawn, asked again at once"
+    at_once = retry_text(Retry(attempt=1, message="Gone.", seconds=0.0, at=0.0))
     assert at_once == "Attempt 1 gave nothing: Gone; asked again at once"
 
 
@@ -145,10 +182,10 @@ def test_a_nested_round_sums_its_plan_and_its_steps():
 
 def test_a_press_that_comes_twice_neither_closes_what_it_opened_nor_goes_up_two_levels(app, bench):
     session = bench.ask("Which one?").id
-    revision = bench.store.add_revision(session, WORKFLOW, origin="import", note="Planted")
-    bench.store.start_run(run="run", session=session, revision=revision.id)
+    revision = bench.store.revisions.add(session, WORKFLOW, origin="import", note="Planted")
+    bench.store.runs.start(run="run", session=session, revision=revision.id)
     for event in events("run"):
-        bench.store.append(event)
+        bench.store.runs.append(event)
     page = app(session=session)
     page.session_state["selected"] = 1
     page.run()

@@ -6,26 +6,25 @@ import json
 from dataclasses import replace
 
 import pytest
-from fake_openai_server import serving
+from fake_openai import FakeOpenAI, serving
 from tokenizer_cases import whole_count, write_tokenizer
 
-from conductor.engine.extent import ANEW, Extent
-from conductor.fake_openai.app import FakeOpenAI
-from conductor.output import HandEdit
-from conductor.planner.offline import OfflineConductor
-from conductor.workers.pool import read_pool
-from conductor.workflow import Step, Workflow
-from pages.components.earlier_request import asked_before, differences, unchanged
+from conductor.engine.scope import FORCE, RunScope
+from conductor.planner.rule_planner import OfflineConductor
+from conductor.values.output import HandEdit
+from conductor.workers.pool.pool import read_pool
+from conductor.workflow.model import Step, Workflow
+from pages.components.workbench.step.previous_request import asked_before, differences, unchanged
 from storage import SessionStore
-from storage.workbench import Workbench
+from studio.workbench import Workbench
 
 
 def run(bench, session, *args):
     """Run the session's workflow to its end; the run."""
-    live = bench.start(session, *args)
+    live = bench.running.start(session, *args)
     assert live.done.wait(timeout=10)
-    bench.conducting.wait(session)
-    return bench.store.latest_run(session)
+    bench.activities.wait(session)
+    return bench.store.runs.latest(session)
 
 
 def opened(app, session, step):
@@ -53,7 +52,7 @@ def grants(page):
 
 
 def edit(bench, session, workflow):
-    return bench.edit(session, workflow, note="By hand", head=bench.head(session))
+    return bench.editing.edit(session, workflow, note="By hand", head=bench.store.revisions.head(session))
 
 
 @pytest.fixture
@@ -75,7 +74,7 @@ def ran(bench, session):
 def test_a_request_is_told_by_its_sources(app, bench, ran):
     page = opened(app, ran, 2)
     shown = passages(page)["Request"]
-    request = bench.state(bench.store.latest_run(ran)).steps[2].request
+    request = bench.state(bench.store.runs.latest(ran)).steps[2].request
     assert "".join(text for text, *_ in shown["parts"]) == request.messages[0].content
     names = [(entry["name"], entry["detail"], entry["notes"]) for entry in shown["legend"]]
     assert names == [
@@ -84,13 +83,13 @@ def test_a_request_is_told_by_its_sources(app, bench, ran):
         ("Own task", "", []),
         ("App's wording", "", []),
     ]
-    total = bench.state(bench.store.latest_run(ran)).steps[2].usage.prompt_tokens
+    total = bench.state(bench.store.runs.latest(ran)).steps[2].usage.prompt_tokens
     assert f"{total} tokens, by the simulated worker's own rule: stretches between spaces." in said(page)
     assert "This step was not run before." in said(page)
 
 
 def test_what_was_reused_pinned_or_written_by_hand_says_so(app, bench, ran, three):
-    made = bench.state(bench.store.latest_run(ran)).outputs
+    made = bench.state(bench.store.runs.latest(ran)).outputs
     seeing = three.with_access(2, (0, 1)).with_pin(0, made[0].by_hand("Mine.", edit=HandEdit(at=1.0)))
     edit(bench, ran, seeing)
     run(bench, ran)
@@ -103,9 +102,9 @@ def test_a_hidden_step_is_one_click_from_being_seen_and_the_click_can_be_undone(
     page = opened(app, ran, 2)
     assert list(grants(page)) == ["2. Look again"]
     grants(page)["2. Look again"].click().run()
-    assert bench.head(ran).workflow.steps[2].access == (0, 1)
+    assert bench.store.revisions.head(ran).workflow.steps[2].access == (0, 1)
     assert not grants(page)
-    bench.store.undo(ran)
+    bench.store.revisions.undo(ran)
     assert list(grants(page.run())) == ["2. Look again"]
 
 
@@ -122,7 +121,7 @@ def test_after_a_grant_the_request_stays_in_sight_and_says_that_it_is_of_before(
 
 def test_nobody_is_offered_more_sight_while_the_session_runs(app, bench, session, three):
     edit(bench, session, three.with_worker(2, "slow"))
-    live = bench.start(session)
+    live = bench.running.start(session)
     try:
         page = opened(app, session, 1)
         while "Request" not in passages(page):
@@ -130,7 +129,7 @@ def test_nobody_is_offered_more_sight_while_the_session_runs(app, bench, session
         [button] = grants(page).values()
         assert button.disabled
     finally:
-        bench.stop(session)
+        bench.running.stop(session)
         assert live.done.wait(timeout=10)
 
 
@@ -154,7 +153,7 @@ def test_a_models_tokens_are_counted_by_its_tokenizer_and_estimated_openly_witho
         session = bench.ask("Which one?").id
         edit(bench, session, Workflow.of([Step(instruction="Answer.", worker="m")]))
         run(bench, session)
-        [step] = bench.state(bench.store.latest_run(session)).steps
+        [step] = bench.state(bench.store.runs.latest(session)).steps
     counted = whole_count(file, step.request.messages[0].content)
     page = opened(app, session, 0)
     [told] = [text for text in said(page) if "tokenizer" in text]
@@ -171,11 +170,11 @@ def test_a_models_tokens_are_counted_by_its_tokenizer_and_estimated_openly_witho
 
 def test_a_step_that_the_last_run_left_out_is_told_by_the_run_that_called_it(app, bench, ran, three):
     edit(bench, ran, three.with_instruction(1, "Look once more."))
-    run(bench, ran, Extent(kind="only", step=1))
+    run(bench, ran, RunScope(kind="only", step=1))
     page = opened(app, ran, 2)
     assert "As it was sent in run 1; the last run left this step out." in said(page)
     assert "This step was not run before." in said(page)
-    sent = bench.state(bench.store.runs(ran)[-1]).steps[2].request
+    sent = bench.state(bench.store.runs.of_session(ran)[-1]).steps[2].request
     assert "".join(text for text, *_ in passages(page)["Request"]["parts"]) == sent.messages[0].content
 
 
@@ -186,7 +185,7 @@ def test_an_output_of_an_earlier_run_is_told_by_the_run_that_made_it(app, bench,
     edit(bench, ran, three.with_instruction(1, "Look once more."))
     page = opened(app, ran, 2)
     assert "As it was sent when this output was made, in a run before the one shown." in said(page)
-    sent = bench.state(bench.store.runs(ran)[-1]).steps[2].request
+    sent = bench.state(bench.store.runs.of_session(ran)[-1]).steps[2].request
     assert "".join(text for text, *_ in passages(page)["Request"]["parts"]) == sent.messages[0].content
 
 
@@ -194,7 +193,7 @@ def test_an_output_of_an_earlier_run_is_told_by_the_run_that_made_it(app, bench,
 
 
 def test_a_run_anew_sent_the_same(app, bench, ran):
-    run(bench, ran, ANEW)
+    run(bench, ran, FORCE)
     page = opened(app, ran, 2)
     assert "Same request as in run 1." in said(page)
     assert not page.toggle
@@ -258,7 +257,7 @@ def test_many_sources_and_many_hidden_steps_are_all_there(app, bench):
     session = bench.ask("Many?").id
     steps = [Step(instruction=f"Part {at}.", worker="alpha") for at in range(29)]
     last = Step(instruction="All.", worker="beta", access=tuple(range(12)))
-    bench.edit(session, Workflow.of([*steps, last]), note="By hand")
+    bench.editing.edit(session, Workflow.of([*steps, last]), note="By hand")
     run(bench, session)
     page = opened(app, session, 29)
     assert len(passages(page)["Request"]["legend"]) == 12 + 3

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from conductor.workflow import Step, Workflow
-from pages.components.access_view import access_view
-from pages.components.session_view import SessionView
+from conductor.workflow.model import Step, Workflow
+from pages.components.view_models.session import SessionView
+from pages.components.workbench.views.access import access_view
 
 
 def opened(app, session):
@@ -29,7 +29,7 @@ def test_a_workflow_made_by_hand_has_no_entries(app, session):
 
 def test_an_only_step_has_nothing_to_read(app, bench):
     session = bench.ask("Which one?").id
-    bench.edit(session, Workflow.of([Step(instruction="Answer.", worker="alpha")]), note="By hand")
+    bench.editing.edit(session, Workflow.of([Step(instruction="Answer.", worker="alpha")]), note="By hand")
     assert any(
         text.startswith("The only step has nothing before it to read") for text in opened(app, session)
     )
@@ -39,7 +39,8 @@ def shown(bench, tab, session, monkeypatch):
     """What the component is given."""
     given = {}
     monkeypatch.setattr(
-        "pages.components.access_view.access_grid", lambda rows, **fields: given.update(fields, rows=rows)
+        "pages.components.workbench.views.access.access_grid",
+        lambda rows, **fields: given.update(fields, rows=rows),
     )
     access_view(bench, tab, SessionView.load(bench, session))
     return given
@@ -53,19 +54,19 @@ def test_rows_selection_and_lock_are_the_sessions(bench, tab, session, monkeypat
 
 
 def test_while_it_runs_nothing_can_be_changed(bench, tab, session, three, monkeypatch):
-    bench.edit(session, three.with_worker(1, "slow"), note="Slow")
-    live = bench.start(session)
+    bench.editing.edit(session, three.with_worker(1, "slow"), note="Slow")
+    live = bench.running.start(session)
     try:
         assert "wait for it or stop it" in shown(bench, tab, session, monkeypatch)["locked"]
     finally:
-        bench.stop(session)
+        bench.running.stop(session)
         assert live.done.wait(timeout=10)
-        bench.conducting.wait(session)
+        bench.activities.wait(session)
     assert shown(bench, tab, session, monkeypatch)["locked"] is None
 
 
 def test_in_a_later_round_there_is_a_column_for_the_round_before(bench, tab, session, three, monkeypatch):
-    bench.edit(session, three.with_sight_of_previous(1, True), note="Step 2: access")
+    bench.editing.edit(session, three.with_sight_of_previous(1, True), note="Step 2: access")
     given = shown(bench, tab, session, monkeypatch)
     assert given["before"]
     assert [row["before"] for row in given["rows"]] == [False, True, False]

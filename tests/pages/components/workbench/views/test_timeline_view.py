@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from conductor.replay import Replay
-from conductor.workflow import Step, Workflow
-from pages.components.run_choice import run_names
-from pages.components.session_view import SessionView
-from pages.components.sides import clock
+from conductor.runs.replay import Replay
+from conductor.workflow.model import Step, Workflow
+from pages.components.view_models.comparable import clock
+from pages.components.view_models.session import SessionView
+from pages.components.workbench.run_picker import run_names
 from storage import SessionStore
 
 
@@ -21,13 +21,13 @@ def texts(elements):
 @pytest.fixture
 def ran(bench, session):
     """A session whose workflow was run to the end, and that run."""
-    assert bench.start(session).done.wait(timeout=10)
-    return session, bench.store.latest_run(session)
+    assert bench.running.start(session).done.wait(timeout=10)
+    return session, bench.store.runs.latest(session)
 
 
 def replay_of(bench, session, **fields) -> Replay:
-    run = bench.store.latest_run(session)
-    return Replay(run=run.id, revision=bench.head(session).id, seconds=60.0, **fields)
+    run = bench.store.runs.latest(session)
+    return Replay(run=run.id, revision=bench.store.revisions.head(session).id, seconds=60.0, **fields)
 
 
 def opened(app, session, replay):
@@ -65,7 +65,7 @@ def test_in_a_replay_nothing_can_be_started_or_edited_and_the_way_out_is_offered
     assert not page.exception
     keys = {button.key for button in page.button}
     assert "replay-end" in keys
-    assert not keys & {"run", "run-anew", "undo", "redo", "stop", "export"}
+    assert not keys & {"run", "rerun-all", "undo", "redo", "stop", "export"}
     assert any("Leave the replay to edit or to run" in text for text in texts(page.caption))
     page.button(key="replay-end").click().run()
     assert "run" in {button.key for button in page.button}
@@ -86,7 +86,7 @@ def test_in_a_replay_the_inspector_shows_the_moment_and_is_locked(app, bench, ra
 
 def test_a_replay_shows_the_state_of_its_moment_as_if_it_were_now(bench, ran):
     session, run = ran
-    events = bench.store.events(run.id)
+    events = bench.store.runs.events(run.id)
     seconds = events[-1].at - events[0].at
     whole = SessionView.load(bench, session)
     at_start = SessionView.load(bench, session, replay=replay_of(bench, session))
@@ -112,7 +112,7 @@ def test_a_replay_that_plays_moves_and_ends_by_itself(bench, ran):
 def test_an_edit_ends_the_replay_before_it_is_seen(app, bench, ran, three):
     session, _ = ran
     replay = replay_of(bench, session)
-    bench.edit(session, three.with_worker(1, "alpha"), note="By hand")
+    bench.editing.edit(session, three.with_worker(1, "alpha"), note="By hand")
     view = SessionView.load(bench, session, replay=replay)
     assert view.replay is None
     assert view.head.note == "By hand"
@@ -123,19 +123,23 @@ def test_an_edit_ends_the_replay_before_it_is_seen(app, bench, ran, three):
 
 def test_a_new_run_ends_the_replay(bench, ran, three):
     session, _ = ran
-    slow = bench.edit(session, three.with_worker(2, "slow"), note="Slow", head=bench.head(session))
+    slow = bench.editing.edit(
+        session, three.with_worker(2, "slow"), note="Slow", head=bench.store.revisions.head(session)
+    )
     replay = replace(replay_of(bench, session), revision=slow.id)
     assert SessionView.load(bench, session, replay=replay).replay is not None
-    bench.start(session)
+    bench.running.start(session)
     view = SessionView.load(bench, session, replay=replay)
     assert view.replay is None
     assert view.live
-    bench.stop(session)
+    bench.running.stop(session)
 
 
 def test_the_run_before_an_edit_is_replayed_with_the_workflow_that_was_run(bench, ran, three):
     session, run = ran
-    head = bench.edit(session, three.remove_step(1), note="Fewer", head=bench.head(session))
+    head = bench.editing.edit(
+        session, three.remove_step(1), note="Fewer", head=bench.store.revisions.head(session)
+    )
     view = SessionView.load(bench, session, replay=replace(replay_of(bench, session), revision=head.id))
     assert view.run == run
     assert view.head.workflow == three
@@ -146,7 +150,7 @@ def test_the_run_before_an_edit_is_replayed_with_the_workflow_that_was_run(bench
 def test_a_replay_of_another_sessions_run_is_none(bench, ran, three):
     session, _ = ran
     other = bench.ask("Another one?").id
-    head = bench.edit(other, three, note="By hand")
+    head = bench.editing.edit(other, three, note="By hand")
     replay = replace(replay_of(bench, session), revision=head.id)
     assert SessionView.load(bench, other, replay=replay).replay is None
 
@@ -160,39 +164,43 @@ def test_opening_another_session_leaves_the_replay(app, bench, ran):
 
 
 def test_a_live_run_has_a_timeline_that_cannot_be_replayed(app, bench, session, three):
-    bench.edit(session, three.with_worker(0, "slow"), note="Slow", head=bench.head(session))
-    live = bench.start(session)
+    bench.editing.edit(
+        session, three.with_worker(0, "slow"), note="Slow", head=bench.store.revisions.head(session)
+    )
+    live = bench.running.start(session)
     page = app(session=session)
     page.session_state["panel"] = "Timeline"
     page.run()
     assert not page.exception
-    assert any(text.startswith("What each edge costs is reckoned when") for text in texts(page.caption))
-    run = bench.store.latest_run(session)
-    replay = Replay(run=run.id, revision=bench.head(session).id, seconds=60.0)
+    assert any(text.startswith("What each edge costs is calculated when") for text in texts(page.caption))
+    run = bench.store.runs.latest(session)
+    replay = Replay(run=run.id, revision=bench.store.revisions.head(session).id, seconds=60.0)
     view = SessionView.load(bench, session, replay=replay)
     assert (view.replay, view.moves) == (None, True)
-    bench.stop(session)
+    bench.running.stop(session)
     assert live.done.wait(timeout=10)
 
 
 def test_a_run_of_one_step_has_a_timeline_without_edges(app, url, bench):
     session = bench.ask("Alone?").id
-    bench.edit(session, Workflow.of([Step(instruction="Answer.", worker="alpha")]), note="By hand")
-    assert bench.start(session).done.wait(timeout=10)
+    bench.editing.edit(session, Workflow.of([Step(instruction="Answer.", worker="alpha")]), note="By hand")
+    assert bench.running.start(session).done.wait(timeout=10)
     page = app(session=session)
     page.session_state["panel"] = "Timeline"
     page.run()
     assert not page.exception
     assert not page.table
     with SessionStore.open(url) as store:
-        assert store.latest_run(session).status == "finished"
+        assert store.runs.latest(session).status == "finished"
 
 
 def test_any_run_that_is_over_can_be_chosen_and_replayed(app, bench, ran, three):
     session, first = ran
-    edited = bench.edit(session, three.with_worker(1, "alpha"), note="By hand", head=bench.head(session))
-    assert bench.start(session).done.wait(timeout=10)
-    second = bench.store.latest_run(session)
+    edited = bench.editing.edit(
+        session, three.with_worker(1, "alpha"), note="By hand", head=bench.store.revisions.head(session)
+    )
+    assert bench.running.start(session).done.wait(timeout=10)
+    second = bench.store.runs.latest(session)
     page = app(session=session)
     page.session_state["panel"] = "Timeline"
     page.run()

@@ -1,0 +1,120 @@
+"""The server ends with pages open, and is started again in the same place."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+from workbench_page import WorkbenchPage
+
+from conductor.workflow.model import Step
+
+pytestmark = pytest.mark.browser
+
+STEPS = (
+    Step(instruction="Find what is asked.", worker="writer-8b"),
+    Step(instruction="Look from another side.", worker="critic-7b", access=(0,)),
+    Step(instruction="Give the result.", worker="planner-7b", access=(0, 1)),
+)
+
+
+@pytest.fixture
+def desk(own_app, visit, complaints) -> WorkbenchPage:
+    """A session of three steps, the second one selected. A browser complains of a lost server."""
+    desk = WorkbenchPage(visit(own_app, f"/?session={own_app.plant(*STEPS)}"))
+    desk.select(1)
+    yield desk.settled()
+    complaints.clear()
+
+
+def away(desk: WorkbenchPage):
+    return desk.page.get_by_text("The server does not answer.")
+
+
+def restart(desk: WorkbenchPage, server) -> None:
+    """Kill the server, look at the page, start it again and wait until the page is back."""
+    server.kill()
+    expect(away(desk)).to_be_visible()
+    server.start()
+    expect(away(desk)).to_be_hidden()
+    expect(desk.inspector.get_by_role("button", name="Add")).to_be_enabled()
+    desk.settled()
+
+
+def test_the_page_says_that_the_server_is_away_and_comes_back_whole(desk, own_app):
+    restart(desk, own_app)
+    assert desk.graph.ask("selected") == 1
+    expect(desk.inspector.get_by_role("heading", name="2. Look from another side")).to_be_visible()
+    expect(desk.page.get_by_role("dialog")).to_have_count(0)
+    desk.select(2)
+    desk.choose("Worker", "critic-7b")
+    expect(desk.graph.cards.nth(2)).to_contain_text("critic-7b")
+    with own_app.store() as store:
+        notes = [revision.note for revision in store.revisions.of_session(desk.session)]
+    assert notes == ["Planted", "Step 3: planner-7b to critic-7b"]
+
+
+def test_a_page_older_than_the_server_commits_nothing_that_nobody_changed(desk, own_app):
+    session = desk.session
+    own_app.kill()
+    with own_app.store() as store:
+        head = store.revisions.head(session)
+        reworded = head.workflow.with_instruction(0, "Seek it elsewhere.").with_instruction(1, "Look twice.")
+        store.revisions.add(session, reworded, origin="human", note="Theirs")
+    own_app.start()
+    expect(desk.field("Instruction")).to_have_value("Look twice.")
+    expect(desk.inspector.get_by_text("1. Seek it elsewhere", exact=True)).to_be_visible()
+    desk.select(2)
+    desk.select(1)
+    desk.choose("Worker", "steady-13b")
+    expect(desk.graph.cards.nth(1)).to_contain_text("steady-13b")
+    with own_app.store() as store:
+        revisions = store.revisions.of_session(session)
+    notes = [revision.note for revision in revisions]
+    assert notes == ["Planted", "Theirs", "Step 2: critic-7b to steady-13b"]
+    assert revisions[-1].workflow == reworded.with_worker(1, "steady-13b")
+
+
+@pytest.mark.thorough
+def test_an_undecided_conflict_and_a_draft_survive_the_restart_and_a_reload(desk, own_app):
+    session = desk.session
+    desk.button("Write").click()
+    desk.field("Output, by hand").fill("What I know of it.")
+    desk.field("Output, by hand").press("Tab")
+    expect(desk.keyed("output-pen").get_by_text("not saved")).to_be_visible()
+    desk.field("Instruction").fill("Look three times.")
+    with own_app.store() as store:
+        head = store.revisions.head(session)
+        theirs = head.workflow.with_instruction(1, "Look twice.")
+        store.revisions.add(session, theirs, origin="human", note="Theirs")
+    desk.field("Instruction").press("Control+Enter")
+    conflict = desk.keyed("conflict")
+    expect(conflict.get_by_text("the same place was changed meanwhile")).to_be_visible()
+    desk.settled()
+    restart(desk, own_app)
+    expect(conflict.get_by_text("the same place was changed meanwhile")).to_be_visible()
+    expect(desk.field("Output, by hand")).to_have_value("What I know of it.")
+    own_app.kill()
+    own_app.start()
+    desk.page.reload()
+    expect(conflict.get_by_text("the same place was changed meanwhile")).to_be_visible()
+    desk.select(1)
+    expect(desk.field("Output, by hand")).to_have_value("What I know of it.")
+    desk.button("Discard mine").click()
+    expect(conflict).to_have_count(0)
+    desk.settled()
+    desk.page.reload()
+    desk.select(1)
+    expect(conflict).to_have_count(0)
+
+
+def test_what_a_page_draws_later_needs_no_server_any_more(desk, complaints):
+    desk.page.locator("html[data-scripts-loaded]").wait_for(state="attached")
+    desk.page.route("**/static/js/**", lambda route: route.abort())
+    desk.page.get_by_role("button", name="Import JSON").click()
+    expect(desk.page.locator('input[type="file"]')).to_be_attached()
+    desk.page.keyboard.press("Escape")
+    desk.page.get_by_role("radio", name="Code").click()
+    expect(desk.page.get_by_text("from openai import OpenAI").first).to_be_attached()
+    desk.page.get_by_role("link", name="Sessions").click()
+    expect(desk.page.get_by_role("heading", name="Sessions")).to_be_visible()
+    assert [said for said in complaints if "Failed to load" in said or "dynamically" in said] == []

@@ -1,0 +1,158 @@
+"""What a run will take is judged by what was seen, else by its texts, and openly where it is assumed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+
+import pytest
+from workflow_cases import workflow_of
+
+from conductor.engine import estimate as estimates
+from conductor.engine.bound_workflow import BoundWorkflow
+from conductor.engine.estimate import ANSWER_TOKENS, Estimate, together
+from conductor.values.messages import Sampling, Usage
+from conductor.values.output import HandEdit, Output, WorkerKind
+from conductor.workers.pool.pool import Pool
+from conductor.workers.protocol import Price, WorkerCard
+from conductor.workers.simulated import SimulatedWorker
+from conductor.workflow.model import Workflow
+
+DIAMOND = workflow_of((), (0,), (0,), (1, 2))
+
+
+POOL = Pool(workers=(SimulatedWorker(name="alpha"), SimulatedWorker(name="beta")))
+NESTED = {name: card.model_copy(update={"nested": True}) for name, card in POOL.cards.items()}
+
+
+def estimate(
+    workflow: Workflow,
+    runs: Collection[int],
+    history: Iterable[Output],
+    cards: Mapping[str, WorkerCard] = NESTED,
+    known: Mapping[int, Output] | None = None,
+) -> Estimate:
+    """Of workers about whose calls nothing is assumed, unless other cards are given."""
+    bound = BoundWorkflow.of(workflow, query="why?", pool=POOL)
+    return estimates.estimate(bound, runs, history, cards=cards, known=known)
+
+
+def cards(kind: WorkerKind = "model", price: Price | None = None) -> dict[str, WorkerCard]:
+    sampling = Sampling()
+    return {
+        name: WorkerCard(name=name, kind=kind, strengths="", model="m", price=price, sampling=sampling)
+        for name in POOL.names
+    }
+
+
+def made(
+    step: int, *, tokens: int | None, seconds: float = 1.0, cost: float | None = None, worker: str = "alpha"
+) -> Output:
+    usage = Usage(prompt_tokens=0 if tokens is not None else None, completion_tokens=tokens, cost=cost)
+    return Output(
+        fingerprint=f"{step}-{tokens}-{seconds}",
+        text="said",
+        worker=worker,
+        worker_kind="model",
+        usage=usage,
+        seconds=seconds,
+        run="r",
+        step=step,
+    )
+
+
+HISTORY = (
+    made(0, tokens=10, seconds=1, cost=0.1),
+    made(1, tokens=20, seconds=2, cost=0.2),
+    made(1, tokens=40, seconds=4, cost=0.4),
+    made(2, tokens=70, seconds=7, cost=0.7),
+)
+
+
+@pytest.mark.parametrize(
+    ("runs", "told"),
+    [
+        ((), Estimate(calls=0, tokens=0, cost=0.0, seconds=0.0)),
+        ((0,), Estimate(calls=1, tokens=10, cost=0.1, seconds=1)),
+        ((1,), Estimate(calls=1, tokens=30, cost=pytest.approx(0.3), seconds=3)),  # type: ignore[arg-type]
+        ((0, 1, 2), Estimate(calls=3, tokens=110, cost=pytest.approx(1.1), seconds=8)),  # type: ignore[arg-type]
+    ],
+)
+def test_a_step_takes_what_its_worker_took_at_its_place(runs: tuple[int, ...], told: Estimate) -> None:
+    assert estimate(DIAMOND, runs, HISTORY) == told
+
+
+def test_a_step_that_never_ran_takes_what_its_worker_took_elsewhere() -> None:
+    assert estimate(DIAMOND, (3,), HISTORY).tokens == 30
+    assert estimate(DIAMOND, (3,), HISTORY).seconds == 3
+
+
+@pytest.mark.parametrize(
+    ("history", "told"),
+    [
+        ((), Estimate(calls=1, tokens=None, cost=None, seconds=None)),
+        ((made(0, tokens=9, worker="beta"),), Estimate(calls=1, tokens=None, cost=None, seconds=None)),
+        ((made(0, tokens=None, seconds=2),), Estimate(calls=1, tokens=None, cost=None, seconds=2)),
+        (
+            (made(0, tokens=9).by_hand("mine", edit=HandEdit(at=1)),),
+            Estimate(calls=1, tokens=None, cost=None, seconds=None),
+        ),
+    ],
+    ids=["nothing seen", "another worker", "tokens unknown", "by hand"],
+)
+def test_what_was_never_seen_is_unknown(history: tuple[Output, ...], told: Estimate) -> None:
+    assert estimate(DIAMOND, (0,), history) == told
+    assert told.known == (told.seconds is not None)
+
+
+def test_one_unknown_call_makes_the_sum_unknown() -> None:
+    told = estimate(DIAMOND.with_worker(2, "beta"), (1, 2), HISTORY)
+    assert (told.tokens, told.cost, told.seconds) == (None, None, None)
+
+
+def test_a_first_run_is_judged_by_its_prompts_and_an_assumed_answer() -> None:
+    told = estimate(workflow_of(()), (0,), (), cards(price=Price(prompt=10.0, completion=100.0)))
+    assert told.assumed
+    assert told.tokens is not None
+    prompt = told.tokens - ANSWER_TOKENS
+    assert 10 < prompt < 200
+    assert told.cost == pytest.approx((prompt * 10 + ANSWER_TOKENS * 100) / 1e6)
+    assert told.seconds == 9.0
+
+
+def test_an_answer_that_another_step_reads_is_in_its_prompt() -> None:
+    alone = estimate(workflow_of(()), (0,), (), cards()).tokens
+    pair = estimate(workflow_of((), (0,)), (0, 1), (), cards()).tokens
+    assert alone is not None
+    assert pair is not None
+    assert pair - 2 * alone > 0.9 * ANSWER_TOKENS
+    short = {0: made(0, tokens=1)}
+    known = estimate(workflow_of((), (0,)), (1,), (), cards(), short).tokens
+    assert known is not None
+    assert known < pair - alone
+
+
+def test_what_a_call_without_a_price_costs_is_unknown() -> None:
+    told = estimate(workflow_of(()), (0,), (), cards())
+    assert (told.cost, told.words[1]) == (None, "cost -")
+    assert told.words[-1] == "assuming 400 tokens an answer"
+
+
+def test_a_limit_of_the_answer_bounds_what_is_assumed() -> None:
+    long = estimate(workflow_of(()), (0,), (), cards()).tokens
+    short = estimate(workflow_of(()).with_sampling(0, Sampling(max_tokens=50)), (0,), (), cards()).tokens
+    assert long is not None
+    assert short == long - ANSWER_TOKENS + 50
+
+
+def test_built_in_experts_take_no_tokens_and_nothing_is_said_of_them_before_they_ran() -> None:
+    told = estimate(DIAMOND, (0, 1, 2, 3), (), cards("offline"))
+    assert (told.tokens, told.cost, told.words) == (0, 0.0, [])
+    ran = [made(step, tokens=None, seconds=0.5) for step in range(4)]
+    assert estimate(DIAMOND, (0, 1, 2, 3), ran, cards("offline")).words == ["~1.5 s"]
+
+
+def test_several_runs_at_once_sum_up_but_for_their_time() -> None:
+    one = Estimate(calls=2, tokens=100, cost=0.5, seconds=4.0)
+    assert together([one] * 6, at_once=3) == Estimate(calls=12, tokens=600, cost=3.0, seconds=8.0)
+    assert together([one, Estimate(1, None, None, None)], at_once=3).tokens is None
+    assert together([one], at_once=6).seconds == 4.0

@@ -1,0 +1,236 @@
+"""A meter counts calls by estimate before they are made, by their usage after, and refuses without room."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from conductor.engine.meter import LEAST_COMPLETION, Crossing, Meter
+from conductor.values.budget import NO_BUDGET, Budget
+from conductor.values.messages import Usage
+from conductor.values.output import WorkerKind
+from conductor.workers.protocol import Price, WorkerCard
+
+
+def card(kind: WorkerKind = "model", price: Price | None = None) -> WorkerCard:
+    return WorkerCard(name="a", kind=kind, strengths="tests", model="m", price=price)
+
+
+def spend(meter: Meter, usage: Usage) -> None:
+    call = meter.admit()
+    assert call is not None
+    call.settle(usage)
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_without_a_budget_nothing_is_ever_crossed() -> None:
+    meter = Meter(Budget())
+    for _ in range(1000):
+        spend(meter, Usage(prompt_tokens=10**9, completion_tokens=10**9, cost=1e9))
+    assert meter.crossing is None
+
+
+@pytest.mark.parametrize(
+    ("budget", "usage", "crossing"),
+    [
+        (Budget(tokens=10), Usage(prompt_tokens=8, completion_tokens=3), Crossing("tokens", 11, 10)),
+        (Budget(cost=0.5), Usage(cost=0.75), Crossing("cost", 0.75, 0.5)),
+    ],
+)
+def test_a_call_that_used_too_much_crosses_the_limit(
+    budget: Budget, usage: Usage, crossing: Crossing
+) -> None:
+    meter, told = Meter(budget), list[Crossing]()
+    meter.watch(told.append)
+    spend(meter, usage)
+    assert told == [crossing]
+    assert not meter.admit()
+
+
+def test_a_call_for_which_no_room_is_left_is_not_admitted() -> None:
+    meter, told = Meter(Budget(calls=2)), list[Crossing]()
+    meter.watch(told.append)
+    assert [meter.admit() is not None for _ in range(4)] == [True, True, False, False]
+    assert (meter.calls, meter.crossing) == (2, Crossing("calls", 2, 2, refused=True))
+    assert told == []
+
+
+def test_exactly_the_limit_is_not_too_much_but_leaves_no_room() -> None:
+    meter = Meter(Budget(tokens=10))
+    spend(meter, Usage(prompt_tokens=10, completion_tokens=0))
+    assert meter.crossing is None
+    assert not meter.admit()
+
+
+@pytest.mark.parametrize(
+    ("kind", "prompt", "needs"),
+    [
+        ("model", "x" * 400, 100 + LEAST_COMPLETION),
+        ("model", "日本語", 3 + LEAST_COMPLETION),
+        ("simulated", "one two three", 3 + LEAST_COMPLETION),
+        ("offline", "x" * 400, 0),
+    ],
+)
+def test_a_call_takes_its_prompt_and_a_short_answer_before_it_is_made(
+    kind: WorkerKind, prompt: str, needs: int
+) -> None:
+    meter = Meter(Budget(tokens=10_000))
+    assert meter.admit(card(kind), [prompt]) is not None
+    assert meter.used.tokens == needs
+
+
+def test_a_call_whose_prompt_alone_is_too_much_is_refused_with_what_it_needs() -> None:
+    meter = Meter(Budget(tokens=100))
+    assert meter.admit(card(), ["x" * 400]) is None
+    assert meter.crossing == Crossing("tokens", 0, 100, needed=100 + LEAST_COMPLETION, refused=True)
+    assert meter.calls == 0
+
+
+def test_dollars_are_estimated_by_the_workers_price() -> None:
+    dear = card(price=Price(prompt=1000.0, completion=2000.0))
+    meter = Meter(Budget(cost=0.2))
+    assert meter.admit(dear, ["x" * 400]) is not None
+    assert meter.used.cost == pytest.approx(0.1 + LEAST_COMPLETION * 0.002)
+    assert meter.admit(dear, ["x" * 400]) is None
+    assert meter.crossing is not None
+    assert (meter.crossing.limit, meter.crossing.estimated) == ("cost", True)
+
+
+def test_calls_under_way_reserve_together() -> None:
+    meter = Meter(Budget(tokens=250))
+    first, second = meter.admit(card(), ["x" * 400]), meter.admit(card(), ["x" * 400])
+    assert first is not None
+    assert second is not None
+    assert meter.admit(card(), ["x" * 40]) is None
+
+
+def test_an_answer_counts_while_it_comes_and_crosses_the_limit_with_the_piece_that_is_too_much() -> None:
+    meter, told = Meter(Budget(tokens=150)), list[Crossing]()
+    meter.watch(told.append)
+    call = meter.admit(card(), ["x" * 400])
+    assert call is not None
+    for _ in range(50):
+        call.hear("four")
+    assert told == []
+    call.hear("four")
+    assert told == [Crossing("tokens", 151, 150, estimated=True)]
+
+
+def test_a_call_is_settled_by_its_usage_once() -> None:
+    meter = Meter(Budget(tokens=1000))
+    call = meter.admit(card(), ["x" * 400])
+    assert call is not None
+    call.hear("x" * 800)
+    call.settle(Usage(prompt_tokens=90, completion_tokens=10))
+    call.release()
+    assert meter.used.tokens == 100
+
+
+@pytest.mark.parametrize(
+    ("usage", "answer", "tokens"),
+    [
+        (Usage(), "x" * 80, 120),
+        (Usage(prompt_tokens=70), "x" * 80, 90),
+        (Usage(), "", 100),
+    ],
+    ids=["nothing known", "the prompt known", "an empty answer"],
+)
+def test_what_an_endpoint_does_not_count_is_estimated(usage: Usage, answer: str, tokens: int) -> None:
+    meter = Meter(Budget(tokens=1000))
+    call = meter.admit(card(), ["x" * 400])
+    assert call is not None
+    call.settle(usage, answer=answer)
+    assert meter.used.tokens == tokens
+
+
+def test_a_call_that_broke_counts_with_what_had_come_and_not_at_all_before_the_first_word() -> None:
+    meter = Meter(Budget(tokens=1000))
+    silent, broken = meter.admit(card(), ["x" * 400]), meter.admit(card(), ["x" * 400])
+    assert silent is not None
+    assert broken is not None
+    broken.hear("x" * 40)
+    silent.release()
+    broken.release()
+    assert meter.used.tokens == 110
+
+
+def test_a_refusal_stops_nobody_and_using_too_much_after_it_does() -> None:
+    meter, told = Meter(Budget(tokens=200)), list[Crossing]()
+    meter.watch(told.append)
+    going = meter.admit(card(), ["x" * 400])
+    assert meter.admit(card(), ["x" * 400]) is None
+    assert told == []
+    assert going is not None
+    going.hear("x" * 404)
+    assert [crossing.refused for crossing in told] == [False]
+
+
+def test_a_call_made_before_counts_with_its_time() -> None:
+    clock = Clock()
+    meter = Meter(Budget(tokens=1000, seconds=10), clock=clock)
+    meter.made(card(), ["x" * 400], answer="x" * 40, usage=Usage(), seconds=4.0)
+    used = meter.used
+    assert (used.tokens, used.calls, used.seconds) == (110, 1, 4.0)
+
+
+def test_without_a_limit_of_tokens_or_dollars_nothing_is_estimated() -> None:
+    meter = Meter(Budget(calls=2))
+
+    def texts() -> Iterator[str]:
+        raise AssertionError("a prompt was read for nothing")
+        yield ""
+
+    call = meter.admit(card(), texts())
+    assert call is not None
+    call.settle(Usage(prompt_tokens=1, completion_tokens=2))
+    assert meter.used.tokens == 3
+
+
+def test_time_counts_from_the_making() -> None:
+    clock = Clock()
+    meter, told = Meter(Budget(seconds=5), clock=clock), list[Crossing]()
+    clock.now = 4.0
+    meter.check()
+    assert (meter.seconds_left, told) == (1.0, [])
+    unwatch = meter.watch(told.append)
+    clock.now = 5.0
+    meter.check()
+    assert (meter.seconds_left, told) == (0.0, [Crossing("seconds", 5.0, 5.0)])
+    unwatch()
+
+
+def test_a_budget_is_open_until_any_of_it_is_limited() -> None:
+    assert NO_BUDGET.open
+    assert not any(Budget.model_validate({name: 1}).open for name in Budget.model_fields)
+
+
+def test_an_answer_that_was_withdrawn_stays_used_by_estimate() -> None:
+    meter = Meter(Budget(tokens=1000))
+    call = meter.admit(card(price=Price(prompt=1e6, completion=1e6)), ["a" * 400])
+    assert call is not None
+    call.hear("b" * 200)
+    assert (meter.used.tokens, call.prompt) == (150, 100)
+    call.withdraw()
+    assert meter.used.tokens == 150 + 100 + LEAST_COMPLETION
+    call.hear("c" * 80)
+    call.settle(Usage(prompt_tokens=90, completion_tokens=30, cost=120.0))
+    assert (meter.used.tokens, meter.used.cost) == (150 + 120, 150.0 + 120.0)
+
+
+def test_an_answer_is_not_asked_for_again_beyond_the_limit() -> None:
+    meter, told = Meter(Budget(tokens=240)), list[Crossing]()
+    meter.watch(told.append)
+    call = meter.admit(card(), ["a" * 400])
+    assert call is not None
+    call.hear("b" * 200)
+    assert not told
+    call.withdraw()
+    assert told == [Crossing("tokens", 150 + 100 + LEAST_COMPLETION, 240, estimated=True)]

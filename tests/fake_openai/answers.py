@@ -1,0 +1,113 @@
+"""The answer to a request: words, a plan or JSON, always the same for the same request.
+
+Knows the fields of a request that change the answer; knows nothing of how an answer is sent or spoiled.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+import jsonschema
+
+REASONING = "reasoning-"
+"""Begins the name of a model that sends reasoning, in `reasoning_content`."""
+
+REASONING_FIELD = "reasoning-field-"
+"""The same, in `reasoning`, as other servers call the field."""
+
+_WORDS = (
+    "The claim holds when each part is read beside its source. No number stands alone, so compare both "
+    "sides, weigh what is known, name what is missing and keep the shorter naïve way."
+)
+_THOUGHT = "Simulated reasoning: weigh what is known, then keep the shorter way."
+_BEFORE_PLAN = "One worker can answer this alone."
+_STEP = {"instruction": "Answer the question in short.", "model_id": 0, "access": []}
+_PLAN = {"reasoning": _BEFORE_PLAN, "steps": [_STEP]}
+"""The smallest plan, which is valid for every pool and every way of writing access."""
+
+_PLAN_AS_LISTS = f'model_id = [0]\nsubtasks = ["{_STEP["instruction"]}"]\naccess_list = [[]]'
+
+
+class CannotAnswerError(ValueError):
+    """No answer of this endpoint satisfies the constraint that a request has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """`deltas` are as in a stream, a token each. A stream that did not ask for the usage does not send it."""
+
+    model: str
+    deltas: tuple[Mapping[str, Any], ...]
+    finish_reason: str
+    prompt_tokens: int
+    streams: bool
+    sends_usage: bool
+
+    @property
+    def usage(self) -> dict[str, int]:
+        """Tokens as OpenAI counts them: the reasoning is a part of the completion."""
+        completion = len(self.deltas)
+        return {
+            "prompt_tokens": self.prompt_tokens,
+            "completion_tokens": completion,
+            "total_tokens": self.prompt_tokens + completion,
+        }
+
+
+def answer(body: Mapping[str, Any]) -> Answer:
+    """The answer to a request's body, cut at its limit of tokens. Raises `CannotAnswerError`."""
+    model, streams = body["model"], body.get("stream", False)
+    prompt = "\n\n".join(message["content"] for message in body["messages"])
+    field = "reasoning" if model.startswith(REASONING_FIELD) else "reasoning_content"
+    thoughts = _tokens(_THOUGHT) if model.startswith(REASONING) else []
+    deltas = [{field: token} for token in thoughts] + [
+        {"content": token} for token in _tokens(_text(body, prompt))
+    ]
+    limit = body.get("max_completion_tokens") or body.get("max_tokens") or len(deltas)
+    return Answer(
+        model=model,
+        deltas=tuple(deltas[:limit]),
+        finish_reason="length" if limit < len(deltas) else "stop",
+        prompt_tokens=len(_tokens(prompt)),
+        streams=streams,
+        sends_usage=not streams or body.get("stream_options", {}).get("include_usage", False),
+    )
+
+
+def _tokens(text: str) -> list[str]:
+    """Pieces that joined give the text: a word each, with the space before it."""
+    return re.findall(r"\s*\S+|\s+", text)
+
+
+def _text(body: Mapping[str, Any], prompt: str) -> str:
+    if (structured := body.get("structured_outputs")) is not None:
+        return _matching(structured["regex"])
+    if (wanted := body.get("response_format")) is not None:
+        return _valid(wanted["json_schema"]["schema"])
+    if "access_list" in prompt:
+        return f"{_BEFORE_PLAN}\n\n{_PLAN_AS_LISTS}"
+    mark = sha256(f"{body['model']}\n{prompt}".encode("utf-8", "backslashreplace")).hexdigest()[:6]
+    return f"Simulated answer № {mark}: {_WORDS}"
+
+
+def _matching(expression: str) -> str:
+    """A plan that the regular expression matches, with reasoning where it has room for some."""
+    for text in (f"{_BEFORE_PLAN}\n\n{_PLAN_AS_LISTS}", _PLAN_AS_LISTS):
+        if re.fullmatch(expression, text):
+            return text
+    raise CannotAnswerError("The regular expression does not match the smallest plan.")
+
+
+def _valid(schema: Mapping[str, Any]) -> str:
+    """A plan that the JSON Schema allows, with reasoning where it has a property for it."""
+    plan = {name: value for name, value in _PLAN.items() if name in schema["properties"]}
+    try:
+        jsonschema.validate(plan, schema)
+    except jsonschema.ValidationError as error:
+        raise CannotAnswerError(f"The schema does not allow the smallest plan: {error.message}") from error
+    return json.dumps(plan)

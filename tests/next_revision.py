@@ -1,0 +1,36 @@
+"""A revision that comes after the newest, for tests of how a store is brought up to date."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+from storage.migrations import SCRIPTS, newest
+
+
+def scripts_with_next(folder: Path, *statements: str) -> Path:
+    """A copy of the revisions below `folder`, and one more that executes the statements."""
+    scripts = folder / "100% next"
+    shutil.copytree(SCRIPTS, scripts, ignore=shutil.ignore_patterns("__pycache__"))
+    version = newest() + 1
+    (scripts / "versions" / f"v{version}_next.py").write_text(
+        "from alembic import op\n"
+        f"revision, down_revision = '{version}', '{version - 1}'\n\n\n"
+        "def upgrade():\n"
+        f"    for statement in {statements!r}:\n"
+        "        op.execute(statement)\n"
+    )
+    return scripts
+
+
+def version_of(file: Path) -> int:
+    """The version that a SQLite store states."""
+    with closing(sqlite3.connect(file)) as connection:
+        tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
+        if "alembic_version" in tables:
+            found = connection.execute("SELECT version_num FROM alembic_version").fetchone()
+        else:
+            found = connection.execute("SELECT value FROM meta WHERE key = 'schema_version'").fetchone()
+        return int(found[0])

@@ -1,0 +1,68 @@
+"""What a tab's storage brings back after a restart is taken over where it is right."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from pages.components.tab.edit_memory import EditAside
+from pages.components.tab.output_drafts import OutputDrafts
+from pages.components.tab.tab_storage import restore, written
+
+
+@pytest.fixture
+def kept(bench, session, three):
+    """The text of a tab with one undecided edit and one draft."""
+    head = bench.store.revisions.head(session)
+    drafts = OutputDrafts(bench, head)
+    drafts.begin(1)
+    drafts.write(1, "Half of it")
+    text = written((EditAside(session, head, three.with_worker(0, "beta"), "Mine"),), drafts.unsaved_drafts)
+    drafts.end(1)
+    return text
+
+
+def taken_over(bench, tab, session, text):
+    """What a new process knows after it was given that text."""
+    restore(bench, tab, bench.store.revisions.head(session), text)
+    drafts = OutputDrafts(bench, bench.store.revisions.head(session)).unsaved_drafts
+    return [edit.note for edit in tab.edits_aside(session)], [draft.text for draft in drafts]
+
+
+def test_nothing_is_written_where_nothing_waits():
+    assert written((), ()) == ""
+
+
+def test_an_undecided_edit_and_a_draft_come_back_once(bench, tab, session, three, kept):
+    for _ in range(2):
+        assert taken_over(bench, tab, session, kept) == (["Mine"], ["Half of it"])
+    (edit,) = tab.edits_aside(session)
+    assert (edit.edited, edit.workflow) == (bench.store.revisions.head(session), three.with_worker(0, "beta"))
+
+
+def test_what_belongs_to_another_session_is_left_out(bench, tab, three, kept):
+    other = bench.store.revisions.import_workflow("Another?", three, pool_label=None).id
+    assert taken_over(bench, tab, other, kept) == ([], [])
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        lambda _: "no JSON",
+        lambda _: "[]",
+        lambda _: "[" * 100_000,
+        lambda said: json.dumps(said | {"more": 1}),
+        lambda said: json.dumps(said | {"edits": [said["edits"][0] | {"workflow": {"steps": []}}]}),
+        lambda said: json.dumps(said | {"drafts": [said["drafts"][0] | {"step": -1}]}),
+    ],
+)
+def test_what_is_malformed_is_left_out(bench, tab, session, kept, broken):
+    assert taken_over(bench, tab, session, broken(json.loads(kept))) == ([], [])
+
+
+@pytest.mark.parametrize("change", [{"revision": "unknown"}, {"step": 9}])
+def test_a_draft_of_no_known_step_is_left_out(bench, tab, session, kept, change):
+    said = json.loads(kept)
+    said["drafts"][0] |= change
+    assert taken_over(bench, tab, session, json.dumps(said)) == (["Mine"], [])

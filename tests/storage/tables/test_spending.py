@@ -1,0 +1,130 @@
+"""What a session has used: planning and all runs, and a lower bound where a part is unknown."""
+
+from __future__ import annotations
+
+import pytest
+from store_scenario import VALID, begin, chain, finished, keep, output, step_finished
+
+from conductor.runs.events import RunOutcome, StepCancelled, StepFinished
+from conductor.values.messages import Usage
+from conductor.values.output import OFFLINE_LABEL, WorkerKind
+from conductor.values.total import Total
+from storage import SessionFilter, SessionStore
+
+
+def planned(
+    store: SessionStore,
+    session: str,
+    tokens: int | None,
+    *,
+    kind: WorkerKind = "model",
+    cost: float | None = None,
+) -> None:
+    store.plans.add(
+        session,
+        planner="conductor",
+        planner_kind=kind,
+        report=VALID,
+        usage=Usage(prompt_tokens=tokens, completion_tokens=0, cost=cost),
+    )
+
+
+def answered(
+    run: str, tokens: int | None, *, seq: int = 0, cost: float | None = None, kind: WorkerKind = "model"
+) -> StepFinished:
+    event = step_finished(run, "done", seq=seq)
+    usage = Usage(prompt_tokens=tokens, completion_tokens=0, cost=cost)
+    made = output("done", run=run).model_copy(update={"usage": usage, "worker_kind": kind})
+    return event.model_copy(update={"output": made})
+
+
+def ended(
+    store: SessionStore, session: str, run: str, *events: StepFinished, outcome: RunOutcome = "finished"
+) -> None:
+    begin(store, session, run)
+    stopped = (
+        [StepCancelled(run=run, seq=len(events), at=4.0, step=0, usage=Usage(), seconds=1.0)]
+        if outcome == "cancelled"
+        else []
+    )
+    keep(store, *events, *stopped, finished(run, seq=len(events) + len(stopped), outcome=outcome))
+
+
+def listed(store: SessionStore) -> tuple[int | None, bool]:
+    (summary,) = store.sessions.listed()
+    return summary.tokens, summary.tokens_at_least
+
+
+@pytest.fixture
+def session(store: SessionStore) -> str:
+    return store.sessions.create("q").id
+
+
+def test_planning_counts(store: SessionStore, session: str) -> None:
+    planned(store, session, 900, cost=0.5)
+    planned(store, session, 100, cost=0.25)
+    ended(store, session, "r", answered("r", 40, cost=0.125))
+    assert listed(store) == (1040, False)
+    assert store.sessions.total(session) == Total(tokens=1040, cost=0.875)
+
+
+@pytest.mark.parametrize("outcome", ["cancelled", "interrupted"])
+def test_a_run_that_was_stopped_leaves_a_lower_bound(
+    store: SessionStore, session: str, outcome: RunOutcome
+) -> None:
+    planned(store, session, 900, cost=0.5)
+    ended(store, session, "r", answered("r", 40, cost=0.125), outcome=outcome)
+    ended(store, session, "s", answered("s", 2, cost=0.25))
+    assert listed(store) == (942, True)
+    assert store.sessions.total(session) == Total(
+        tokens=942, tokens_at_least=True, cost=0.875, cost_at_least=True
+    )
+    assert store.runs.totals(session) == {
+        "r": Total(tokens=40, tokens_at_least=True, cost=0.125, cost_at_least=True),
+        "s": Total(tokens=2, cost=0.25),
+    }
+
+
+def test_a_call_that_did_not_tell_its_tokens_leaves_a_lower_bound(store: SessionStore, session: str) -> None:
+    ended(store, session, "r", answered("r", 40), answered("r", None, seq=1))
+    planned(store, session, None)
+    assert listed(store) == (40, True)
+
+
+def test_a_run_under_way_is_a_lower_bound(store: SessionStore, session: str) -> None:
+    begin(store, session, "r")
+    assert listed(store) == (None, False)
+    keep(store, answered("r", 40))
+    assert listed(store) == (40, True)
+
+
+def test_what_nothing_is_known_of_is_unknown_and_not_nothing(store: SessionStore, session: str) -> None:
+    assert (listed(store), store.sessions.total(session)) == ((None, False), Total())
+    planned(store, session, None)
+    ended(store, session, "r", answered("r", None))
+    assert (listed(store), store.sessions.total(session)) == ((None, False), Total())
+
+
+def test_built_in_experts_are_no_calls(store: SessionStore, session: str) -> None:
+    planned(store, session, None, kind="offline")
+    head = store.revisions.add(session, chain("do"), origin="human")
+    store.runs.start(run="o", session=session, revision=head.id, pool_label=OFFLINE_LABEL)
+    keep(store, answered("o", None, kind="offline"), finished("o", seq=1))
+    assert listed(store) == (None, False)
+    ended(store, session, "r", answered("r", 40), answered("r", None, seq=1, kind="offline"))
+    assert listed(store) == (40, False)
+
+
+def test_sessions_are_found_by_what_is_known(store: SessionStore, session: str) -> None:
+    planned(store, session, 900)
+    other = store.sessions.create("q", title="stopped").id
+    planned(store, other, 500)
+    ended(store, other, "r", outcome="interrupted")
+
+    def found(**wanted: int) -> set[str]:
+        return {summary.id for summary in store.sessions.listed(SessionFilter.model_validate(wanted))}
+
+    assert found(least_tokens=500) == {session, other}
+    assert found(least_tokens=501) == {session}
+    assert found(most_tokens=1000) == {session}
+    assert found(most_tokens=899) == set()

@@ -1,0 +1,250 @@
+"""The command line itself: which commands there are, and what of the program each of them loads."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from command_line import Line
+
+from storage import SessionStore
+
+ROOT = Path(__file__).parents[3]
+INTERRUPTED_WHILE_LOADING = """
+import runpy, signal, sys
+
+class Interrupt:
+    def find_spec(self, name, *_):
+        if name == "studio.cli.plan":
+            signal.raise_signal(signal.SIGINT)
+
+sys.argv = ["conductor", "plan", "why?"]
+sys.meta_path.insert(0, Interrupt())
+runpy.run_module("conductor", run_name="__main__")
+"""
+COMMANDS = (*("plan", "run", "parse", "export", "report", "sessions", "tokens", "serve", "doctor", "vllm"),)
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["-h", "sessions"]])
+def test_the_help_names_every_command(line: Line, arguments: list[str]) -> None:
+    said = line(*arguments)
+    assert said.code == 0
+    listed = {row.split()[0] for row in said.out.splitlines() if row.startswith("  ")}
+    assert set(COMMANDS) <= listed
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_help_of_every_command_shows_what_it_takes(line: Line, command: str) -> None:
+    said = line(command, "--help")
+    assert said.code == 0
+    assert said.out.startswith(f"Usage: python -m conductor {command} ")
+
+
+def test_a_command_is_listed_with_the_sentence_that_its_own_help_begins_with(line: Line) -> None:
+    listed = [
+        row.split(maxsplit=1) for row in line("--help").out.partition("Commands:")[2].splitlines() if row
+    ]
+    for command, sentence in listed:
+        assert line(command, "--help").out.splitlines()[2].strip().startswith(sentence.removesuffix("..."))
+
+
+def test_on_a_terminal_help_and_wrong_arguments_stand_in_frames(
+    line: Line, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for stream in (sys.stdout, sys.stderr):
+        monkeypatch.setattr(stream, "isatty", lambda: True)
+    # Without a colour there are no escapes inside the words.
+    monkeypatch.setenv("TERM", "dumb")
+    assert "╭─ Commands ─" in line("--help").out
+    assert "╭─ How the answer is sought ─" in line("run", "--help").out
+    said = line("run", "x", "--rounds", "9")
+    assert said.code == 2
+    assert "╭─ Error ─" in said.err
+    assert "'--rounds': 9 are too many; a query has 3 at most" in said.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"), [([], "COMMAND"), (["plant"], "No such command 'plant'. Did you mean 'plan'?")]
+)
+def test_what_is_no_command_is_refused(line: Line, arguments: list[str], reason: str) -> None:
+    said = line(*arguments)
+    assert said.code == 2
+    assert reason in said.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (
+            ["plan", "x", "--rounds", "4"],
+            "'--rounds': 4 are too many; a query has 3 at most",
+        ),
+        (["run", "x", "--rounds", "0"], "'--rounds': '0' is not a whole number from 1 on"),
+        (["run", "x", "--max-steps", "9" * 30], f"'{'9' * 30}' is not a whole number from 1 on"),
+        (["run", "x", "--max-steps", "9" * 5_000], f"'{'9' * 40}' is not a whole number from 1 on"),
+        (["run", "x", "--from", "0"], "'--from': '0' is not a whole number from 1 on"),
+        (
+            ["plan", "x", "--workers", "text,facts,text"],
+            "'--workers': 'text' stands in it twice",
+        ),
+        (["parse", "--workers", "a,a"], "'--workers': 'a' stands in it twice"),
+        (["sessions", "list", "--limit", "9" * 30], "is not a whole number from 1 on"),
+        (["sessions", "list", "--offset", "9" * 30], "is not a whole number from 1 on"),
+        (["sessions", "list", "--tokens", "9" * 30 + ".."], "is no range; write 100..5000"),
+        (["serve", "--port", "9" * 5_000], "is not a port from 0 to 65535"),
+        (
+            ["serve", "--api-only", "--host", ""],
+            "'--host': name an address, like 127.0.0.1",
+        ),
+        (
+            ["sessions", "list", "--database", ""],
+            "'--database': name a store, like sqlite:///",
+        ),
+        (["run", "x", "--database", " "], "'--database': name a store, like sqlite:///"),
+    ],
+)
+def test_wrong_arguments_are_named_and_exit_with_2(line: Line, arguments: list[str], reason: str) -> None:
+    said = line(*arguments)
+    assert (said.code, said.out) == (2, "")
+    assert reason in said.err
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--limit", str(2**63)], ["--offset", str(2**63)], ["--tokens", f"..{2**63}"]]
+)
+def test_the_greatest_numbers_can_be_asked_for(line: Line, arguments: list[str]) -> None:
+    assert line("sessions", "list", *arguments).code == 0
+
+
+Complete = Callable[..., list[str]]
+
+
+@pytest.fixture
+def complete(line: Line, monkeypatch: pytest.MonkeyPatch) -> Complete:
+    """What the installed command proposes to bash for the last of these words."""
+
+    def proposed(*words: str) -> list[str]:
+        with monkeypatch.context() as patch:
+            patch.setattr(sys, "argv", ["/usr/local/bin/conductor"])
+            patch.setenv("_CONDUCTOR_COMPLETE", "complete_bash")
+            patch.setenv("COMP_WORDS", " ".join(["conductor", *words]))
+            patch.setenv("COMP_CWORD", str(len(words)))
+            said = line()
+        assert (said.code, said.err) == (0, "")
+        return said.out.split()
+
+    return proposed
+
+
+def test_a_shell_completes_commands_options_and_choices(complete: Complete) -> None:
+    assert complete("se") == ["sessions", "serve"]
+    assert complete("sessions", "v") == ["vacuum"]
+    assert complete("run", "--budget-c") == ["--budget-cost", "--budget-calls"]
+    assert complete("run", "--mode", "") == ["mini", "standard", "ultra"]
+    assert complete("sessions", "list", "--state", "st") == ["stopped"]
+
+
+def test_a_shell_completes_session_ids_and_worker_names(complete: Complete, simulated: str) -> None:
+    with SessionStore.open("sqlite:///data/conductor.db") as store:
+        one, other = (store.sessions.create(title).id for title in ("one", "other"))
+    assert set(complete("sessions", "show", "")) == {one, other}
+    assert complete("run", "--session", one[:-1]) == [one]
+    assert complete("sessions", "delete", other, one[:-1]) == [one]
+    assert complete("plan", "--pool", simulated, "--workers", "beta,") == ["beta,alpha"]
+    assert complete("plan", "--pool", "none.toml", "--workers", "") == []
+
+
+def test_a_shell_is_given_no_name_that_it_could_run(complete: Complete, folder: Path) -> None:
+    names = ("plain-1", "a b", "$(touch evil)", "`touch evil`", "a;b", "\\\\$x")
+    workers = "".join(f"[[worker]]\nkind = 'simulated'\nname = '{name}'\n" for name in names)
+    (folder / "pool.toml").write_text(workers, encoding="utf-8")
+    assert complete("plan", "--workers", "") == ["plain-1"]
+
+
+def test_completing_makes_no_store(complete: Complete, folder: Path) -> None:
+    shutil.rmtree(folder / "data")
+    assert complete("sessions", "show", "") == []
+    assert not (folder / "data").exists()
+
+
+def test_only_the_installed_command_offers_to_install_its_completion(
+    line: Line, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "--install-completion" not in line("--help").out
+    monkeypatch.setattr(sys, "argv", ["/usr/local/bin/conductor"])
+    said = line("--help").out
+    assert said.startswith("Usage: conductor ")
+    assert "--install-completion" in said
+
+
+@pytest.mark.slow
+def test_an_interrupt_before_the_command_begins_ends_it_without_a_word(folder: Path) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED_WHILE_LOADING],
+        cwd=folder, env={"PYTHONPATH": str(ROOT)}, capture_output=True, check=False,
+    )  # fmt: skip
+    assert (ended.returncode, ended.stdout, ended.stderr) == (-signal.SIGINT, b"", b"")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", ["run 'What is 2 + 2?'", "sessions list --json"])
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_a_stream_that_is_closed_is_no_fault(folder: Path, command: str, closed: str) -> None:
+    ended = subprocess.run(
+        f"{sys.executable} -m conductor {command} {closed}",
+        shell=True, cwd=folder, env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"}, capture_output=True,
+        check=False,
+    )  # fmt: skip
+    assert ended.returncode == 0
+    assert bool(ended.stdout) == (">&-" not in closed.split())
+    assert b"Traceback" not in ended.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+@pytest.mark.parametrize("arguments", ["'What is 2 + 2?'", "'What is 2 + 2?' --events"])
+def test_a_line_about_a_run_that_cannot_be_printed_does_not_end_it(folder: Path, arguments: str) -> None:
+    told = ">" if "--events" in arguments else "2>"
+    ended = subprocess.run(
+        f"{sys.executable} -m conductor run {arguments} {told} /dev/full",
+        shell=True, cwd=folder, env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"}, capture_output=True,
+        check=False,
+    )  # fmt: skip
+    if told == "2>":
+        assert (ended.returncode, b"Answer: 4" in ended.stdout) == (0, True)
+    else:
+        assert ended.returncode == 1
+        assert ended.stderr.startswith(b"conductor: the output cannot be written: No space left on device.")
+        assert ended.stderr.count(b"\n") == 1
+    with SessionStore.open("sqlite:///data/conductor.db") as store:
+        assert [session.state for session in store.sessions.listed()] == ["finished"]
+
+
+@pytest.mark.slow
+def test_a_reader_who_goes_away_is_no_fault(folder: Path) -> None:
+    shown = subprocess.run(
+        f"{sys.executable} -m conductor sessions list --json | true",
+        shell=True, cwd=folder, env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"}, capture_output=True,
+        check=True,
+    )  # fmt: skip
+    assert b"Traceback" not in shown.stderr
+    assert b"BrokenPipe" not in shown.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+def test_an_output_that_finds_no_room_is_one_sentence(folder: Path) -> None:
+    shown = subprocess.run(
+        f"{sys.executable} -m conductor run 'What is 2 + 2?' --json > /dev/full",
+        shell=True, cwd=folder, env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"}, capture_output=True,
+        check=False,
+    )  # fmt: skip
+    assert shown.returncode == 1
+    assert b"conductor: the output cannot be written: No space left on device." in shown.stderr
+    assert b"Traceback" not in shown.stderr
+    assert b"Exception ignored" not in shown.stderr

@@ -1,0 +1,140 @@
+"""`serve`: the app, in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_line import Line
+
+ROOT = Path(__file__).parents[3]
+# No server takes this process's place: it ends at once.
+ANNOUNCED = """
+import sys
+from studio.cli.serve import announce_when_up
+
+announce_when_up("up", host="127.0.0.1", port=int(sys.argv[1]), path="/")
+"""
+
+
+def serve(*arguments: str) -> subprocess.Popen[str]:
+    environment: dict[str, Any] = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.Popen(
+        [sys.executable, "-m", "conductor", "serve", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment,
+        text=True,
+    )
+
+
+@pytest.mark.slow
+def test_json_gives_the_address_of_the_app_once_it_answers(folder: Path) -> None:
+    with serve("--json", "--port", "0") as server:
+        assert server.stdout is not None
+        url = json.loads(server.stdout.readline())["url"]
+        try:
+            with urllib.request.urlopen(url) as page:
+                assert page.status == 200
+        finally:
+            server.terminate()
+        assert server.communicate(timeout=20)[0] == ""
+
+
+@pytest.mark.slow
+def test_the_waiting_ends_with_an_app_that_never_answered(folder: Path) -> None:
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        announced = subprocess.run(
+            [sys.executable, "-c", ANNOUNCED, str(silent.getsockname()[1])],
+            env={"PYTHONPATH": str(ROOT)}, capture_output=True, check=True, timeout=20,
+        )  # fmt: skip
+    assert (announced.stdout, announced.stderr) == (b"", b"")
+
+
+@pytest.fixture
+def nothing_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the app would take the tests' place, the test fails."""
+
+    def take_our_place(*_: object) -> None:
+        pytest.fail("the app was started")
+
+    monkeypatch.setattr("os.execve", take_our_place)
+
+
+@pytest.mark.usefixtures("nothing_starts")
+@pytest.mark.parametrize("options", [[], ["--json"], ["--host", "127.0.0.1"]])
+def test_a_port_that_is_taken_is_named_before_the_app_starts(line: Line, options: list[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        said = line("serve", "--port", str(port), *options)
+    assert (said.code, said.out) == (1, "")
+    assert said.err.startswith("conductor: The app cannot listen at ")
+    assert f", port {port}: Address already in use. Choose another --port or --host.\n" in said.err
+
+
+@pytest.mark.usefixtures("nothing_starts")
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "studio.example.org"])
+def test_an_app_without_a_password_is_not_served_to_other_machines(line: Line, host: str) -> None:
+    said = line("serve", "--port", "0", "--host", host)
+    assert (said.code, said.out) == (1, "")
+    assert said.err == (
+        f"conductor: {host} can be reached by other machines, and the app has no password; set "
+        "CONDUCTOR_PASSWORD, or leave --host out.\n"
+    )
+
+
+@pytest.mark.parametrize("where", ["environment", "secrets file"])
+def test_with_a_password_the_app_may_listen_anywhere(
+    line: Line, folder: Path, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    if where == "environment":
+        monkeypatch.setenv("CONDUCTOR_PASSWORD", "correct horse battery")
+    else:
+        (folder / ".streamlit").mkdir()
+        secrets = folder / ".streamlit" / "secrets.toml"
+        secrets.write_text('CONDUCTOR_PASSWORD = "correct horse battery"\n', encoding="utf-8")
+    started: list[Sequence[str]] = []
+    monkeypatch.setattr("os.execve", lambda _, command, __: started.append(command))
+    monkeypatch.setattr("subprocess.call", lambda _: 0)
+    line("serve", "--port", "0", "--host", "0.0.0.0")
+    assert list(started[0][-2:]) == ["--server.address", "0.0.0.0"]
+    assert "correct horse" not in " ".join(started[0])
+
+
+@pytest.mark.usefixtures("nothing_starts")
+@pytest.mark.parametrize("options", [["--host", "0.0.0.0"], ["--host", "0.0.0.0", "--api-only"]])
+def test_an_open_api_is_not_served_to_other_machines(
+    line: Line, monkeypatch: pytest.MonkeyPatch, options: list[str]
+) -> None:
+    monkeypatch.setenv("CONDUCTOR_API_OPEN", "")  # the command sets it
+    said = line("serve", "--port", "0", "--api-open", *options)
+    assert (said.code, said.out) == (1, "")
+    assert "The API cannot be open where other machines may reach the server" in said.err
+
+
+@pytest.mark.usefixtures("nothing_starts")
+def test_a_short_password_is_refused(line: Line, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CONDUCTOR_PASSWORD", "hunter2")
+    said = line("serve", "--port", "0")
+    assert said.code == 1
+    assert "has 7 characters; choose a password of at least 12" in said.err
+
+
+@pytest.mark.usefixtures("nothing_starts")
+def test_an_address_that_is_not_of_this_machine_is_one_sentence(
+    line: Line, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CONDUCTOR_PASSWORD", "correct horse battery")
+    said = line("serve", "--port", "0", "--host", "192.0.2.1")
+    assert (said.code, said.out) == (1, "")
+    assert said.err.startswith("conductor: The app cannot listen at 192.0.2.1, port 0: ")
+    assert said.err.count("\n") == 1

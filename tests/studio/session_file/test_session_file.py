@@ -1,0 +1,454 @@
+"""A session that is exported and imported is as it was, but for its ids and the time of the import."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tracemalloc
+from collections.abc import Callable, Iterator, Mapping
+from io import BytesIO
+from os import SEEK_END
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import Any
+
+import jsonschema
+import pytest
+from hypothesis import given
+from property_cases import cases
+from session_files import exported, file_of, imported, lines_of, previewed
+from session_history import Act, acts, lived
+from sqlalchemy import Table
+from sqlalchemy.event import listen
+from store_scenario import begin, chain, delta, finished, keep, started, step_finished, ticking
+
+from conductor.errors import FormatError, StorageError
+from conductor.runs.events import StepFinished
+from conductor.values.messages import Usage
+from conductor.workflow.file import write_plan
+from storage import SessionStore
+from storage.copies.session_entries import ENTRIES, Kind
+from storage.database.schema import METADATA
+from storage.search.filter import SessionFilter
+from studio.session_file import import_sessions, line_schema, write_sessions
+
+GOLDEN = Path(__file__).parent / "session_files"
+PUBLISHED = json.loads(
+    (Path(__file__).parents[3] / "docs/conductor-session-2.schema.json").read_text(encoding="utf-8")
+)
+FULL: list[Act] = [
+    ("plan", 0, "first"),
+    ("edit", 1, "pinned"),
+    ("run", 1, "one"),
+    ("judge", 1, ""),
+    ("plan", 3, "again"),
+    ("plan", 6, "other"),
+    ("run", 3, "two"),
+    ("try", 1, "swap"),
+    ("try", 2, "edge"),
+    ("undo", 1, ""),
+    ("choose", 2, "w"),
+    ("tag", 0, "a"),
+    ("name", 0, "A <b>title</b> \u202e"),
+]
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path, empty_store: Path) -> Iterator[SessionStore]:
+    """Another store with nothing in it."""
+    file = shutil.copyfile(empty_store, tmp_path / "elsewhere.db")
+    with SessionStore.open(f"sqlite:///{file}", clock=lambda: 9e9) as store:
+        yield store
+
+
+def without_ids(file: bytes) -> str:
+    """The lines with ids replaced by the places of their entries, without the time of the last update."""
+    names: dict[str, str] = {}
+    lines = lines_of(file)
+    for at, line in enumerate(lines):
+        ((kind, entry),) = line.items() if len(line) == 1 else (("header", {}),)
+        if kind == "session":
+            entry["updated_at"] = None
+        if kind in ("session", "plan", "revision", "run", "experiment"):
+            names[entry["id"]] = f"{kind} {at}"
+        if kind == "plan" and entry["alternative"]:
+            names.setdefault(entry["alternative"], f"batch {at}")
+    return json.dumps(_named(lines, names))
+
+
+def _named(value: Any, names: Mapping[str, str]) -> Any:
+    if isinstance(value, dict):
+        return {key: _named(part, names) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_named(part, names) for part in value]
+    return names.get(value, value) if isinstance(value, str) else value
+
+
+@cases(25)
+@given(history=acts())
+def test_a_file_comes_out_of_another_store_as_it_went_in(
+    history: list[Act], tmp_path_factory: pytest.TempPathFactory, empty_store: Path
+) -> None:
+    folder = tmp_path_factory.mktemp("round-trip")
+    urls = [f"sqlite:///{shutil.copyfile(empty_store, folder / name)}" for name in ("a.db", "b.db")]
+    with (
+        SessionStore.open(urls[0], clock=ticking().__next__) as here,
+        SessionStore.open(urls[1], clock=ticking().__next__) as there,
+    ):
+        file = exported(here, lived(here, history))
+        copy = exported(there, imported(there, file).id)
+    assert without_ids(copy) == without_ids(file)
+
+
+def test_an_imported_session_is_the_same_to_whoever_asks_the_store(
+    store: SessionStore, elsewhere: SessionStore
+) -> None:
+    session = lived(store, FULL)
+    made = imported(elsewhere, exported(store, session)).id
+    kept = store.sessions.listed()[0]
+    copied = elsewhere.sessions.listed()[0]
+    same = {"id": made, "updated_at": 9e9, "origin": "import"}
+    assert copied == kept.model_copy(update=same)
+    assert elsewhere.runs.outputs(made).keys() == store.runs.outputs(session).keys()
+    assert [run.tokens for run in elsewhere.runs.of_session(made)] == [
+        run.tokens for run in store.runs.of_session(session)
+    ]
+    assert [
+        len(elsewhere.experiments.trials(made.id)) for made in elsewhere.experiments.of_session(made)
+    ] == [1, 1]
+    assert [made.note for made in elsewhere.corrections.read()] == [
+        made.note for made in store.corrections.read()
+    ]
+    head = elsewhere.revisions.head(made)
+    assert head is not None
+    assert head.session == made
+    assert elsewhere.revisions.undo(made) is not None, "the head can be moved on"
+    assert (
+        elsewhere.revisions.add(made, chain("next"), origin="human").number
+        == len(store.revisions.of_session(session)) + 1
+    )
+
+
+def test_each_import_of_a_file_is_a_session_of_its_own(store: SessionStore) -> None:
+    file = exported(store, lived(store, FULL))
+    made = [imported(store, file) for _ in range(2)]
+    title = lines_of(file)[1]["session"]["title"]
+    assert [session.title for session in made] == [f"{title} (2)", f"{title} (3)"]
+    runs = [run.id for session in store.sessions.listed() for run in store.runs.of_session(session.id)]
+    assert len(set(runs)) == len(runs) == 6
+    assert {event.run for event in store.runs.events(runs[0])} == {runs[0]}
+
+
+def test_a_backup_restored_into_an_empty_store_keeps_its_titles(
+    store: SessionStore, elsewhere: SessionStore
+) -> None:
+    titles = ["Rivers", "Rivers", "Rivers (2)", "Hills"]
+    ids = [store.sessions.create("Which?", title=title).id for title in titles]
+    backup = exported(store, *ids)
+    preview = previewed(backup, is_taken=elsewhere.files.is_title_taken)
+    assert [session.called for session in preview.sessions] == titles
+    assert [session.title for session in import_sessions(elsewhere, BytesIO(backup))] == titles
+    again = [session.title for session in import_sessions(elsewhere, BytesIO(backup))]
+    assert again == ["Rivers (3)", "Rivers (4)", "Rivers (5)", "Hills (2)"]
+
+
+def test_a_title_that_a_number_made_is_given_to_no_other_session_of_the_file(
+    store: SessionStore, elsewhere: SessionStore
+) -> None:
+    elsewhere.sessions.create("Which?", title="Rivers")
+    ids = [store.sessions.create("Which?", title=title).id for title in ("Rivers", "Rivers (2)")]
+    made = import_sessions(elsewhere, BytesIO(exported(store, *ids)))
+    assert [session.title for session in made] == ["Rivers (2)", "Rivers (3)"]
+
+
+def test_a_run_that_was_live_reads_interrupted(store: SessionStore, elsewhere: SessionStore) -> None:
+    session = lived(store, [])
+    run = begin(store, session, "live").id
+    keep(store, started(run, chain("do")), delta(run, seq=1, text="half"))
+    file = exported(store, session)
+    made = imported(elsewhere, file)
+    (copied,) = elsewhere.runs.of_session(made.id)
+    state = elsewhere.runs.state(copied.id)
+    assert (copied.status, state.status, state.steps[0].text) == ("interrupted", "interrupted", "half")
+    assert elsewhere.sessions.listed()[0].state == "interrupted"
+    assert previewed(file).sessions[0].live == 1
+    again = elsewhere.revisions.head(made.id)
+    assert again is not None
+    assert elsewhere.runs.start(run="next", session=made.id, revision=again.id).status == "running"
+
+
+def test_what_an_interrupted_run_took_stays_unknown(store: SessionStore, elsewhere: SessionStore) -> None:
+    session = lived(store, [])
+    begin(store, session, "run")
+    told = step_finished("run", "a", seq=1).output.model_copy(
+        update={"usage": Usage(prompt_tokens=3, completion_tokens=4)}
+    )
+    answered = StepFinished(run="run", seq=1, at=4.0, step=0, output=told)
+    keep(store, started("run", chain("do")), answered, finished("run", seq=2, outcome="interrupted"))
+    made = imported(elsewhere, exported(store, session)).id
+    assert [run.tokens for run in store.runs.of_session(session)] == [None]
+    assert [run.tokens for run in elsewhere.runs.of_session(made)] == [None]
+
+
+def test_several_sessions_go_in_one_file_and_come_out_together(
+    store: SessionStore, elsewhere: SessionStore
+) -> None:
+    sessions = [lived(store, FULL, query=query) for query in ("One?", "Two?", "One?")]
+    data = exported(store, *sessions)
+    preview = previewed(data, is_taken=elsewhere.files.is_title_taken)
+    made = import_sessions(elsewhere, BytesIO(data))
+    assert [session.called for session in preview.sessions] == [session.title for session in made]
+    for session, copy in zip(sessions, made, strict=True):
+        before, after = exported(store, session), exported(elsewhere, copy.id)
+        assert without_ids(after).split('"plan"', 1)[1] == without_ids(before).split('"plan"', 1)[1]
+    assert import_sessions(elsewhere, BytesIO(exported(store))) == ()
+
+
+def test_many_sessions_of_one_title_come_in_as_quickly_as_of_others(
+    store: SessionStore, elsewhere: SessionStore
+) -> None:
+    statements: list[str] = []
+    listen(
+        elsewhere._transactions.database.writer,
+        "before_cursor_execute",
+        lambda *told: statements.append(told[2]),
+    )
+
+    def cost(*queries: str) -> int:
+        data = exported(store, *(store.sessions.create(query).id for query in queries))
+        statements.clear()
+        import_sessions(elsewhere, BytesIO(data))
+        return len(statements)
+
+    others = cost(*(f"What is {number}?" for number in range(30)))
+    elsewhere.sessions.create("What is it?")
+    assert cost(*["What is it?"] * 30) <= others + 30, "one question more for each"
+    titles = {session.title for session in elsewhere.sessions.listed(SessionFilter(search="it"))}
+    assert titles == {"What is it?", *(f"What is it? ({number})" for number in range(2, 32))}
+
+
+def test_more_than_can_be_imported_is_not_written(
+    store: SessionStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = store.sessions.create("q").id
+    for number in range(4):
+        store.revisions.add(session, chain(f"do {number}"), origin="human")
+    for limited in ("consistency", "writing"):
+        monkeypatch.setattr(f"studio.session_file.{limited}.MAX_ENTRIES", 4)
+    assert previewed(exported(store, session))
+    monkeypatch.setattr("studio.session_file.writing.MAX_ENTRIES", 3)
+    with pytest.raises(FormatError, match="more than 3 revisions, and could not be imported again"):
+        exported(store, session)
+    monkeypatch.setattr("studio.session_file.writing.MAX_SESSIONS", 1)
+    with pytest.raises(FormatError, match="one file has at most 1"):
+        exported(store, session, session)
+
+
+LONG = "„long“ " * 2_000
+
+
+def told_twice(store: SessionStore) -> str:
+    """A session with a long text in an output, two events and the run's answer."""
+    session = store.sessions.create("q").id
+    run = begin(store, session, "run").id
+    keep(store, started(run, chain("do")), step_finished(run, LONG, seq=1), finished(run, seq=2, answer=LONG))
+    return session
+
+
+def test_a_long_text_stands_once_in_the_file_of_a_session(
+    store: SessionStore, elsewhere: SessionStore
+) -> None:
+    sessions = [told_twice(store)]
+    file = exported(store, *sessions)
+    assert file.decode().count(LONG) == 1
+    made = imported(elsewhere, file).id
+    assert elsewhere.runs.outputs(made)["f"].text == LONG == elsewhere.runs.of_session(made)[0].answer
+    assert elsewhere.runs.state(elsewhere.runs.of_session(made)[0].id).answer == LONG
+    assert without_ids(exported(elsewhere, made)) == without_ids(file)
+
+
+def test_each_session_of_a_file_has_its_own_texts(store: SessionStore, elsewhere: SessionStore) -> None:
+    twice = imported(store, exported(store, told_twice(store))).id
+    file = exported(store, *store.sessions.ids())
+    assert file.decode().count(LONG) == 2
+    assert len(import_sessions(elsewhere, BytesIO(file))) == 2
+    lines = exported(store, twice).splitlines(keepends=True)
+    without = b"".join(line for line in lines if not line.startswith(b'{"text"'))
+    with pytest.raises(FormatError, match=r"Line 4 refers to the text '\w+', which no line before it has"):
+        previewed(without)
+
+
+def test_texts_that_are_no_longer_in_memory_are_read_from_the_file_again(
+    store: SessionStore, elsewhere: SessionStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("studio.session_file.reading._RECENT", 1_000)
+    session = store.sessions.create("q").id
+    run = begin(store, session, "run").id
+    texts = [f"{number} {LONG}" for number in range(3)]
+    answers = [step_finished(run, text, seq=seq, fingerprint=f"f{seq}") for seq, text in enumerate(texts, 1)]
+    keep(store, started(run, chain("do")), *answers, finished(run, seq=9, answer=texts[0]))
+    made = imported(elsewhere, exported(store, session)).id
+    assert [elsewhere.runs.outputs(made)[f"f{seq}"].text for seq in (1, 2, 3)] == texts
+
+
+@pytest.mark.parametrize(
+    "cut", ["a line", "two lines", "half a line", "all but the first line", "a middle line"]
+)
+def test_a_file_that_is_not_whole_is_noticed_and_not_imported(
+    cut: str, store: SessionStore, elsewhere: SessionStore
+) -> None:
+    lines = exported(store, lived(store, FULL)).splitlines(keepends=True)
+    left = {
+        "a line": lines[:-1],
+        "two lines": lines[:-2],
+        "half a line": [*lines[:-3], lines[-3][:40]],
+        "all but the first line": lines[:1],
+        "a middle line": [*lines[:-6], *lines[-5:]],
+    }[cut]
+    with pytest.raises(FormatError, match=f"not whole|Line {len(lines) - 5} "):
+        import_sessions(elsewhere, BytesIO(b"".join(left)))
+    assert elsewhere.sessions.count() == 0
+
+
+def test_a_session_is_exported_and_imported_a_few_entries_at_a_time(
+    store: SessionStore, elsewhere: SessionStore
+) -> None:
+    session = store.sessions.create("q").id
+    texts = [f"{number:09} " * 10_000 for number in range(200)]
+    for start in range(0, 200, 20):
+        run = begin(store, session, f"run-{start}").id
+        answers = [
+            step_finished(run, text, seq=seq, fingerprint=f"{start} {seq}")
+            for seq, text in enumerate(texts[start : start + 20], 1)
+        ]
+        keep(store, started(run, chain("do")), *answers, finished(run, seq=99))
+
+    def most_memory(work: Callable[[], object]) -> int:
+        tracemalloc.start()
+        work()
+        most = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return most
+
+    with TemporaryFile() as file:
+        exporting = most_memory(lambda: file.writelines(write_sessions(store, [session])))
+        importing = most_memory(lambda: import_sessions(elsewhere, file))
+        size = file.seek(0, SEEK_END)
+    print(size, exporting, importing)
+    assert size > 20_000_000
+    assert max(exporting, importing) < 0.75 * size
+
+
+def test_a_look_into_a_file_says_what_it_holds_and_what_is_unknown(store: SessionStore) -> None:
+    file = exported(store, lived(store, FULL))
+    preview = previewed(file, workers=["alpha"], is_taken=store.files.is_title_taken)
+    (session,) = preview.sessions
+    assert (preview.format, preview.size) == ("conductor-session", len(file))
+    assert (session.plans, session.revisions, session.runs, session.trials) == (3, 4, 2, 2)
+    assert (session.outputs, session.output_characters, session.events) == (2, 6, 16)
+    assert session.called == f"{session.title} (2)"
+    assert session.unknown_workers == preview.unknown_workers == ("w",)
+    assert previewed(file, workers=["w"]).unknown_workers == ()
+    assert store.sessions.count() == 1
+
+
+def test_a_workflow_file_is_told_as_one(store: SessionStore) -> None:
+    text = write_plan(chain("a", "b"), query="Why?", origin="human", workers=("w",), label=None)
+    preview = previewed(text.encode(), workers=["other"])
+    assert preview.plan is not None
+    assert (preview.format, preview.plan.query, preview.plan.steps) == ("conductor-workflow", "Why?", 2)
+    assert preview.unknown_workers == ("w",)
+    with pytest.raises(FormatError, match="no session"):
+        imported(store, text.encode())
+    steps = [{"instruction": "do", "worker": "w"}] * 10_000
+    long = json.dumps({"format": "conductor-workflow", "version": 1, "steps": steps})
+    with pytest.raises(FormatError, match="The file has 10,000 steps; a workflow may have at most 100"):
+        previewed(long.encode())
+
+
+def test_each_line_is_as_the_published_schema_defines_it(store: SessionStore) -> None:
+    assert line_schema() == PUBLISHED
+    jsonschema.Draft202012Validator.check_schema(PUBLISHED)
+    validator = jsonschema.Draft202012Validator(PUBLISHED)
+    for line in lines_of(exported(store, lived(store, FULL), told_twice(store))):
+        validator.validate(line)
+        with pytest.raises(jsonschema.ValidationError):
+            validator.validate({**line, "extra": 1})
+
+
+def test_every_column_of_a_session_is_in_its_file_or_left_out_for_a_reason() -> None:
+    tables: dict[Kind, tuple[str, set[str]]] = {
+        # Where it came from and whether it is deleted are one store's.
+        "session": ("sessions", {"deleted_at", "origin", "forked_from"}),
+        "plan": ("plans", {"session", "number"}),
+        # Made of the workflow.
+        "revision": ("revisions", {"session", "number", "topology", "steps"}),
+        # Tokens are made of the events; who ran it, and who asked it to stop, is one store's.
+        "run": ("runs", {"session", "number", "owner", "tokens", "stop_asked_at"}),
+        "experiment": ("experiments", {"session", "number"}),
+        "correction": ("corrections", {"session"}),
+        "rating": ("ratings", set()),
+    }
+    # The first three are in the file in forms of their own, four are made of what is, and whose token asked
+    # is one store's.
+    beside = {"events", "outputs", "tags", "texts", "revision_workers", "long_texts", "fragments"}
+    beside.add("api_requests")
+    of_sessions = {table.name for table in METADATA.tables.values() if _of_a_session(table)}
+    assert of_sessions == {name for name, _ in tables.values()} | beside
+    for kind, (name, left_out) in tables.items():
+        written = set(ENTRIES[kind].json_schema()["properties"]) - {"tags"}
+        assert written | left_out == set(METADATA.tables[name].c.keys()), name
+
+
+def _of_a_session(table: Table) -> bool:
+    """Whether its rows are sessions, or belong to one."""
+    above = {key.column.table for key in table.foreign_keys} - {table}
+    return table.name == "sessions" or "session" in table.c or any(map(_of_a_session, above))
+
+
+def test_the_process_that_ran_is_in_no_file(store: SessionStore) -> None:
+    session = lived(store, FULL)
+    owner = store.runs.of_session(session)[0].owner
+    assert owner.split("/")[0] not in exported(store, session).decode()
+
+
+def test_an_unknown_session_is_not_written(store: SessionStore) -> None:
+    with pytest.raises(StorageError, match="no session 'nobody'"):
+        exported(store, "nobody")
+
+
+# -- versions --------------------------------------------------------------------------------------
+
+
+def test_a_file_of_version_1_is_imported(store: SessionStore) -> None:
+    golden = (GOLDEN / "version-1.json").read_bytes()
+    preview = previewed(golden)
+    made = imported(store, golden)
+    assert preview.sessions[0].query == made.query == "Why?"
+    assert len(store.runs.of_session(made.id)) == preview.sessions[0].runs == 2
+    assert [store.runs.state(run.id).status for run in store.runs.of_session(made.id)] == [
+        "over_budget",
+        "failed",
+    ]
+    assert [len(store.experiments.trials(made.id)) for made in store.experiments.of_session(made.id)] == [
+        1,
+        1,
+    ]
+    assert [revision.note for revision in store.revisions.of_session(made.id)] == ["", "pinned", "", ""]
+    assert store.corrections.rating(store.runs.of_session(made.id)[1].id) == "up"
+
+
+def test_a_file_of_several_sessions_of_version_1_is_imported(store: SessionStore) -> None:
+    golden = (GOLDEN / "version-1.json").read_bytes()
+    several = b'{"format": "conductor-sessions", "version": 1, "sessions": [\n%b,\n%b]}\n' % (golden, golden)
+    assert len(previewed(several).sessions) == 2
+    assert len(import_sessions(store, BytesIO(several))) == 2
+    assert (
+        len({run.id for session in store.sessions.listed() for run in store.runs.of_session(session.id)}) == 4
+    )
+
+
+@pytest.mark.parametrize("version", ["3", "0", "true", '"2"', "2.0", "null"])
+def test_a_version_that_nobody_wrote_is_refused(version: str) -> None:
+    with pytest.raises(FormatError, match="version"):
+        previewed(file_of().replace(b'"version": 2', f'"version": {version}'.encode()))

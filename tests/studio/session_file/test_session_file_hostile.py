@@ -1,0 +1,223 @@
+"""Files that are wrong are refused with a sentence, quickly, whatever somebody wrote into them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hostile_files import CASES, DELTA, OUTPUT, REVISION, RUN, SESSION, version_1
+from session_files import file_of, imported, previewed
+
+from conductor.errors import FormatError
+from storage import SessionStore
+
+ROOT = Path(__file__).parents[3]
+
+MOST_SECONDS = 2.0
+"""Twice what is promised, for the slowest machine that tests run on."""
+
+MOST_BYTES = 100_000_000
+
+PLAN: dict[str, Any] = {"id": "p", "created_at": 1.0, "planner": "c", "planner_kind": "model", "usage": {}}
+END: dict[str, Any] = {
+    "type": "run_finished", "run": "run", "seq": 1, "at": 1.0, "outcome": "finished", "answer": None,
+    "answer_step": None,
+}  # fmt: skip
+RIGHT: dict[str, Any] = {"revisions": [REVISION], "runs": [RUN]}
+
+
+def refusal(data: bytes) -> str:
+    """Why the file is not imported."""
+    with pytest.raises(FormatError) as caught:
+        previewed(data)
+    return str(caught.value)
+
+
+def lines_of(sections: dict[str, Any]) -> bytes:
+    """The same in version 2."""
+    entries: list[dict[str, Any]] = [{"session": sections.get("session", SESSION)}]
+    for name, section in sections.items():
+        if name != "session":
+            entries += [{name.removesuffix("s"): entry} for entry in section]
+    return file_of(*entries)
+
+
+@pytest.mark.thorough
+def test_hostile_files_cost_little() -> None:
+    program = [sys.executable, str(Path(__file__).with_name("hostile_files.py"))]
+    told = subprocess.run(
+        program,
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        check=True,
+        text=True,
+        timeout=120,
+    ).stdout
+    costs = [json.loads(line) for line in told.splitlines()]
+    assert [cost["case"] for cost in costs] == list(CASES)
+    dear = [
+        cost
+        for cost in costs
+        if not cost["said"] or cost["seconds"] > MOST_SECONDS or cost["bytes"] > MOST_BYTES
+    ]
+    assert not dear
+
+
+@pytest.mark.parametrize(
+    ("sections", "why"),
+    [
+        ({"revisions": [{**REVISION, "parent": "r"}]}, "in a circle"),
+        (
+            {
+                "revisions": [{**REVISION, "looks_back": "run"}],
+                "runs": [RUN],
+            },
+            "in a circle: ",
+        ),
+        (
+            {"revisions": [{**REVISION, "parent": "gone"}]},
+            "the revision 'gone' that it refers to is not in the file",
+        ),
+        ({"runs": [RUN]}, "the revision 'r' that it refers to is not in the file"),
+        ({"session": {**SESSION, "head": "gone"}}, "the revision 'gone'"),
+        ({"ratings": [{"run": "gone", "thumbs": "up", "rated_at": 1.0}]}, "the run 'gone'"),
+        ({"events": [DELTA]}, "the run 'run'"),
+        ({"revisions": [REVISION, REVISION]}, "it is the second revision for 'r'"),
+        ({"outputs": [OUTPUT, OUTPUT]}, "it is the second output for 'f'"),
+        ({**RIGHT, "events": [{**DELTA, "seq": 1}, DELTA]}, "event 0 of the run 'run' comes after 1"),
+        ({**RIGHT, "events": [DELTA, DELTA]}, "comes after"),
+        ({**RIGHT, "events": [{**DELTA, "seq": -1}]}, "comes after"),
+        ({**RIGHT, "events": [DELTA, END]}, "is running, which its events do not show"),
+        ({"revisions": [REVISION], "runs": [{**RUN, "status": "finished"}]}, "its events do not show"),
+        ({"session": {**SESSION, "title": 5}}, "'session.title' is wrong"),
+        ({"session": {**SESSION, "state": "won"}}, "'session.state' is wrong"),
+        ({"session": {**SESSION, "owner": "me"}}, "'session.owner', which this version"),
+        ({"session": {**SESSION, "created_at": "soon"}}, "'session.created_at' is wrong"),
+        ({"plans": [{**PLAN, "planner_kind": "ghost"}]}, "'plan.planner_kind' is wrong"),
+        ({"events": [{**DELTA, "type": "step_dreamt"}]}, "step_dreamt"),
+        ({"session": {**SESSION, "tags": [" "]}}, "'session.tags.0' is wrong"),
+        ({"outputs": [{**OUTPUT, "fingerprint": sign} for sign in "\0\ufffd"]}, "the second output"),
+        ({"notes": [{}]}, "'note"),
+        (
+            {"revisions": [{**REVISION, "workflow": {"steps": []}}]},
+            "has a workflow that is not valid",
+        ),
+        (
+            {
+                "revisions": [
+                    {**REVISION, "workflow": {"steps": [{"instruction": "do", "worker": "w", "access": [0]}]}}
+                ]
+            },
+            "has a workflow that is not valid",
+        ),
+        ({"revisions": [{**REVISION, "note": "\ud800"}]}, "half a character"),
+    ],
+)
+def test_what_does_not_fit_together_is_refused(sections: dict[str, Any], why: str) -> None:
+    assert why in refusal(version_1(**sections))
+    assert why in refusal(lines_of(sections))
+
+
+RIGHT_LINES = lines_of({**RIGHT, "events": [DELTA]})
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        (b"", "neither a session nor a workflow"),
+        (b"[]", "neither a session nor a workflow"),
+        (b"{}", "neither a session nor a workflow"),
+        (b'{"format": "other"}', "neither a session nor a workflow"),
+        (b'{"version": 1, "format": "conductor-session"}', "neither a session nor a workflow"),
+        (b'{"format": "conductor-session"}', "version is not a whole number"),
+        (b'{"format": "\xed\xa0\xbd"}', "neither a session nor a workflow"),
+        (RIGHT_LINES.decode().encode("utf-16"), "neither a session nor a workflow"),
+        (b'{"format": "conductor-session", "version": 1}', 'begins with its "session"'),
+        (version_1() + b" 1", "Line 1 is wrong: the end is missing"),
+        (version_1(session=[SESSION]), "Line 1 is wrong: the session is not an object"),
+        (version_1(plans={}), "'[' is missing"),
+        (version_1()[:-1] + b', "session": 1}', "the member 'session' is unknown, or there twice"),
+        (version_1()[:-1] + b', "runs": [5]}', "the run is not an object"),
+        (version_1()[:-2], "Line 1 is wrong: the entry does not end"),
+        (version_1(revisions=[REVISION])[:-1], "Line 1 is wrong: '}' is missing"),
+        (version_1().replace(b'"t"', b'"\\x"'), "Line 1 is not JSON"),
+    ],
+)
+def test_what_is_no_file_of_ours_is_refused(data: bytes, why: str) -> None:
+    assert why in refusal(data)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ('"sessions": 1', '"sessions": 2', "Line 6 ends a file of 6 lines, and 1 of 2 sessions"),
+        ('"lines": 6', '"lines": 7', "line 6 ends a file of 7 lines, and 1 of 1 sessions are there"),
+        ('"sessions": 1', '"sessions": true', "Line 1: 'header.sessions' is wrong"),
+        ('"sessions": 1', '"sessions": 1, "more": 1', "Line 1 has 'header.more', which this version"),
+        ('"title"', '"title": "t", "title"', "Line 2 is wrong: The file names 'title' twice"),
+        ('{"session"', '{"run": {}, "session"', "Line 2 is wrong: it must be one object with one member"),
+        ('{"revision"', '["revision"], {"revision"', "Line 3 is not JSON"),
+        ('{"revision"', '{"notes"', "Line 3 has 'notes', which this version"),
+        ('{"run"', '{"rum"', "Line 4 has 'rum'"),
+        ('"status"', '"owner": 5, "status"', "Line 4 has 'run.owner'"),
+        ('"seq"', '"seq": "x", "seq"', "Line 5 is wrong: The file names 'seq' twice"),
+        ('"seq": 0', '"seq": "x"', "Line 5: 'event.step_delta.seq' is wrong"),
+        ('"at": 1.0', '"at": NaN', "Line 5 is wrong: The file has NaN in the place of a number"),
+        ('"at": 1.0', '"at": 1e999', "too large"),
+        ('"at": 1.0', f'"at": {"1" * 5000}', "Line 5 has a number that is too long"),
+        (
+            '"text": ""',
+            '"text": {"$text": "a"}',
+            "Line 5 refers to the text 'a', which no line before it has",
+        ),
+        ('"text": ""', '"text": {"$text": ["a"]}', "which no line before it has"),
+        ('"text": ""', '"text": "\\ud800"', "Line 5 has half a character"),
+        ('"text": ""', '"text": "\udcff"', "Line 5 is not text in UTF-8"),
+        ('{"event"', '\n{"event"', "Line 5 is not JSON"),
+        ('{"lines": 6}}', '{"lines": 6}}\n{}', "line 6 ends a file of 6 lines"),
+        ('{"end": {"lines": 6}}\n', "", "it ends in line 6, and its last line is missing"),
+    ],
+)
+def test_what_is_wrong_in_a_line_is_refused_with_its_number(old: str, new: str, why: str) -> None:
+    text = RIGHT_LINES.decode()
+    assert text.count(old) == 1 or old in ('"title"', '"status"')
+    data = text.replace(old, new, 1).encode("utf-8", "surrogateescape")
+    assert why.lower() in refusal(data).lower()
+
+
+def test_entries_stand_in_their_order() -> None:
+    session, revision, run = {"session": SESSION}, {"revision": REVISION}, {"run": RUN}
+    assert "Line 2 is wrong: a session begins with" in refusal(file_of(revision, session))
+    assert "Line 4 is wrong: a session's runs come after" in refusal(file_of(session, run, revision))
+
+
+def test_nothing_is_kept_of_a_file_that_is_refused(store: SessionStore) -> None:
+    for data in (
+        version_1(revisions=[REVISION], runs=[RUN], events=[DELTA, DELTA]),
+        lines_of({**RIGHT, "events": [DELTA, DELTA]}),
+        lines_of({**RIGHT, "events": [DELTA]})[:-10],
+    ):
+        with pytest.raises(FormatError):
+            imported(store, data)
+    assert store.sessions.count() == 0
+
+
+def test_a_byte_order_mark_and_other_spaces_do_no_harm(store: SessionStore) -> None:
+    document = json.loads(version_1(**RIGHT, events=[DELTA]))
+    text = json.dumps(document, indent=3, ensure_ascii=False).replace("\n", "\r\n")
+    assert imported(store, b"\xef\xbb\xbf" + text.encode()).query == "q"
+    assert imported(store, b"\xef\xbb\xbf" + RIGHT_LINES.replace(b"\n", b"\r\n")).query == "q"
+    assert imported(store, RIGHT_LINES.rstrip()).query == "q"
+
+
+def test_a_text_that_a_person_edited_in_the_file_is_imported_as_it_is(store: SessionStore) -> None:
+    text = {"text": {"id": "a", "text": "short"}}
+    output = {"output": {**OUTPUT, "text": {"$text": "a"}}}
+    made = imported(store, file_of({"session": SESSION}, {"revision": REVISION}, {"run": RUN}, text, output))
+    assert store.runs.outputs(made.id)["f"].text == "short"
