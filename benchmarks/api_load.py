@@ -22,6 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.report import machine
 from benchmarks.streams import Crowd, crowd
+from benchmarks.upstream import Pace, upstream
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -32,6 +33,7 @@ base_url = "{url}"
 model = "any"
 """
 TOKENS_PER_SECOND = 20
+TOKENS = 42
 
 
 @dataclass(frozen=True)
@@ -73,55 +75,60 @@ class Served:
     pid: int
 
 
+@dataclass(frozen=True)
+class Contenders:
+    """The base URL of the endpoint alone, and the API whose only worker it is."""
+
+    straight: str
+    api: Served
+
+
 @contextmanager
-def serving(*command: str, key: str) -> Iterator[Served]:
-    """A command of the program that prints its address under `key` and serves, while the block lasts."""
+def serving(*command: str) -> Iterator[Served]:
+    """A command of the program that prints its address as JSON and serves, while the block lasts."""
     line = [sys.executable, "-m", "conductor", *command, "--json"]
     with subprocess.Popen(line, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
-            yield Served(json.loads(process.stdout.readline())[key], process.pid)
+            yield Served(json.loads(process.stdout.readline())["url"], process.pid)
         finally:
             process.terminate()
 
 
 @contextmanager
-def contenders(tokens_per_second: float = TOKENS_PER_SECOND) -> Iterator[Mapping[str, Served]]:
-    """The endpoint, and the API over it."""
-    pace = ("--tokens-per-second", str(tokens_per_second))
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        serving("fake-openai", "--port", "0", *pace, key="base_url") as upstream,
-    ):
+def contenders(tokens_per_second: float = TOKENS_PER_SECOND) -> Iterator[Contenders]:
+    """Starts the endpoint, and the API over it."""
+    pace = Pace(latency=1 / tokens_per_second, tokens=TOKENS, tokens_per_second=tokens_per_second)
+    with tempfile.TemporaryDirectory() as folder, upstream(pace) as base_url:
         pool = Path(folder) / "pool.toml"
-        pool.write_text(POOL.format(url=upstream.url), encoding="utf-8")
+        pool.write_text(POOL.format(url=base_url), encoding="utf-8")
         kept = ("--pool", str(pool), "--database", f"sqlite:///{folder}/conductor.db")
-        with serving("serve", "--api-only", "--port", "0", *kept, key="url") as api:
-            yield {"straight": upstream, "through the API": api}
+        with serving("serve", "--api-only", "--api-open", "--port", "0", *kept) as api:
+            yield Contenders(straight=base_url, api=api)
 
 
 MODELS = {"straight": "any", "through the API": "worker:served"}
 
 
-async def measured(served: Mapping[str, Served], effort: Effort) -> Report:
+async def measured(served: Contenders, effort: Effort) -> Report:
     """Contenders in turn, one request at a time and then many at once."""
-    alone: dict[str, list[Crowd]] = {name: [] for name in served}
-    many: dict[str, list[Crowd]] = {name: [] for name in served}
+    urls = {"straight": served.straight, "through the API": served.api.url}
+    alone: dict[str, list[Crowd]] = {name: [] for name in urls}
+    many: dict[str, list[Crowd]] = {name: [] for name in urls}
     for _ in range(effort.alone):
-        for name, where in served.items():
-            alone[name].append(await crowd(where.url, MODELS[name], size=1))
-    api = served["through the API"]
-    before = memory(api.pid, "VmRSS")
+        for name, url in urls.items():
+            alone[name].append(await crowd(url, MODELS[name], size=1))
+    before = memory(served.api.pid, "VmRSS")
     for _ in range(effort.rounds):
-        for name, where in served.items():
-            many[name].append(await crowd(where.url, MODELS[name], size=effort.size))
+        for name, url in urls.items():
+            many[name].append(await crowd(url, MODELS[name], size=effort.size))
     errors = [error for found in (*alone.values(), *many.values()) for each in found for error in each.errors]
     return Report(
         machine=machine(),
         size=effort.size,
         alone={name: _middle(found) for name, found in alone.items()},
         many={name: _middle(found) for name, found in many.items()},
-        memory=Memory(before=before, peak=memory(api.pid, "VmHWM")),
+        memory=Memory(before=before, peak=memory(served.api.pid, "VmHWM")),
         errors=errors,
     )
 

@@ -12,12 +12,12 @@ from typing import Any
 from uuid import uuid4
 
 from benchmarks.shapes import QUERY, simulated_pool
-from conductor.background import LiveRun
-from conductor.engine.assignment import Assignment
+from conductor.engine.bound_workflow import BoundWorkflow
 from conductor.engine.run import WorkflowRun
-from conductor.workers.pool import Pool
-from conductor.workflow import Workflow
+from conductor.workers.pool.pool import Pool
+from conductor.workflow.model import Workflow
 from storage import SessionStore
+from studio.sessions.background_runs import LiveRun
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ async def _in_turn(load: Load) -> None:
 
 def workflow_run(workflow: Workflow, pool: Pool, *, run: str) -> WorkflowRun:
     """A run of `workflow` that has not started."""
-    return WorkflowRun(Assignment.of(workflow, query=QUERY, pool=pool), pool, run=run)
+    return WorkflowRun(BoundWorkflow.of(workflow, query=QUERY, pool=pool), pool, run=run)
 
 
 def engine(load: Load, _store: SessionStore) -> Runs:
@@ -99,7 +99,8 @@ def durable_engine(load: Load, store: SessionStore) -> Runs:
 
 async def _keep(workflow: Workflow, pool: Pool, *, run: str, store: SessionStore) -> None:
     live = LiveRun(workflow_run(workflow, pool, run=run))
-    await live.follow(store)
+    async for _ in live.events(store.runs):
+        pass
     if live.unsaved is not None:
         raise RuntimeError(f"The measured run was not kept: {live.unsaved}")
 
@@ -110,9 +111,9 @@ def start_runs(load: Load, store: SessionStore) -> list[str]:
 
 
 def _start_run(load: Load, store: SessionStore) -> str:
-    session = store.create_session(QUERY).id
-    revision = store.add_revision(session, load.workflow, origin="human").id
-    return store.start_run(run=uuid4().hex, session=session, revision=revision).id
+    session = store.sessions.create(QUERY).id
+    revision = store.revisions.add(session, load.workflow, origin="human").id
+    return store.runs.start(run=uuid4().hex, session=session, revision=revision).id
 
 
 CONTENDERS: Mapping[str, Contender] = {

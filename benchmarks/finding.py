@@ -24,10 +24,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.measure import Spread
 from benchmarks.report import machine
-from conductor.workflow import Step, Workflow
+from conductor.workflow.model import Step, Workflow
 from storage import EVERYTHING, SessionFilter, SessionStore
-from storage.database import Database
-from storage.schema import REVISIONS, RUNS, SESSIONS, TAGS
+from storage.database.database import Database
+from storage.database.schema import REVISIONS, RUNS, SESSIONS, TAGS
 
 SESSIONS_MADE = 10_000
 ROUNDS = 15
@@ -139,14 +139,17 @@ def measure(url: str, *, rounds: int) -> dict[str, dict[str, Spread]]:
     with SessionStore.open(url) as store:
         found = {}
         for name, filter in QUESTIONS.items():
-            page = [summary.id for summary in store.sessions(filter, limit=PAGE)]
+            page = [summary.id for summary in store.sessions.listed(filter, limit=PAGE)]
             asked: Mapping[str, Callable[[], object]] = {
-                "page": lambda filter=filter: store.sessions(filter, limit=PAGE),
-                "count": lambda filter=filter: store.count_sessions(filter),
-                "snippets": lambda page=page, filter=filter: store.snippets(page, filter.search),
+                "page": lambda filter=filter: store.sessions.listed(filter, limit=PAGE),
+                "count": lambda filter=filter: store.sessions.count(filter),
+                "snippets": lambda page=page, filter=filter: store.sessions.snippets(page, filter.search),
             }
             found[name] = {part: _spread(ask, rounds=rounds) for part, ask in asked.items()}
-        choices: Mapping[str, Callable[[], object]] = {"page": store.known_workers, "count": store.known_tags}
+        choices: Mapping[str, Callable[[], object]] = {
+            "page": store.sessions.known_workers,
+            "count": store.sessions.known_tags,
+        }
         found[CHOICES] = {part: _spread(ask, rounds=rounds) for part, ask in choices.items()}
     return found
 

@@ -23,7 +23,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from benchmarks.report import machine
 from benchmarks.views import AppProcess, app_process, chromium
-from conductor.workflow import Step, Workflow
+from conductor.workflow.model import Step, Workflow
 from storage import SessionStore
 
 STEPS = 14
@@ -73,8 +73,8 @@ def _session(url: str) -> str:
         for at in range(STEPS)
     )
     with SessionStore.open(url) as store:
-        session = store.create_session("How soon does a tab follow?").id
-        store.add_revision(session, Workflow.of(steps), origin="import", note="Imported")
+        session = store.sessions.create("How soon does a tab follow?").id
+        store.revisions.add(session, Workflow.of(steps), origin="import", note="Imported")
         return session
 
 
@@ -98,10 +98,10 @@ def _follows(page: Page, url: str, session: str) -> list[float]:
         for number in range(EDITS):
             # At another moment of the tab's second each time.
             page.wait_for_timeout(1500 + 1000 * number / EDITS)
-            head = store.head(session)
+            head = store.revisions.head(session)
             assert head is not None, "the session was made with a workflow"
             words = f"Part written anew {number}"
-            store.add_revision(session, head.workflow.with_instruction(0, words), origin="human", note=words)
+            store.revisions.add(session, head.workflow.with_instruction(0, words), origin="human", note=words)
             began = time.perf_counter()
             page.get_by_role("option").filter(has_text=words).first.wait_for(state="attached")
             waits.append(time.perf_counter() - began)

@@ -22,8 +22,8 @@ from typing import Any
 
 from benchmarks.contenders import CONTENDERS, Load, Runs, start_runs
 from benchmarks.shapes import SHAPES
-from conductor.collector import settle
 from storage import SessionStore
+from studio.gc_tuning import settle
 
 
 @dataclass(frozen=True)

@@ -13,13 +13,13 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from benchmarks.contenders import workflow_run
 from benchmarks.measure import Spread
 from benchmarks.shapes import WORKER, simulated_pool
-from conductor.engine.assignment import Assignment
-from conductor.events import EVENT, StepFinished, StepStarted
-from conductor.messages import Request
-from conductor.output import Output
-from conductor.run_state import fold
+from conductor.engine.bound_workflow import BoundWorkflow
+from conductor.runs.events import EVENT, StepFinished, StepStarted
+from conductor.runs.state import fold
+from conductor.values.messages import Request
+from conductor.values.output import Output
 from conductor.workers.protocol import Worker
-from conductor.workflow import Workflow
+from conductor.workflow.model import Workflow
 
 Part = Callable[[], Awaitable[None]]
 
@@ -47,10 +47,10 @@ async def _parts(workflow: Workflow) -> Mapping[str, Part]:
     events = [event async for event in run.events()]
     outputs = {event.step: event.output for event in events if isinstance(event, StepFinished)}
     requests = [event.request for event in events if isinstance(event, StepStarted)]
-    assignment = Assignment.of(workflow, query=requests[0].query, pool=pool)
+    bound = BoundWorkflow.of(workflow, query=requests[0].query, pool=pool)
 
     async def ask() -> None:
-        _ask(assignment, outputs)
+        _ask(bound, outputs)
 
     made = [(type(value), dict(value)) for value in (*outputs.values(), *events)]
 
@@ -77,9 +77,9 @@ async def _parts(workflow: Workflow) -> Mapping[str, Part]:
     }
 
 
-def _ask(assignment: Assignment, outputs: Mapping[int, Output]) -> None:
-    for step in range(len(assignment.workflow)):
-        assignment.request(step, outputs, address=assignment.fingerprint(step, outputs))
+def _ask(bound: BoundWorkflow, outputs: Mapping[int, Output]) -> None:
+    for step in range(len(bound.workflow)):
+        bound.request(step, outputs, address=bound.fingerprint(step, outputs))
 
 
 async def _answer(worker: Worker, requests: Iterable[Request]) -> None:

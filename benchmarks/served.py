@@ -25,16 +25,16 @@ from benchmarks.report import machine
 from benchmarks.shapes import QUERY
 from benchmarks.sight import Sight, sights
 from benchmarks.upstream import upstream
-from conductor.collector import settle
-from conductor.engine.assignment import Assignment
+from conductor.engine.bound_workflow import BoundWorkflow
 from conductor.engine.run import WorkflowRun
-from conductor.events import StepDelta
 from conductor.planner.format import format_plan
-from conductor.planner.parse import parse
-from conductor.workers.endpoint import Endpoint
-from conductor.workers.openai import OpenAIWorker
-from conductor.workers.pool import Pool
-from conductor.workflow import Step, Workflow
+from conductor.planner.parsing.parse import parse
+from conductor.runs.events import StepDelta
+from conductor.workers.endpoint.config import Endpoint
+from conductor.workers.endpoint.worker import OpenAIWorker
+from conductor.workers.pool.pool import Pool
+from conductor.workflow.model import Step, Workflow
+from studio.gc_tuning import settle
 
 CHAIN = Workflow.of(
     Step(instruction=f"Do part {at + 1} of the work.", worker="served", access=tuple(range(at)))
@@ -103,7 +103,7 @@ async def measured(base_url: str, effort: Effort) -> Report:
 
 async def run(workflow: Workflow, pool: Pool) -> None:
     """A workflow from its first event to its last. Raises `RuntimeError` where it does not finish."""
-    going = WorkflowRun(Assignment.of(workflow, query=QUERY, pool=pool), pool, run="measured")
+    going = WorkflowRun(BoundWorkflow.of(workflow, query=QUERY, pool=pool), pool, run="measured")
     events = [event async for event in going.events()]
     if events[-1].type != "run_finished" or events[-1].outcome != "finished":
         raise RuntimeError(f"The measured run ended with {events[-1]}.")
@@ -135,7 +135,7 @@ async def token_lags(pool: Pool, rounds: int) -> list[float]:
     """For every token of some runs: from the moment it was sent to the moment its event was there."""
     lags: list[float] = []
     for _ in range(rounds):
-        going = WorkflowRun(Assignment.of(ONE, query=QUERY, pool=pool), pool, run="measured")
+        going = WorkflowRun(BoundWorkflow.of(ONE, query=QUERY, pool=pool), pool, run="measured")
         async for event in going.events():
             if isinstance(event, StepDelta):
                 now = time.time()

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from conductor.workers.pool import Pool
+from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
-from conductor.workflow import Step, Workflow
+from conductor.workflow.model import Step, Workflow
 
 QUERY = "How much of a battery's cathode is recovered by direct recycling?"
 ANSWER = "Direct recycling keeps most of the cathode's value where the feed is sorted well."

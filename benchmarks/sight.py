@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from benchmarks.shapes import QUERY, SHAPES, WORKER, simulated_pool
-from conductor.engine.assignment import Assignment
-from conductor.output import Output
-from conductor.workflow import Step, Workflow
+from conductor.engine.bound_workflow import BoundWorkflow
+from conductor.values.output import Output
+from conductor.workflow.model import Step, Workflow
 
 ANSWER = "A paragraph of an answer, as a worker writes it when it is asked for a part of the work. " * 12
 CHARACTERS = 4
@@ -64,10 +64,10 @@ def _seeing(workflow: Workflow, access: Iterable[Iterable[int]]) -> Workflow:
 
 def tokens(workflow: Workflow) -> int:
     """Prompts and answers of all steps."""
-    assignment = Assignment.of(workflow, query=QUERY, pool=simulated_pool(0.0))
+    bound = BoundWorkflow.of(workflow, query=QUERY, pool=simulated_pool(0.0))
     outputs = {step: _output(step) for step in range(len(workflow))}
     characters = sum(
-        len(assignment.request(step, outputs, address="0" * 64).messages[0].content) + len(ANSWER)
+        len(bound.request(step, outputs, address="0" * 64).messages[0].content) + len(ANSWER)
         for step in range(len(workflow))
     )
     return round(characters / CHARACTERS)

@@ -29,12 +29,12 @@ from playwright.sync_api import Page, sync_playwright
 
 from benchmarks.measure import Spread
 from benchmarks.report import machine
-from conductor.engine.trials import Swap
-from conductor.planner.offline import OfflineConductor
-from conductor.workers.pool import configured_pool
-from conductor.workflow import Step, Workflow
+from conductor.engine.experiments import Swap
+from conductor.planner.rule_planner import OfflineConductor
+from conductor.workers.pool.pool import configured_pool
+from conductor.workflow.model import Step, Workflow
 from storage import SessionStore
-from storage.workbench import Workbench
+from studio.workbench import Workbench
 
 ROOT = Path(__file__).resolve().parent.parent
 STEPS = 14
@@ -174,14 +174,14 @@ def _finished_run(folder: Path, url: str, steps: int) -> str:
     bench = Workbench.over(SessionStore.open(url), pool=pool, conductor=OfflineConductor())
     try:
         session = bench.ask("How long does it take until a view is there?").id
-        bench.plan(session)
-        bench.plan_alternatives(session, 3)
-        bench.edit(session, workflow, note="Written anew")
-        bench.start(session).done.wait(60)
+        bench.planning.plan(session)
+        bench.planning.plan_alternatives(session, 3)
+        bench.editing.edit(session, workflow, note="Written anew")
+        bench.running.start(session).done.wait(60)
         edited = workflow.with_instruction(workflow.final, "Do the last part of the work, and sum it all up.")
-        bench.edit(session, edited, note="Changed the last step")
-        bench.start(session).done.wait(60)
-        swap = bench.experiment(session, Swap(step=workflow.final, workers=("writer", "critic")))
+        bench.editing.edit(session, edited, note="Changed the last step")
+        bench.running.start(session).done.wait(60)
+        swap = bench.experiments.begin(session, Swap(step=workflow.final, workers=("writer", "critic")))
         if swap.work is not None:
             swap.work.result(60)
     finally:
