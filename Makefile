@@ -1,4 +1,4 @@
-# The project's commands. `make run` starts the app, `make test` passes the tests, CI is `make check test-vllm`.
+# The project's commands. `make run` starts the app, `make test` passes the tests, CI is `make check test-vllm test-installed`.
 
 PYTHON ?= $(shell for v in python3.13 python3.12 python3.11 python3; do \
 	$$v -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))' 2>/dev/null && echo $$v && break; done)
@@ -9,7 +9,9 @@ VLLM := .venv-vllm
 VLLM_INSTALLED := $(VLLM)/.installed
 VLLM_PINS := tests/integration/vllm/requirements.txt
 
-.PHONY: setup run unit test test-thorough test-vllm check lint types bench faults lock
+WHEEL := .venv-installed
+
+.PHONY: setup run unit test test-thorough test-vllm test-installed check lint types bench faults lock
 
 setup: $(INSTALLED)
 
@@ -48,6 +50,13 @@ $(VLLM_INSTALLED): $(VLLM_PINS) | $(INSTALLED)
 		-r $(VLLM_PINS) || { echo "vLLM could not be installed: it needs 2.5 GB of disk, Linux, and for the CPU" \
 		"build of torch PyTorch's own package index (PIP_EXTRA_INDEX_URL)."; exit 1; }
 	@touch $@
+
+# The wheel in an environment that has nothing else, with the locked versions of what it needs.
+test-installed: setup
+	@rm -rf $(WHEEL) && $(BIN)/python -m venv $(WHEEL)
+	@sed -n '/^[a-z0-9]/s/ *\\$$//p' requirements.lock > $(WHEEL)/constraints.txt
+	@$(WHEEL)/bin/python -m pip install --quiet --disable-pip-version-check -c $(WHEEL)/constraints.txt .
+	CONDUCTOR_TEST_INSTALLED=$(WHEEL)/bin $(BIN)/python -m pytest tests/integration/installed
 
 lint: setup
 	$(BIN)/ruff check .
