@@ -17,11 +17,10 @@ from pages.components.compare.three_way import three_way_view
 from pages.components.compare.two import compare_two
 from pages.components.graph import load_library
 from pages.components.streamlit_patches.initial_values import drawn_to_the_end
-from pages.components.tab.error_boundary import errors_shown
+from pages.components.tab.notices import errors_shown, pool_notice
 from pages.components.tab.services import workbench
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models.comparable import Side, last_two, three_sides
-from pages.components.workbench.pool_notice import pool_notice
 from studio.workbench import Workbench
 
 Mode = Literal["two", "three"]

@@ -22,11 +22,10 @@ from pages.components.pool.table import Actions, Row, key_label, pool_table, rem
 from pages.components.pool.text_editor import text_editor, trouble
 from pages.components.pool.tokens import tokens_view
 from pages.components.streamlit_patches.initial_values import drawn_to_the_end
-from pages.components.tab.error_boundary import errors_shown
 from pages.components.tab.keyboard import keep_focus
+from pages.components.tab.notices import errors_shown, pool_notice
 from pages.components.tab.services import Services, access, services
 from pages.components.tab.state import TabState, plain
-from pages.components.workbench.pool_notice import pool_notice
 
 POLL_SECONDS = 0.4
 

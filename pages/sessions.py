@@ -20,11 +20,10 @@ from pages.components.sessions.list_state import PAGE_KEY, SessionList
 from pages.components.sessions.row import session_row
 from pages.components.streamlit_patches.initial_values import drawn_to_the_end
 from pages.components.tab.download import download
-from pages.components.tab.error_boundary import errors_shown
 from pages.components.tab.keyboard import FocusFallbacks, keep_focus
+from pages.components.tab.notices import errors_shown, pool_notice
 from pages.components.tab.services import workbench
 from pages.components.tab.state import TabState, plain
-from pages.components.workbench.pool_notice import pool_notice
 from storage import EVERYTHING, SessionFilter, SessionSummary
 from studio.workbench import Workbench
 

@@ -7,31 +7,26 @@ import streamlit as st
 from conductor.errors import StorageError
 from pages.components.graph import load_library
 from pages.components.streamlit_patches.initial_values import drawn_to_the_end
-from pages.components.tab.drawing import Shown
-from pages.components.tab.error_boundary import errors_shown
+from pages.components.tab.fields import Shown
 from pages.components.tab.keyboard import keep_focus, shortcuts
+from pages.components.tab.notices import errors_shown, pool_notice
 from pages.components.tab.services import workbench
 from pages.components.tab.state import TabState, plain
 from pages.components.tab.tab_storage import tab_storage
 from pages.components.view_models.session import SessionView
-from pages.components.workbench import canvas as run_view
-from pages.components.workbench.current_view import POLL_SECONDS, CurrentView
-from pages.components.workbench.earlier_rounds import earlier_rounds
-from pages.components.workbench.editing.conflicts import conflicts, tell_news
-from pages.components.workbench.live_refresh import changes
-from pages.components.workbench.panels import panels
-from pages.components.workbench.plan.candidates import candidates
-from pages.components.workbench.plan.panel import attempts, no_plan, plan_panel
-from pages.components.workbench.plan.planning_live import planning
-from pages.components.workbench.pool_notice import pool_notice
-from pages.components.workbench.replay_bar import replay_bar
-from pages.components.workbench.session_head import conversation_view, session_head
+from pages.components.workbench.answer import earlier_rounds
+from pages.components.workbench.canvas import graph
+from pages.components.workbench.conflicts import conflicts, tell_news
+from pages.components.workbench.drawer.panels import panels
+from pages.components.workbench.header import conversation_view, replay_bar, session_head, toolbar
+from pages.components.workbench.live import budget_meter, planning, progress, streaming
+from pages.components.workbench.live_refresh import POLL_SECONDS, CurrentView, changes
+from pages.components.workbench.other_plans import candidates
+from pages.components.workbench.plan import attempts, no_plan, plan_panel
 from pages.components.workbench.settings import settings_focus_fallbacks
-from pages.components.workbench.sidebar import sidebar
+from pages.components.workbench.sidebar import sidebar, welcome
 from pages.components.workbench.step.inspector import inspector
-from pages.components.workbench.step.nested_view import inner_view
-from pages.components.workbench.toolbar import toolbar
-from pages.components.workbench.welcome import welcome
+from pages.components.workbench.step.nested import inner_view
 from studio.workbench import Workbench, marks
 
 # Where the focus goes when a button disappears or can no longer be pressed. No text under it: Streamlit would
@@ -161,7 +156,7 @@ def _above(bench: Workbench, tab: TabState, current: CurrentView, *, every: floa
         with errors_shown("meter"):
             now = current.of("meter")
             if now.state is not None:
-                run_view.budget_meter(now.state)
+                budget_meter(now.state)
 
     @st.fragment(key="replay", run_every=every)
     def replayed() -> None:
@@ -196,12 +191,12 @@ def _session(bench: Workbench, tab: TabState, current: CurrentView) -> None:
         tab.redraw_if_asked()
         with errors_shown("canvas"):
             now = current.of("canvas")
-            run_view.graph(bench, tab, now)
+            graph(bench, tab, now)
             inner_view(bench, tab, now)
             if now.state is not None and now.state.live:
-                run_view.progress(now.state)
+                progress(now.state)
                 if now.replay is None:
-                    run_view.streaming(now)
+                    streaming(now)
             if every is not None and now.phase != view.phase:
                 st.rerun()
 
@@ -223,7 +218,7 @@ def _session(bench: Workbench, tab: TabState, current: CurrentView) -> None:
     def replayed_texts() -> None:
         tab.redraw_if_asked()
         with errors_shown("replayed-texts"):
-            run_view.streaming(current.of("replayed-texts"))
+            streaming(current.of("replayed-texts"))
 
     centre, right = st.columns([2.4, 1], gap="medium")
     with centre:

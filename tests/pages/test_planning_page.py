@@ -21,7 +21,7 @@ from conductor.workflow.model import Step, Workflow
 from pages.components.tab import services
 from pages.components.tab.state import plain
 from pages.components.view_models.session import SessionView
-from pages.components.workbench.editing.editor import Editor
+from pages.components.workbench.editor import Editor
 from pages.components.workbench.settings import move_key
 from storage import SessionStore
 from studio.workbench import Workbench

@@ -13,7 +13,7 @@ from conductor.planner.planner import MAX_QUERY
 from conductor.values.messages import Usage
 from conductor.workflow.file import read_plan
 from conductor.workflow.model import Step, Workflow
-from pages.components.tab import services, synced_field
+from pages.components.tab import fields, services
 from pages.components.tab.state import plain
 from storage import SessionStore
 
@@ -87,7 +87,7 @@ def test_plan_and_run_ends_with_an_answer_and_offers_a_rerun(app, url):
 
 
 def test_an_answer_is_shown_though_the_browser_says_once_more_what_was_shown_before(app, monkeypatch):
-    monkeypatch.setattr(synced_field, "ECHO_SECONDS", 60.0)
+    monkeypatch.setattr(fields, "ECHO_SECONDS", 60.0)
     page = app()
     page.text_area(key="query").set_value("What is 17 * 23?")
     page.button(key="plan").click().run()

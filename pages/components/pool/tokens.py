@@ -11,8 +11,8 @@ import streamlit as st
 
 from conductor.text.formatting import counted, dollars
 from pages.components.pool.token_dialogs import open_creation, open_revocation, token_dialog
-from pages.components.tab.api_address import api_url
-from pages.components.tab.error_boundary import errors_shown
+from pages.components.tab.account import api_url
+from pages.components.tab.notices import errors_shown
 from pages.components.tab.services import access
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models.comparable import clock

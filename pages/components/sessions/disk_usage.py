@@ -10,7 +10,7 @@ import streamlit as st
 from conductor.text.formatting import counted, size
 from pages.components.sessions.list_state import SessionList
 from pages.components.streamlit_patches.dialog_theme import dialog_theme
-from pages.components.tab.error_boundary import errors_shown
+from pages.components.tab.notices import errors_shown
 from pages.components.tab.state import TabState, plain
 from storage.store.housekeeping import Cleaning
 from studio.sessions.retention import DAY, retention_days

@@ -9,8 +9,8 @@ from typing import Any
 import streamlit as st
 
 from pages.components.sessions.list_state import SEARCH_KEY, SessionList
+from pages.components.tab.fields import committing, shows
 from pages.components.tab.state import TabState, plain
-from pages.components.tab.synced_field import committing, shows
 from pages.components.view_models.session_filter_url import STATES, TOPOLOGIES, begin_of, day_of, end_of
 from pages.components.view_models.statuses import state_label
 from storage import SessionFilter

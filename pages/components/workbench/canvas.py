@@ -1,4 +1,4 @@
-"""The centre of the workbench under the header: graph, progress and streaming text. Draws only."""
+"""The workflow's graph, in the centre of the workbench."""
 
 from __future__ import annotations
 
@@ -8,19 +8,11 @@ import streamlit as st
 
 from conductor.drawing.layout import layouts
 from conductor.drawing.network import draw
-from conductor.runs.state import RunState
-from conductor.text.formatting import duration
-from conductor.values.total import Total
 from pages.components.graph import workflow_graph
-from pages.components.tab.state import TabState, plain
-from pages.components.view_models.answer_notes import stand_in
-from pages.components.view_models.budget_used import spent
-from pages.components.view_models.card_content import card_contents, step_name
+from pages.components.tab.state import TabState
+from pages.components.view_models.card_content import card_contents
 from pages.components.view_models.session import SessionView
-from pages.components.widgets.step_result import silence, withdrawn_note
-from pages.components.widgets.text_block import text_block
-from pages.components.workbench.editing.editor import Editor
-from pages.components.workbench.outcome import pool_notes
+from pages.components.workbench.editor import Editor
 from pages.components.workbench.step.nested_path import Inside, with_kept_inside
 from studio.workbench import Workbench
 
@@ -75,60 +67,3 @@ def graph(bench: Workbench, tab: TabState, view: SessionView) -> None:
     )
     if not tab.selection_known:
         tab.adopt_selection((result.selected or {}).get("step"))
-
-
-def progress(state: RunState) -> None:
-    """How far the run is."""
-    done = sum(step.done for step in state.steps)
-    st.progress(done / max(1, len(state.steps)), text=progress_text(state, now=time.time()))
-
-
-def progress_text(state: RunState, *, now: float) -> str:
-    """The steps that are done, seconds, and the tokens and dollars that are known, where any are."""
-    done = sum(step.done for step in state.steps)
-    seconds = state.seconds
-    if seconds is None and state.started_at is not None:
-        seconds = now - state.started_at
-    parts = [f"{done} of {len(state.steps)} steps"]
-    if seconds is not None:
-        parts.append(duration(max(0.0, seconds)))
-    used = Total.of(step.usage for step in state.steps if step.started_at is not None)
-    if used.tokens:
-        parts.append(used.token_words)
-    if used.cost:
-        parts.append(used.cost_words)
-    return " · ".join(parts)
-
-
-def budget_meter(state: RunState) -> None:
-    """How much of each limit the run uses, in thin bars."""
-    limits = spent(state, now=time.time())
-    if not limits:
-        return
-    with st.container(horizontal=True, gap="medium", key="budget-meter"):
-        for limit in limits:
-            st.progress(limit.share, text=plain(limit.words))
-    if state.used_before.calls:
-        st.caption("Includes the planning and the rounds that led to this run.")
-
-
-def streaming(view: SessionView) -> None:
-    """What running steps are writing just now."""
-    state = view.state
-    if state is None or state.workflow is None or not state.live:
-        return
-    # Keeps its room while one step hands over to the next.
-    with st.container(key="streams"):
-        for at, step in enumerate(state.steps):
-            if step.status == "running":
-                worker = state.workflow.steps[at].worker
-                text_block(
-                    step.text or f"{silence(step).capitalize()}…",
-                    key=f"stream-{state.run}-{at}",
-                    label=step_name(state.workflow, at),
-                    notes=[stand_in(worker, step) or worker, *withdrawn_note(step), *pool_notes(view)],
-                    copy=False,
-                    live=True,
-                    height=130,
-                    steady=True,
-                )

@@ -10,19 +10,19 @@ from conductor.runs.state import RunState
 from conductor.runs.step_state import StepState, status_of
 from conductor.values.messages import Request
 from conductor.values.output import Output
-from pages.components.tab.drawing import Shown
-from pages.components.tab.output_drafts import OutputDrafts
+from pages.components.tab.fields import Shown
 from pages.components.tab.state import TabState, plain
+from pages.components.tab.tab_storage import OutputDrafts
 from pages.components.view_models.card_content import step_name
 from pages.components.view_models.session import SessionView
-from pages.components.widgets.step_result import on_the_way, silence, status_badge, step_output
-from pages.components.widgets.text_block import text_block
-from pages.components.workbench.editing.editor import Editor
-from pages.components.workbench.editing.step_fields import step_fields, take_over
-from pages.components.workbench.step.actions import output_actions, output_pen, run_menu, unsaved_outputs
+from pages.components.widgets.step_result import on_the_way, status_badge
+from pages.components.workbench.editor import Editor
+from pages.components.workbench.header import run_menu
+from pages.components.workbench.step.fields import step_fields, take_over
+from pages.components.workbench.step.nested import inside_button
 from pages.components.workbench.step.nested_path import with_kept_inside
-from pages.components.workbench.step.nested_view import inside_button
-from pages.components.workbench.step.request import sight
+from pages.components.workbench.step.output import output_actions, output_pen, output_view, unsaved_outputs
+from pages.components.workbench.step.request_view import sight
 from studio.workbench import Workbench
 
 
@@ -56,7 +56,7 @@ def inspector(bench: Workbench, tab: TabState, view: SessionView) -> None:
         if draft is not None:
             output_pen(editor, view, selected, state, draft)
         else:
-            _output(view, selected, state)
+            output_view(view, selected, state)
             output_actions(editor, view, selected, state)
         unsaved_outputs(editor, selected)
         left = shown.mark()
@@ -133,39 +133,3 @@ def _work(editor: Editor, view: SessionView, step: int, state: StepState | None)
     sight(editor, view, step, state)
     if state is not None:
         on_the_way(state, key=f"{editor.session}-{step}")
-
-
-def _output(view: SessionView, step: int, state: StepState | None) -> None:
-    if state is None or (not state.text and state.status in ("waiting", "running")):
-        st.caption(f"Output: {_silence(view, state)}")
-        if state is None:
-            _earlier_output(view, step)
-        return
-    if view.head is None:
-        return
-    own = view.head.workflow.steps[step]
-    since = ["pinned"] if own.pin is not None and state.kept is None else []
-    since += ["inputs changed"] if step in view.pin_changed else []
-    step_output(state, worker=own.worker, key=f"{view.session.id}-{step}", notes=since)
-
-
-def _silence(view: SessionView, state: StepState | None) -> str:
-    """Why there is no output yet."""
-    if state is None or not view.live:
-        return "not run yet." if view.state is None else "will come with the next rerun."
-    return f"{silence(state)}." if state.status == "running" else "waits for what it reads."
-
-
-def _earlier_output(view: SessionView, step: int) -> None:
-    """The step's output before the edit, to look at while editing; none where steps were renumbered."""
-    state = view.state
-    if state is None or view.head is None or len(state.steps) != len(view.head.workflow):
-        return
-    earlier = state.steps[step].output
-    if earlier is not None and not earlier.empty:
-        text_block(
-            earlier.text,
-            key=f"earlier-{view.session.id}-{step}",
-            label="Output before your edits",
-            height=280,
-        )

@@ -1,8 +1,4 @@
-"""What a step saw: the stored request as it was sent, by source, what it could not see, and what differs
-from the run before.
-
-Draws what it is given; knows neither sessions nor edits. What belongs to a step of a session is sight's.
-"""
+"""What a step saw: the stored request as it was sent, by source, and what the step could not see."""
 
 from __future__ import annotations
 
@@ -24,17 +20,76 @@ from conductor.workers.protocol import WorkerCard
 from conductor.workflow.model import Workflow
 from pages.components.tab.state import plain
 from pages.components.view_models.card_content import step_name
-from pages.components.widgets.request_legend import UNREPORTED, Place, how_counted, legend, stretches
+from pages.components.view_models.session import SessionView
+from pages.components.widgets.request_legend import (
+    UNREPORTED,
+    Place,
+    how_counted,
+    legend,
+    stretches,
+)
 from pages.components.widgets.text_block import text_block
 from pages.components.widgets.text_diff import said_of
 from pages.components.widgets.text_diff import stretches as diff_stretches
-from pages.components.workbench.step.previous_request import Asked, differences, unchanged
+from pages.components.workbench.editor import Editor
+from pages.components.workbench.step.request import (
+    Asked,
+    asked_before,
+    differences,
+    origins,
+    request_sent,
+    unchanged,
+)
+
+
+def sight(editor: Editor, view: SessionView, step: int, state: StepState | None) -> None:
+    """Draw what `step` saw, if it was sent anything. `state` is the step's, as the page shows it."""
+    bench = editor.bench
+    sent = request_sent(bench, view, editor.workflow, step, state)
+    if sent is None:
+        return
+
+    def let_see(unseen: Hidden) -> None:
+        grant(editor, step, unseen)
+        editor.tab.ask_redraw()
+
+    request_view(
+        sent.request,
+        key=f"{editor.session}-{step}",
+        reader=reader(bench.pool.cards, sent.workflow.steps[sent.step].worker, sent.own),
+        hidden=unseen(editor, step),
+        origins=origins(bench, view, sent),
+        let_see=let_see,
+        locked=view.locked,
+        notes=sent.notes,
+        before=lambda: asked_before(bench, sent.run, sent.step),
+    )
+
+
+def unseen(editor: Editor, step: int) -> list[Hidden]:
+    """What `step` may not see as the workflow is now."""
+    blind = editor.head.looks_back is not None and not editor.workflow.steps[step].sees_previous
+    return [*([Hidden(None, "the round before")] if blind else []), *hidden_from(editor.workflow, step)]
+
+
+def grant(editor: Editor, step: int, unseen: Hidden) -> None:
+    """Let `step` see it: one edit."""
+    if unseen.step is None:
+        editor.commit(
+            lambda: editor.workflow.with_sight_of_previous(step, True),
+            f"Step {step + 1}: sees the round before",
+        )
+    else:
+        editor.access(step, gain=[unseen.step])
+
 
 _compared = lru_cache(maxsize=16)(compare_texts)
 """A redraw of a run under way asks again four times a second."""
 
+
 _CONTEXT = 160
 """Characters shown of what did not change, on either side of what did."""
+
 
 _MANY = 6
 """More hidden steps than this scroll in a separate box."""

@@ -14,7 +14,7 @@ from conductor.values.output import Output
 from conductor.workflow.model import Step, Workflow
 from pages.components.view_models.answer_notes import answer_kind, answer_stand_in, said_by
 from pages.components.view_models.budget_used import spent
-from pages.components.workbench.canvas import progress_text
+from pages.components.workbench.live import progress_text
 
 ONE = Workflow.of([Step(instruction="Answer.", worker="a")])
 

@@ -1,67 +1,90 @@
-"""Where a browser asks whether its page is still what is there, and what a conflict leaves for a tab."""
+"""A page reads its session once, and so does each tick of its fragments."""
 
 from __future__ import annotations
 
+import time
+
 import pytest
-from starlette.applications import Starlette
-from starlette.testclient import TestClient
 
-from pages.components.routes.changes import CHANGES, PATH
-from pages.components.tab import services
-from pages.components.tab.edit_memory import TABS, EditAside, EditsAside
+from conductor.errors import StorageError
+from conductor.workflow.model import Step, Workflow
+from pages.components.view_models.session import SessionView
+from pages.components.workbench.live_refresh import POLL_SECONDS, CurrentView
 
-
-@pytest.fixture
-def client(app):
-    """Asks a server over the same store."""
-    with TestClient(Starlette(routes=CHANGES)) as client:
-        yield client
-
-
-def test_the_answer_is_two_marks_that_change_with_the_session(client, bench, session, three):
-    before = client.get(PATH, params={"session": session}).json()
-    assert client.get(PATH, params={"session": session}).json() == before
-    bench.editing.edit(session, three.with_worker(0, "beta"), note="Step 1")
-    after = client.get(PATH, params={"session": session}).json()
-    assert (after["session"] != before["session"], after["recent"]) == (True, before["recent"])
-    assert client.get(PATH).json()["session"] == client.get(f"/below{PATH}").json()["session"] == ""
-
-
-def test_where_the_store_cannot_be_read_nothing_is_said(client, monkeypatch, tmp_path):
-    services.close()
-    monkeypatch.setenv("CONDUCTOR_DATABASE_URL", f"sqlite:///{tmp_path}")
-    assert client.get(PATH).json() == {}
+FRAGMENTS = ("canvas", "inspector", "panels", "meter", "replay")
 
 
 @pytest.fixture
-def edit(bench, session, three):
-    """Makes an edit of the session that was not applied."""
+def loads(monkeypatch):
+    """The sessions read from the store, one entry for each time."""
+    load, read = SessionView.load, []
+
+    def counted(bench, session, **options):
+        read.append(session)
+        return load(bench, session, **options)
+
+    monkeypatch.setattr(SessionView, "load", counted)
+    return read
+
+
+@pytest.fixture
+def running(bench, session):
+    """The session while a slow step of it runs."""
+    bench.editing.edit(session, Workflow.of([Step(instruction="Wait.", worker="slow")]), note="Slow")
+    bench.running.start(session)
+    until = time.monotonic() + 5
+    while not SessionView.load(bench, session).moves and time.monotonic() < until:
+        time.sleep(0.01)
+    yield session
+    bench.running.stop(session)
+
+
+def test_all_fragments_of_a_tick_share_one_reading_of_a_running_session(bench, tab, running, loads):
+    clock = [100.0]
+    current = CurrentView(bench, tab, running, now=lambda: clock[0])
+    assert [current.of(fragment) is current.of_page for fragment in FRAGMENTS] == [True] * 5
+    assert len(loads) == 1
+    for tick in range(1, 5):
+        clock[0] = 100.0 + tick * POLL_SECONDS
+        views = []
+        for fragment in FRAGMENTS:
+            views.append(current.of(fragment))
+            clock[0] += POLL_SECONDS / 10
+        assert len(loads) == 1 + tick
+        assert len({id(view) for view in views}) == 1
+
+
+def test_fragments_whose_timers_are_spread_over_a_tick_read_no_more_often(bench, tab, running, loads):
+    clock = [100.0]
+    current = CurrentView(bench, tab, running, now=lambda: clock[0])
+    for fragment in FRAGMENTS:
+        current.of(fragment)
+    for tick in range(8):
+        for at, fragment in enumerate(FRAGMENTS):
+            clock[0] = 101.0 + tick * POLL_SECONDS + at * POLL_SECONDS / len(FRAGMENTS)
+            current.of(fragment)
+    assert len(loads) <= 1 + 10
+
+
+def test_a_page_that_stands_still_is_read_again_when_a_fragment_is_drawn_again(bench, tab, session, loads):
+    current = CurrentView(bench, tab, session)
+    current.of("inspector")
     head = bench.store.revisions.head(session)
-    return lambda note="Mine": EditAside(session, head, three.with_worker(0, "beta"), note)
+    bench.editing.edit(session, head.workflow.with_instruction(0, "Find another."), note="Changed")
+    assert current.of("inspector").head.workflow.steps[0].instruction == "Find another."
+    assert len(loads) == 2
 
 
-def test_edits_wait_in_order_until_each_is_settled(edit, session):
-    aside, first, second = EditsAside(), edit("One"), edit("Two")
-    key = aside.lay(None, first)
-    assert aside.lay(key, second) == key
-    assert aside.of(key, session) == (first, second)
-    for settled, left in ((first, (second,)), (first, (second,)), (second, ())):
-        aside.settle(key, settled)
-        assert aside.of(key, session) == left
+def test_a_session_that_is_gone_is_an_error(bench, tab):
+    with pytest.raises(StorageError):
+        CurrentView(bench, tab, "nowhere")
 
 
-def test_edits_are_of_one_tab_and_one_session(edit, session):
-    aside = EditsAside()
-    key = aside.lay(None, edit())
-    assert aside.of(None, session) == aside.of("another", session) == aside.of(key, "another") == ()
-    aside.settle(None, edit())
-    assert len(aside.of(key, session)) == 1
-
-
-def test_the_tab_that_was_longest_without_an_edit_is_forgotten_first(edit, session):
-    aside = EditsAside()
-    keys = [aside.lay(None, edit()) for _ in range(TABS)]
-    aside.lay(keys[0], edit())
-    aside.lay(None, edit())
-    assert aside.of(keys[1], session) == ()
-    assert len(aside.of(keys[0], session)) == 2
+def test_a_run_of_the_page_reads_its_session_once(app, bench, session, loads):
+    page = app("workbench", session)
+    assert not page.exception
+    assert loads == [session]
+    bench.running.start(session).done.wait(10)
+    loads.clear()
+    page.run()
+    assert loads == [session]

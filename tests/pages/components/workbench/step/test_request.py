@@ -14,7 +14,7 @@ from conductor.planner.rule_planner import OfflineConductor
 from conductor.values.output import HandEdit
 from conductor.workers.pool.pool import read_pool
 from conductor.workflow.model import Step, Workflow
-from pages.components.workbench.step.previous_request import asked_before, differences, unchanged
+from pages.components.workbench.step.request import asked_before, differences, unchanged
 from storage import SessionStore
 from studio.workbench import Workbench
 

@@ -1,0 +1,307 @@
+"""The end of a run: the answer with its rating, or what failed; another round; and the rounds before."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+import streamlit as st
+
+from conductor.drawing.layout import layouts
+from conductor.drawing.network import draw
+from conductor.errors import ConductorError
+from conductor.planner.corrections import Thumbs
+from conductor.report.words import STATUSES
+from conductor.runs.events import BudgetExceeded
+from conductor.runs.state import RunState
+from conductor.text.formatting import counted, dollars, duration, tokens
+from conductor.values.presets import MAX_ROUNDS
+from conductor.workflow.model import Workflow
+from pages.components.graph import workflow_graph
+from pages.components.tab.state import TabState, plain
+from pages.components.view_models.answer_notes import answer_kind, answer_stand_in, said_by
+from pages.components.view_models.card_content import card_contents, step_name
+from pages.components.view_models.session import SessionView
+from pages.components.view_models.statuses import STATE_ICONS
+from pages.components.widgets.text_block import text_block
+from pages.components.workbench.plan import plan_facts
+from pages.components.workbench.settings import open_settings
+from storage import Plan, Revision
+from studio.workbench import Workbench
+
+
+def pool_notes(view: SessionView) -> list[str]:
+    """Notes on the pool that ran, which may differ from today's."""
+    return [view.run.pool_label] if view.run is not None and view.run.pool_label else []
+
+
+def outcome(bench: Workbench, tab: TabState, view: SessionView) -> None:
+    """The end of a run: the answer, or what failed, what was kept and what to do; then another round."""
+    state = view.state
+    if state is None or state.live or state.workflow is None:
+        return
+    if view.unsaved:
+        st.error(
+            f"Not all of this run could be stored: {plain(view.unsaved)} The page shows all of it until the "
+            "app ends; copy what you need, fix the cause and run again.",
+            icon=":material/save:",
+        )
+    _session_total(bench, view, state)
+    _what_happened(tab, view, state, state.workflow, when="" if view.as_run else "Before your edits: ")
+    if state.answer is not None:
+        notes = [] if view.as_run else ["of the run before your edits"]
+        notes += [*answer_stand_in(state), *(pool_notes(view) or answer_kind(state))]
+        text_block(state.answer, key=f"answer-{state.run}", label="Answer", notes=notes)
+        if state.warning:
+            st.caption(plain(state.warning))
+        thumbs(bench, view)
+    elif not state.whole:
+        _earlier_answer(bench, view, state)
+    if view.kept_answer is not None:
+        _kept(view.kept_answer)
+    if state.status == "finished":
+        _another_round(bench, tab, view, state)
+
+
+def _session_total(bench: Workbench, view: SessionView, state: RunState) -> None:
+    """What the whole session has used, where that is more than the run below it."""
+    used = bench.store.sessions.total(view.session.id)
+    if used.tokens is None or used.tokens == state.usage.total:
+        return
+    cost = [] if used.cost is None else [f"cost {used.cost_words}"]
+    st.caption(plain(" · ".join([f"The session, with planning and all runs: {used.token_words}", *cost])))
+
+
+def _earlier_answer(bench: Workbench, view: SessionView, state: RunState) -> None:
+    """The answer that still stands after a run that went for a part of the workflow only."""
+    runs = bench.store.runs.of_session(view.session.id)
+    earlier = next((run for run in runs if run.answer is not None and run.id != state.run), None)
+    if earlier is None or earlier.answer is None:
+        st.caption("No run of this session has given an answer yet; run the whole workflow for one.")
+        return
+    notes = ["of an earlier run", *([earlier.pool_label] if earlier.pool_label else [])]
+    text_block(earlier.answer, key=f"answer-{earlier.id}", label="Answer", notes=notes)
+
+
+def _kept(plan: Plan) -> None:
+    """That the Conductor looked at the answer and leaves it as it is, with its own reason."""
+    reason = plan.report.reasoning if plan.report is not None else ""
+    text_block(
+        reason or "The Conductor gave no reason.",
+        key=f"kept-{plan.id}",
+        label=f"Round {plan.round}: the Conductor keeps the answer",
+        notes=[plan.planner, *plan_facts(plan)],
+        copy=False,
+        height=140,
+    )
+
+
+def _another_round(bench: Workbench, tab: TabState, view: SessionView, state: RunState) -> None:
+    def clicked() -> None:
+        try:
+            bench.planning.begin_round(view.session.id)
+        except ConductorError as error:
+            tab.notify("error", str(error), place="round")
+        tab.ask_redraw()
+
+    why = _no_further_round(view, state)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.button(
+            "Another round",
+            key="another-round",
+            icon=":material/layers:",
+            help="The Conductor looks at the answer and plans once more, or keeps it as it is",
+            disabled=why is not None,
+            on_click=clicked,
+        )
+        if why is not None:
+            st.caption(why)
+    tab.show_notice("round")
+
+
+def _no_further_round(view: SessionView, state: RunState) -> str | None:
+    if view.locked:
+        return "This session is planning or running; wait for it, or stop it."
+    if state.round >= MAX_ROUNDS:
+        return f"This was round {state.round}; a query has at most {MAX_ROUNDS} rounds."
+    if not view.as_run or not view.newest:
+        return "Run the workflow as it is now first."
+    return None
+
+
+def _resumption(view: SessionView) -> str | None:
+    """What a rerun of the workflow as it is now keeps; None where that is nothing, or unknown."""
+    if view.head is None or view.outlook is None:
+        return None
+    resumption = view.outlook.resumption(range(len(view.head.workflow)))
+    return None if resumption is None else f"A rerun resumes: {resumption.words}."
+
+
+def _what_happened(
+    tab: TabState, view: SessionView, state: RunState, workflow: Workflow, *, when: str
+) -> None:
+    kept = counted(sum(step.output is not None for step in state.steps), "finished output")
+    for at, step in enumerate(state.steps):
+        if step.status == "failed":
+            st.error(
+                f"{when}{plain(step_name(workflow, at))} failed: {plain(step.message or '')} "
+                f"{kept} kept; a rerun calls only what failed and what reads it.",
+                icon=":material/error:",
+            )
+    if state.crossing is not None and state.status == "finished":
+        st.caption(f"{when}{plain(_used_up(state.crossing))}")
+    elif state.crossing is not None:
+        _over_budget(tab, state.crossing, kept=kept, when=when)
+    if state.covers is not None:
+        names = ", ".join(str(step + 1) for step in state.covers)
+        st.caption(f"{when}This run covered step {names} only; the others were left as they are.")
+    for reused, reads in state.cutoffs.items():
+        names = ", ".join(str(read + 1) for read in reads)
+        st.caption(
+            f":material/content_cut: {when}Step {names} answered as before, so step {reused + 1} was reused."
+        )
+    match state.status:
+        case "finished":
+            st.caption(when + " · ".join(_sums(state)))
+        case "cancelled":
+            on = "; a rerun continues from there" if not when else ""
+            st.info(f"{when}Stopped. {kept} kept{on}.", icon=":material/stop_circle:")
+        case "interrupted":
+            nothing_known = f"{kept} kept; a rerun continues from there."
+            st.warning(
+                f"{when}Interrupted: the process that ran this ended before the run did. "
+                f"{_resumption(view) or nothing_known}",
+                icon=":material/power_off:",
+            )
+
+
+def _sums(state: RunState) -> list[str]:
+    """How many steps did what, and what the run took: calls, tokens, cost, time."""
+    counts = {
+        "ran": sum(step.output is not None and step.started_at is not None for step in state.steps),
+        "reused": sum(step.reused for step in state.steps),
+        "pinned": sum(step.kept == "pinned" for step in state.steps),
+        "failed": sum(step.status == "failed" for step in state.steps),
+        "blocked": sum(step.status == "blocked" for step in state.steps),
+    }
+    said = [f"This run: {counted(counts.pop('ran'), 'step')} ran"]
+    said += [f"{count} {what}" for what, count in counts.items() if count]
+    said += [counted(state.calls, "call"), tokens(state.usage.total), f"cost {dollars(state.usage.cost)}"]
+    return said if state.seconds is None else [*said, duration(state.seconds)]
+
+
+def _used_up(crossing: BudgetExceeded) -> str:
+    """What a run that gave its answer adds about its budget."""
+    cut = "; steps that the answer does not need were stopped" if crossing.stopped else ""
+    return f"The budget is used up: {crossing.words}{cut}."
+
+
+def _over_budget(tab: TabState, crossing: BudgetExceeded, *, kept: str, when: str) -> None:
+    """Which limit it was, what was kept, and the way to raise it."""
+
+    def clicked() -> None:
+        open_settings()
+        tab.ask_redraw()
+
+    st.warning(
+        f"{when}Stopped at the budget: {plain(crossing.words)}. {kept} kept; a rerun counts from zero and "
+        "continues from there.",
+        icon=STATE_ICONS["over_budget"],
+    )
+    st.button("Raise the limit", key="raise-limit", icon=":material/tune:", on_click=clicked)
+
+
+_THUMBS: Sequence[Thumbs] = ("down", "up")
+"""By the number that the widget gives them."""
+
+
+_RATED = {
+    "up": "You found this answer good.",
+    "down": "You found this answer bad.",
+    None: "Is this answer good?",
+}
+
+
+def thumbs(bench: Workbench, view: SessionView) -> None:
+    """Draw them for the answer of the run shown."""
+    state = view.state
+    if view.run is None or state is None or state.run != view.run.id or state.answer is None:
+        return
+    run, key = view.run.id, f"thumbs-{view.run.id}"
+    rating = bench.store.corrections.rating(run)
+
+    def rated() -> None:
+        chosen = st.session_state[key]
+        bench.store.corrections.rate(run, None if chosen is None else _THUMBS[chosen])
+
+    # The store counts, where another tab may have judged meanwhile.
+    st.session_state[key] = None if rating is None else _THUMBS.index(rating)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="thumbs"):
+        st.caption(_RATED[rating], width="content")
+        st.feedback("thumbs", key=key, on_change=rated)
+
+
+_FIRST_WORDS = 60
+
+
+def earlier_rounds(bench: Workbench, tab: TabState, session: str) -> None:
+    """Draw them, oldest first; only what is open is drawn whole."""
+    for revision, state in bench.planning.rounds(session):
+        box = st.expander(
+            plain(round_line(revision, state), limit=260),
+            icon=":material/layers:",
+            key=f"round-{state.run}",
+            on_change="rerun",
+        )
+        if box.open:
+            with box:
+                _round(bench, tab, revision, state)
+
+
+def round_line(revision: Revision, state: RunState) -> str:
+    """A round in one line: number, topology, steps, the answer's first words, tokens, cost, time."""
+    workflow = revision.workflow
+    parts = [f"Round {state.round}", workflow.topology, counted(len(workflow), "step")]
+    if state.answer is not None:
+        words = " ".join(state.answer[: _FIRST_WORDS * 2].split())
+        parts.append(f"“{words[:_FIRST_WORDS]}{'…' if len(words) > _FIRST_WORDS else ''}”")
+    parts.append(tokens(state.usage.total))
+    if state.usage.cost is not None:
+        parts.append(dollars(state.usage.cost))
+    if state.seconds is not None:
+        parts.append(duration(state.seconds))
+    return " · ".join(parts)
+
+
+def _round(bench: Workbench, tab: TabState, revision: Revision, state: RunState) -> None:
+    workflow = revision.workflow
+    pictures = layouts(workflow, direction=tab.direction)
+    shown = card_contents(workflow, run=state, radius=None, cards=bench.pool.cards, now=time.time())
+    outputs = f"round-outputs-{state.run}"
+    workflow_graph(
+        draw(workflow, shown, pictures),
+        pictures,
+        key=f"round-graph-{state.run}",
+        direction=tab.direction,
+        selected=None,
+        selection_revision=0,
+        locked=True,
+        inspector=outputs,
+    )
+    with st.container(key=outputs, gap="small"):
+        for at, step in enumerate(state.steps):
+            name = step_name(workflow, at)
+            if not step.text:
+                st.caption(plain(f"{name}: {step.message or STATUSES[step.status]}"))
+                continue
+            text_block(
+                step.text,
+                key=f"round-output-{state.run}-{at}",
+                label=name,
+                notes=[*said_by(workflow.steps[at].worker, step), *_answer_note(state, at)],
+                height=160,
+            )
+
+
+def _answer_note(state: RunState, step: int) -> list[str]:
+    return [f"answer of round {state.round}"] if step == state.answer_step else []

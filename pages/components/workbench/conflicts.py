@@ -1,0 +1,239 @@
+"""An edit that met another person's edit: a description of both, and the choices. Nothing is overwritten or
+lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from conductor.errors import ConductorError, EditConflict
+from conductor.text.formatting import counted
+from conductor.workflow.diff import PlanDiff, plan_diff
+from conductor.workflow.merge import Rebased, rebase
+from pages.components.tab.account import author
+from pages.components.tab.edit_memory import EditAside
+from pages.components.tab.fields import Shown
+from pages.components.tab.state import TabState, plain
+from pages.components.view_models.card_content import step_name
+from pages.components.view_models.conflict_text import (
+    Meanwhile,
+    change_lines,
+    clash_sentence,
+    meanwhile,
+    news,
+    origin_text,
+)
+from pages.components.view_models.session import SessionView
+from pages.components.widgets.text_block import text_block
+from pages.components.widgets.text_diff import text_diff
+from storage import Revision
+from studio.workbench import Workbench
+
+_CHANGED_AGAIN = "The workflow was changed once more; look at it and decide again."
+
+
+_MOST = 6
+"""Lines that are shown of each side's changes; more are counted."""
+
+
+_TEXTS = 2
+"""Instructions whose difference is shown of each side."""
+
+
+def conflicts(bench: Workbench, tab: TabState, view: SessionView) -> None:
+    """Draw the oldest edit of this tab that waits for a decision; nothing where none does."""
+    waiting = tab.edits_aside(view.session.id)
+    if not waiting or view.head is None:
+        return
+    edit, head = waiting[0], view.head
+    merged = rebase(edit.edited.workflow, edit.workflow, head.workflow)
+    with st.container(border=True, key="conflict", gap="small"):
+        more = f" · 1 of {len(waiting)}" if len(waiting) > 1 else ""
+        st.markdown(f":orange[:material/call_split:] **{_headline(merged, head)}**{more}")
+        mine, theirs = st.columns(2, gap="medium")
+        with mine:
+            st.markdown(f"**Yours:** {plain(edit.note)}")
+            st.caption(f"Made of revision {edit.edited.number}; kept in this tab until you decide.")
+            _changes(plan_diff(edit.edited.workflow, edit.workflow), key="mine")
+        with theirs:
+            way = meanwhile(bench.store.revisions.history(edit.session), edited=edit.edited.id, head=head.id)
+            _way(way, head)
+            _changes(plan_diff(edit.edited.workflow, head.workflow), key="theirs")
+        for clash in merged.clashes:
+            st.markdown(f":material/block: {plain(clash_sentence(clash, edit.edited.workflow))}")
+        _decisions(_Decision(bench, tab, edit, head), merged, locked=view.locked or view.replay is not None)
+        tab.show_notice("conflict")
+
+
+def tell_news(bench: Workbench, tab: TabState, view: SessionView) -> None:
+    """Show in a toast what another person did to the workflow since this tab drew it last."""
+    head = view.session.head
+    before = None if head is None else tab.note_drawn(view.session.id, head)
+    if head is None or before is None:
+        return
+    entries = {entry.id: entry for entry in bench.store.revisions.history(view.session.id)}
+    if before in entries and entries[head].origin != "conductor":
+        way = meanwhile(tuple(entries.values()), edited=before, head=head)
+        st.toast(plain(news(way, entries[head])), icon=":material/sync:")
+
+
+def _headline(merged: Rebased, head: Revision) -> str:
+    if merged.workflow == head.workflow:
+        return "The same was changed meanwhile; your edit adds nothing to it"
+    if merged.workflow is None:
+        return "Your edit was not applied: the same place was changed meanwhile"
+    return "Your edit was not applied: the workflow was changed meanwhile"
+
+
+def _way(way: Meanwhile, head: Revision) -> None:
+    """Who changed what since the edit's revision was drawn."""
+    if way.made:
+        last = way.made[-1]
+        st.markdown(f"**Meanwhile:** {plain(last.note or 'another workflow')}")
+        said = [origin_text(last)]
+        if len(way.made) > 1:
+            said.append(f"{counted(len(way.made) - 1, 'revision')} before it")
+    else:
+        st.markdown(f"**Meanwhile:** back to revision {head.number}")
+        said = []
+    if way.undone:
+        said.append(f"revision {', '.join(str(entry.number) for entry in way.undone)} undone")
+    sentence = "; ".join(said)
+    st.caption(plain(f"{sentence[:1].upper()}{sentence[1:]}."))
+
+
+def _changes(diff: PlanDiff, *, key: str) -> None:
+    lines = change_lines(diff)
+    shown = [f"- {plain(line, limit=300)}" for line in lines[:_MOST]]
+    texts = [pair for pair in diff.pairs if "instruction" in pair.changes]
+    left_out = max(0, len(lines) - _MOST) + max(0, len(texts) - _TEXTS)
+    if left_out:
+        shown.append(f"- and {counted(left_out, 'more change')}")
+    if shown:
+        st.markdown("\n".join(shown))
+    for pair in texts[:_TEXTS]:
+        text_diff(
+            diff.old.steps[pair.old].instruction,
+            diff.new.steps[pair.new].instruction,
+            key=f"conflict-{key}-{pair.new}",
+            label=step_name(diff.new, pair.new),
+            notes=["instruction"],
+            context=120,
+            height=110,
+        )
+    for pair in diff.pairs:
+        pin = diff.new.steps[pair.new].pin
+        if "pin" in pair.changes and pin is not None and pin.hand is not None:
+            name = f"Output of {step_name(diff.new, pair.new)}"
+            text_block(
+                pin.text, key=f"conflict-{key}-pin-{pair.new}", label=name, notes=["by hand"], height=110
+            )
+
+
+def _decisions(decision: _Decision, merged: Rebased, *, locked: bool) -> None:
+    done = merged.workflow == decision.head.workflow
+    with st.container(horizontal=True, gap="small", key="conflict-decisions"):
+        if not done:
+            st.button(
+                "Apply on top",
+                key="conflict-apply",
+                icon=":material/merge:",
+                type="primary" if merged.workflow is not None else "secondary",
+                disabled=locked or merged.workflow is None,
+                help="Make your changes in the workflow as it is now"
+                if merged.workflow is not None
+                else "Not possible, for the reason above",
+                on_click=decision.apply,
+                args=(merged,),
+            )
+            st.button(
+                "Keep as a branch",
+                key="conflict-branch",
+                icon=":material/call_split:",
+                help="Keep your version in the history; the workflow stays as it is now",
+                on_click=decision.branch,
+            )
+            st.button(
+                "Branch and use mine",
+                key="conflict-switch",
+                icon=":material/alt_route:",
+                disabled=locked,
+                help="Keep your version as a branch and make it the workflow; the other stays in the history",
+                on_click=decision.switch,
+            )
+        st.button(
+            "Discard mine",
+            key="conflict-discard",
+            icon=":material/close:",
+            help="Discard your edit; the workflow stays as it is now",
+            on_click=decision.discard,
+        )
+
+
+class _Decision:
+    """What becomes of an edit, seen against the `head` that the page was drawn with.
+
+    Each is carried out once, however often it is pressed.
+    """
+
+    def __init__(self, bench: Workbench, tab: TabState, edit: EditAside, head: Revision) -> None:
+        self.bench, self.tab, self.edit, self.head = bench, tab, edit, head
+
+    def apply(self, merged: Rebased) -> None:
+        workflow = merged.workflow
+        if workflow is not None:
+            self._settle(
+                lambda: self.bench.editing.edit(
+                    self.edit.session,
+                    workflow,
+                    note=f"{self.edit.note}, on top of revision {self.head.number}",
+                    head=self.head,
+                    author=author(),
+                ),
+                leads=True,
+            )
+
+    def branch(self) -> None:
+        self._settle(lambda: self._branch(instead_of=None), leads=False)
+
+    def switch(self) -> None:
+        self._settle(lambda: self._branch(instead_of=self.head.id), leads=True)
+
+    def discard(self) -> None:
+        self.tab.settle(self.edit)
+
+    def _branch(self, *, instead_of: str | None) -> Revision:
+        edit = self.edit
+        return self.bench.editing.keep_branch(
+            edit.session,
+            edit.workflow,
+            note=edit.note,
+            edited=edit.edited,
+            author=author(),
+            instead_of=instead_of,
+        )
+
+    def _settle(self, keep: Callable[[], Revision], *, leads: bool) -> None:
+        """Store it and forget that it was aside; `leads`: the stored revision is the head then."""
+        if self.edit not in self.tab.edits_aside(self.edit.session):
+            return
+        seen = Shown(self.tab, self.head, place="page").seen
+        if seen is not None and seen.revision != self.head.id:
+            self.tab.notify("error", _CHANGED_AGAIN, place="conflict")
+            return
+        try:
+            made = keep()
+        except EditConflict:
+            self.tab.notify("error", _CHANGED_AGAIN, place="conflict")
+            return
+        except ConductorError as error:
+            self.tab.notify("error", str(error), place="conflict")
+            return
+        if leads:
+            self.tab.note_own(made.id)
+        else:
+            said = f"Kept as revision {made.number}, a branch of revision {self.edit.edited.number}."
+            self.tab.notify("info", said, place="run")
+        self.tab.settle(self.edit)

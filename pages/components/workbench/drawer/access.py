@@ -1,0 +1,102 @@
+"""Which step may read which, as a grid, and how the Conductor wrote it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from pages.components.access_grid import access_grid
+from pages.components.tab.state import TabState
+from pages.components.view_models.access_rows import (
+    DIALECTS,
+    AccessRow,
+    access_rows,
+    granted,
+    note_of,
+    wishes_of,
+)
+from pages.components.view_models.session import SessionView
+from pages.components.workbench.editor import Editor
+from studio.workbench import Workbench
+
+
+def access_view(bench: Workbench, tab: TabState, view: SessionView) -> None:
+    """Draw the access of the session's workflow."""
+    head = view.head
+    if head is None:
+        return
+    before = head.looks_back is not None or any(step.sees_previous for step in head.workflow.steps)
+    if len(head.workflow) == 1 and not before:
+        st.caption(
+            "The only step has nothing before it to read; it sees the query. Add a step to give access."
+        )
+        return
+    report = view.plan.report if view.plan is not None else None
+    planned = view.planned.workflow if view.planned is not None else None
+    rows = access_rows(head.workflow, planned=planned, report=report if view.planned is not None else None)
+    st.caption(_legend(view, rows))
+    _grid(Editor(bench=bench, tab=tab, session=view.session.id, head=head), view, rows, before=before)
+
+
+def _legend(view: SessionView, rows: tuple[AccessRow, ...]) -> str:
+    said = (
+        "Rows read columns; every step sees the query. Click a cell or press Space to give or remove access."
+    )
+    if view.plan is None or view.plan.report is None or all(row.written is None for row in rows):
+        return said
+    dialect = view.plan.report.dialect
+    return f"{said} The Conductor writes access as {DIALECTS[dialect]} (dialect {dialect})."
+
+
+def _grid(editor: Editor, view: SessionView, rows: tuple[AccessRow, ...], *, before: bool) -> None:
+    tab, key = editor.tab, f"access-grid-{editor.session}"
+    answered = f"access-answered-{editor.session}"
+
+    def selected() -> None:
+        tab.select(st.session_state[key].selected["step"])
+        tab.redraw(["canvas", "inspector"])
+
+    def edited() -> None:
+        asked = st.session_state[key].edit
+        wishes = wishes_of(asked)
+        # A message may come twice where messages come faster than the page is drawn.
+        if wishes and asked["at"] > st.session_state.get(answered, 0):
+            st.session_state[answered] = asked["at"]
+            if not view.locked and view.replay is None:
+                editor.stand_on(asked.get("revision"))
+                editor.commit(lambda: granted(editor.workflow, wishes), note_of(wishes))
+        tab.ask_redraw()
+
+    chosen = st.session_state[key].selected if key in st.session_state else None
+    access_grid(
+        [_shown(row) for row in rows],
+        key=key,
+        before=before,
+        locked=_locked(view),
+        selected=tab.selected,
+        selected_at=chosen["at"] if chosen else None,
+        answered=st.session_state.get(answered),
+        revision=editor.head.id,
+        on_select=selected,
+        on_edit=edited,
+    )
+
+
+def _locked(view: SessionView) -> str | None:
+    """Why nothing can be changed just now."""
+    if view.replay is not None:
+        return "This is a replay; go back to the end of the run, then edit"
+    return "This session is planning or running; wait for it or stop it, then edit" if view.locked else None
+
+
+def _shown(row: AccessRow) -> dict[str, Any]:
+    """A row as the component takes it."""
+    return {
+        "name": row.name,
+        "reads": list(row.reads),
+        "before": row.sees_previous,
+        "written": row.written,
+        "means": row.means,
+        "edited": row.edited,
+    }

@@ -1,0 +1,171 @@
+"""The session's revisions: a tree, and what can be done with the one that is selected."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import streamlit as st
+
+from conductor.errors import ConductorError
+from pages.components.history import history_tree
+from pages.components.tab.state import TabState, plain
+from pages.components.view_models.history_rows import RevisionRow, revision_rows
+from pages.components.view_models.session import SessionView
+from pages.components.widgets.compare_link import compare_page_link
+from pages.components.workbench.editor import Editor
+from storage import RevisionEntry
+from studio.workbench import Workbench
+
+FIRST = 60
+"""Revisions that are shown before a person requests more."""
+
+
+MORE = 300
+
+
+def history_view(bench: Workbench, tab: TabState, view: SessionView) -> None:
+    """Draw the history of the session."""
+    session = view.session
+    entries = bench.store.revisions.history(session.id)
+    rows = revision_rows(entries, bench.store.runs.of_session(session.id), head=session.head)
+    key, shown = f"history-{session.id}", f"history-shown-{session.id}"
+    room = st.session_state.get(shown, FIRST)
+    selected = _selected(rows, key)
+    if selected is None:
+        return
+    with st.container(key="history", gap="small"):
+        _actions(bench, tab, view, selected, rows[:room])
+        history_tree(list(_as_data(rows[:room])), key=key, selected=selected.entry.id)
+        if len(rows) > room:
+
+            def more() -> None:
+                st.session_state[shown] = room + MORE
+
+            st.button(
+                f"Show older revisions ({len(rows) - room:,} more)",
+                key="history-more",
+                icon=":material/expand_more:",
+                on_click=more,
+            )
+
+
+def _selected(rows: Sequence[RevisionRow], key: str) -> RevisionRow | None:
+    """The row that was chosen, else the current revision's."""
+    chosen = st.session_state[key].selected if key in st.session_state else None
+    known = {row.entry.id: row for row in rows}
+    head = next((row for row in rows if row.head), rows[0] if rows else None)
+    return known.get(chosen["id"], head) if chosen else head
+
+
+def _as_data(rows: Sequence[RevisionRow]) -> Iterator[Mapping[str, Any]]:
+    """The rows as the component takes them."""
+    way = False
+    for row in rows:
+        place = row.place
+        yield {
+            "id": row.entry.id,
+            "number": row.entry.number,
+            "note": row.note,
+            "facts": list(row.facts),
+            "runs": list(row.runs),
+            "origin": row.entry.origin,
+            "standing": row.standing,
+            "way": way,
+            "lane": place.lane,
+            "above": place.above,
+            "below": place.below,
+            "joins": list(place.joins),
+            "passing": list(place.passing),
+            "current": place.current,
+        }
+        way = way or row.head
+
+
+def _actions(
+    bench: Workbench, tab: TabState, view: SessionView, row: RevisionRow, shown: Sequence[RevisionRow]
+) -> None:
+    """What can be done with the selected revision, of those that are `shown`."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="history-actions"):
+        st.button(
+            "Restore",
+            key="history-restore",
+            icon=":material/settings_backup_restore:",
+            help=_why_not_restored(bench, view, row) or "Make it the workflow again, in a new revision",
+            disabled=_why_not_restored(bench, view, row) is not None,
+            on_click=_restoring(bench, tab, view, row),
+        )
+        st.button(
+            "Fork from here",
+            key="history-fork",
+            icon=":material/fork_right:",
+            help="Go on from this revision in a session of its own",
+            on_click=_forking(bench, tab, row),
+        )
+        _comparison(row, [other.entry for other in shown if other is not row], head=view.session.head)
+    tab.show_notice("history")
+
+
+def _why_not_restored(bench: Workbench, view: SessionView, row: RevisionRow) -> str | None:
+    if row.head:
+        return "This is the current revision"
+    if view.locked or view.replay is not None:
+        return "This session is planning or running; wait for it or stop it, then restore"
+    if view.head is not None and bench.store.revisions.find(row.entry.id).workflow == view.head.workflow:
+        return "The current workflow is the same"
+    return None
+
+
+def _restoring(bench: Workbench, tab: TabState, view: SessionView, row: RevisionRow) -> Callable[[], None]:
+    def clicked() -> None:
+        if view.head is not None:
+            editor = Editor.of(bench, tab, view.head, place="panels")
+            editor.restore(bench.store.revisions.find(row.entry.id))
+        tab.ask_redraw()
+
+    return clicked
+
+
+def _forking(bench: Workbench, tab: TabState, row: RevisionRow) -> Callable[[], None]:
+    def clicked() -> None:
+        if tab.pressed_again("fork"):
+            return
+        session = bench.store.revisions.find(row.entry.id).session
+        try:
+            fork = bench.store.sessions.fork(session, row.entry.id)
+        except ConductorError as error:
+            tab.notify("error", str(error), place="history")
+        else:
+            tab.open(fork.id)
+        tab.ask_redraw()
+
+    return clicked
+
+
+def _comparison(row: RevisionRow, entries: Sequence[RevisionEntry], *, head: str | None) -> None:
+    """A choice of one of these other revisions, first the current one, else what was edited; and the link
+    that compares the two, the older one on the left.
+    """
+    others = {entry.id: entry for entry in entries}
+    if not others:
+        return
+    key = f"history-compare-{row.entry.id}"
+    usual = next((id for id in (head, row.entry.parent) if id in others), None)
+    st.selectbox(
+        "Compare with",
+        list(others),
+        index=0 if usual is None else list(others).index(usual),
+        key=key,
+        required=True,
+        width=280,
+        label_visibility="collapsed",
+        format_func=lambda id: f"with revision {others[id].number} · {others[id].note or others[id].origin}",
+    )
+    other = others.get(st.session_state[key], entries[0])
+    left, right = sorted((row.entry, other), key=lambda entry: entry.number)
+    compare_page_link(
+        f"revision:{left.id}",
+        f"revision:{right.id}",
+        label="Compare",
+        help=plain(f"Revision {left.number} beside revision {right.number}"),
+    )

@@ -1,0 +1,250 @@
+"""Experiments on the workflow: what can be tried, and what is being tried."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import streamlit as st
+
+from conductor.engine.experiments import EdgeTest, Experiment, Swap, edges_to_test, trials_of
+from conductor.errors import ConductorError
+from conductor.text.formatting import counted, dollars, tokens
+from conductor.workflow.model import Workflow
+from pages.components.tab.notices import errors_shown
+from pages.components.tab.state import TabState, plain
+from pages.components.view_models.card_content import step_name
+from pages.components.view_models.experiment_results import Results
+from pages.components.view_models.session import SessionView
+from pages.components.workbench.drawer.trial_results import edge_results, swap_results
+from pages.components.workbench.editor import Editor
+from storage import ExperimentRecord
+from studio.workbench import Workbench
+
+POLL_SECONDS = 0.5
+
+
+_KINDS = {"swap": "Swap a worker", "edges": "Test edges"}
+
+
+_ICONS = {"swap": ":material/swap_horiz:", "edges": ":material/cable:"}
+
+
+def trials_view(bench: Workbench, tab: TabState, view: SessionView) -> None:
+    """Draw the way to a new experiment, then those that were made, the newest one open."""
+    if view.head is None:
+        return
+    tab.show_notice("trials")
+    _new(bench, tab, view, view.head.workflow)
+    records = bench.store.experiments.of_session(view.session.id)
+    under_way = bench.experimenting.under_way(view.session.id)
+    for at, record in enumerate(records):
+        if record.id in under_way:
+            _live(bench, tab, view, record)
+        elif at == 0:
+            with st.container(border=True, key=f"experiment-{record.id}", gap="small"):
+                _results(bench, tab, view, record)
+        else:
+            _earlier(bench, tab, view, record)
+
+
+# -- a new one -----------------------------------------------------------------------------------
+
+
+def _new(bench: Workbench, tab: TabState, view: SessionView, workflow: Workflow) -> None:
+    with st.container(border=True, key="new-experiment", gap="small"):
+        kind = st.segmented_control(
+            "What to try",
+            list(_KINDS),
+            default="swap",
+            required=True,
+            key="experiment-kind",
+            label_visibility="collapsed",
+            format_func=lambda kind: f"{_ICONS[kind]} {_KINDS[kind]}",
+        )
+        asked = _swap(bench, tab, workflow) if kind == "swap" else _edge_test(workflow)
+        why = _why_not(bench, view, asked)
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.button(
+                "Try",
+                key="experiment-begin",
+                icon=":material/science:",
+                disabled=why is not None,
+                on_click=_begin,
+                args=(bench, tab, view, asked),
+            )
+            st.caption(plain(why) if why is not None and asked is not None else _runs(bench, view, asked))
+
+
+def _swap(bench: Workbench, tab: TabState, workflow: Workflow) -> Swap | None:
+    selected = tab.selected if tab.selected is not None and tab.selected < len(workflow) else workflow.final
+    which = "" if selected == tab.selected else " Select another step in the graph to swap that one."
+    st.caption(
+        f"Step {plain(step_name(workflow, selected))}: several workers answer its request of the last run; "
+        f"nothing else is run.{which}"
+    )
+    own = workflow.steps[selected].worker
+    others = [name for name in bench.pool.names if name != own]
+    left, right = st.columns([3, 1])
+    workers = left.multiselect(
+        "Workers",
+        [*others, own],
+        key=f"swap-workers-{selected}",
+        format_func=lambda name: f"{name} (in the plan)" if name == own else name,
+        placeholder="Workers to try instead",
+    )
+    repeats = _repeats(right, "swap")
+    return Swap(step=selected, workers=tuple(workers), repeats=repeats) if workers else None
+
+
+def _edge_test(workflow: Workflow) -> EdgeTest | None:
+    st.caption(
+        "Each chosen edge left out once; what depends on it is run again, and the answers are compared. "
+        "With repeats, a control shows how much the answer changes by itself."
+    )
+    edges = edges_to_test(workflow)
+    left, right = st.columns([3, 1])
+    chosen = left.multiselect(
+        "Edges",
+        edges,
+        key=f"test-edges-{len(workflow)}",
+        format_func=lambda edge: f"{edge[0] + 1} → {edge[1] + 1}",
+        placeholder="All of them" if edges else "No step reads another",
+    )
+    repeats = _repeats(right, "edges")
+    return EdgeTest(edges=tuple(chosen or edges), repeats=repeats) if edges else None
+
+
+def _repeats(place: st.delta_generator.DeltaGenerator, kind: str) -> int:
+    return int(
+        place.number_input(
+            "Repeats",
+            min_value=1,
+            max_value=9,
+            value=1,
+            key=f"repeats-{kind}",
+            help="More than one for a worker that samples, whose answers vary",
+        )
+    )
+
+
+def _why_not(bench: Workbench, view: SessionView, asked: Experiment | None) -> str | None:
+    if view.problem:
+        return view.problem
+    if asked is None:
+        return "Nothing is chosen."
+    if bench.experimenting.under_way(view.session.id):
+        return "An experiment is running; wait for it, or stop it."
+    base = bench.experiments.base(view.session.id)
+    if base is None or base.state.workflow is None:
+        return "Run the workflow as it is now first: an experiment is compared with that run."
+    try:
+        trials_of(asked, base.state.workflow)
+    except ConductorError as error:
+        return str(error)
+    return None
+
+
+def _runs(bench: Workbench, view: SessionView, asked: Experiment | None) -> str:
+    """How many runs it takes and what they will probably use."""
+    base = None if asked is None else bench.experiments.base(view.session.id)
+    if asked is None or base is None or base.state.workflow is None:
+        return ""
+    count = len(trials_of(asked, base.state.workflow))
+    said = [counted(count, "run"), *bench.experiments.estimate(asked, base).words, "several at once"]
+    return f"{', '.join(said)}; the session's own runs stay as they are."
+
+
+def _begin(bench: Workbench, tab: TabState, view: SessionView, asked: Experiment) -> None:
+    try:
+        bench.experiments.begin(view.session.id, asked)
+    except ConductorError as error:
+        tab.notify("error", str(error), place="trials")
+
+
+# -- those that were made ------------------------------------------------------------------------
+
+
+def _live(bench: Workbench, tab: TabState, view: SessionView, record: ExperimentRecord) -> None:
+    @st.fragment(key=f"experiment-live-{record.id}", run_every=POLL_SECONDS)
+    def live() -> None:
+        with errors_shown("trials"):
+            if record.id not in bench.experimenting.under_way(record.session):
+                st.rerun()
+            with st.container(border=True, key=f"experiment-{record.id}", gap="small"):
+                _results(bench, tab, view, record)
+
+    live()
+
+
+def _earlier(bench: Workbench, tab: TabState, view: SessionView, record: ExperimentRecord) -> None:
+    box = st.expander(
+        plain(title(record)),
+        icon=_ICONS[record.experiment.kind],
+        key=f"experiment-{record.id}",
+        on_change="rerun",
+    )
+    if box.open:
+        with box:
+            _results(bench, tab, view, record, heading=False)
+
+
+def _results(
+    bench: Workbench, tab: TabState, view: SessionView, record: ExperimentRecord, *, heading: bool = True
+) -> None:
+    results = Results.load(bench, record)
+    if heading:
+        _heading(bench, results)
+    _progress(results)
+    if results.failure:
+        st.error(plain(results.failure), icon=":material/error:")
+    editor = _editor(bench, tab, view, results)
+    if isinstance(record.experiment, Swap):
+        swap_results(results, record.experiment, editor=editor)
+    else:
+        edge_results(results, editor=editor)
+
+
+def _heading(bench: Workbench, results: Results) -> None:
+    record = results.record
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown(f"{_ICONS[record.experiment.kind]} **{plain(title(record))}**")
+        st.space("stretch")
+        if results.live:
+            st.button(
+                "Stop",
+                key=f"experiment-stop-{record.id}",
+                icon=":material/stop:",
+                on_click=bench.experimenting.stop,
+                args=(record.id,),
+            )
+
+
+def _editor(bench: Workbench, tab: TabState, view: SessionView, results: Results) -> Editor | None:
+    """For acting on a result; None where the workflow is another one by now, or may not be edited."""
+    if view.head is None or view.locked or not results.base.tells_of(view.head.workflow):
+        return None
+    return Editor.of(bench, tab, view.head, place="panels")
+
+
+def _progress(results: Results) -> None:
+    ended = sum(not state.live for state in results.states.values())
+    usage = results.usage
+    facts = [tokens(usage.total), *([dollars(usage.cost)] if usage.cost is not None else [])]
+    said = f"{ended} of {counted(len(results.trials), 'run')} · {' · '.join(facts)}"
+    if results.live:
+        st.progress(ended / max(1, len(results.trials)), text=plain(said))
+    elif ended < len(results.trials):
+        st.caption(plain(f"{said} · ended before all of them were made"))
+    else:
+        broken = sum(state.status in ("cancelled", "interrupted") for state in results.states.values())
+        st.caption(plain(f"{said} · {broken} stopped early" if broken else said))
+
+
+def title(record: ExperimentRecord) -> str:
+    """An experiment in one line."""
+    made = datetime.fromtimestamp(record.created_at, tz=UTC).astimezone().strftime("%d %b %Y, %H:%M")
+    asked = record.experiment
+    times = "" if asked.repeats == 1 else f", {asked.repeats} times each"
+    if isinstance(asked, Swap):
+        return f"Step {asked.step + 1} by {counted(len(asked.workers), 'worker')}{times} · {made}"
+    return f"{counted(len(asked.edges), 'edge')} left out, one at a time{times} · {made}"

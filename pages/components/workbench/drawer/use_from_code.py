@@ -1,0 +1,201 @@
+"""How a program asks this workflow, or the Conductor, and a box to try it through the API."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+from pathlib import Path
+from typing import cast
+
+import streamlit as st
+
+from conductor.text.formatting import duration
+from pages.components.streamlit_patches.initial_values import show_first
+from pages.components.tab.account import api_url, is_local, own_api_url
+from pages.components.tab.services import access, machine_token
+from pages.components.tab.state import TabState, plain
+from pages.components.view_models.code_snippets import KEY, snippets
+from pages.components.view_models.session import SessionView
+from pages.components.widgets.text_block import text_block
+from studio.access.auth import OWN_KEY
+from studio.api.playground_client import Attempt
+from studio.workbench import Workbench
+
+POLL_SECONDS = 0.25
+
+
+_STYLES = Path(__file__).with_suffix(".css")
+
+
+_ATTEMPT = "code-attempt"
+
+
+_WHAT = {"workflow": "This workflow", "conductor": "A workflow planned again"}
+
+
+class _UnderWay:
+    """An attempt with its future, whose end is the attempt's."""
+
+    def __init__(self, attempt: Attempt, future: Future[None]) -> None:
+        self.attempt = attempt
+        self.future = future
+
+    @property
+    def live(self) -> bool:
+        return not self.future.done()
+
+
+def use_from_code(bench: Workbench, tab: TabState, view: SessionView) -> None:
+    """Draw it for a session that has a workflow."""
+    if view.head is None:
+        return
+    st.html(_STYLES)
+    with st.container(key="code-panel"):
+        what = st.segmented_control(
+            "What to ask",
+            list(_WHAT),
+            default="workflow",
+            required=True,
+            key="code-what",
+            label_visibility="collapsed",
+            format_func=_WHAT.__getitem__,
+        )
+        model = f"workflow:{view.head.id}" if what == "workflow" else "conductor"
+        st.caption(_meaning(model))
+        st.code(model, language=None)
+        query = _query(bench, tab, view, model)
+        _snippets(model, query)
+        _access()
+
+
+def _meaning(model: str) -> str:
+    if model == "conductor":
+        does = "has the Conductor plan a workflow for each question and runs that"
+    else:
+        does = "runs the workflow as it is now, edits included, on any question"
+    return f"Use it from code: as the model name of any OpenAI client, this {does}."
+
+
+def _query(bench: Workbench, tab: TabState, view: SessionView, model: str) -> str:
+    """The question that snippets ask, which can be tried here; until a person has written one, the
+    session's.
+    """
+    key = _query_key(view.session.id)
+    # Streamlit forgets a field while another view is shown.
+    show_first(key, st.session_state.get(f"{key}-kept", view.session.query))
+    query = st.text_area("Question", key=key, height=80)
+    st.session_state[f"{key}-kept"] = query
+    under_way = _under_way(view.session.id)
+    live = under_way is not None and under_way.live
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="code-buttons"):
+        if live and under_way is not None:
+            st.button("Stop", key="code-stop", icon=":material/stop:", on_click=_stop, args=(tab, under_way))
+        else:
+            st.button(
+                "Try it",
+                key="code-try",
+                icon=":material/play_arrow:",
+                disabled=not query.strip(),
+                help="Send the question through the API, as a program does",
+                on_click=_try,
+                args=(bench, tab, view.session.id),
+                kwargs={"model": model, "url": own_api_url()},
+            )
+    if under_way is not None:
+        _follow(tab, under_way)
+    return query
+
+
+def _under_way(session: str) -> _UnderWay | None:
+    return cast("_UnderWay | None", st.session_state.get(f"{_ATTEMPT}-{session}"))
+
+
+def _query_key(session: str) -> str:
+    return f"code-query-{session}"
+
+
+def _try(bench: Workbench, tab: TabState, session: str, *, model: str, url: str) -> None:
+    if not tab.pressed_again("code-try"):
+        query = st.session_state[_query_key(session)]
+        attempt = Attempt(url, key=OWN_KEY, model=model, query=query)
+        future = bench.background.spawn(attempt.make())
+        st.session_state[f"{_ATTEMPT}-{session}"] = _UnderWay(attempt, future)
+    tab.ask_redraw()
+
+
+def _stop(tab: TabState, under_way: _UnderWay) -> None:
+    under_way.future.cancel()
+    tab.ask_redraw()
+
+
+def _follow(tab: TabState, under_way: _UnderWay) -> None:
+    every = POLL_SECONDS if under_way.live else None
+
+    @st.fragment(key="code-live", run_every=every)
+    def live() -> None:
+        tab.redraw_if_asked()
+        # Read first: the last text is then shown.
+        over = not under_way.live
+        _outcome(tab, under_way)
+        if every is not None and over:
+            st.rerun()
+
+    live()
+
+
+def _outcome(tab: TabState, under_way: _UnderWay) -> None:
+    attempt = under_way.attempt
+    with st.container(border=True, key="code-outcome", gap="small"):
+        if attempt.text:
+            notes = [attempt.label] if attempt.label else []
+            live = under_way.live
+            text_block(attempt.text, key="code-answer", label="Answer of the API", notes=notes, live=live)
+        if attempt.failure:
+            st.error(plain(attempt.failure, limit=1000), icon=":material/error:")
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.caption(plain(_standing(under_way)))
+            if attempt.session is not None:
+                st.space("stretch")
+                st.button(
+                    "Open its session",
+                    key="code-open",
+                    icon=":material/account_tree:",
+                    on_click=_open,
+                    args=(tab, attempt.session),
+                )
+
+
+def _open(tab: TabState, session: str) -> None:
+    tab.open(session)
+    tab.ask_redraw()
+
+
+def _standing(under_way: _UnderWay) -> str:
+    attempt = under_way.attempt
+    if under_way.live:
+        return attempt.progress or f"{attempt.model} was called; waiting for its first token"
+    if under_way.future.cancelled():
+        return f"{attempt.model} · stopped"
+    took = "-" if attempt.seconds is None else duration(attempt.seconds)
+    return f"{attempt.model} · {took}"
+
+
+def _snippets(model: str, query: str) -> None:
+    token = machine_token().path if is_local() else None
+    offered = snippets(url=api_url(), model=model, query=query, token=token)
+    for tab, snippet in zip(st.tabs(list(offered)), offered.values(), strict=True):
+        with tab:
+            # Without the highlighter's colours, of which some are too faint to be read.
+            st.code(snippet, language=None, wrap_lines=True)
+
+
+def _access() -> None:
+    said = f"Programs need a token as their key, in the environment variable {KEY}."
+    if access().api_open:
+        said = "The API was opened with --api-open: programs on this machine need no key."
+    elif is_local():
+        said = (
+            f"Programs on this machine read their key from {machine_token().path}; others need one in {KEY}."
+        )
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.caption(plain(said))
+        st.page_link("pages/pool.py", label="API tokens", icon=":material/key:")

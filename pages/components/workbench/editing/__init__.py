@@ -1,1 +1,0 @@
-"""The workbench while its workflow is edited, and two edits of one revision."""

@@ -1,0 +1,206 @@
+"""What is written just now: a plan, alternatives, running steps; and how far a run and its budget are."""
+
+from __future__ import annotations
+
+import time
+
+import streamlit as st
+
+from conductor.runs.state import RunState
+from conductor.runs.step_state import Retry
+from conductor.text.formatting import counted, duration
+from conductor.values.total import Total
+from pages.components.tab.state import plain
+from pages.components.view_models.answer_notes import stand_in
+from pages.components.view_models.budget_used import spent
+from pages.components.view_models.card_content import step_name
+from pages.components.view_models.session import SessionView
+from pages.components.widgets.step_result import silence, withdrawn_note
+from pages.components.widgets.text_block import text_block
+from pages.components.workbench.answer import pool_notes
+from studio.sessions.alternatives import LiveAlternatives
+from studio.workbench import Workbench
+
+
+def progress(state: RunState) -> None:
+    """How far the run is."""
+    done = sum(step.done for step in state.steps)
+    st.progress(done / max(1, len(state.steps)), text=progress_text(state, now=time.time()))
+
+
+def progress_text(state: RunState, *, now: float) -> str:
+    """The steps that are done, seconds, and the tokens and dollars that are known, where any are."""
+    done = sum(step.done for step in state.steps)
+    seconds = state.seconds
+    if seconds is None and state.started_at is not None:
+        seconds = now - state.started_at
+    parts = [f"{done} of {len(state.steps)} steps"]
+    if seconds is not None:
+        parts.append(duration(max(0.0, seconds)))
+    used = Total.of(step.usage for step in state.steps if step.started_at is not None)
+    if used.tokens:
+        parts.append(used.token_words)
+    if used.cost:
+        parts.append(used.cost_words)
+    return " · ".join(parts)
+
+
+def budget_meter(state: RunState) -> None:
+    """How much of each limit the run uses, in thin bars."""
+    limits = spent(state, now=time.time())
+    if not limits:
+        return
+    with st.container(horizontal=True, gap="medium", key="budget-meter"):
+        for limit in limits:
+            st.progress(limit.share, text=plain(limit.words))
+    if state.used_before.calls:
+        st.caption("Includes the planning and the rounds that led to this run.")
+
+
+def streaming(view: SessionView) -> None:
+    """What running steps are writing just now."""
+    state = view.state
+    if state is None or state.workflow is None or not state.live:
+        return
+    # Keeps its room while one step hands over to the next.
+    with st.container(key="streams"):
+        for at, step in enumerate(state.steps):
+            if step.status == "running":
+                worker = state.workflow.steps[at].worker
+                text_block(
+                    step.text or f"{silence(step).capitalize()}…",
+                    key=f"stream-{state.run}-{at}",
+                    label=step_name(state.workflow, at),
+                    notes=[stand_in(worker, step) or worker, *withdrawn_note(step), *pool_notes(view)],
+                    copy=False,
+                    live=True,
+                    height=130,
+                    steady=True,
+                )
+
+
+def planning(bench: Workbench, view: SessionView, *, stop: bool) -> None:
+    """Draw it, or what is waited for; with a button to `stop` where the page has no other."""
+    state = view.planning
+    card = bench.conductor.card
+    alternatives = bench.activities.live_alternatives(view.session.id)
+    if alternatives is not None:
+        asking(alternatives, planner=card.name)
+        if stop:
+            _stop(bench, view, "Stop asking; the plans that have ended are kept")
+        return
+    if state is None:
+        _waiting(view)
+        return
+    with st.container(border=True, key="planning", gap="small"):
+        with st.container(horizontal=True, vertical_alignment="center", gap="small", key="planning-head"):
+            st.markdown(f":material/progress_activity: **{_heading(state)}**", width="content")
+            st.caption(plain(" · ".join(_facts(state))), width="stretch")
+            if stop:
+                _stop(bench, view, "Stop planning; the query and earlier attempts are kept")
+        for retry in state.planning_retries:
+            st.caption(f":material/refresh: {retry_line(retry)}")
+        if state.planning_thought:
+            with st.expander("Thinking", icon=":material/psychology:", key="planning-thinking"):
+                text_block(
+                    state.planning_thought,
+                    key="planning-thought",
+                    label="Thinking",
+                    heading=False,
+                    framed=False,
+                    copy=False,
+                    live=True,
+                    height=160,
+                )
+        text_block(
+            state.planning_text or _silence(state),
+            key="planning-text",
+            label="Plan as it is written",
+            notes=[card.name, *([] if card.kind == "model" else [card.kind])],
+            framed=False,
+            copy=False,
+            live=True,
+            height=260,
+        )
+
+
+def _stop(bench: Workbench, view: SessionView, tip: str) -> None:
+    st.button(
+        "Stop",
+        key="stop",
+        icon=":material/stop:",
+        help=tip,
+        on_click=bench.running.stop,
+        args=(view.session.id,),
+    )
+
+
+def retry_line(retry: Retry) -> str:
+    """One retry, as Markdown."""
+    when = f"in {duration(retry.seconds)}" if retry.seconds else "at once"
+    return f"Asked again {when}: {plain(retry.reason)}"
+
+
+def _heading(state: RunState) -> str:
+    return "Planning" if state.round == 1 else f"Planning round {state.round}"
+
+
+def _facts(state: RunState) -> list[str]:
+    facts = [f"attempt {state.attempt}"]
+    if state.started_at is not None:
+        facts.append(f"{max(0.0, time.time() - state.started_at):.1f} s")
+    return facts
+
+
+def _silence(state: RunState) -> str:
+    if state.started_at is None:
+        return "Asking the Conductor…"
+    return "Thinking; nothing written yet…" if state.planning_thought else "Waiting for the first words…"
+
+
+def _waiting(view: SessionView) -> None:
+    """Between planning and a run; nothing where all is about to be over."""
+    state = view.state
+    if view.live:
+        return
+    if state is None or (view.head is not None and not view.as_run):
+        st.caption(":material/hourglass_top: Waiting for the run to start.")
+    elif state.status == "finished" and state.round < view.settings.rounds:
+        st.caption(":material/hourglass_top: Waiting for the Conductor to look at the answer.")
+
+
+def asking(live: LiveAlternatives, *, planner: str) -> None:
+    """Plans that are being written at once: how many have ended, and what each does."""
+    states = live.states
+    total = len(states)
+    with st.container(border=True, key="asking", gap="xsmall"):
+        st.progress(live.ended / total, text=f"Alternatives: {live.ended} of {total} plans have ended")
+        for number, (state, plan) in enumerate(zip(states, live.plans, strict=True), start=1):
+            said = _ended(state) if plan.done.is_set() else _under_way(state)
+            st.caption(plain(f"Alternative {number}: {said}"))
+        st.caption(plain(f"{planner} is asked {total} times at once; Stop keeps the finished plans."))
+
+
+def _under_way(state: RunState) -> str:
+    if state.started_at is None:
+        return "waiting for its turn"
+    since = duration(max(0.0, time.time() - state.started_at))
+    if state.planning_text:
+        return f"{counted(len(state.planning_text), 'character')} written, {since}"
+    if state.planning_retries:
+        return f"asked again: {state.planning_retries[-1].reason}"
+    return f"{'thinking' if state.planning_thought else 'waiting for the first words'}, {since}"
+
+
+def _ended(state: RunState) -> str:
+    if state.planning_failure is not None:
+        return f"no plan: {state.planning_failure}"
+    if state.report is None:
+        return "stopped"
+    if state.report.workflow is not None:
+        return f"valid, {counted(len(state.report.workflow), 'step')}"
+    return (
+        "keeps the answer"
+        if state.report.ok
+        else f"not valid, {counted(len(state.report.problems), 'reason')}"
+    )

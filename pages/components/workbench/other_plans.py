@@ -1,0 +1,305 @@
+"""Other plans than the one that counts: those in the Conductor's text, and alternatives asked for at once.
+
+Each can be looked at, used or compared; none takes the place of the workflow until a person uses it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from conductor.drawing.layout import layouts
+from conductor.drawing.network import draw
+from conductor.errors import ConductorError, EditConflict
+from conductor.text.formatting import counted, dollars, tokens
+from conductor.values.messages import NOTHING_USED
+from pages.components.graph import workflow_graph
+from pages.components.tab.notices import errors_shown
+from pages.components.tab.state import TabState, plain
+from pages.components.view_models.card_content import card_contents
+from pages.components.view_models.plan_choices import PlanChoice, choices_of_batch, choices_of_text
+from pages.components.view_models.session import SessionView
+from pages.components.widgets.compare_link import compare_page_link
+from pages.components.widgets.completion_markup import marked
+from pages.components.widgets.text_block import text_block
+from pages.components.workbench.live_refresh import CurrentView
+from pages.components.workbench.plan import plan_facts
+from storage import Plan
+from studio.sessions.alternatives import FEWEST, MOST
+from studio.workbench import Workbench
+
+_USUAL = 3
+
+
+def candidates(bench: Workbench, tab: TabState, current: CurrentView) -> None:
+    """Draw the box with the other plans, closed until a person opens it."""
+
+    @st.fragment(key="other-plans-part")
+    def part() -> None:
+        tab.redraw_if_asked()
+        with errors_shown("other-plans"):
+            _box(bench, tab, current.of("other-plans-part"))
+
+    part()
+
+
+def _box(bench: Workbench, tab: TabState, view: SessionView) -> None:
+    session = view.session.id
+    of_text = _of_text(view)
+    batch = bench.store.plans.alternatives(session)
+    box = _opened(f"Other plans{_remark(of_text, batch)}", session)
+    if box is None:
+        return
+    with box:
+        if len(of_text) > 1:
+            st.caption(f"{counted(len(of_text), 'complete plan')} in the Conductor's text.")
+            plan_list(bench, tab, view, of_text, key="text")
+        if batch:
+            shown = choices_of_batch(batch, shown=None if view.head is None else view.head.workflow)
+            st.caption(plain(_of_batch(batch, shown)))
+            plan_list(bench, tab, view, shown, key="batch")
+        _ask(bench, tab, view)
+        tab.show_notice("candidates")
+
+
+def _opened(label: str, session: str) -> DeltaGenerator | None:
+    """The box, None while it is closed. Streamlit closes one whose label changes, so its state is ours."""
+    key, remembered = f"other-plans-{session}", f"other-plans-open-{session}"
+
+    def turned() -> None:
+        st.session_state[remembered] = st.session_state[key]
+
+    st.session_state[key] = st.session_state.get(remembered, False)
+    box = st.expander(label, icon=":material/alt_route:", key=key, on_change=turned)
+    return box if box.open else None
+
+
+def _of_text(view: SessionView) -> tuple[PlanChoice, ...]:
+    shown = None if view.head is None else view.head.workflow
+    return () if view.plan is None else choices_of_text(view.plan, shown=shown)
+
+
+def _remark(of_text: Sequence[PlanChoice], batch: Sequence[Plan]) -> str:
+    said = [f"{len(of_text)} in this text"] if len(of_text) > 1 else []
+    said += [counted(len(batch), "alternative")] if batch else []
+    return f": {', '.join(said)}" if said else ""
+
+
+def _of_batch(batch: Sequence[Plan], choices: Sequence[PlanChoice]) -> str:
+    asked = " · ".join([f"{counted(len(batch), 'alternative')} asked for at once", *_spent(batch)])
+    valid = sum(plan.report is not None and plan.report.workflow is not None for plan in batch)
+    told = f"{asked}; {valid or 'none'} of them valid." if valid < len(batch) else f"{asked}."
+    if valid > 1 and sum(choice.workflow is not None for choice in choices) == 1:
+        told += " All of them are the same plan."
+        if batch[0].planner_kind == "offline":
+            told += (
+                " The offline planner goes by rules, so it writes the same plan however often it is asked."
+            )
+    return told
+
+
+def _spent(batch: Sequence[Plan]) -> list[str]:
+    """What all of them took together, as far as it is known."""
+    used = sum((plan.usage for plan in batch), NOTHING_USED)
+    said = [] if used.total is None else [tokens(used.total)]
+    return said if used.cost is None else [*said, dollars(used.cost)]
+
+
+# -- asking ----------------------------------------------------------------------------------------
+
+
+def _ask(bench: Workbench, tab: TabState, view: SessionView) -> None:
+    session = view.session.id
+
+    def clicked() -> None:
+        try:
+            bench.planning.begin_alternatives(session, st.session_state[f"alternatives-{session}"])
+        except ConductorError as error:
+            tab.notify("error", str(error), place="candidates")
+        tab.ask_redraw()
+
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="alternatives"):
+        st.button(
+            "Ask for alternatives",
+            key="ask-alternatives",
+            icon=":material/alt_route:",
+            disabled=view.locked,
+            on_click=clicked,
+        )
+        st.segmented_control(
+            "How many",
+            list(range(FEWEST, MOST + 1)),
+            default=_USUAL,
+            required=True,
+            key=f"alternatives-{session}",
+            label_visibility="collapsed",
+        )
+        st.caption("plans, asked for at once within the session's budget", width="content")
+
+
+_VERDICTS = {
+    "valid": (":material/check_circle:", "green"),
+    "keeps the answer": (":material/keep:", "gray"),
+    "not valid": (":material/rule:", "orange"),
+    "no plan": (":material/error:", "red"),
+}
+
+
+def plan_list(
+    bench: Workbench, tab: TabState, view: SessionView, choices: Sequence[PlanChoice], *, key: str
+) -> None:
+    """Draw them in a box; one may be looked at."""
+    looked = _looked(view)
+    with st.container(border=True, gap="small", key=f"plan-choices-{key}"):
+        for choice in choices:
+            _row(bench, tab, view, choice, looked=choice.key == looked)
+            if choice.key == looked:
+                _look(bench, tab, choice)
+
+
+def _row(bench: Workbench, tab: TabState, view: SessionView, choice: PlanChoice, *, looked: bool) -> None:
+    in_use = choice.workflow is not None and view.head is not None and choice.workflow == view.head.workflow
+    with st.container(
+        horizontal=True, wrap=False, vertical_alignment="top", gap="small", key=f"choice-{choice.key}"
+    ):
+        with st.container(gap="xxsmall"):
+            _title(choice, in_use=in_use)
+            for line in _lines(choice, in_use=in_use, looked=looked):
+                st.caption(plain(line, limit=300))
+        with st.container(
+            horizontal=True, wrap=False, width="content", vertical_alignment="center", gap="small"
+        ):
+            if choice.workflow is not None and view.head is not None and not in_use:
+                compare_page_link(
+                    f"revision:{view.head.id}",
+                    choice.address,
+                    help="The workflow shown and this plan, side by side",
+                )
+            if choice.plan.report is not None:
+                _look_button(view, choice, looked=looked)
+            if choice.workflow is not None:
+                _use(bench, tab, view, choice, in_use=in_use)
+
+
+def _title(choice: PlanChoice, *, in_use: bool) -> None:
+    icon, colour = _VERDICTS[choice.verdict]
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown(f"**{plain(choice.name)}**", width="content")
+        st.badge(choice.verdict, icon=icon, color=colour)  # type: ignore[arg-type]
+        if in_use:
+            st.badge("in use", icon=":material/account_tree:", color="blue")
+
+
+def _lines(choice: PlanChoice, *, in_use: bool, looked: bool) -> Iterator[str]:
+    """The text under a row's name; the reasons are shown in full where the plan is opened."""
+    # Of plans in one text, and of several equal ones, the cost of each is unknown.
+    alone = choice.plan.alternative is not None and not choice.remarks
+    facts = [*choice.remarks, *(plan_facts(choice.plan) if alone else [])]
+    if choice.workflow is not None:
+        yield " · ".join([choice.shape, *facts])
+        if choice.difference and not in_use:
+            yield choice.difference
+        return
+    left = len(choice.problems) - 1
+    if choice.problems and not looked:
+        yield choice.problems[0] + (f" And {counted(left, 'more reason')}." if left > 0 else "")
+    if facts:
+        yield " · ".join(facts)
+
+
+def _use(bench: Workbench, tab: TabState, view: SessionView, choice: PlanChoice, *, in_use: bool) -> None:
+    def clicked() -> None:
+        assert choice.candidate is not None, "only a workflow can be used"
+        try:
+            tab.note_own(bench.planning.use_candidate(choice.plan.id, choice.candidate, head=view.head).id)
+        except EditConflict:
+            _met(bench, tab, view.session.id, choice)
+        except ConductorError as error:
+            tab.notify("error", str(error), place="candidates")
+        else:
+            tab.select(None)
+            st.session_state.pop(f"looked-{view.session.id}", None)
+        tab.ask_redraw()
+
+    st.button(
+        "Use",
+        key=f"use-{choice.key}",
+        icon=":material/check:",
+        type="tertiary",
+        help="Make this plan the workflow; Undo brings back what is shown now",
+        disabled=view.locked or in_use,
+        on_click=clicked,
+    )
+
+
+def _met(bench: Workbench, tab: TabState, session: str, choice: PlanChoice) -> None:
+    """Another workflow than the one shown would have been replaced; one that is the same is no loss."""
+    there = bench.store.revisions.head(session)
+    if there is None or there.workflow == choice.workflow:
+        return
+    by = f" by {there.author}" if there.author else ""
+    note = f": {there.note}" if there.note else ""
+    said = f"Not used yet, as the workflow was changed meanwhile (revision {there.number}{by}{note})."
+    tab.notify(
+        "info",
+        f"{said} It is shown now; press Use again to put {choice.name} in its place.",
+        place="candidates",
+    )
+
+
+def _looked(view: SessionView) -> str | None:
+    looked: str | None = st.session_state.get(f"looked-{view.session.id}")
+    return looked
+
+
+def _look_button(view: SessionView, choice: PlanChoice, *, looked: bool) -> None:
+    def clicked() -> None:
+        st.session_state[f"looked-{view.session.id}"] = None if looked else choice.key
+
+    st.button(
+        "Close" if looked else "Look",
+        key=f"look-{choice.key}",
+        icon=":material/visibility_off:" if looked else ":material/visibility:",
+        type="tertiary",
+        on_click=clicked,
+    )
+
+
+def _look(bench: Workbench, tab: TabState, choice: PlanChoice) -> None:
+    """One plan whole: its graph, or why it is none, and what the Conductor wrote."""
+    report = choice.plan.report
+    if report is None:
+        return
+    with st.container(key=f"looked-at-{choice.key}", gap="small"):
+        for problem in choice.problems:
+            st.markdown(f"- {plain(problem)}")
+        if choice.workflow is not None:
+            _graph(bench, tab, choice)
+        at = choice.candidate if choice.candidate is not None else report.chosen
+        text_block(
+            marked(report.model_copy(update={"chosen": at})),
+            key=f"text-of-{choice.key}",
+            label="Completion as written",
+            notes=[choice.plan.planner],
+            height=260,
+        )
+
+
+def _graph(bench: Workbench, tab: TabState, choice: PlanChoice) -> None:
+    workflow = choice.workflow
+    assert workflow is not None, "asked of workflows only"
+    pictures = layouts(workflow, direction=tab.direction)
+    shown = card_contents(workflow, run=None, radius=None, cards=bench.pool.cards, now=time.time())
+    workflow_graph(
+        draw(workflow, shown, pictures),
+        pictures,
+        key=f"graph-of-{choice.key}",
+        direction=tab.direction,
+        selected=None,
+        selection_revision=0,
+        locked=True,
+        inspector=f"looked-at-{choice.key}",
+    )

@@ -1,0 +1,240 @@
+"""The Conductor's plan: its reasoning, every repair, every attempt, or why there is no plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import streamlit as st
+
+from conductor.errors import ConductorError
+from conductor.planner.planner import INTERRUPTED, STOPPED
+from conductor.text.formatting import counted, dollars, duration, tokens
+from conductor.workflow.model import Step, Workflow
+from pages.components.tab.state import TabState, plain
+from pages.components.view_models.session import SessionView
+from pages.components.widgets.completion_markup import marked
+from pages.components.widgets.text_block import text_block
+from storage import Plan, Revision
+from studio.workbench import Workbench
+
+
+def plan_panel(plan: Plan, planned: Revision | None) -> None:
+    """The Conductor's reasoning for the plan that is shown; `planned` is the revision that holds it."""
+    plan = plan if planned is None else as_used(plan, planned.workflow)
+    report = plan.report
+    if report is None or not report.ok:
+        return
+    with st.container(border=True, key="plan-panel", gap="small"):
+        text = "\n\n".join(part for part in (report.thinking, report.reasoning) if part)
+        with st.container(horizontal=True, vertical_alignment="top"):
+            with st.container(width="stretch"):
+                text_block(
+                    text or "The Conductor gave no reasoning.",
+                    key=f"reasoning-{plan.id}",
+                    label="Reasoning",
+                    notes=[plan.planner, *_alternative(plan), *plan_facts(plan)],
+                    framed=False,
+                    copy=False,
+                    height=140,
+                )
+            with st.popover("As written", type="tertiary", icon=":material/notes:", key="as-written"):
+                _as_written(plan)
+        for repair in report.repairs:
+            st.caption(f":material/build: {plain(repair.kind)}: {plain(repair.detail)}")
+
+
+def as_used(plan: Plan, workflow: Workflow) -> Plan:
+    """The plan; where a person used another one of its text, with that one as the one that counts."""
+    report = plan.report
+    if report is None or report.workflow == workflow:
+        return plan
+    for at, candidate in enumerate(report.candidates):
+        if candidate.workflow == workflow:
+            return plan.model_copy(update={"report": report.model_copy(update={"chosen": at})})
+    return plan
+
+
+def _alternative(plan: Plan) -> list[str]:
+    return [] if plan.alternative is None else [f"alternative {plan.attempt}"]
+
+
+def plan_facts(plan: Plan) -> list[str]:
+    """What a plan took, as far as it is known."""
+    facts = [] if plan.usage.total is None else [tokens(plan.usage.total)]
+    facts += [] if plan.usage.cost is None else [dollars(plan.usage.cost)]
+    facts += [] if plan.seconds is None else [duration(plan.seconds)]
+    named = None if plan.report is None else plan.report.request_id
+    return facts if named is None else [*facts, f"request id {named}"]
+
+
+# -- attempts ------------------------------------------------------------------------------------
+
+
+def attempts(plans: Sequence[Plan], *, of: Plan | None, shown: Plan | None) -> None:
+    """The attempts at the plan of the round that `of` belongs to, each to be opened; `shown` is elsewhere."""
+    if of is None:
+        return
+    series = 0
+    with st.container(key=f"attempts-of-{of.id}", gap="xsmall"):
+        for plan in plans:
+            if (plan.round, plan.looks_back) != (of.round, of.looks_back):
+                continue
+            series += plan.attempt == 1
+            if shown is None or plan.id != shown.id:
+                _attempt(plan, again=series > 1)
+
+
+def _attempt(plan: Plan, *, again: bool) -> None:
+    name = f"Attempt {plan.attempt}{', planned again' if again else ''}"
+    label = f"{name}: {_verdict(plan)}"
+    with st.expander(plain(label), icon=":material/history:", key=f"attempt-{plan.id}"):
+        facts = plan_facts(plan)
+        st.caption(plain(" · ".join([plan.planner, *facts])))
+        _reasons(plan)
+
+
+def _verdict(plan: Plan) -> str:
+    if plan.report is None:
+        return "stopped" if _was_stopped(plan) else "interrupted" if _was_interrupted(plan) else "no plan"
+    if plan.report.return_previous:
+        return "keeps the answer"
+    return "valid" if plan.report.ok else f"not valid, {counted(len(plan.report.problems), 'reason')}"
+
+
+def _was_stopped(plan: Plan) -> bool:
+    return (plan.failure or "").startswith(STOPPED)
+
+
+def _was_interrupted(plan: Plan) -> bool:
+    """Whether the process that requested it ended before the answer."""
+    return (plan.failure or "").startswith(INTERRUPTED)
+
+
+def _reasons(plan: Plan) -> None:
+    if plan.report is None:
+        st.markdown(plain(plan.failure or "It gave no completion at all."))
+        return
+    for problem in plan.report.problems:
+        st.markdown(f"- {plain(problem.message)}")
+    _as_written(plan)
+
+
+def _as_written(plan: Plan) -> None:
+    """The completion letter for letter, with what was read of it, and the thinking apart from it."""
+    if plan.report is None:
+        return
+    text_block(marked(plan.report), key=f"written-{plan.id}", label="Completion as written", height=320)
+    if plan.report.candidate is not None:
+        repaired = ", and in it what was repaired" if plan.report.repairs else ""
+        st.caption(f"Tinted: the plan that was read{repaired}.")
+    if plan.report.thinking and plan.report.thinking not in plan.report.text:
+        text_block(plan.report.thinking, key=f"thinking-{plan.id}", label="Thinking", copy=False, height=160)
+
+
+# -- no plan -------------------------------------------------------------------------------------
+
+
+def no_plan(bench: Workbench, tab: TabState, view: SessionView) -> None:
+    """Why there is no plan to act on: every reason, the raw text, and the ways on."""
+    plan = view.no_plan
+    if plan is None and view.head is not None:
+        return
+    with st.container(key="no-plan", gap="small"):
+        if plan is None:
+            st.info("No plan yet: planning did not end. Nothing has run.", icon=":material/account_tree:")
+        elif _was_stopped(plan):
+            st.info(f"{plain(plan.failure or '')} {_what_stands(plan)}", icon=":material/stop_circle:")
+        elif _was_interrupted(plan):
+            st.info(f"{plain(plan.failure or '')} {_what_stands(plan)}", icon=":material/power_off:")
+        elif plan.report is None:
+            st.warning(f"{_of_round(plan)}no plan. {_what_stands(plan)}", icon=":material/rule:")
+            _reasons(plan)
+        else:
+            st.error(f"{_of_round(plan)}no valid plan. {_what_stands(plan)}", icon=":material/rule:")
+            _reasons(plan)
+            if facts := plan_facts(plan):
+                st.caption(plain(" · ".join([f"Attempt {plan.attempt}", *facts])))
+        _ways_on(bench, tab, view, plan)
+        tab.show_notice("plan")
+
+
+def _of_round(plan: Plan) -> str:
+    return "The Conductor gave " if plan.round == 1 else f"Round {plan.round}: the Conductor gave "
+
+
+def _what_stands(plan: Plan) -> str:
+    return "Nothing has run." if plan.looks_back is None else f"The answer of round {plan.round - 1} stands."
+
+
+def _ways_on(bench: Workbench, tab: TabState, view: SessionView, plan: Plan | None) -> None:
+    session = view.session.id
+    rejected = bench.planning.rejected(session) if plan is not None and plan.report is not None else ()
+    limit = view.settings.attempts
+    spent = len(rejected) >= limit
+    again = plan is not None and plan.looks_back is not None
+    with st.container(horizontal=True, key="no-workflow", gap="small"):
+        if rejected:
+            _button(
+                tab,
+                "Ask again",
+                key="ask-again",
+                icon=":material/refresh:",
+                do=lambda: bench.planning.ask_again(session),
+                primary=not spent,
+                disabled=spent,
+                tip="Sends the reasons back to the Conductor",
+            )
+        _button(
+            tab,
+            "Plan again",
+            key="plan-again",
+            icon=":material/account_tree:",
+            do=lambda: bench.planning.begin_round(session) if again else bench.planning.begin(session),
+            primary=spent or not rejected,
+            tip="Asks from the beginning, without the reasons",
+        )
+        if view.head is None:
+            _button(
+                tab,
+                "Start from one step",
+                key="one-step",
+                icon=":material/edit:",
+                do=lambda: _one_step(bench, session),
+                tip="A workflow of one step, to be edited by hand",
+            )
+    if spent:
+        others = "plan again, or start from one step" if view.head is None else "or plan again"
+        st.caption(f"The Conductor was asked {len(rejected)} of {limit} times; change the query, {others}.")
+
+
+def _button(
+    tab: TabState,
+    name: str,
+    *,
+    key: str,
+    icon: str,
+    do: Callable[[], object],
+    tip: str,
+    primary: bool = False,
+    disabled: bool = False,
+) -> None:
+    def clicked() -> None:
+        try:
+            do()
+        except ConductorError as error:
+            tab.notify("error", str(error), place="plan")
+
+    st.button(
+        name,
+        key=key,
+        icon=icon,
+        type="primary" if primary else "secondary",
+        help=tip,
+        disabled=disabled,
+        on_click=clicked,
+    )
+
+
+def _one_step(bench: Workbench, session: str) -> None:
+    step = Step(instruction="Answer the question.", worker=bench.pool.names[0])
+    bench.editing.edit(session, Workflow.of([step]), note="Started by hand")

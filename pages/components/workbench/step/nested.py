@@ -1,0 +1,310 @@
+"""The workflow inside a step, under the graph: its rounds, its graph, its steps' work. Read-only."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+import streamlit as st
+
+from conductor.drawing.layout import layouts
+from conductor.drawing.network import draw
+from conductor.planner.planner import STOPPED
+from conductor.runs.state import RunState
+from conductor.runs.step_state import StepState
+from conductor.text.formatting import counted, dollars, duration, tokens
+from conductor.values.output import NO_ANSWER
+from conductor.workers.protocol import WorkerCard
+from conductor.workflow.model import Workflow
+from pages.components.graph import workflow_graph
+from pages.components.tab.state import TabState, plain
+from pages.components.view_models.card_content import card_contents, inside_text, step_name
+from pages.components.view_models.session import SessionView
+from pages.components.widgets.request_legend import origin_notes
+from pages.components.widgets.step_result import on_the_way, retry_text, silence, status_badge, step_output
+from pages.components.widgets.text_block import text_block
+from pages.components.workbench.step.nested_path import (
+    Inside,
+    Level,
+    Place,
+    Way,
+    places,
+    round_names,
+    with_kept_inside,
+)
+from pages.components.workbench.step.request_view import hidden_from, reader, request_view
+from studio.workbench import Workbench
+
+
+def inside_button(tab: TabState, session: str, step: int, state: StepState) -> None:
+    """In the inspector: what a step has inside, and the button that opens or closes it.
+
+    Opening and closing have a key each: while the page polls, the browser may send a press twice, and the
+    second time it must not undo the first.
+    """
+    if not state.inner:
+        return
+    inside = Inside(session)
+    opened = bool(inside.way) and inside.way[0].step == step
+
+    def clicked() -> None:
+        inside.open(() if opened else (Level(step),))
+        tab.ask_redraw()
+
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="open-inside"):
+        st.button(
+            "Close inside" if opened else "Open inside",
+            key=f"{'close' if opened else 'open'}-inside-{step}",
+            icon=":material/unfold_less:" if opened else ":material/unfold_more:",
+            help="Done by a workflow of its own, which is shown under the graph",
+            on_click=clicked,
+        )
+        st.caption(inside_text(state.inner))
+
+
+def inner_view(bench: Workbench, tab: TabState, view: SessionView) -> None:
+    """Draw the innermost opened place; nothing where none is open or the workflow is not the one run."""
+    inside = Inside(view.session.id)
+    state = with_kept_inside(bench, view.state)
+    if state is None or not view.as_run or not inside.way:
+        return
+    found = places(state, inside.way)
+    if not found:
+        return
+    with st.container(border=True, key="inside", gap="small"):
+        _breadcrumb(tab, inside, found)
+        place = found[-1]
+        if place.outer.workflow is not None:
+            st.markdown(f"**Inside {plain(step_name(place.outer.workflow, place.step), limit=80)}**")
+        _rounds(inside, found)
+        _inner(bench, tab, inside, found)
+
+
+def _breadcrumb(tab: TabState, inside: Inside, found: Sequence[Place]) -> None:
+    """The way from the workflow to what is open, and a button that closes it."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="inside-way"):
+        st.button(
+            "Workflow",
+            key="inside-out",
+            type="tertiary",
+            icon=":material/account_tree:",
+            help="Back to the whole workflow; closes this panel",
+            on_click=_going(tab, inside, ()),
+        )
+        for depth, place in enumerate(found):
+            st.caption(":material/chevron_right:", width="content")
+            st.button(
+                f"Step {place.step + 1}",
+                key=f"inside-step-{depth}",
+                type="tertiary",
+                disabled=depth == len(found) - 1,
+                on_click=_going(tab, inside, _way_of(found[: depth + 1])),
+            )
+        st.space("stretch")
+        with st.container(key="inside-close", width="content"):
+            st.button(
+                "Close",
+                key=f"inside-close-{len(found)}",
+                type="tertiary",
+                icon=":material/close:",
+                help="Close this panel",
+                on_click=_going(tab, inside, _way_of(found[:-1])),
+            )
+
+
+def _going(tab: TabState, inside: Inside, way: Way) -> Callable[[], None]:
+    """What goes to another place, and has the inspector know of it."""
+
+    def clicked() -> None:
+        inside.open(way)
+        tab.ask_redraw()
+
+    return clicked
+
+
+def _way_of(found: Sequence[Place]) -> Way:
+    return tuple(Level(place.step, place.shown) for place in found)
+
+
+def _rounds(inside: Inside, found: Sequence[Place]) -> None:
+    """Which round is looked at, where there are several; the newest until another one is chosen."""
+    place = found[-1]
+    if len(place.rounds) < 2:
+        return
+    names = round_names(place.rounds)
+    key = f"inside-round-{_key(inside, found[:-1])}-{place.step}"
+    shown = st.session_state.get(key)
+    if shown != place.shown:
+        st.session_state[key] = place.shown
+
+    def chosen() -> None:
+        at = st.session_state[key]
+        inside.look_at(None if at is None or at == len(place.rounds) - 1 else at)
+
+    st.segmented_control(
+        "Round",
+        list(range(len(names))),
+        key=key,
+        format_func=lambda at: names[at],
+        label_visibility="collapsed",
+        on_change=chosen,
+    )
+
+
+def _key(inside: Inside, found: Sequence[Place]) -> str:
+    """Identifies one place of one run."""
+    run = found[0].outer.run if found else ""
+    return "-".join([inside.session, run, *(f"{place.step}.{place.shown}" for place in found)])
+
+
+def _inner(bench: Workbench, tab: TabState, inside: Inside, found: Sequence[Place]) -> None:
+    inner, key = found[-1].inner, _key(inside, found)
+    if facts := inner_facts(inner):
+        st.caption(plain(" · ".join(facts)))
+    _planning(inner, key)
+    if inner.workflow is None:
+        return
+    way = _way_of(found)
+    selected = _graph(tab, inside, inner, inner.workflow, key=key, way=way, cards=bench.pool.cards)
+    inner_step(inner, inner.workflow, selected, key=key, inside=inside, way=way, cards=bench.pool.cards)
+
+
+def inner_facts(inner: RunState) -> list[str]:
+    """What a nested round came to: its shape, calls, tokens, cost and time, its Conductor's among them."""
+    facts = [] if inner.workflow is None else [inner.workflow.topology, counted(len(inner.workflow), "step")]
+    facts.append(
+        _OUTCOMES.get(inner.status, "" if inner.answered else NO_ANSWER) if inner.workflow is not None else ""
+    )
+    used = inner.usage + inner.planning_usage
+    if inner.report is not None or inner.workflow is not None:
+        facts += [counted(inner.calls, "call"), tokens(used.total)]
+        facts += [] if used.cost is None else [dollars(used.cost)]
+    if inner.seconds is not None:
+        facts.append(duration(inner.seconds))
+    return [fact for fact in facts if fact]
+
+
+_OUTCOMES: Mapping[str, str] = {
+    "running": "running",
+    "failed": "failed",
+    "cancelled": "stopped",
+    "interrupted": "interrupted",
+    "over_budget": "stopped at the budget",
+}
+
+
+def _planning(inner: RunState, key: str) -> None:
+    """What the Conductor wrote, and why it gave nothing to run where it did not."""
+    if inner.planning_failure is not None:
+        if inner.planning_failure.startswith(STOPPED):
+            st.info(plain(inner.planning_failure), icon=":material/stop_circle:")
+        else:
+            st.error(f"No plan: {plain(inner.planning_failure)}", icon=":material/rule:")
+    if inner.report is not None and not inner.report.ok:
+        reasons = "".join(f"\n- {plain(problem.message)}" for problem in inner.report.problems)
+        st.warning(f"The plan is not valid, so nothing of it has run.{reasons}", icon=":material/rule:")
+    if inner.kept_reason is not None:
+        st.caption(f":material/check: The Conductor keeps the answer of round {inner.round - 1}.")
+    for retry in inner.planning_retries:
+        st.caption(f":material/refresh: {plain(retry_text(retry))}")
+    written = inner.report.text if inner.report is not None else inner.planning_text
+    if not written and not inner.planning_thought:
+        if inner.report is None and inner.planning_failure is None and inner.workflow is None:
+            st.caption("Waiting for the Conductor's first words…")
+        return
+    name = "Plan as it was written" if inner.report is not None else "Plan as it is written"
+    box = st.expander(name, icon=":material/account_tree:", key=f"inside-plan-{key}", on_change="rerun")
+    if not box.open:
+        return
+    with box:
+        if inner.planning_thought:
+            text_block(inner.planning_thought, key=f"inside-thought-{key}", label="Reasoning", height=160)
+        if written:
+            text_block(
+                written,
+                key=f"inside-written-{key}",
+                label=name,
+                heading=False,
+                live=inner.report is None,
+                height=240,
+            )
+
+
+def _graph(
+    tab: TabState,
+    inside: Inside,
+    inner: RunState,
+    workflow: Workflow,
+    *,
+    key: str,
+    way: Way,
+    cards: Mapping[str, WorkerCard],
+) -> int | None:
+    """The nested graph; gives the step selected in it, the one that answers at first."""
+    name = f"inside-graph-{key}"
+    pictures = layouts(workflow, direction=tab.direction)
+    first = workflow.final if inner.answer_step is None else inner.answer_step
+    shown = card_contents(workflow, run=inner, radius=None, cards=cards, now=time.time())
+
+    def wished() -> None:
+        inside.asked(st.session_state[name].inside, above=way)
+
+    result = workflow_graph(
+        draw(workflow, shown, pictures),
+        pictures,
+        key=name,
+        direction=tab.direction,
+        selected=workflow.final,
+        selection_revision=0,
+        locked=True,
+        inspector=f"inside-step-{key}",
+        reveal=inside.reveal,
+        on_inside=wished,
+    )
+    chosen = result.selected["step"] if result.selected else first
+    return chosen if chosen is not None and 0 <= chosen < len(workflow) else None
+
+
+def inner_step(
+    inner: RunState,
+    workflow: Workflow,
+    selected: int | None,
+    *,
+    key: str,
+    inside: Inside,
+    way: Way,
+    cards: Mapping[str, WorkerCard],
+) -> None:
+    """The work of the step selected in the nested graph; `cards` are the pool's."""
+    if selected is None:
+        st.caption("Select a step to see its output, its request, its tokens and its time.")
+        return
+    own, state = workflow.steps[selected], inner.steps[selected]
+    place = f"{key}-{selected}"
+    with st.container(key=f"inside-step-{key}", gap="small"):
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.markdown(f"**{plain(step_name(workflow, selected), limit=80)}**", width="content")
+            status_badge(state)
+        st.caption(f"Worker: {plain(own.worker)}")
+        text_block(own.instruction, key=f"inside-task-{place}", label="Instruction", copy=False, height=100)
+        if state.inner:
+            st.button(
+                "Open inside",
+                key=f"inside-open-{place}",
+                icon=":material/unfold_more:",
+                help=inside_text(state.inner),
+                on_click=inside.open,
+                args=((*way, Level(selected)),),
+            )
+        on_the_way(state, key=place)
+        if not state.text and not state.done:
+            st.caption(f"Output: {silence(state) if state.status == 'running' else 'none yet'}.")
+        step_output(state, worker=own.worker, key=place)
+        if state.request is not None:
+            request_view(
+                state.request,
+                key=place,
+                reader=reader(cards, own.worker, state),
+                hidden=hidden_from(workflow, selected),
+                origins={(None, at): origin_notes(other) for at, other in enumerate(inner.steps)},
+            )

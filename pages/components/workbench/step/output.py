@@ -1,0 +1,191 @@
+"""A step's output: shown, pinned, or written by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from conductor.runs.step_state import StepState
+from pages.components.tab.fields import Shown
+from pages.components.tab.state import TabState, plain
+from pages.components.tab.tab_storage import OutputDraft, OutputDrafts
+from pages.components.view_models.card_content import step_name
+from pages.components.view_models.session import SessionView
+from pages.components.widgets.step_result import silence, step_output
+from pages.components.widgets.text_block import text_block
+from pages.components.workbench.editor import Editor, same_text
+
+
+def output_view(view: SessionView, step: int, state: StepState | None) -> None:
+    if state is None or (not state.text and state.status in ("waiting", "running")):
+        st.caption(f"Output: {_silence(view, state)}")
+        if state is None:
+            _earlier_output(view, step)
+        return
+    if view.head is None:
+        return
+    own = view.head.workflow.steps[step]
+    since = ["pinned"] if own.pin is not None and state.kept is None else []
+    since += ["inputs changed"] if step in view.pin_changed else []
+    step_output(state, worker=own.worker, key=f"{view.session.id}-{step}", notes=since)
+
+
+def _silence(view: SessionView, state: StepState | None) -> str:
+    """Why there is no output yet."""
+    if state is None or not view.live:
+        return "not run yet." if view.state is None else "will come with the next rerun."
+    return f"{silence(state)}." if state.status == "running" else "waits for what it reads."
+
+
+def _earlier_output(view: SessionView, step: int) -> None:
+    """The step's output before the edit, to look at while editing; none where steps were renumbered."""
+    state = view.state
+    if state is None or view.head is None or len(state.steps) != len(view.head.workflow):
+        return
+    earlier = state.steps[step].output
+    if earlier is not None and not earlier.empty:
+        text_block(
+            earlier.text,
+            key=f"earlier-{view.session.id}-{step}",
+            label="Output before your edits",
+            height=280,
+        )
+
+
+def output_actions(editor: Editor, view: SessionView, step: int, state: StepState | None) -> None:
+    """Pin the output shown, let it go again, or write another one."""
+    pin = editor.workflow.steps[step].pin
+    output = state.output if state is not None else None
+    with st.container(horizontal=True, gap="xsmall", key="output-actions"):
+        if pin is not None:
+            _button(
+                editor,
+                "Unpin",
+                "keep_off",
+                "Let the worker answer again; the stored output is reused where nothing changed",
+                lambda: editor.pin(step, None),
+                disabled=view.locked,
+            )
+        elif output is not None:
+            _button(
+                editor,
+                "Pin",
+                "keep",
+                "Keep this output whatever changes above it; the step is not called any more",
+                lambda: editor.pin(step, output),
+                disabled=view.locked,
+            )
+        _button(
+            editor,
+            "Edit" if output is not None else "Write",
+            "edit_note",
+            "Write this step's output yourself; it is pinned and marked as written by hand",
+            lambda: OutputDrafts(editor.bench, editor.head).begin(step),
+            disabled=view.locked,
+        )
+        if output is not None and view.as_run:
+            _button(
+                editor,
+                "Swap",
+                "swap_horiz",
+                "Let other workers answer the same request, and compare them side by side",
+                _open_swap,
+                disabled=view.locked,
+            )
+    if step in view.pin_changed:
+        st.warning(
+            "Pinned, inputs changed: the output answers an earlier request. Unpin it for a new answer.",
+            icon=":material/keep:",
+        )
+
+
+def _open_swap() -> None:
+    st.session_state["panel"] = "Trials"
+    st.session_state["experiment-kind"] = "swap"
+
+
+def output_pen(
+    editor: Editor, view: SessionView, step: int, state: StepState | None, draft: OutputDraft
+) -> None:
+    """The field in which the output of a step is written by hand, in place of that in `state`.
+
+    A step that broke off has no output; what its worker had written is where the writing starts.
+    """
+    shown = Shown(editor.tab, editor.head, place="inspector")
+    output = state.output if state is not None else None
+    now = state.text if state is not None else ""
+    text = now if draft.text is None else draft.text
+    drafts = OutputDrafts(editor.bench, editor.head)
+    key = f"hand-{editor.session}-{step}"
+
+    def typed(_: str | None, text: str) -> None:
+        drafts.write(step, None if same_text(text, now) else text)
+
+    def save() -> None:
+        if editor.write(step, st.session_state[key], over=output):
+            drafts.end(step)
+
+    # The key lets Ctrl+Enter in the field press Save.
+    with st.container(key="output-writing"):
+        st.text_area(
+            "Output, by hand",
+            "" if shown.given(key, text) else text,
+            key=key,
+            height=280,
+            disabled=view.locked,
+            placeholder="The output of this step",
+            on_change=shown.committing(key, typed, read=lambda sent: sent),
+        )
+    with st.container(horizontal=True, gap="small", vertical_alignment="center", key="output-pen"):
+        _button(editor, "Save", "check", "Pin this text as the step's output", save, disabled=view.locked)
+        _button(
+            editor,
+            "Cancel",
+            "close",
+            "Keep the output as it is; your text is discarded",
+            lambda: drafts.end(step),
+            disabled=False,
+        )
+        if draft.text is not None:
+            st.badge("not saved", icon=":material/edit_note:", color="orange")
+    st.caption("Ctrl+Enter saves. Steps that read it see that a person wrote it; Undo reverts it.")
+
+
+def unsaved_outputs(editor: Editor, selected: int | None) -> None:
+    """The other steps whose output was written by hand and not saved; each leads to its step."""
+    for step in OutputDrafts(editor.bench, editor.head).unsaved:
+        if step != selected:
+            st.button(
+                f"Not saved: the output of {plain(step_name(editor.workflow, step), limit=60)}",
+                key=f"unsaved-{step}",
+                icon=":material/edit_note:",
+                type="tertiary",
+                help="Select this step",
+                on_click=_selecting(editor.tab, step),
+            )
+
+
+def _selecting(tab: TabState, step: int) -> Callable[[], None]:
+    def clicked() -> None:
+        tab.select(step)
+        tab.ask_redraw()
+
+    return clicked
+
+
+def _button(
+    editor: Editor, name: str, icon: str, tip: str, do: Callable[[], object], *, disabled: bool
+) -> None:
+    def clicked() -> None:
+        do()
+        editor.tab.ask_redraw()
+
+    st.button(
+        name,
+        key=f"output-{name.split(maxsplit=1)[0].lower()}",
+        icon=f":material/{icon}:",
+        help=tip,
+        disabled=disabled,
+        on_click=clicked,
+    )

@@ -1,0 +1,72 @@
+"""The access grid on the page: offered with every workflow, in words where there is nothing to read."""
+
+from __future__ import annotations
+
+from conductor.workflow.model import Step, Workflow
+from pages.components.view_models.session import SessionView
+from pages.components.workbench.drawer.access import access_view
+
+
+def opened(app, session):
+    page = app(session=session)
+    page.session_state["panel"] = "Access"
+    page = page.run()
+    assert not page.exception
+    return [caption.value for caption in page.caption]
+
+
+def test_what_the_conductor_plans_is_shown_with_its_dialect(app):
+    page = app()
+    page.button(key="example-What is 17 * 23?").click().run()
+    captions = opened(app, page.query_params["session"])
+    assert any(text.startswith("Rows read columns") and "(dialect any)" in text for text in captions)
+
+
+def test_a_workflow_made_by_hand_has_no_entries(app, session):
+    captions = opened(app, session)
+    assert any(text.startswith("Rows read columns") and "dialect" not in text for text in captions)
+
+
+def test_an_only_step_has_nothing_to_read(app, bench):
+    session = bench.ask("Which one?").id
+    bench.editing.edit(session, Workflow.of([Step(instruction="Answer.", worker="alpha")]), note="By hand")
+    assert any(
+        text.startswith("The only step has nothing before it to read") for text in opened(app, session)
+    )
+
+
+def shown(bench, tab, session, monkeypatch):
+    """What the component is given."""
+    given = {}
+    monkeypatch.setattr(
+        "pages.components.workbench.drawer.access.access_grid",
+        lambda rows, **fields: given.update(fields, rows=rows),
+    )
+    access_view(bench, tab, SessionView.load(bench, session))
+    return given
+
+
+def test_rows_selection_and_lock_are_the_sessions(bench, tab, session, monkeypatch):
+    tab.select(2)
+    given = shown(bench, tab, session, monkeypatch)
+    assert [row["reads"] for row in given["rows"]] == [[], [], [0]]
+    assert (given["selected"], given["before"], given["locked"]) == (2, False, None)
+
+
+def test_while_it_runs_nothing_can_be_changed(bench, tab, session, three, monkeypatch):
+    bench.editing.edit(session, three.with_worker(1, "slow"), note="Slow")
+    live = bench.running.start(session)
+    try:
+        assert "wait for it or stop it" in shown(bench, tab, session, monkeypatch)["locked"]
+    finally:
+        bench.running.stop(session)
+        assert live.done.wait(timeout=10)
+        bench.activities.wait(session)
+    assert shown(bench, tab, session, monkeypatch)["locked"] is None
+
+
+def test_in_a_later_round_there_is_a_column_for_the_round_before(bench, tab, session, three, monkeypatch):
+    bench.editing.edit(session, three.with_sight_of_previous(1, True), note="Step 2: access")
+    given = shown(bench, tab, session, monkeypatch)
+    assert given["before"]
+    assert [row["before"] for row in given["rows"]] == [False, True, False]
