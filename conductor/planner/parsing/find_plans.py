@@ -1,30 +1,30 @@
 """Finds the complete plans in a completion, as columns of literals.
 
-Knows how models label and wrap the three lists; knows neither workers nor dialects nor what makes a
-plan valid. Reads forward only: each stretch of the text is read at most twice.
+Knows how models wrap the three lists; knows neither workers nor dialects nor what makes a plan valid. Reads
+forward only: each stretch of the text is read at most twice.
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain
 
-from conductor.planner.parsing.literal_reader import LiteralReader
-from conductor.planner.parsing.literals import Literal, Table, inner, repairs_of
+from conductor.planner.parsing.literal_reader import LiteralReader, Reading
+from conductor.planner.parsing.literals import Listing, Literal, Table, repair
 from conductor.planner.parsing.plan_forms import (
     LIST_NAMES,
     MARK,
     Column,
+    Draft,
     ListName,
     label_repairs,
     name_of,
     object_plan,
     with_quotes,
 )
-from conductor.planner.parsing.repairs import repair
 from conductor.workflow.plan_report import Repair, Span
 
 _FENCE = re.compile(r"`{3,}+(?:\w++(?=\s))?")
@@ -38,31 +38,14 @@ _FENCE_DISTANCE = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
-    """One complete plan as it is written. `by_step`: as one object a step, not as three lists.
-
-    `reasoning` is the text under that key of the plan's own object.
-    """
-
-    span: Span
-    columns: Mapping[ListName, Column]
-    repairs: tuple[Repair, ...]
-    by_step: bool = False
-    reasoning: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class PlanText:
-    """The complete plans in the order of the text, and which labelled lists it has at all.
+    """The complete plans in the order of the text.
 
-    `unlisted` are labels that no list follows, each with the beginning of what does; `faults` are the
-    reasons why lists that are there cannot be read.
+    `incomplete` has the reasons why the labels that are there make no plan; empty without any label.
     """
 
     drafts: tuple[Draft, ...]
-    listed: frozenset[ListName]
-    unlisted: Mapping[ListName, str]
-    faults: Mapping[ListName, str]
+    incomplete: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +63,11 @@ def find_plans(body: str, *, gaps: Sequence[int] = ()) -> PlanText:
     return _Search(body, gaps).run()
 
 
+def unreadable(name: ListName, fault: str) -> str:
+    """The message for a list that cannot be read."""
+    return f"The list {name} cannot be read: {fault}. Write it again."
+
+
 class _Search:
     """One pass over a text."""
 
@@ -93,7 +81,7 @@ class _Search:
         self._last_quoted = (0, 0)
         self._drafts: list[Draft] = []
         self._lists: list[_Labelled] = []
-        self._found: set[ListName] = set()
+        # Why the last list of each name cannot be read, "" where it can.
         self._faults: dict[ListName, str] = {}
 
     def run(self) -> PlanText:
@@ -107,60 +95,63 @@ class _Search:
                 objects_from, taken = self._take_object(mark.start())
                 at = objects_from if taken else at
         self._group()
-        unlisted = {
+        return PlanText(tuple(self._drafts), tuple(self._incomplete()))
+
+    def _incomplete(self) -> Iterator[str]:
+        instead = {
             name_of(mark): self._body[mark.end() : mark.end() + _SHOWN].partition("\n")[0].strip()
             for mark in self._marks
-            if mark["name"] and not mark["list"] and name_of(mark) not in self._found
+            if mark["name"] and not mark["list"] and name_of(mark) not in self._faults
         }
-        return PlanText(tuple(self._drafts), frozenset(self._found), unlisted, self._faults)
+        if not instead and not self._faults:
+            return
+        for name in LIST_NAMES:
+            if name not in self._faults:
+                fault = "is missing"
+                if name in instead:
+                    there = f" ({instead[name]!r} stands there)" if instead[name] else ""
+                    fault = f"has a label, but no list follows it{there}"
+                yield f"The list {name} {fault}; write {name} = [...] with one entry a step."
+            elif self._faults[name]:
+                yield unreadable(name, self._faults[name])
 
     def _take_list(self, mark: re.Match[str]) -> int:
         """Read the list after a label; the place where reading stopped."""
         name = name_of(mark)
         reading = self._reader.read(mark.start("list"))
-        entries = inner(reading.literal) if reading.literal else ()
-        inside = repairs_of(reading.literal) if reading.literal else ()
-        repairs = (*self._fence_repairs(mark.start("list")), *label_repairs(mark), *inside)
-        self._lists.append(
-            _Labelled(name, (mark.start(), reading.span[1]), Column(entries, reading.fault), repairs)
-        )
-        self._found.add(name)
-        self._faults.pop(name, None)
-        if reading.fault:
-            self._faults[name] = reading.fault
+        column = Column(_inner(reading.literal) if reading.literal else (), reading.fault)
+        repairs = (*self._fence_repairs(mark.start("list")), *label_repairs(mark), *reading.repairs)
+        self._lists.append(_Labelled(name, (mark.start(), reading.span[1]), column, repairs))
+        self._faults[name] = reading.fault
         self._quote(reading.span)
         return reading.span[1]
 
     def _take_object(self, start: int) -> tuple[int, bool]:
         """Read an object; where reading stopped, and whether plans were found in it."""
         reading = self._reader.read(start)
-        drafts = list(self._object_drafts(reading.literal)) if reading.literal else []
+        drafts = list(self._object_drafts(reading))
         if not drafts and reading.fault and _STEPS_OPEN.match(self._body, start):
-            columns = dict.fromkeys(LIST_NAMES, Column((), reading.fault))
-            drafts = [Draft(reading.span, columns, (), by_step=True)]
+            columns = dict.fromkeys(LIST_NAMES, Column(fault=reading.fault))
+            drafts = [Draft(reading.span, columns, by_step=True)]
         if drafts:
             self._group()
             self._drafts += drafts
         return reading.span[1], bool(drafts)
 
-    def _object_drafts(self, literal: Literal) -> Iterator[Draft]:
+    def _object_drafts(self, reading: Reading) -> Iterator[Draft]:
         """The plans among an object and the objects inside it."""
-        pending = [literal]
+        pending: list[Literal] = [reading.literal] if reading.literal else []
         while pending:
             top = pending.pop()
-            plan = object_plan(top) if isinstance(top, Table) else None
-            if plan is None:
-                pending.extend(reversed(inner(top)))
+            draft = object_plan(top) if isinstance(top, Table) else None
+            if draft is None:
+                pending.extend(reversed(_inner(top)))
                 continue
-            repairs = (*self._fence_repairs(top.span[0]), *plan.repairs, *repairs_of(top))
+            start, end = top.span
+            inside = [loose for loose in reading.repairs if start <= loose.span[0] and loose.span[1] <= end]
+            repairs = (*self._fence_repairs(start), *draft.repairs, *inside)
             span, quoted = self._whole(top.span)
-            yield Draft(
-                span,
-                plan.columns,
-                (*repairs, *quoted),
-                by_step=plan.by_step,
-                reasoning=plan.reasoning,
-            )
+            yield replace(draft, span=span, repairs=(*repairs, *quoted))
             self._quote(top.span)
 
     def _group(self) -> None:
@@ -170,6 +161,8 @@ class _Search:
             repairs = dict.fromkeys(chain(*(part.repairs for part in three), quoted))
             self._drafts.append(Draft(span, {part.name: part.column for part in three}, tuple(repairs)))
         self._lists = []
+
+    # -- what wraps a plan -------------------------------------------------------------------------
 
     def _fence_repairs(self, at: int) -> tuple[Repair, ...]:
         """The repair that names the code fence around `at`, a place behind all that was read."""
@@ -212,6 +205,17 @@ class _Search:
 
     def _blank(self, start: int, end: int) -> bool:
         return end - start <= _FENCE_DISTANCE and not self._body[start:end].strip()
+
+
+def _inner(literal: Literal) -> tuple[Literal, ...]:
+    """What is directly inside a literal."""
+    match literal:
+        case Listing(items=items):
+            return items
+        case Table(fields=fields):
+            return tuple(value for _, value in fields)
+        case _:
+            return ()
 
 
 def _triples(lists: Sequence[_Labelled]) -> Iterator[tuple[_Labelled, ...]]:

@@ -11,9 +11,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from conductor.planner.parsing.literals import Listing, Literal, Number, Table, Text, Word
+from conductor.planner.parsing.literals import Listing, Literal, Number, RepairKind, Table, Text, Word, repair
 from conductor.planner.parsing.quotes import QUOTES, QuoteReader, brackets
-from conductor.planner.parsing.repairs import repair
 from conductor.workflow.plan_report import Repair, Span
 
 MAX_DEPTH = 32
@@ -36,7 +35,7 @@ _LABEL = re.compile(
     r"[*_`]{0,3}+(?:model[ _-]?ids?|sub[ _-]?tasks?|access[ _-]?lists?)[*_`]{0,3}+[ \t]{0,9}+[=:]",
     re.IGNORECASE,
 )
-_OPERATOR = re.compile(r"[-+*%/.]|(?:if|for|and|or|in)\b")
+_OPERATOR = re.compile(r"[-+*/%.]|(?:if|for|and|or|in)\b")
 _COMPUTED = re.compile(r"-?\d[\d.]*+\s*+[*+%]\s*+\d|[^,\[\]{}]{1,60}\bfor\b[^,\[\]{}]{1,60}\bin\b")
 _GOES_ON = re.compile(
     r"\[|\.\w++\(|[ \t]*+(?:\*[ \t]*+(?:\d|len\b|\()|\+[ \t]*+[\[(]|if\b[^\n]{0,99}\belse\b)", re.IGNORECASE
@@ -50,13 +49,14 @@ _WORD = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What was read from one place: a literal, or a fault that is the reason why there is none.
+    """What was read from one place: a literal with its repairs, or the fault that is why there is none.
 
     `span` ends where reading stopped; reading may continue there.
     """
 
-    literal: Literal | None
+    literal: Listing | Table | None
     span: Span
+    repairs: tuple[Repair, ...] = ()
     fault: str = ""
 
 
@@ -70,33 +70,26 @@ class _FaultError(Exception):
 
 @dataclass(slots=True)
 class _Frame:
-    """A bracket that is still open."""
+    """A bracket that is still open. `ready`: a value may come now, at the start and after a comma."""
 
     start: int
     bracket: str
     items: list[Literal] = field(default_factory=list)
     keys: list[str] = field(default_factory=list)
-    repairs: list[Repair] = field(default_factory=list)
     ready: bool = True
-    """Whether a value may come now: at the start and after a comma."""
 
     @property
     def closer(self) -> str:
         return "]" if self.bracket == "[" else "}"
 
     @property
-    def wants_key(self) -> bool:
-        return self.bracket == "{" and not self.wants_value
-
-    @property
     def wants_value(self) -> bool:
         return len(self.keys) > len(self.items)
 
     def closed(self, end: int) -> Listing | Table:
-        span, repairs = (self.start, end), tuple(self.repairs)
         if self.bracket == "[":
-            return Listing(tuple(self.items), span, repairs)
-        return Table(tuple(zip(self.keys, self.items, strict=True)), span, repairs)
+            return Listing(tuple(self.items), (self.start, end))
+        return Table(tuple(zip(self.keys, self.items, strict=True)), (self.start, end))
 
 
 class LiteralReader:
@@ -111,29 +104,30 @@ class LiteralReader:
         self._walls = walls
         self._gaps = gaps
         self._quotes = QuoteReader(text)
+        self._repairs: list[Repair] = []
         # How many more brackets open than close in the texts of the literal so far, where ends are guessed.
         self._depth = 0
         self._end = len(text.rstrip("` \t\r\n"))
 
     def read(self, start: int) -> Reading:
         """The list or object that opens at `start`."""
+        self._repairs, self._depth = [], 0
         try:
             literal = self._read(start)
         except _FaultError as fault:
-            return Reading(None, (start, fault.at), str(fault))
+            return Reading(None, (start, fault.at), fault=str(fault))
         if _GOES_ON.match(self._text, literal.span[1]):
-            return Reading(None, literal.span, self._expression(start))
+            return Reading(None, literal.span, fault=self._expression(start))
         gap = bisect_left(self._gaps, start)
         if gap < len(self._gaps) and self._gaps[gap] < literal.span[1]:
-            return Reading(None, literal.span, "a <think> block stands inside it")
-        return Reading(literal, literal.span)
+            return Reading(None, literal.span, fault="a <think> block stands inside it")
+        return Reading(literal, literal.span, tuple(self._repairs))
 
-    def _read(self, start: int) -> Literal:
-        self._depth = 0
+    def _read(self, start: int) -> Listing | Table:
         stack = [_Frame(start, self._text[start])]
         at = start + 1
         while True:
-            at = self._after_gap(at, stack[-1])
+            at = self._after_gap(at)
             if at >= self._end:
                 return self._cut(stack)
             mark = self._text[at]
@@ -148,11 +142,13 @@ class LiteralReader:
                     return literal
                 stack[-1].items.append(literal)
             elif mark == ",":
-                self._comma(frame, at)
+                if frame.ready:
+                    raise _FaultError("an entry is missing before a comma", at + 1)
+                frame.ready = True
                 at += 1
             elif not frame.ready:
                 raise _FaultError(self._side_by_side(frame, at), at)
-            elif frame.wants_key:
+            elif frame.bracket == "{" and not frame.wants_value:
                 at = self._key(frame, at)
             elif mark in "[{":
                 if len(stack) == MAX_DEPTH:
@@ -161,26 +157,29 @@ class LiteralReader:
                 stack.append(_Frame(at, mark))
                 at += 1
             else:
-                literal = self._plain(frame, at)
-                frame.items.append(literal)
+                plain = self._plain(frame, at)
+                frame.items.append(plain)
                 frame.ready = False
-                at = literal.span[1]
+                at = plain.span[1]
 
-    def _after_gap(self, at: int, frame: _Frame) -> int:
+    def _repair(self, kind: RepairKind, detail: str, span: Span) -> None:
+        self._repairs.append(repair(kind, detail, span))
+
+    def _after_gap(self, at: int) -> int:
         gap = _GAP.match(self._text, at)
         end = gap.end() if gap else at
         comment = _COMMENT_OPENS.search(self._text, at, end)
         if comment:
-            frame.repairs.append(repair("comment", "a comment was passed over", (comment.start(), end)))
+            self._repair("comment", "a comment was passed over", (comment.start(), end))
         return end
 
-    def _cut(self, stack: list[_Frame]) -> Literal:
+    def _cut(self, stack: list[_Frame]) -> Listing | Table:
         """The literal whose last closing bracket the text's end took; more than one is a fault."""
         frame = stack[0]
         if len(stack) > 1 or frame.ready:
             raise _FaultError(f"the text ends before its closing {frame.closer}", len(self._text))
         detail = f"a closing {frame.closer} was added at the end of the text"
-        frame.repairs.append(repair("missing-bracket", detail, (self._end, self._end)))
+        self._repair("missing-bracket", detail, (self._end, self._end))
         return frame.closed(self._end)
 
     def _side_by_side(self, frame: _Frame, at: int) -> str:
@@ -197,30 +196,22 @@ class LiteralReader:
     def _expression(self, at: int) -> str:
         return f"{self._shown(at)} is an expression, which is not computed; write the value itself"
 
-    def _close(self, frame: _Frame, at: int) -> Literal:
+    def _close(self, frame: _Frame, at: int) -> Listing | Table:
         if self._text[at] != frame.closer:
             raise _FaultError(f"{self._text[at]} stands where a {frame.closer} should close it", at + 1)
         if frame.wants_value:
             raise _FaultError(f"the key {frame.keys[-1]!r:.60} has no value", at + 1)
         if frame.ready and frame.items:
             comma = self._text.rfind(",", frame.items[-1].span[1], at)
-            frame.repairs.append(
-                repair("trailing-comma", "a comma after the last entry was ignored", (comma, comma + 1))
-            )
+            self._repair("trailing-comma", "a comma after the last entry was ignored", (comma, comma + 1))
         return frame.closed(at + 1)
-
-    def _comma(self, frame: _Frame, at: int) -> None:
-        if frame.ready:
-            raise _FaultError("an entry is missing before a comma", at + 1)
-        frame.ready = True
 
     def _key(self, frame: _Frame, at: int) -> int:
         key = self._plain(frame, at)
-        colon = self._after_gap(key.span[1], frame)
+        colon = self._after_gap(key.span[1])
         if not isinstance(key, Text | Word) or self._text[colon : colon + 1] != ":":
             raise _FaultError(f"a key and a colon are missing at {self._shown(at)}", colon)
         frame.keys.append(key.value)
-        frame.repairs += key.repairs
         return colon + 1
 
     def _plain(self, frame: _Frame, at: int) -> Text | Number | Word:
@@ -243,9 +234,11 @@ class LiteralReader:
         quoted = self._quotes.read(at, limit=limit, after=after, depth=self._depth)
         if quoted is None:
             raise _FaultError(f"the quote that opens {self._shown(at)} is not closed", at + 1)
+        text, repairs = quoted
+        self._repairs += repairs
         if self._text[at] != '"':
-            self._depth += brackets(self._text, at, quoted.end)
-        return Text(quoted.value, (at, quoted.end), quoted.repairs)
+            self._depth += brackets(self._text, at, text.span[1])
+        return text
 
     def _shown(self, at: int) -> str:
         """The next few characters of the line, for a message."""

@@ -1,14 +1,43 @@
-"""The content of a list or object literal in a completion: frozen values with spans.
+"""The content of a list or object literal in a completion, and the kinds of loose writing understood in it.
 
-Knows neither how they are read nor what they mean in a plan.
+Knows neither how literals are read nor what they mean in a plan.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import typing
 from dataclasses import dataclass
 
 from conductor.workflow.plan_report import Repair, Span
+
+RepairKind = typing.Literal[
+    "code-fence",
+    "backtick",
+    "bold-label",
+    "bullet",
+    "colon-label",
+    "label-variant",
+    "json-object",
+    "json-steps",
+    "quoted-plan",
+    "typographic-quotes",
+    "apostrophe",
+    "raw-newline",
+    "triple-quotes",
+    "trailing-comma",
+    "comment",
+    "missing-bracket",
+    "number-as-string",
+    "bare-word",
+    "worker-name",
+    "bare-access",
+    "repeated-access",
+]
+
+
+def repair(kind: RepairKind, detail: str, span: Span) -> Repair:
+    """A repair of a known kind; `span` is its place in the completion."""
+    return Repair(kind=kind, detail=detail, span=span)
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +46,6 @@ class Text:
 
     value: str
     span: Span
-    repairs: tuple[Repair, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +54,6 @@ class Number:
 
     value: int
     span: Span
-    repairs: tuple[Repair, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +62,6 @@ class Word:
 
     value: str
     span: Span
-    repairs: tuple[Repair, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +70,6 @@ class Listing:
 
     items: tuple[Literal, ...]
     span: Span
-    repairs: tuple[Repair, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,27 +78,23 @@ class Table:
 
     fields: tuple[tuple[str, Literal], ...]
     span: Span
-    repairs: tuple[Repair, ...] = ()
 
 
 Literal = Text | Number | Word | Listing | Table
 
 
-def repairs_of(literal: Literal) -> Iterator[Repair]:
-    """The repairs in a literal and everything inside it, a bracket's own before its entries'."""
-    pending = [literal]
-    while pending:
-        top = pending.pop()
-        yield from top.repairs
-        pending.extend(reversed(inner(top)))
-
-
-def inner(literal: Literal) -> tuple[Literal, ...]:
-    """What is directly inside a literal."""
+def shown(literal: Literal | None) -> str:
+    """A literal as it appears in a message, shortened."""
     match literal:
-        case Listing(items=items):
-            return items
-        case Table(fields=fields):
-            return tuple(value for _, value in fields)
+        case None:
+            return "nothing"
+        case Text(value=value):
+            return repr(value if len(value) <= 60 else value[:60] + "...")
+        case Number(value=number):
+            return str(number)
+        case Word(value=value):
+            return value[:60]
+        case Listing():
+            return "a list"
         case _:
-            return ()
+            return "an object"

@@ -7,17 +7,41 @@ from __future__ import annotations
 
 import re
 import typing
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-from conductor.planner.parsing.literals import Listing, Literal, Table, Text
+from conductor.planner.parsing.literals import Listing, Literal, Table, Text, repair
 from conductor.planner.parsing.quotes import DOUBLE, QUOTES
-from conductor.planner.parsing.repairs import repair
 from conductor.workflow.plan_report import Repair, Span
 
 ListName = typing.Literal["model_id", "subtasks", "access_list"]
 
 LIST_NAMES: tuple[ListName, ...] = ("model_id", "subtasks", "access_list")
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One of a plan's lists: an entry a step (None where a step has none), or why it cannot be read."""
+
+    entries: tuple[Literal | None, ...] = ()
+    fault: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """One complete plan as it is written. `by_step`: as one object a step, not as three lists.
+
+    `reasoning` is the text under that key of the plan's own object.
+    """
+
+    span: Span
+    columns: Mapping[ListName, Column]
+    repairs: tuple[Repair, ...] = ()
+    by_step: bool = False
+    reasoning: str = ""
+
+
+# -- labels in running text ------------------------------------------------------------------------
 
 MARK = re.compile(
     r"""
@@ -41,7 +65,6 @@ def name_of(mark: re.Match[str]) -> ListName:
 def label_repairs(mark: re.Match[str]) -> Iterator[Repair]:
     """What is loose about a label."""
     name, around = name_of(mark), mark["open"] + mark["shut"] + mark["mid"]
-    label = mark.span("name")
     if mark["bullet"]:
         yield repair("bullet", f"the bullet before {name} was ignored", mark.span("bullet"))
     if "*" in around or "_" in around:
@@ -49,12 +72,14 @@ def label_repairs(mark: re.Match[str]) -> Iterator[Repair]:
     if "`" in mark[0].replace("```", ""):
         yield repair("backtick", f"the backticks around {name} were ignored", mark.span())
     if mark["name"] != name:
-        yield repair("label-variant", f"{mark['name']!r} was read as {name}", label)
+        yield repair("label-variant", f"{mark['name']!r} was read as {name}", mark.span("name"))
     if mark["sign"] == ":":
         yield repair("colon-label", f"the colon after {name} was read as =", mark.span("sign"))
 
 
-_SPELLINGS: Mapping[ListName, frozenset[str]] = {
+# -- objects ---------------------------------------------------------------------------------------
+
+_KEYS: Mapping[ListName, frozenset[str]] = {
     "model_id": frozenset(("model id", "model ids")),
     "subtasks": frozenset(("subtask", "subtasks")),
     "access_list": frozenset(("access", "access list", "access lists")),
@@ -65,86 +90,56 @@ _STEP_KEYS: Mapping[ListName, frozenset[str]] = {
     "access_list": frozenset(("access", "access list")),
 }
 
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """One of a plan's lists: an entry a step (None where a step has none), or why it cannot be read."""
-
-    entries: tuple[Literal | None, ...] = ()
-    fault: str = ""
+_Fields = Mapping[str, tuple[str, Literal]]
+"""Each key as written and its value, by the key's spelling."""
 
 
-@dataclass(frozen=True, slots=True)
-class ObjectPlan:
-    """The columns of an object that is a plan. `by_step`: as one object a step, not as three lists.
-
-    `reasoning` is the text under that key, "" where there is none.
-    """
-
-    columns: Mapping[ListName, Column]
-    repairs: tuple[Repair, ...]
-    by_step: bool
-    reasoning: str = ""
-
-
-_Field = tuple[str, Literal]
-"""A key as written, and its value."""
-
-
-def object_plan(table: Table) -> ObjectPlan | None:
-    """The plan that an object is, None when it is none."""
-    fields = {_spelling(key): (key, value) for key, value in table.fields}
-    steps = fields.get("steps", ("", None))[1]
-    said = fields.get("reasoning", ("", None))[1]
-    reasoning = said.value.strip() if isinstance(said, Text) else ""
+def object_plan(table: Table) -> Draft | None:
+    """The plan that an object is, with the repairs of its form; None when it is none."""
+    fields = _fields(table)
+    steps, reasoning = (_value(fields, {key}) for key in ("steps", "reasoning"))
+    named = {name: found for name in LIST_NAMES if (found := _field(fields, _KEYS[name]))}
     if isinstance(steps, Listing) and all(isinstance(step, Table) for step in steps.items):
+        rows = [_fields(step) for step in steps.items if isinstance(step, Table)]
+        columns = {name: Column(tuple(_value(row, _STEP_KEYS[name]) for row in rows)) for name in LIST_NAMES}
         detail = "the steps of a JSON object were read as the three lists"
-        return ObjectPlan(
-            _step_columns(steps.items),
-            (repair("json-steps", detail, table.span),),
-            by_step=True,
-            reasoning=reasoning,
-        )
-    named = {name: found for name in LIST_NAMES if (found := _first(fields, _SPELLINGS[name]))}
-    if len(named) < len(LIST_NAMES) or not isinstance(named["subtasks"][1], Listing):
+        repairs = [repair("json-steps", detail, table.span)]
+        by_step = True
+    elif len(named) == len(LIST_NAMES) and isinstance(named["subtasks"][1], Listing):
+        columns = {name: _column(value) for name, (_, value) in named.items()}
+        detail = "the keys of a JSON object were read as the three lists"
+        repairs = [repair("json-object", detail, table.span)]
+        repairs += [
+            repair("label-variant", f"the key {key!r} was read as {name}", value.span)
+            for name, (key, value) in named.items()
+            if key != name
+        ]
+        by_step = False
+    else:
         return None
-    repairs = [repair("json-object", "the keys of a JSON object were read as the three lists", table.span)]
-    repairs += [
-        repair("label-variant", f"the key {key!r} was read as {name}", value.span)
-        for name, (key, value) in named.items()
-        if key != name
-    ]
-    columns = {name: _column(value) for name, (_, value) in named.items()}
-    return ObjectPlan(columns, tuple(repairs), by_step=False, reasoning=reasoning)
-
-
-def _step_columns(steps: Iterable[Literal]) -> Mapping[ListName, Column]:
-    """One column for each list from objects, one a step."""
-    rows = [
-        {_spelling(key): (key, value) for key, value in step.fields}
-        for step in steps
-        if isinstance(step, Table)
-    ]
-
-    def entry(row: Mapping[str, _Field], name: ListName) -> Literal | None:
-        found = _first(row, _STEP_KEYS[name])
-        return found[1] if found else None
-
-    return {name: Column(tuple(entry(row, name) for row in rows)) for name in LIST_NAMES}
+    text = reasoning.value.strip() if isinstance(reasoning, Text) else ""
+    return Draft(table.span, columns, tuple(repairs), by_step, text)
 
 
 def _column(value: Literal) -> Column:
-    return Column(value.items) if isinstance(value, Listing) else Column((), "it is not a list")
+    return Column(value.items) if isinstance(value, Listing) else Column(fault="it is not a list")
 
 
-def _first(fields: Mapping[str, _Field], keys: Collection[str]) -> _Field | None:
+def _fields(table: Table) -> _Fields:
+    spelling = str.maketrans("_-", "  ")
+    return {key.strip().casefold().translate(spelling): (key, value) for key, value in table.fields}
+
+
+def _field(fields: _Fields, keys: Collection[str]) -> tuple[str, Literal] | None:
     return next((fields[key] for key in fields if key in keys), None)
 
 
-def _spelling(key: str) -> str:
-    """A key without the differences that do not matter."""
-    return key.strip().casefold().replace("_", " ").replace("-", " ")
+def _value(fields: _Fields, keys: Collection[str]) -> Literal | None:
+    found = _field(fields, keys)
+    return found[1] if found else None
 
+
+# -- quotes around a plan --------------------------------------------------------------------------
 
 _DISTANCE = 200
 """How far a quote may be from the plan that it wraps."""

@@ -7,9 +7,8 @@ that fails is cached, so reading stays linear however many quotes a hostile text
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
-from conductor.planner.parsing.repairs import repair
+from conductor.planner.parsing.literals import Text, repair
 from conductor.workflow.plan_report import Repair
 
 DOUBLE = '"“”„‟'
@@ -37,13 +36,8 @@ _PLAIN = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Quoted:
-    """A quoted text as it is meant, where it ends, and what was loose in it."""
-
-    value: str
-    end: int
-    repairs: tuple[Repair, ...]
+Quoted = tuple[Text, tuple[Repair, ...]]
+"""A quoted text as it is meant, and what was loose in it."""
 
 
 class QuoteReader:
@@ -68,10 +62,10 @@ class QuoteReader:
         if searched is not None and searched[0] <= start < searched[1]:
             return None
         found = self._triple(start, quote) if quote in _TRIPLES else self._single(start, limit, after, depth)
-        if isinstance(found, Quoted):
-            return found
-        self._barren[quote, after] = (start, found)
-        return None
+        if isinstance(found, int):
+            self._barren[quote, after] = (start, found)
+            return None
+        return found
 
     def _triple(self, start: int, triple: str) -> Quoted | int:
         """The text in triple quotes, or the place up to which none closes."""
@@ -79,7 +73,7 @@ class QuoteReader:
             if len(stop[0]) == 3:
                 span = (start, stop.end())
                 loose = repair("triple-quotes", f"a text in {triple} was read as one instruction", span)
-                return Quoted(decoded(self._text[start + 3 : stop.start()]), stop.end(), (loose,))
+                return Text(decoded(self._text[start + 3 : stop.start()]), span), (loose,)
         return len(self._text)
 
     def _single(self, start: int, limit: int, after: re.Pattern[str], depth: int) -> Quoted | int:
@@ -130,7 +124,7 @@ class QuoteReader:
             )
         if "\n" in raw or "\r" in raw:
             repairs.append(repair("raw-newline", "a quoted text goes on over a line break", span))
-        return Quoted(decoded(raw), stop + 1, tuple(repairs))
+        return Text(decoded(raw), span), tuple(repairs)
 
 
 def brackets(text: str, start: int, end: int) -> int:

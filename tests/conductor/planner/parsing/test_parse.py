@@ -1,9 +1,11 @@
 """What a completion is read as: the dialects, the loose writing that is understood, the errors."""
 
+from typing import get_args
+
 import pytest
 
+from conductor.planner.parsing.literals import RepairKind
 from conductor.planner.parsing.parse import parse
-from conductor.planner.parsing.repairs import REPAIR_KINDS
 from conductor.workflow.model import MAX_INSTRUCTION
 from conductor.workflow.plan_report import Dialect, Form
 
@@ -182,7 +184,7 @@ def test_what_is_written_loosely_is_understood_and_named(kind: str, text: str) -
         ("Beta", "b", (0,)),
     ]
     assert kind in {repair.kind for repair in report.repairs}
-    assert {repair.kind for repair in report.repairs} <= set(REPAIR_KINDS)
+    assert {repair.kind for repair in report.repairs} <= set(get_args(RepairKind))
 
 
 @pytest.mark.parametrize(
