@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
-from conductor.workflow.lint.finding import Finding, Fix, Subject, named
+from conductor.workflow.lint.finding import Finding, Fix, Subject, named, reading
 from conductor.workflow.model import Workflow
 
 _LEAST_REPEATED = 40
@@ -92,15 +92,6 @@ def _repeats(subject: Subject, by: int, read: int) -> bool:
 def _blind(subject: Subject) -> bool:
     last = subject.workflow.final
     return last > 0 and subject.sees_nothing(last) and subject.workflow.steps[last].pin is None
-
-
-def reading(workflow: Workflow, step: int, reads: Iterable[int]) -> Fix:
-    """Let `step` read these as well."""
-    more = sorted(reads)
-    return Fix(
-        f"Let step {step + 1} read {named(more)}",
-        workflow.with_access(step, {*workflow.steps[step].access, *more}),
-    )
 
 
 def _removing(workflow: Workflow, step: int) -> Fix:

@@ -1,8 +1,8 @@
-"""A finding of the plan check, its fixes, and the rules there are. Values only."""
+"""A finding of the plan check, its fixes, and what the rules look at. Values only."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -11,31 +11,6 @@ from conductor.workflow.model import Workflow
 
 Severity = Literal["warning", "note"]
 """A warning costs work or spoils the answer; a note is about tidiness."""
-
-Rule = Literal[
-    "too-many-steps",
-    "blind-final-step",
-    "unread-output",
-    "speaks-of-unseen",
-    "leaked-output",
-    "checks-own-work",
-    "same-instruction",
-    "redundant-access",
-    "pinned-before",
-]
-
-RULES: Mapping[Rule, str] = {
-    "too-many-steps": "There are no more steps than the limit allows.",
-    "blind-final-step": "The final step sees the work that the answer is made of.",
-    "unread-output": "Every step's output is read by another step.",
-    "speaks-of-unseen": "An instruction refers only to outputs that its step may read.",
-    "leaked-output": "No instruction repeats, word for word, an output that its step may not read.",
-    "checks-own-work": "No worker checks its own step.",
-    "same-instruction": "No worker gets the same instruction twice.",
-    "redundant-access": "No step reads what another step that it reads repeats word for word.",
-    "pinned-before": "No pinned output answers other inputs than those that its step has now.",
-}
-"""Each rule and what holds where it finds nothing, in the order of the findings of a step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +29,7 @@ class Finding:
     There is no fix where only a person knows what was meant.
     """
 
-    rule: Rule
+    rule: str
     step: int | None
     severity: Severity
     sentence: str
@@ -85,3 +60,20 @@ def named(steps: Sequence[int]) -> str:
     if len(numbers) == 1:
         return f"step {numbers[0]}"
     return f"steps {', '.join(numbers[:-1])} and {numbers[-1]}"
+
+
+def reading(workflow: Workflow, step: int, reads: Iterable[int]) -> Fix:
+    """Let `step` read these as well."""
+    more = sorted(reads)
+    access = {*workflow.steps[step].access, *more}
+    return Fix(f"Let step {step + 1} read {named(more)}", workflow.with_access(step, access))
+
+
+def given_to_others(subject: Subject, step: int, *, besides: set[str]) -> list[Fix]:
+    """Give a step to another worker: two are offered, those of the workflow first."""
+    workflow, pool = subject.workflow, subject.workers
+    known = [worker for worker in workflow.workers() if pool is None or worker in pool]
+    others = [worker for worker in dict.fromkeys((*known, *(pool or ()))) if worker not in besides]
+    return [
+        Fix(f"Give step {step + 1} to {worker}", workflow.with_worker(step, worker)) for worker in others[:2]
+    ]

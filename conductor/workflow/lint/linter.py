@@ -7,22 +7,34 @@ from dataclasses import replace
 
 from conductor.values.output import Output
 from conductor.workflow.lint.access import blind_final_step, pinned_before, redundant_access, unread_output
-from conductor.workflow.lint.finding import RULES, Finding, Fix, Rule, Subject
-from conductor.workflow.lint.missing_access import leaked_output, speaks_of_unseen
-from conductor.workflow.lint.workload import checks_own_work, same_instruction, too_many_steps
+from conductor.workflow.lint.finding import Finding, Fix, Subject
+from conductor.workflow.lint.leaked_output import leaked_output
+from conductor.workflow.lint.wording import checks_own_work, speaks_of_unseen
+from conductor.workflow.lint.workload import same_instruction, too_many_steps
 from conductor.workflow.model import Workflow
 
-_FINDS: Mapping[Rule, Callable[[Subject], Iterator[Finding]]] = {
-    "too-many-steps": too_many_steps,
-    "blind-final-step": blind_final_step,
-    "unread-output": unread_output,
-    "speaks-of-unseen": speaks_of_unseen,
-    "leaked-output": leaked_output,
-    "checks-own-work": checks_own_work,
-    "same-instruction": same_instruction,
-    "redundant-access": redundant_access,
-    "pinned-before": pinned_before,
-}
+_RULES: Mapping[str, tuple[Callable[[Subject], Iterator[Finding]], str]] = {
+    "too-many-steps": (too_many_steps, "There are no more steps than the limit allows."),
+    "blind-final-step": (blind_final_step, "The final step sees the work that the answer is made of."),
+    "unread-output": (unread_output, "Every step's output is read by another step."),
+    "speaks-of-unseen": (
+        speaks_of_unseen, "An instruction refers only to outputs that its step may read."
+    ),
+    "leaked-output": (
+        leaked_output, "No instruction repeats, word for word, an output that its step may not read."
+    ),
+    "checks-own-work": (checks_own_work, "No worker checks its own step."),
+    "same-instruction": (same_instruction, "No worker gets the same instruction twice."),
+    "redundant-access": (
+        redundant_access, "No step reads what another step that it reads repeats word for word."
+    ),
+    "pinned-before": (
+        pinned_before, "No pinned output answers other inputs than those that its step has now."
+    ),
+}  # fmt: skip
+
+RULES: Mapping[str, str] = {rule: sentence for rule, (_, sentence) in _RULES.items()}
+"""Each rule and what holds where it finds nothing, in the order of the findings of a step."""
 
 
 def check(
@@ -42,31 +54,21 @@ def check(
     `workers` are the pool's names, to give a step to another one; None: only the workflow's are known.
     `changed_pins` are pinned steps (0-based) whose inputs differ now from those that their output answers.
     """
-    subject = Subject(
-        workflow=workflow,
-        max_steps=max_steps,
-        outputs=outputs or {},
-        later_round=later_round,
-        query=query,
-        workers=workers,
-        changed_pins=changed_pins,
-    )
-    findings = [finding for rule in RULES for finding in _FINDS[rule](subject)]
+    subject = Subject(workflow, max_steps, outputs or {}, later_round, query, workers, changed_pins)
+    findings = [finding for find, _ in _RULES.values() for finding in find(subject)]
     shown = (_with_working_fixes(subject, finding, findings) for finding in _one_for_a_cause(findings))
     return tuple(sorted(shown, key=lambda finding: -1 if finding.step is None else finding.step))
 
 
-def _one_for_a_cause(findings: Sequence[Finding]) -> Iterator[Finding]:
+def _one_for_a_cause(findings: Sequence[Finding]) -> Sequence[Finding]:
     """A final step that sees nothing is one finding: by what its instruction refers to, if to anything."""
     blind = next((found for found in findings if found.rule == "blind-final-step"), None)
     for finding in findings:
-        refers = finding.rule == "speaks-of-unseen" and blind is not None and finding.step == blind.step
-        if refers and blind is not None:
+        if blind is not None and finding.rule == "speaks-of-unseen" and finding.step == blind.step:
             fixes = {fix.workflow: fix for fix in (*blind.fixes, *finding.fixes)}
-            findings = [other for other in findings if other not in (blind, finding)]
-            yield from [*findings, replace(finding, fixes=tuple(fixes.values()))]
-            return
-    yield from findings
+            others = [other for other in findings if other not in (blind, finding)]
+            return [*others, replace(finding, fixes=tuple(fixes.values()))]
+    return findings
 
 
 def _with_working_fixes(subject: Subject, finding: Finding, findings: Sequence[Finding]) -> Finding:
@@ -76,12 +78,13 @@ def _with_working_fixes(subject: Subject, finding: Finding, findings: Sequence[F
     """
     if finding.rule == "leaked-output":
         return finding
-    of_rule = [other for other in findings if other.rule == finding.rule]
+    find, _ = _RULES[finding.rule]
+    before = sum(other.rule == finding.rule for other in findings)
 
     def works(fix: Fix) -> bool:
-        left = list(_FINDS[finding.rule](replace(subject, workflow=fix.workflow)))
+        left = list(find(replace(subject, workflow=fix.workflow)))
         if len(fix.workflow) != len(subject.workflow):
-            return len(left) < len(of_rule)
+            return len(left) < before
         return all(other.step != finding.step for other in left)
 
     return replace(finding, fixes=tuple(fix for fix in finding.fixes if works(fix)))

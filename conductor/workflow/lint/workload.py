@@ -1,31 +1,11 @@
-"""Rules about how the work is divided: too many steps, the same work twice, a worker that checks itself."""
+"""Rules about how the work is divided: too many steps, the same work twice."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from conductor.workflow.lint.finding import Finding, Fix, Subject, named
+from conductor.workflow.lint.finding import Finding, Fix, Subject, given_to_others, named
 from conductor.workflow.model import Step, Workflow
-
-_MOST_WORKERS = 2
-"""How many other workers are offered for a step."""
-
-_CHECKED = (
-    r"(?:answers?|responses?|repl(?:y|ies)|outputs?|solutions?|attempts?|drafts?|workings?|work|code|programs?|"
-    r"implementations?|functions?|proofs?|plans?|calculations?|computations?|reasoning|derivations?|analys[ie]s|"
-    r"translations?|summar(?:y|ies)|counts?|claims?|conclusions?|results?|arguments?|essays?)"
-)
-
-_CHECKS = re.compile(
-    r"\W*(?:(?:please|now|then|finally|first|carefully|critically|independently|thoroughly)[\s,]+){0,2}"
-    r"(?:re-?check|double-?check|check|verify|validate|review|critique|audit|proofread|judge|grade|examine|"
-    r"evaluate|assess|inspect|confirm|test)\s+"
-    r"(?:(?:that|whether|if)\s+)?(?:the|this|that|these|those|its|each|every|all|both|every)?\s*"
-    rf"(?:[\w'-]+\s+){{0,3}}?{_CHECKED}\b",
-    re.I,
-)
-"""How an instruction begins that judges the work of another step."""
 
 
 def too_many_steps(subject: Subject) -> Iterator[Finding]:
@@ -69,27 +49,21 @@ def same_instruction(subject: Subject) -> Iterator[Finding]:
     for step, own in enumerate(workflow.steps):
         if own.pin is not None:
             continue
-        twin = first.setdefault(_asked(own), step)
+        twin = first.setdefault((own.worker, *_asked(own)), step)
         if twin == step:
             continue
         sentence = (
             f"Step {step + 1} asks {own.worker} for the same as step {twin + 1}, with the same in view."
         )
-        fixes = [_without_twin(workflow, twin, step)]
-        anyone = _asked(own, worker="")
-        busy = {other.worker for other in workflow.steps if _asked(other, worker="") == anyone}
-        fixes += _given_to_others(subject, step, besides=busy)
-        yield Finding("same-instruction", step, "warning", sentence, tuple(fixes))
+        busy = {other.worker for other in workflow.steps if _asked(other) == _asked(own)}
+        others = given_to_others(subject, step, besides=busy)
+        fixes = (_without_twin(workflow, twin, step), *others)
+        yield Finding("same-instruction", step, "warning", sentence, fixes)
 
 
-def _asked(step: Step, worker: str | None = None) -> tuple[object, ...]:
-    return (
-        step.worker if worker is None else worker,
-        " ".join(step.instruction.casefold().split()),
-        step.access,
-        step.sees_previous,
-        step.sampling,
-    )
+def _asked(step: Step) -> tuple[object, ...]:
+    instruction = " ".join(step.instruction.casefold().split())
+    return instruction, step.access, step.sees_previous, step.sampling
 
 
 def _without_twin(workflow: Workflow, twin: int, step: int) -> Fix:
@@ -99,42 +73,3 @@ def _without_twin(workflow: Workflow, twin: int, step: int) -> Fix:
     for reader in workflow.readers[step]:
         workflow = workflow.with_access(reader, {*workflow.steps[reader].access, twin})
     return Fix(f"Remove step {step + 1}", workflow.remove_step(step))
-
-
-def checks_own_work(subject: Subject) -> Iterator[Finding]:
-    """A step that judges only work which its own worker did."""
-    workflow = subject.workflow
-    for step, own in enumerate(workflow.steps):
-        if own.pin is not None or not own.access or not _CHECKS.match(own.instruction):
-            continue
-        judged = _judged(workflow, step)
-        if any(workflow.steps[read].worker != own.worker for read in judged) or _alone(subject):
-            continue
-        yield Finding(
-            "checks-own-work",
-            step,
-            "warning",
-            f"Step {step + 1} checks {named(judged)}, and {own.worker} does both.",
-            tuple(_given_to_others(subject, step, besides={own.worker})),
-        )
-
-
-def _judged(workflow: Workflow, step: int) -> Sequence[int]:
-    """What a step reads, without what came before in the same line of work."""
-    reads = workflow.steps[step].access
-    before = {earlier for read in reads for earlier in workflow.ancestors(read)}
-    return [read for read in reads if read not in before]
-
-
-def _alone(subject: Subject) -> bool:
-    """Whether the pool has no other worker that could check."""
-    return subject.workers is not None and len(set(subject.workers)) < 2
-
-
-def _given_to_others(subject: Subject, step: int, *, besides: set[str]) -> Iterator[Fix]:
-    """Give a step to another worker: those of the workflow first."""
-    workflow, pool = subject.workflow, subject.workers
-    known = [worker for worker in workflow.workers() if pool is None or worker in pool]
-    others = [worker for worker in dict.fromkeys((*known, *(pool or ()))) if worker not in besides]
-    for worker in others[:_MOST_WORKERS]:
-        yield Fix(f"Give step {step + 1} to {worker}", workflow.with_worker(step, worker))

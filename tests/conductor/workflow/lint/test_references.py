@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from conductor.workflow.lint.references import mentions
+from conductor.workflow.lint.wording import mentions
 
 SPEAKING = [
     "Improve the previous answer.",
