@@ -15,7 +15,7 @@ from conductor.runs.events import Event, RunFinished
 from storage.copies.session_entries import ENTRIES, REFERENCES, Entry, Kind, RunEntry
 from storage.database.encoding import plain
 from studio.session_file.format import MAX_ENTRIES
-from studio.session_file.reading import RawEntry, checked
+from studio.session_file.reading import RawEntry
 
 Row = tuple[Kind, str]
 """An entry's kind and key."""
@@ -42,10 +42,10 @@ class Consistency:
         self._kind: Kind = "session"
         # What each entry refers to.
         self._rows: dict[Row, tuple[Row, ...]] = {}
-        # The first line that refers to an entry, whether it exists or not.
-        self._lines: dict[Row, int] = {}
-        # The line and the status of each run, and the status after its events.
-        self._statuses: dict[str, tuple[int, str]] = {}
+        # Where an entry is referred to first, whether it exists or not.
+        self._referred: dict[Row, str] = {}
+        # The place and the status of each run, and the status after its events.
+        self._statuses: dict[str, tuple[str, str]] = {}
         self._last_events: dict[str, int] = {}
         self._ends: dict[str, str] = {}
 
@@ -54,55 +54,55 @@ class Consistency:
         """The ids of the session's runs so far."""
         return frozenset(self._statuses)
 
-    def checked(self, entries: Iterable[RawEntry]) -> Iterator[tuple[Kind, Entry]]:
+    def checked(self, entries: Iterable[RawEntry]) -> Iterator[Entry]:
         """The session's entries. Raises `FormatError` where one is wrong, or does not fit to the others."""
         for raw in entries:
-            entry = checked(raw)
-            self._add(raw.kind, entry, line=raw.line)
-            yield raw.kind, entry
+            entry = raw.checked()
+            self._add(raw.kind, entry, where=raw.where)
+            yield entry
         self._finish()
 
-    def _add(self, kind: Kind, entry: Entry, *, line: int) -> None:
+    def _add(self, kind: Kind, entry: Entry, *, where: str) -> None:
         if kind != "session" and not self.counts:
-            raise _wrong(line, 'a session begins with its "session"')
+            raise _wrong(where, 'a session begins with its "session"')
         if _PLACES[kind] < _PLACES[self._kind]:
-            raise _wrong(line, f"a session's {self._kind}s come after its {kind}s")
+            raise _wrong(where, f"a session's {self._kind}s come after its {kind}s")
         self._kind = kind
         self.counts[kind] += 1
         if self.counts[kind] > MAX_ENTRIES and kind != "event":
-            raise _wrong(line, f"a session has at most {MAX_ENTRIES:,} {kind}s")
+            raise _wrong(where, f"a session has at most {MAX_ENTRIES:,} {kind}s")
         if kind == "event":
-            self._event(cast("Event", entry), line)
+            self._event(cast("Event", entry), where)
             return
         names = REFERENCES.get(kind, {}).items()
         refers = tuple((other, id) for name, other in names if (id := getattr(entry, name)) is not None)
         for row in refers:
-            self._lines.setdefault(row, line)
+            self._referred.setdefault(row, where)
         if kind in _KEYS:
             key = plain(getattr(entry, _KEYS[kind]))
             if (kind, key) in self._rows:
-                raise _wrong(line, f"it is the second {kind} for {key[:60]!r}")
+                raise _wrong(where, f"it is the second {kind} for {key[:60]!r}")
             self._rows[kind, key] = refers
         if isinstance(entry, RunEntry):
-            self._statuses[entry.id] = (line, entry.status)
+            self._statuses[entry.id] = (where, entry.status)
 
-    def _event(self, event: Event, line: int) -> None:
+    def _event(self, event: Event, where: str) -> None:
         last = self._last_events.get(event.run, -1)
         if event.run not in self._statuses:
-            raise _wrong(line, f"the run {event.run[:60]!r} of its event is not in the file")
+            raise _wrong(where, f"the run {event.run[:60]!r} of its event is not in the file")
         if event.seq <= last:
-            raise _wrong(line, f"event {event.seq} of the run {event.run[:60]!r} comes after {last}")
+            raise _wrong(where, f"event {event.seq} of the run {event.run[:60]!r} comes after {last}")
         self._last_events[event.run] = event.seq
         if isinstance(event, RunFinished):
             self._ends[event.run] = event.outcome
 
     def _finish(self) -> None:
-        for (kind, id), line in self._lines.items():
+        for (kind, id), where in self._referred.items():
             if (kind, id) not in self._rows:
-                raise _wrong(line, f"the {kind} {id[:60]!r} that it refers to is not in the file")
-        for run, (line, status) in self._statuses.items():
+                raise _wrong(where, f"the {kind} {id[:60]!r} that it refers to is not in the file")
+        for run, (where, status) in self._statuses.items():
             if self._ends.get(run, "running") != status:
-                raise _wrong(line, f"the run {run[:60]!r} is {status}, which its events do not show")
+                raise _wrong(where, f"the run {run[:60]!r} is {status}, which its events do not show")
         try:
             TopologicalSorter(self._rows).prepare()
         except CycleError as error:
@@ -110,5 +110,5 @@ class Consistency:
             raise FormatError(f"The entries of the file refer to one another in a circle: {rows}.") from error
 
 
-def _wrong(line: int, what: str) -> FormatError:
-    return FormatError(f"Line {line:,} is wrong: {what}.")
+def _wrong(where: str, what: str) -> FormatError:
+    return FormatError(f"{where} is wrong: {what}.")

@@ -16,7 +16,7 @@ from storage.records import Session
 from storage.store.session_store import SessionStore
 from storage.tables.sessions import new_id
 from studio.session_file.consistency import Consistency
-from studio.session_file.reading import RawEntry, checked, raw_entries
+from studio.session_file.reading import RawEntry, raw_entries
 
 _IDS: Mapping[Kind, Mapping[str, str]] = {
     "session": REFERENCES["session"],
@@ -53,7 +53,7 @@ def _renamed(file: BinaryIO, runs: Sequence[frozenset[str]]) -> Iterator[tuple[K
         if raw.kind == "session":
             known = next(sessions)
             ids.clear()
-        yield raw.kind, checked(raw._replace(value=_with_ids(raw, ids, known)))
+        yield raw.kind, raw._replace(value=_with_ids(raw, ids, known)).checked()
 
 
 def _with_ids(raw: RawEntry, ids: Mapping[tuple[str, str], str], known: frozenset[str]) -> Mapping[str, Any]:

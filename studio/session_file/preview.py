@@ -103,7 +103,7 @@ def _session(entries: Iterable[RawEntry], workers: Collection[str]) -> SessionPr
     own: SessionEntry | None = None
     trials = live = characters = 0
     unknown: dict[str, None] = {}
-    for _, entry in check.checked(entries):
+    for entry in check.checked(entries):
         match entry:
             case SessionEntry():
                 own = entry

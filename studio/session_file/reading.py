@@ -1,6 +1,6 @@
 """Reads session files line by line: replaces references by their texts and checks each entry alone.
 
-A file is untrusted: a line is bounded before it is read as JSON, and every error names its line. Does not
+A file is untrusted: a line is bounded before it is read as JSON, and every error names its place. Does not
 know how entries fit together.
 """
 
@@ -9,13 +9,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from itertools import count
 from typing import Any, BinaryIO, NamedTuple, TypeVar, cast
 
 from pydantic import TypeAdapter, ValidationError
 
 from conductor.errors import FormatError, WorkflowError
-from conductor.text.json_text import finite, no_number, unique
+from conductor.text.json_text import ValueCounter, finite, no_number, unique
 from storage.copies.session_entries import ENTRIES, Entry, Kind
 from studio.session_file import version_1
 from studio.session_file.format import FORMAT, REFERENCE, VERSION, End, Header, Text
@@ -26,34 +27,37 @@ MAX_LINE = 20_000_000
 """Bytes of a line, and characters of an entry with its texts."""
 
 MAX_PARTS = 100_000
-"""Commas, lists and objects in a line; the largest workflow has a third of them."""
+"""Members of objects and items of lists in a line; the largest workflow has a third of them."""
 
-_RECENT = 4_000_000
-"""Characters of texts that stay in memory because the next entries may refer to them again."""
+RECENT_TEXTS = 4
+"""How many texts stay in memory because the next entries may refer to them again."""
 
 _BEGINNING = re.compile(
     rb'(?:\xef\xbb\xbf)?\s*+\{\s*+"format"\s*+:\s*+"([\w-]++)"(?:\s*+,\s*+"version"\s*+:\s*+([1-9]\d*+)\s*+[,}])?'
 )
-_STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
 # An escape may contain one half of a pair alone, which no database can store.
 _HALF_PAIR = re.compile(rb"\\ud[89a-f]", re.IGNORECASE)
-
-_REFERENCE = f'"{REFERENCE}"'.encode()
-
+_PIECE = 65_536
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-
+_REFERENCE = f'"{REFERENCE}"'.encode()
 _HEADER, _TEXT, _END = TypeAdapter(Header), TypeAdapter(Text), TypeAdapter(End)
-
 _DECODER = json.JSONDecoder(object_pairs_hook=unique, parse_constant=no_number, parse_float=finite)
 
 
 class RawEntry(NamedTuple):
-    """An entry as it is in the file, but for its texts; `line` and `session` count from 1."""
+    """An entry as it is in the file, but for its texts.
 
-    line: int
+    `where` is its place, such as "Line 7", for errors; sessions count from 1.
+    """
+
+    where: str
     session: int
     kind: Kind
     value: Mapping[str, Any]
+
+    def checked(self) -> Entry:
+        """The entry as its kind has it. Raises `FormatError`."""
+        return cast("Entry", _checked(ENTRIES[self.kind], self.value, where=self.where, name=self.kind))
 
 
 def format_of(file: BinaryIO) -> tuple[str, int | None]:
@@ -83,68 +87,68 @@ def raw_entries(file: BinaryIO) -> Iterator[RawEntry]:
     file.seek(0)
     if version == VERSION:
         yield from _lines(file)
-    else:
-        sessions = 0
-        for line, kind, data in version_1.entries_in(file):
-            sessions += kind == "session"
-            yield RawEntry(line, sessions, kind, parsed(data, line=line))
-
-
-def checked(entry: RawEntry) -> Entry:
-    """The entry as its kind has it. Raises `FormatError`."""
-    return cast("Entry", _checked(ENTRIES[entry.kind], entry.value, line=entry.line, name=entry.kind))
+        return
+    data = file.read(version_1.MAX_BYTES + 1).removeprefix(_BYTE_ORDER_MARK)
+    document = _parsed(data, where="The file", max_bytes=version_1.MAX_BYTES, max_parts=version_1.MAX_PARTS)
+    for session, where, kind, value in version_1.entries_in(document):
+        yield RawEntry(where, session, kind, value)
 
 
 def check_parts(data: bytes, *, most: int, where: str) -> None:
-    """Raises `FormatError` where JSON has more commas, lists and objects: it would take too much memory."""
-    if len(data) <= most:
-        return
-    bare = _STRING.sub(b"", data)
-    if sum(bare.count(part) for part in (b",", b"[", b"{")) > most:
-        raise FormatError(f"{where} has more than {most:,} parts; nothing that can be imported has so many.")
+    """Raises `FormatError` where JSON has more members and items: it would take too much memory."""
+    counter = ValueCounter()
+    for start in range(0, len(data), _PIECE):
+        counter.feed(data[start : start + _PIECE])
+        if counter.values > most:
+            raise FormatError(
+                f"{where} has more than {most:,} parts; nothing that can be imported has so many."
+            )
 
 
-def parsed(data: bytes, *, line: int) -> Any:
-    """This JSON as a value. Raises `FormatError`, also where it has too many parts to be an entry."""
-    if len(data) > MAX_LINE:
-        raise FormatError(f"Line {line:,} has more than {MAX_LINE:,} bytes, which no entry has.")
-    check_parts(data, most=MAX_PARTS, where=f"Line {line:,}")
+def _parsed(data: bytes, *, where: str, max_bytes: int = MAX_LINE, max_parts: int = MAX_PARTS) -> Any:
+    """This JSON as a value. Raises `FormatError`, also where it is too long or has too many parts."""
+    if len(data) > max_bytes:
+        raise FormatError(f"{where} has more than {max_bytes:,} bytes; nothing to import has so many.")
+    check_parts(data, most=max_parts, where=where)
     try:
         value = _DECODER.decode(data.decode())
         if _HALF_PAIR.search(data):
             json.dumps(value, ensure_ascii=False).encode()
     except json.JSONDecodeError as error:
-        raise FormatError(f"Line {line:,} is not JSON: {error.msg} (column {error.colno:,}).") from error
+        raise FormatError(f"{where} is not JSON: {error.msg} (character {error.pos + 1:,}).") from error
     except UnicodeEncodeError as error:
         raise FormatError(
-            f"Line {line:,} has half a character, an escape like \\ud83d without the other half; take it out."
+            f"{where} has half a character, an escape like \\ud83d without the other half; take it out."
         ) from error
     except UnicodeDecodeError as error:
-        raise FormatError(
-            f"Line {line:,} is not text in UTF-8; choose a file exported as a session."
-        ) from error
+        raise FormatError(f"{where} is not text in UTF-8; choose a file exported as a session.") from error
     except RecursionError as error:
-        raise FormatError(f"Line {line:,} is nested too deeply to be an entry.") from error
+        raise FormatError(f"{where} is nested too deeply to be an entry.") from error
     except FormatError as error:
-        raise FormatError(f"Line {line:,} is wrong: {error}") from error
+        raise FormatError(f"{where} is wrong: {error}") from error
     except ValueError as error:
         # Python refuses to read whole numbers of thousands of digits.
-        raise FormatError(f"Line {line:,} has a number that is too long.") from error
+        raise FormatError(f"{where} has a number that is too long.") from error
     return value
 
 
 def _lines(file: BinaryIO) -> Iterator[RawEntry]:
-    header = _checked(_HEADER, parsed(_read_line(file, 1), line=1), line=1, name="header")
+    header = _checked(_HEADER, _parsed(_read_line(file, 1), where="Line 1"), where="Line 1", name="header")
     texts = _Texts(file)
-    sessions, end_of_line = 0, file.tell()
+    sessions = 0
     for line in count(2):
+        where, start = f"Line {line:,}", file.tell()
         data = _read_line(file, line)
-        start, end_of_line = end_of_line, end_of_line + len(data)
-        name, value = _member(parsed(data, line=line), line=line)
+        member = _parsed(data, where=where)
+        if not isinstance(member, dict) or len(member) != 1:
+            raise FormatError(
+                f'{where} is wrong: it must be one object with one member, like {{"run": ...}}.'
+            )
+        name, value = next(iter(member.items()))
         if name == "text":
-            texts.add(_checked(_TEXT, value, line=line, name=name), place=start, size=len(data))
+            texts.places[_checked(_TEXT, value, where=where, name=name).id] = start
         elif name == "end":
-            end = _checked(_END, value, line=line, name=name)
+            end = _checked(_END, value, where=where, name=name)
             if (end.lines, header.sessions) != (line, sessions) or file.read(1):
                 raise FormatError(
                     f"The file is not whole: line {line:,} ends a file of {end.lines:,} lines, and "
@@ -154,12 +158,12 @@ def _lines(file: BinaryIO) -> Iterator[RawEntry]:
         elif name in ENTRIES:
             if name == "session":
                 sessions += 1
-                texts.clear()
+                texts.places.clear()
             if _REFERENCE in data:
-                value = texts.put_into(value, line=line)
-            yield RawEntry(line, sessions, cast("Kind", name), value)
+                value = texts.put_into(value, where=where)
+            yield RawEntry(where, sessions, cast("Kind", name), value)
         else:
-            raise _unknown(name, line=line)
+            raise _unknown(name, where=where)
 
 
 def _read_line(file: BinaryIO, line: int) -> bytes:
@@ -171,34 +175,18 @@ def _read_line(file: BinaryIO, line: int) -> bytes:
     return data.removeprefix(_BYTE_ORDER_MARK) if line == 1 else data
 
 
-def _member(value: Any, *, line: int) -> tuple[str, Any]:
-    """The name and the content of the one member of a line."""
-    if not isinstance(value, dict) or len(value) != 1:
-        raise FormatError(
-            f'Line {line:,} is wrong: it must be one object with one member, like {{"run": ...}}.'
-        )
-    return next(iter(value.items()))
-
-
 class _Texts:
-    """The long texts of a session, which stay in the file until an entry refers to them."""
+    """The long texts of a session, which stay in the file until an entry refers to them.
+
+    `places` are where their lines begin, by their ids.
+    """
 
     def __init__(self, file: BinaryIO) -> None:
+        self.places: dict[str, int] = {}
         self._file = file
-        self._places: dict[str, tuple[int, int]] = {}
-        self._recent: dict[str, str] = {}
-        self._in_memory = 0
+        self._text_at = lru_cache(maxsize=RECENT_TEXTS)(self._read_at)
 
-    def clear(self) -> None:
-        """Forget all of them: another session begins."""
-        self._places, self._recent, self._in_memory = {}, {}, 0
-
-    def add(self, text: Text, *, place: int, size: int) -> None:
-        """Note a text whose line of `size` bytes begins at `place`."""
-        self._places[text.id] = (place, size)
-        self._remember(text)
-
-    def put_into(self, value: Any, *, line: int) -> Any:
+    def put_into(self, value: Any, *, where: str) -> Any:
         """The value with texts in the place of references.
 
         Raises `FormatError` where one is unknown, or the texts together are too long for an entry.
@@ -213,53 +201,44 @@ class _Texts:
                 return part
             if REFERENCE not in part:
                 return {name: filled(each) for name, each in part.items()}
-            text = self._text(part[REFERENCE], line=line)
+            id = part[REFERENCE]
+            if not isinstance(id, str) or id not in self.places:
+                raise FormatError(
+                    f"{where} refers to the text {str(id)[:60]!r}, which no line before it has."
+                )
+            text = self._text_at(self.places[id])
             left -= len(text)
             if left < 0:
-                raise FormatError(
-                    f"Line {line:,} shows more than {MAX_LINE:,} characters, which no entry does."
-                )
+                raise FormatError(f"{where} shows more than {MAX_LINE:,} characters, which no entry does.")
             return text
 
         return filled(value)
 
-    def _text(self, id: object, *, line: int) -> str:
-        if not isinstance(id, str) or id not in self._places:
-            raise FormatError(
-                f"Line {line:,} refers to the text {str(id)[:60]!r}, which no line before it has."
-            )
-        if id not in self._recent:
-            here = self._file.tell()
-            place, size = self._places[id]
-            self._file.seek(place)
-            self._remember(Text(**json.loads(self._file.read(size))["text"]))
-            self._file.seek(here)
-        return self._recent[id]
-
-    def _remember(self, text: Text) -> None:
-        self._in_memory += len(text.text) - len(self._recent.get(text.id, ""))
-        self._recent[text.id] = text.text
-        while self._in_memory > _RECENT and len(self._recent) > 1:
-            self._in_memory -= len(self._recent.pop(next(iter(self._recent))))
+    def _read_at(self, place: int) -> str:
+        here = self._file.tell()
+        self._file.seek(place)
+        text: str = json.loads(self._file.readline())["text"]["text"]
+        self._file.seek(here)
+        return text
 
 
-def _checked(form: TypeAdapter[T], value: Any, *, line: int, name: str) -> T:
+def _checked(form: TypeAdapter[T], value: Any, *, where: str, name: str) -> T:
     try:
         return form.validate_python(value)
     except WorkflowError as error:
-        raise FormatError(f"Line {line:,} has a workflow that is not valid: {error}") from error
+        raise FormatError(f"{where} has a workflow that is not valid: {error}") from error
     except ValidationError as error:
         reason = error.errors(include_url=False, include_input=False, include_context=False)[0]
         # Which of several forms was tried is of no use to a reader.
-        where = [str(part)[:60] for part in reason["loc"] if not str(part).startswith("literal[")]
-        place = ".".join((name, *where))
+        inside = [str(part)[:60] for part in reason["loc"] if not str(part).startswith("literal[")]
+        place = ".".join((name, *inside))
         if reason["type"] == "extra_forbidden":
-            raise _unknown(place, line=line) from error
-        raise FormatError(f"Line {line:,}: {place!r} is wrong: {reason['msg']}.") from error
+            raise _unknown(place, where=where) from error
+        raise FormatError(f"{where}: {place!r} is wrong: {reason['msg']}.") from error
 
 
-def _unknown(name: str, *, line: int) -> FormatError:
+def _unknown(name: str, *, where: str) -> FormatError:
     return FormatError(
-        f"Line {line:,} has {name[:200]!r}, which this version of Conductor Studio does not know. "
+        f"{where} has {name[:200]!r}, which this version of Conductor Studio does not know. "
         "Update Conductor Studio, or choose a file that it wrote."
     )

@@ -12,6 +12,7 @@ from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from conductor.text.json_text import ValueCounter
 from studio.access.errors import ApiError
 
 MAX_BYTES = 10_000_000
@@ -69,31 +70,6 @@ def _declared_length(headers: Headers) -> int:
     """The length in the headers, 0 where there is none; the server refuses what is no number."""
     length = headers.get("content-length", "")
     return int(length) if length.isascii() and length.isdecimal() else 0
-
-
-class ValueCounter:
-    """How many values a JSON text has, counted from its bytes before a parser builds an object for each.
-
-    `values` are the members of all objects and the items of all lists; an empty object or list counts as one.
-    A piece may end anywhere, also inside a string or an escape. The text need not be valid.
-    """
-
-    def __init__(self) -> None:
-        self.values = 0
-        self._in_string = False
-        self._in_escape = False
-
-    def feed(self, piece: bytes) -> None:
-        """Count the values that begin in the next piece of the text."""
-        if self._in_escape:
-            piece = b"\\" + piece
-        # Pairs of backslashes first: what is left of a row of them escapes the character behind it.
-        unescaped = piece.replace(b"\\\\", b"").replace(b'\\"', b"")
-        self._in_escape = unescaped.endswith(b"\\")
-        parts = unescaped.split(b'"')
-        outside = b"".join(parts[self._in_string :: 2])
-        self._in_string ^= len(parts) % 2 == 0
-        self.values += outside.count(b",") + outside.count(b"[") + outside.count(b"{")
 
 
 class UnreadBody:

@@ -89,25 +89,13 @@ CASES: dict[str, Callable[[], bytes]] = {
         b'{"workflow": {"steps": [' + json.dumps(STEPS).encode()[1:-1] * 100, 1, "revisions"
     ),
     "lists in lists": lambda: _nested(b"[", 45_000_000),
-    "objects in objects": lambda: _nested(b'{"a":', 9_000_000),
-    "empty lists": lambda: _many(b"[],", 16_000_000),
-    "empty objects": lambda: _many(b"{},", 16_000_000),
-    "numbers": lambda: _many(b"1,", 24_000_000),
-    "a list of numbers": lambda: _nested(b"[" + b"1," * 24_000_000, 1),
+    "few lists in lists": lambda: _nested(b"[", 1_000_000),
+    "the most objects": lambda: version_1(events=[{"a": 1}] * 990_000),
     "a text that does not end": lambda: _nested(b'"' + b'\\"' * 24_000_000, 1),
     "quotes": lambda: _nested(b'"",', 16_000_000),
-    "spaces": lambda: HEADER.encode() + b" " * 49_000_000,
     "a long number": lambda: _nested(b"1" * 45_000_000, 1),
-    "a long text": lambda: version_1(session={**SESSION, "title": "a" * 45_000_000}),
-    "a long name": lambda: HEADER.encode() + b'"' + b"a" * 45_000_000 + b'": 1}',
-    "one name again and again": lambda: HEADER.encode() + b'"session": {' + b'"a": 1, ' * 5_000_000 + b"}}",
     "names": lambda: _nested(b"{" + b",".join(b'"%d":1' % at for at in range(300_000)) + b"}", 1),
-    "outputs of outputs": lambda: version_1(
-        outputs=[{**OUTPUT, "text": {"$ref": "#/outputs/1"}}, {**OUTPUT, "text": "lol" * 10_000_000}]
-    ),
     "many outputs": lambda: version_1(outputs=[{**OUTPUT, "fingerprint": str(at)} for at in range(60_000)]),
-    "many runs": lambda: version_1(runs=[{**RUN, "id": str(at)} for at in range(60_000)]),
-    "events of many runs": lambda: version_1(events=[{**DELTA, "run": str(at)} for at in range(60_000)]),
     "a workflow of lists": lambda: b'{"format": "conductor-workflow", "steps": [' + b"[]," * 1_600_000,
     "sessions of nothing": lambda: (
         b'{"format": "conductor-sessions", "version": 1, "sessions": [' + (version_1() + b",") * 200_000
@@ -123,11 +111,13 @@ def measured(case: str) -> str:
     before, start = _most_memory(), time.process_time()
     try:
         look_into(BytesIO(data), workers=["w"])
-        said = None
+        refusal = None
     except FormatError as error:
-        said = str(error)
+        refusal = str(error)
     seconds = time.process_time() - start
-    return json.dumps({"case": case, "said": said, "seconds": seconds, "bytes": _most_memory() - before})
+    return json.dumps(
+        {"case": case, "refusal": refusal, "seconds": seconds, "bytes": _most_memory() - before}
+    )
 
 
 def _most_memory() -> int:

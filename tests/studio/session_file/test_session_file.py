@@ -281,7 +281,7 @@ def test_each_session_of_a_file_has_its_own_texts(store: SessionStore, elsewhere
 def test_texts_that_are_no_longer_in_memory_are_read_from_the_file_again(
     store: SessionStore, elsewhere: SessionStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("studio.session_file.reading._RECENT", 1_000)
+    monkeypatch.setattr("studio.session_file.reading.RECENT_TEXTS", 1)
     session = store.sessions.create("q").id
     run = begin(store, session, "run").id
     texts = [f"{number} {LONG}" for number in range(3)]

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from property_cases import cases
 
-from studio.api.requests.body import ValueCounter
+from conductor.text.json_text import ValueCounter
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(st.sampled_from('a"\\[{,\n€😀'), max_size=6),
