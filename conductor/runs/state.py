@@ -167,6 +167,12 @@ class RunState:
             return None
         return self.finished_at - self.started_at
 
+    def elapsed(self, now: float) -> float | None:
+        """Seconds since it began, up to `now` (Unix seconds) while it runs; None before it began."""
+        if self.started_at is None:
+            return None
+        return max(0.0, (now if self.finished_at is None else self.finished_at) - self.started_at)
+
 
 def counted(usage: Usage) -> Usage:
     """The usage with 0 for what is unknown: a lower bound."""

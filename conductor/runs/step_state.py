@@ -97,6 +97,11 @@ class StepState:
         return self.finished_at - self.started_at
 
     @property
+    def cut_off(self) -> bool:
+        """Whether its output ends where the worker had no tokens left."""
+        return self.output is not None and self.output.cut_off
+
+    @property
     def withdrawn(self) -> int:
         """How many characters its worker had given that count no more."""
         return sum(retry.withdrawn for retry in self.retries)

@@ -11,9 +11,9 @@ from conductor.report.words import STATUSES
 from conductor.runs.step_state import StepState
 from conductor.workflow.diff import PlanDiff
 from pages.components.tab.state import plain
-from pages.components.view_models.answer_notes import said_by
 from pages.components.view_models.comparable import Side
 from pages.components.view_models.plan_text import row_name, row_text, sentences
+from pages.components.view_models.run_text import author_notes
 from pages.components.widgets.step_result import step_facts
 from pages.components.widgets.text_block import text_block
 from pages.components.widgets.text_diff import text_diff
@@ -119,7 +119,7 @@ def _one_sided(side: Side, step: int, *, key: str) -> None:
     state = _state(side, step)
     if state is not None and state.text:
         text_block(
-            state.text, key=f"{key}-output", label="Output", notes=said_by(own.worker, state), height=320
+            state.text, key=f"{key}-output", label="Output", notes=author_notes(own.worker, state), height=320
         )
 
 
@@ -130,7 +130,7 @@ def _facts(
     lines = []
     for side, worker, state in zip((compared.left, compared.right), workers, states, strict=True):
         if state is not None:
-            who = [note for note in said_by(worker, state) if note != state.worker_kind]
+            who = [note for note in author_notes(worker, state) if note != state.worker_kind]
             said = "reused" if state.reused else state.kept or STATUSES[state.status]
             lines.append(plain(" · ".join([side.name, *who, said, *step_facts(state)])))
     if lines:

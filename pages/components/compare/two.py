@@ -11,15 +11,12 @@ from conductor.text.formatting import counted
 from conductor.text.word_diff import compare_texts
 from conductor.workers.protocol import WorkerCard
 from conductor.workflow.diff import plan_diff
-from pages.components.compare.graphs import compared_graph
+from pages.components.compare.graphs import Pictures, compared_graph, pictures_alike
 from pages.components.compare.steps import Compared, Row, compared_steps, row_key
 from pages.components.tab.state import plain
-from pages.components.view_models.answer_notes import answer_kind, answer_stand_in
-from pages.components.view_models.comparable import Side
-from pages.components.view_models.compared_layouts import Pictures, pictures_alike
-from pages.components.view_models.compared_totals import figures
+from pages.components.view_models.comparable import Side, figures
 from pages.components.view_models.plan_text import Which, headline
-from pages.components.view_models.statuses import run_label
+from pages.components.view_models.run_text import answer_kind, answer_notes, run_label
 from pages.components.widgets.text_block import Stretch, text_block
 from pages.components.widgets.text_diff import text_diff
 from pages.components.widgets.text_table import Cell, text_table
@@ -122,7 +119,7 @@ def _answer(side: Side, *, key: str, notes: Sequence[str] = ()) -> None:
         side.state.answer or "",
         key=f"compare-answer-{key}",
         label=side.name,
-        notes=[*notes, *answer_stand_in(side.state), *answer_kind(side.state)],
+        notes=[*notes, *answer_notes(side.state), *answer_kind(side.state)],
         height=420,
     )
 

@@ -15,7 +15,7 @@ from pages.components.tab.account import api_url
 from pages.components.tab.notices import errors_shown
 from pages.components.tab.services import access
 from pages.components.tab.state import TabState, plain
-from pages.components.view_models.comparable import clock
+from pages.components.view_models.run_text import clock
 from storage import SessionStore
 from storage.api_token import Spent, Token, told
 from studio.access.machine_token import NAME

@@ -11,7 +11,7 @@ from conductor.text.formatting import counted
 from pages.components.sessions.actions import SessionActions
 from pages.components.sessions.list_state import SessionList
 from pages.components.tab.state import TabState, plain
-from pages.components.view_models.statuses import STATE_ICONS, state_label
+from pages.components.view_models.run_text import STATE_ICONS, state_label
 from storage import SessionOrigin, SessionSummary, Snippet
 
 _WORKERS = 3

@@ -11,7 +11,7 @@ from conductor.runs.step_state import StepState
 from conductor.text.formatting import counted, duration
 from conductor.workers.protocol import WorkerCard
 from conductor.workflow.model import Step, Workflow
-from pages.components.view_models.answer_notes import cut_off, no_answer
+from pages.components.view_models.run_text import ending_notes
 
 PIN_CHANGED = "pinned, inputs changed"
 """The note on a pinned step whose request would differ from the one that its output answers."""
@@ -147,7 +147,7 @@ def _remark(step: Step, state: StepState, now: float) -> str:
     if asked_again_in(state, now) is not None:
         return state.retries[-1].reason
     stood_in = [f"in place of {step.worker}"] if state.answered_by(step.worker) != step.worker else []
-    return " · ".join([*stood_in, *no_answer(state), *cut_off(state)])
+    return " · ".join([*stood_in, *ending_notes(state)])
 
 
 def inside_text(rounds: Sequence[RunState]) -> str:

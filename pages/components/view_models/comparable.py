@@ -1,4 +1,5 @@
-"""What can be compared: a run, a revision or a plan of a session, found by its address.
+"""What can be compared: a run, a revision or a plan of a session, found by its address; and what two of them
+took, figure by figure.
 
 An address is "run:<id>", "revision:<id>", "plan:<id>" or, for one of several plans in a Conductor's text,
 "plan:<id>:<number from 0>"; a bare id is looked up as a run and as a revision.
@@ -7,15 +8,15 @@ Knows the store, no Streamlit.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 from conductor.errors import StorageError
 from conductor.runs.state import RunState
+from conductor.text.formatting import dollars, duration
 from conductor.workflow.file import Origin
 from conductor.workflow.model import Workflow
-from pages.components.view_models.statuses import state_label
+from pages.components.view_models.run_text import clock, run_label, state_label
 from storage import Plan, Revision, RunRecord, Session, SessionStore
 from studio.workbench import Workbench
 
@@ -131,11 +132,11 @@ def choices(store: SessionStore, session: str) -> tuple[Choice, ...]:
     numbers = {revision.id: revision.number for revision in revisions}
     return (
         *(
-            Choice(address_of(run), f"Run {len(runs) - at}{_told(_of_run(run, numbers))}")
+            Choice(address_of(run), " · ".join([f"Run {len(runs) - at}", *_of_run(run, numbers)]))
             for at, run in enumerate(runs)
         ),
         *(
-            Choice(address_of(revision), f"Revision {revision.number}{_told(_of_revision(revision))}")
+            Choice(address_of(revision), " · ".join([f"Revision {revision.number}", *_of_revision(revision)]))
             for revision in reversed(revisions)
         ),
     )
@@ -150,15 +151,6 @@ def _of_revision(revision: Revision) -> list[str]:
     origin = {"conductor": "by the Conductor", "human": "edited", "import": "imported"}[revision.origin]
     note = " ".join(revision.note.split())[:_NAME_LENGTH]
     return [origin, *([note] if note and note.lower() != origin else []), clock(revision.created_at)]
-
-
-def _told(parts: Sequence[str]) -> str:
-    return f" · {' · '.join(parts)}" if parts else ""
-
-
-def clock(at: float) -> str:
-    """A time (Unix seconds) of day and day, as lists show it."""
-    return datetime.fromtimestamp(at, tz=UTC).astimezone().strftime("%d %b, %H:%M")
 
 
 def last_two(store: SessionStore, session: str) -> tuple[str, str] | None:
@@ -213,3 +205,66 @@ def _first(store: SessionStore, head: Revision) -> Revision:
     while revision.origin != "conductor" and revision.parent is not None:
         revision = store.revisions.find(revision.parent)
     return revision
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One figure of both sides in words, "-" where it is unknown; `difference` is "" where there is none."""
+
+    name: str
+    left: str
+    right: str
+    difference: str = ""
+
+
+def figures(left: Side, right: Side) -> tuple[Figure, ...]:
+    """The figures of two sides; those of runs only where one of them is a run."""
+    one, other = left.state, right.state
+    steps = _figure("Steps", len(left.workflow), len(right.workflow), _number)
+    if one is None and other is None:
+        return (steps,)
+
+    def of_runs(
+        name: str, taken: Callable[[RunState], float | None], written: Callable[[float], str] = _number
+    ) -> Figure:
+        return _figure(
+            name, None if one is None else taken(one), None if other is None else taken(other), written
+        )
+
+    return (
+        Figure("State", *("not run" if state is None else run_label(state) for state in (one, other))),
+        steps,
+        of_runs("Reused or kept", _spared),
+        of_runs("Calls", lambda run: run.calls),
+        of_runs("Tokens", lambda run: run.usage.total),
+        of_runs("Cost", lambda run: run.usage.cost, dollars),
+        of_runs("Time", lambda run: run.seconds, duration),
+    )
+
+
+def _spared(run: RunState) -> int:
+    return sum(step.reused or step.kept is not None for step in run.steps)
+
+
+def _figure(name: str, one: float | None, other: float | None, written: Callable[[float], str]) -> Figure:
+    left, right = ("-" if value is None else written(value) for value in (one, other))
+    return Figure(name, left, right, difference(one, other, written))
+
+
+def difference(one: float | None, other: float | None, written: Callable[[float], str]) -> str:
+    """How much more or less the other is, with the share where that is known; "=" where it is the same, "-"
+    where either is unknown.
+    """
+    if one is None or other is None:
+        return "-"
+    if one == other:
+        return "="
+    sign, gap = "+" if other > one else "−", abs(other - one)
+    if not one:
+        return f"{sign}{written(gap)}"
+    share = f"×{other / one:,.0f}" if other >= 10 * one else f"{sign}{gap / one:.0%}"
+    return f"{sign}{written(gap)} ({share})"
+
+
+def _number(number: float) -> str:
+    return f"{number:,.0f}"

@@ -135,14 +135,15 @@ def _listed(numbers: Sequence[int]) -> str:
 def _compared(choices: Sequence[PlanChoice], shown: Workflow | None) -> tuple[PlanChoice, ...]:
     """Each with how it differs from what is shown; where nothing is, from the first valid one."""
     first = next((choice for choice in choices if choice.workflow is not None), None)
-    told = []
+    compared = []
     for choice in choices:
-        said = ""
+        difference = ""
         if choice.workflow is not None and shown is not None:
             same = choice.workflow == shown.unpinned
-            said = "The workflow shown." if same else headline(plan_diff(shown, choice.workflow))
-        elif choice.workflow is not None and first is not None and first.workflow is not None:
+            difference = "The workflow shown." if same else headline(plan_diff(shown, choice.workflow))
+        elif choice.workflow is not None and first is not None and choice is not first:
+            assert first.workflow is not None, "the first one is valid"
             against = headline(plan_diff(first.workflow, choice.workflow))
-            said = "" if choice is first else f"Beside {first.name.lower()}: {against}"
-        told.append(replace(choice, difference=said))
-    return tuple(told)
+            difference = f"Beside {first.name.lower()}: {against}"
+        compared.append(replace(choice, difference=difference))
+    return tuple(compared)

@@ -1,6 +1,5 @@
-"""The difference between two workflows in words and marks: a headline, a line a step, signs for the graphs.
-
-Pure: knows workflows and their difference, no Streamlit. What it gives is plain text.
+"""The difference between two workflows in words and marks: a headline, a line a step, signs for the graphs,
+and why two edits of one workflow cannot both stand. Pure; the texts are plain, without Markdown.
 """
 
 from __future__ import annotations
@@ -12,7 +11,8 @@ from conductor.drawing.network import CardChange, EdgeChange
 from conductor.text.formatting import counted
 from conductor.values.messages import Sampling
 from conductor.workflow.diff import Change, PlanDiff, StepPair
-from conductor.workflow.model import Step
+from conductor.workflow.merge import Clash, Kind
+from conductor.workflow.model import MAX_STEPS, Workflow
 from pages.components.view_models.card_content import step_name
 
 Which = Literal["left", "right"]
@@ -34,22 +34,18 @@ def headline(diff: PlanDiff) -> str:
     changed = sum(bool(set(pair.changes) - {"moved"}) for pair in diff.pairs)
     moved = sum(pair.changes == ("moved",) for pair in diff.pairs)
     counts = {"changed": changed, "moved": moved, "added": len(diff.added), "removed": len(diff.removed)}
-    said = [f"{counted(count, 'step')} {what}" for what, count in counts.items() if count]
-    if not said:
+    changes = ", ".join(f"{counted(count, 'step')} {what}" for what, count in counts.items() if count)
+    if not changes:
         return "The plans are the same."
     same = sum(pair.same for pair in diff.pairs)
-    return f"{', '.join(said)}; {counted(same, 'step')} the same." if same else f"{', '.join(said)}."
+    return f"{changes}; {counted(same, 'step')} the same." if same else f"{changes}."
 
 
 def card_change(diff: PlanDiff, step: int, which: Which) -> CardChange:
     """The mark on a step's card on one side."""
-    pair = (diff.of_old if which == "left" else diff.of_new).get(step)
+    pair = _pair(diff, step, which)
     if pair is None:
         return "removed" if which == "left" else "added"
-    return _pair_change(pair)
-
-
-def _pair_change(pair: StepPair) -> CardChange:
     if pair.same:
         return ""
     return "moved" if pair.changes == ("moved",) else "edited"
@@ -57,10 +53,14 @@ def _pair_change(pair: StepPair) -> CardChange:
 
 def card_text(diff: PlanDiff, step: int, which: Which) -> tuple[str, ...]:
     """The text about its change that a card shows beside the mark."""
-    pair = (diff.of_old if which == "left" else diff.of_new).get(step)
+    pair = _pair(diff, step, which)
     if pair is None:
         return ("removed" if which == "left" else "added",)
     return tuple(CHANGE_NAMES[change] for change in pair.changes)
+
+
+def _pair(diff: PlanDiff, step: int, which: Which) -> StepPair | None:
+    return (diff.of_old if which == "left" else diff.of_new).get(step)
 
 
 def edge_changes(diff: PlanDiff, which: Which) -> dict[tuple[int, int], EdgeChange]:
@@ -92,34 +92,33 @@ def row_text(diff: PlanDiff, row: tuple[int | None, int | None]) -> tuple[str, .
 
 def sentences(diff: PlanDiff, pair: StepPair) -> list[str]:
     """What changed of a step but its instruction, a sentence each."""
+    return [sentence for change in pair.changes for sentence in _of_change(diff, pair, change)]
+
+
+def _of_change(diff: PlanDiff, pair: StepPair, change: Change) -> list[str]:
     old, new = diff.old.steps[pair.old], diff.new.steps[pair.new]
-    said: list[str] = []
-    for change in pair.changes:
-        match change:
-            case "moved":
-                said.append(f"Moved from place {pair.old + 1} to place {pair.new + 1}.")
-            case "worker":
-                said.append(f"Worker: {old.worker} → {new.worker}.")
-            case "access":
-                said += _access(diff, pair)
-            case "sampling":
-                said.append(f"Parameters: {parameters(old.sampling)} → {parameters(new.sampling)}.")
-            case "pin":
-                said.append(_pin(old, new))
-            case "sees_previous":
-                said.append(
-                    "Sees the round before." if new.sees_previous else "No longer sees the round before."
-                )
-    return said
-
-
-def _access(diff: PlanDiff, pair: StepPair) -> list[str]:
-    said = []
-    if pair.lost:
-        said.append(f"No longer reads {'; '.join(_lost_name(diff, read) for read in pair.lost)}.")
-    if pair.gained:
-        said.append(f"Now reads {'; '.join(f'“{step_name(diff.new, read)}”' for read in pair.gained)}.")
-    return said
+    match change:
+        case "moved":
+            return [f"Moved from place {pair.old + 1} to place {pair.new + 1}."]
+        case "worker":
+            return [f"Worker: {old.worker} → {new.worker}."]
+        case "instruction":
+            return []
+        case "access":
+            lost = "; ".join(_lost_name(diff, read) for read in pair.lost)
+            gained = "; ".join(f"“{step_name(diff.new, read)}”" for read in pair.gained)
+            return [
+                *([f"No longer reads {lost}."] if lost else []),
+                *([f"Now reads {gained}."] if gained else []),
+            ]
+        case "sampling":
+            return [f"Parameters: {parameters(old.sampling)} → {parameters(new.sampling)}."]
+        case "pin":
+            if new.pin is None:
+                return ["No longer pinned."]
+            return ["Pinned." if old.pin is None else "Pinned at another text."]
+        case "sees_previous":
+            return ["Sees the round before." if new.sees_previous else "No longer sees the round before."]
 
 
 def _lost_name(diff: PlanDiff, step: int) -> str:
@@ -128,13 +127,52 @@ def _lost_name(diff: PlanDiff, step: int) -> str:
 
 
 def parameters(sampling: Sampling) -> str:
-    """What was asked of a worker beside its task; unsaid is "as the worker has it"."""
-    said = [] if sampling.temperature is None else [f"temperature {sampling.temperature:g}"]
-    said += [] if sampling.max_tokens is None else [f"at most {counted(sampling.max_tokens, 'token')}"]
-    return ", ".join(said) or "as the worker has them"
+    """What was asked of a worker beside its task."""
+    parts = [] if sampling.temperature is None else [f"temperature {sampling.temperature:g}"]
+    parts += [] if sampling.max_tokens is None else [f"at most {counted(sampling.max_tokens, 'token')}"]
+    return ", ".join(parts) or "as the worker has them"
 
 
-def _pin(old: Step, new: Step) -> str:
-    if new.pin is None:
-        return "No longer pinned."
-    return "Pinned." if old.pin is None else "Pinned at another text."
+def change_lines(diff: PlanDiff) -> list[str]:
+    """What differs but the instructions' words, a line a step; steps that are the same are left out."""
+    lines = []
+    for row in diff.rows:
+        old, new = row
+        if old is None or new is None:
+            text = ", ".join(row_text(diff, row))
+        else:
+            text = " ".join(sentences(diff, diff.of_new[new]))
+        lines += [f"{row_name(diff, row)}: {text}"] if text else []
+    return lines
+
+
+_BOTH: Mapping[Kind, str] = {
+    "worker": "the worker",
+    "instruction": "the instruction",
+    "sampling": "the parameters",
+    "pin": "the pinned output",
+    "sees_previous": "the view of the round before",
+}
+
+_OF_STEP: Mapping[Kind, str] = {
+    "they_removed": "You changed “{step}”, which was removed meanwhile.",
+    "you_removed": "You removed “{step}”, which was changed meanwhile.",
+    "they_removed_read": "You let a step read “{step}”, which was removed meanwhile.",
+    "you_removed_read": "You removed “{step}”, which another step was allowed to read meanwhile.",
+}
+
+_OF_ALL: Mapping[Kind, str] = {
+    "order": "The steps were moved so that one would come before what it reads.",
+    "final": "Both edits change which step is the last one, whose response is the answer.",
+    "steps": f"Together they would leave no step, or more than {MAX_STEPS}.",
+}
+
+
+def clash_sentence(clash: Clash, edited: Workflow) -> str:
+    """Why the two edits of a workflow cannot both stand."""
+    if clash.step is None:
+        return _OF_ALL[clash.kind]
+    step = step_name(edited, clash.step)
+    if clash.kind in _BOTH:
+        return f"Both edits change {_BOTH[clash.kind]} of “{step}”."
+    return _OF_STEP[clash.kind].format(step=step)

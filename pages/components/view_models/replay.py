@@ -6,11 +6,9 @@ A request comes from the browser, so nothing about it is taken for granted. Know
 from __future__ import annotations
 
 import math
-from collections import OrderedDict
 from dataclasses import dataclass
-from threading import Lock
+from functools import lru_cache
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from conductor.runs.replay import Recording, Replay, speeds_for
 from storage import SessionStore
@@ -78,23 +76,8 @@ def _number(value: object) -> float | None:
     return float(value)
 
 
-KEPT = 4
-"""Recordings cached of one store; a replay reads the same one many times."""
-
-_recordings: WeakKeyDictionary[SessionStore, OrderedDict[str, Recording]] = WeakKeyDictionary()
-_lock = Lock()
-
-
+# A replay reads the same recording many times.
+@lru_cache(maxsize=4)
 def recording(store: SessionStore, run: str) -> Recording:
     """What the store has of a run that is over. Raises `StorageError` for an unknown run."""
-    with _lock:
-        known = _recordings.setdefault(store, OrderedDict())
-        if run in known:
-            known.move_to_end(run)
-            return known[run]
-    read = Recording.of(store.runs.events(run))
-    with _lock:
-        known[run] = read
-        while len(known) > KEPT:
-            known.popitem(last=False)
-    return read
+    return Recording.of(store.runs.events(run))

@@ -1,19 +1,21 @@
-"""All that a page shows of one session, read from the store in one go. Knows no Streamlit."""
+"""All that a page shows of one session, or of one of its experiments, read from the store in one go."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
+from conductor.engine.experiments import Trial, trials_of
 from conductor.engine.schedule import BlastRadius
 from conductor.errors import WorkflowError
 from conductor.runs.replay import Replay, as_of
 from conductor.runs.state import RunState
+from conductor.values.messages import NOTHING_USED, Usage
 from conductor.values.presets import Settings
 from pages.components.view_models.replay import recording
-from storage import Plan, Revision, RunRecord, Session
+from storage import ExperimentRecord, Plan, Revision, RunRecord, Session
 from studio.workbench import Workbench
 from studio.workbench.run_preview import Outlook
 
@@ -191,19 +193,49 @@ def _outlook(bench: Workbench, session: str) -> tuple[Outlook | None, str | None
 
 def outlook_sentence(outlook: Outlook, steps: int) -> str:
     """What a rerun will do, in one sentence; estimates are marked with "~", what is unknown with "-"."""
-    radius, told = outlook.radius, outlook.estimate
-    runs = len(radius.runs)
+    radius, runs = outlook.radius, len(outlook.radius.runs)
     if not runs:
         return "Nothing to run: every step's output is known."
-    said = [f"{runs} of {steps} steps will run" if runs < steps else _all_run(steps)]
-    said += told.words
-    kept = [f"{len(radius.reused)} reused"] if radius.reused else []
-    pinned = [f"{len(radius.kept)} pinned"] if radius.kept else []
-    if changed := len(outlook.changed_pins):
-        pinned = [f"{pinned[0]} ({'' if changed == len(radius.kept) else f'{changed} with '}inputs changed)"]
-    fewer = "; fewer if an output stays the same" if radius.spared and len(radius.known) else ""
-    return f"{', '.join([*said, *kept, *pinned])}{fewer}."
+    every = f"All {steps} steps will run" if steps > 1 else "The step will run"
+    parts = [f"{runs} of {steps} steps will run" if runs < steps else every, *outlook.estimate.words]
+    if radius.reused:
+        parts.append(f"{len(radius.reused)} reused")
+    if radius.kept:
+        changed = len(outlook.changed_pins)
+        which = "" if changed == len(radius.kept) else f"{changed} with "
+        parts.append(f"{len(radius.kept)} pinned" + (f" ({which}inputs changed)" if changed else ""))
+    fewer = "; fewer if an output stays the same" if radius.spared and radius.known else ""
+    return f"{', '.join(parts)}{fewer}."
 
 
-def _all_run(steps: int) -> str:
-    return f"All {steps} steps will run" if steps > 1 else "The step will run"
+@dataclass(frozen=True, slots=True)
+class Results:
+    """The current state of an experiment: the run `base` that it is compared with, its trials, and the
+    `states` of those that were begun, by their place. `failure` is why it was stopped early.
+    """
+
+    record: ExperimentRecord
+    base: RunState
+    trials: tuple[Trial, ...]
+    states: Mapping[int, RunState]
+    live: bool
+    failure: str | None
+
+    @classmethod
+    def load(cls, bench: Workbench, record: ExperimentRecord) -> Results:
+        """Raises `StorageError` where the store cannot be read."""
+        live = bench.experimenting.live(record.id)
+        base = bench.state(bench.store.runs.find(record.base))
+        return cls(
+            record=record,
+            base=base,
+            trials=trials_of(record.experiment, base.workflow) if base.workflow is not None else (),
+            states=bench.experimenting.states(record.id),
+            live=record.id in bench.experimenting.under_way(record.session),
+            failure=live.trouble if live is not None else None,
+        )
+
+    @property
+    def usage(self) -> Usage:
+        """What all trials together have used so far."""
+        return sum((state.usage for state in self.states.values()), NOTHING_USED)

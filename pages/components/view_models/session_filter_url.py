@@ -7,7 +7,7 @@ from datetime import date, datetime, time
 from typing import Any, TypeVar, get_args
 
 from conductor.workflow.model import Topology
-from pages.components.view_models.statuses import STATE_ICONS
+from pages.components.view_models.run_text import STATE_ICONS
 from storage import SessionFilter
 
 T = TypeVar("T")

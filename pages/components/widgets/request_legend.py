@@ -12,6 +12,7 @@ from conductor.text.formatting import counted, percent
 from conductor.values.messages import PartKind, Request
 from conductor.values.output import WorkerKind
 from conductor.values.provenance import Share, Shares, Source, SourceKind, source_of
+from pages.components.view_models.run_text import kind_notes
 from pages.components.widgets.text_block import LegendEntry, Stretch, Tone
 
 UNREPORTED = "the endpoint reported no number"
@@ -118,14 +119,12 @@ def _against_reported(shares: Shares) -> str:
 
 def origin_notes(state: StepState) -> tuple[str, ...]:
     """The notes on a step's output that another step was sent."""
-    kind = state.worker_kind
-    output = state.output
     return (
         *([] if state.kept is None else [str(state.kept)]),
         *(["reused"] if state.reused else []),
-        *([] if kind in (None, "model") else [str(kind)]),
+        *kind_notes(state.worker_kind),
         *([] if state.stand_in is None else [f"from {state.stand_in}"]),
-        *(["cut off"] if output is not None and output.cut_off else []),
+        *(["cut off"] if state.cut_off else []),
     )
 
 

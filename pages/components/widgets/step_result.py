@@ -12,10 +12,10 @@ import streamlit as st
 
 from conductor.runs.step_state import Retry, StepState, StepStatus
 from conductor.text.formatting import counted, dollars, duration, tokens
-from conductor.values.output import NO_ANSWER
+from conductor.values.output import CUT_OFF, NO_ANSWER
 from pages.components.tab.state import plain
-from pages.components.view_models.answer_notes import by_hand, cut_off, no_answer, stand_in
 from pages.components.view_models.card_content import asked_again_in, phase
+from pages.components.view_models.run_text import by_hand, kind_notes, stand_in
 from pages.components.widgets.text_block import text_block
 
 _STATUS: dict[str, tuple[str, str, str]] = {
@@ -113,8 +113,8 @@ def step_output(state: StepState, *, worker: str, key: str, notes: Sequence[str]
     if stood_in is not None:
         why = f": {state.stand_in_reason}" if state.stand_in_reason else ""
         st.caption(f":material/swap_horiz: {plain(f'{stood_in[0].upper()}{stood_in[1:]}{why}')}")
-    for said in cut_off(state):
-        st.caption(f":material/content_cut: The answer is {said}.")
+    if state.cut_off:
+        st.caption(f":material/content_cut: The answer is {CUT_OFF}.")
     if state.status == "refused":
         st.caption(":material/help: The worker has no answer; what it wrote is passed on as it is.")
     if state.text:
@@ -138,13 +138,8 @@ def _output_notes(state: StepState) -> list[str]:
         return [*notes, "edited by hand"]
     notes += ["partial, not passed on"] if state.status in _KEPT_IN_PART else []
     notes += withdrawn_note(state) if state.status == "running" else []
-    kind = state.worker_kind
-    return [
-        *notes,
-        *([] if kind in (None, "model") else [str(kind)]),
-        *no_answer(state),
-        *(["cut off"] if cut_off(state) else []),
-    ]
+    notes += [*kind_notes(state.worker_kind), *([NO_ANSWER] if state.status == "refused" else [])]
+    return [*notes, "cut off"] if state.cut_off else notes
 
 
 def request_name(state: StepState) -> list[str]:

@@ -19,10 +19,9 @@ from conductor.values.presets import MAX_ROUNDS
 from conductor.workflow.model import Workflow
 from pages.components.graph import workflow_graph
 from pages.components.tab.state import TabState, plain
-from pages.components.view_models.answer_notes import answer_kind, answer_stand_in, said_by
 from pages.components.view_models.card_content import card_contents, step_name
+from pages.components.view_models.run_text import STATE_ICONS, answer_kind, answer_notes, author_notes
 from pages.components.view_models.session import SessionView
-from pages.components.view_models.statuses import STATE_ICONS
 from pages.components.widgets.text_block import text_block
 from pages.components.workbench.plan import plan_facts
 from pages.components.workbench.settings import open_settings
@@ -50,7 +49,7 @@ def outcome(bench: Workbench, tab: TabState, view: SessionView) -> None:
     _what_happened(tab, view, state, state.workflow, when="" if view.as_run else "Before your edits: ")
     if state.answer is not None:
         notes = [] if view.as_run else ["of the run before your edits"]
-        notes += [*answer_stand_in(state), *(pool_notes(view) or answer_kind(state))]
+        notes += [*answer_notes(state), *(pool_notes(view) or answer_kind(state))]
         text_block(state.answer, key=f"answer-{state.run}", label="Answer", notes=notes)
         if state.warning:
             st.caption(plain(state.warning))
@@ -298,7 +297,7 @@ def _round(bench: Workbench, tab: TabState, revision: Revision, state: RunState)
                 step.text,
                 key=f"round-output-{state.run}-{at}",
                 label=name,
-                notes=[*said_by(workflow.steps[at].worker, step), *_answer_note(state, at)],
+                notes=[*author_notes(workflow.steps[at].worker, step), *_answer_note(state, at)],
                 height=160,
             )
 

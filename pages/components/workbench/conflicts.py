@@ -17,14 +17,8 @@ from pages.components.tab.edit_memory import EditAside
 from pages.components.tab.fields import Shown
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models.card_content import step_name
-from pages.components.view_models.conflict_text import (
-    Meanwhile,
-    change_lines,
-    clash_sentence,
-    meanwhile,
-    news,
-    origin_text,
-)
+from pages.components.view_models.plan_text import change_lines, clash_sentence
+from pages.components.view_models.revision_text import Meanwhile, meanwhile, news, origin_text
 from pages.components.view_models.session import SessionView
 from pages.components.widgets.text_block import text_block
 from pages.components.widgets.text_diff import text_diff

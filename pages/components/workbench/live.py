@@ -11,9 +11,8 @@ from conductor.runs.step_state import Retry
 from conductor.text.formatting import counted, duration
 from conductor.values.total import Total
 from pages.components.tab.state import plain
-from pages.components.view_models.answer_notes import stand_in
-from pages.components.view_models.budget_used import spent
 from pages.components.view_models.card_content import step_name
+from pages.components.view_models.run_text import spent, stand_in
 from pages.components.view_models.session import SessionView
 from pages.components.widgets.step_result import silence, withdrawn_note
 from pages.components.widgets.text_block import text_block
@@ -31,12 +30,10 @@ def progress(state: RunState) -> None:
 def progress_text(state: RunState, *, now: float) -> str:
     """The steps that are done, seconds, and the tokens and dollars that are known, where any are."""
     done = sum(step.done for step in state.steps)
-    seconds = state.seconds
-    if seconds is None and state.started_at is not None:
-        seconds = now - state.started_at
+    seconds = state.elapsed(now)
     parts = [f"{done} of {len(state.steps)} steps"]
     if seconds is not None:
-        parts.append(duration(max(0.0, seconds)))
+        parts.append(duration(seconds))
     used = Total.of(step.usage for step in state.steps if step.started_at is not None)
     if used.tokens:
         parts.append(used.token_words)
@@ -147,8 +144,8 @@ def _heading(state: RunState) -> str:
 
 def _facts(state: RunState) -> list[str]:
     facts = [f"attempt {state.attempt}"]
-    if state.started_at is not None:
-        facts.append(f"{max(0.0, time.time() - state.started_at):.1f} s")
+    if (seconds := state.elapsed(time.time())) is not None:
+        facts.append(f"{seconds:.1f} s")
     return facts
 
 
@@ -184,7 +181,7 @@ def asking(live: LiveAlternatives, *, planner: str) -> None:
 def _under_way(state: RunState) -> str:
     if state.started_at is None:
         return "waiting for its turn"
-    since = duration(max(0.0, time.time() - state.started_at))
+    since = duration(state.elapsed(time.time()))
     if state.planning_text:
         return f"{counted(len(state.planning_text), 'character')} written, {since}"
     if state.planning_retries:

@@ -10,7 +10,7 @@ from conductor.errors import ConductorError
 from conductor.values.presets import Settings
 from pages.components.sessions.forked_from import fork_source
 from pages.components.tab.state import TabState, plain
-from pages.components.view_models.statuses import STATE_ICONS, state_label
+from pages.components.view_models.run_text import STATE_ICONS, state_label
 from pages.components.workbench.settings import settings_of, settings_popover, settings_summary
 from studio.workbench import RECENT, Workbench
 

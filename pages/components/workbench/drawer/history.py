@@ -10,7 +10,7 @@ import streamlit as st
 from conductor.errors import ConductorError
 from pages.components.history import history_tree
 from pages.components.tab.state import TabState, plain
-from pages.components.view_models.history_rows import RevisionRow, revision_rows
+from pages.components.view_models.revision_text import RevisionRow, revision_rows
 from pages.components.view_models.session import SessionView
 from pages.components.widgets.compare_link import compare_page_link
 from pages.components.workbench.editor import Editor

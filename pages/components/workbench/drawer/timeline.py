@@ -17,16 +17,16 @@ from conductor.runs.what_if import WithoutEdge, without_edges
 from conductor.text.formatting import duration
 from pages.components.tab.state import TabState, plain
 from pages.components.timeline import run_timeline
-from pages.components.view_models.comparable import clock
 from pages.components.view_models.replay import asked, recording, unit_of
+from pages.components.view_models.run_text import clock, state_label
 from pages.components.view_models.session import SessionView
-from pages.components.view_models.statuses import state_label
-from pages.components.view_models.timeline_rows import RowText, row_text
-from pages.components.view_models.what_if_text import (
-    edge_rows,
+from pages.components.view_models.timeline_text import (
+    RowText,
     edge_sentences,
+    edge_table,
     no_sentences,
     path_text,
+    row_text,
     takes_no_time,
 )
 from storage import RunRecord
@@ -162,16 +162,8 @@ def _all_edges(edges: tuple[WithoutEdge, ...], *, key: str) -> None:
     )
     if not box.open:
         return
-    with box:
-        rows = edge_rows(edges)
-        with st.container(height=440 if len(rows) > _SEEN_ROWS else "content", border=False):
-            st.table(
-                {
-                    "Edge": [row.edge for row in rows],
-                    "Run without it": [row.without for row in rows],
-                    "Saves": [row.saves for row in rows],
-                }
-            )
+    with box, st.container(height=440 if len(edges) > _SEEN_ROWS else "content", border=False):
+        st.table(edge_table(edges))
 
 
 def run_choice(bench: Workbench, tab: TabState, view: SessionView) -> RunRecord | None:

@@ -12,10 +12,9 @@ from conductor.runs.step_state import StepState
 from conductor.text.formatting import counted
 from conductor.workflow.model import Workflow
 from pages.components.tab.state import plain
-from pages.components.view_models.answer_notes import said_by
 from pages.components.view_models.card_content import step_name
-from pages.components.view_models.experiment_results import Results
-from pages.components.view_models.statuses import run_label
+from pages.components.view_models.run_text import author_notes, run_label
+from pages.components.view_models.session import Results
 from pages.components.widgets.compare_link import compare_page_link
 from pages.components.widgets.step_result import silence, step_facts
 from pages.components.widgets.text_block import text_block
@@ -82,7 +81,7 @@ def _answer(state: StepState, worker: str, *, key: str, number: int | None, same
             state.text or f"{silence(state).capitalize()}…",
             key=key,
             label=f"Answer {number}" if number else "Answer",
-            notes=[*said_by(worker, state)[1:], *(["the same as in the plan"] if same else [])],
+            notes=[*author_notes(worker, state)[1:], *(["the same as in the plan"] if same else [])],
             live=state.status == "running",
             height=260,
         )

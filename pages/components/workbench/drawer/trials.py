@@ -13,8 +13,7 @@ from conductor.workflow.model import Workflow
 from pages.components.tab.notices import errors_shown
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models.card_content import step_name
-from pages.components.view_models.experiment_results import Results
-from pages.components.view_models.session import SessionView
+from pages.components.view_models.session import Results, SessionView
 from pages.components.workbench.drawer.trial_results import edge_results, swap_results
 from pages.components.workbench.editor import Editor
 from storage import ExperimentRecord

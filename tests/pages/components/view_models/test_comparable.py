@@ -8,8 +8,14 @@ from conductor.errors import StorageError
 from conductor.workflow.model import Step, Workflow
 from conductor.workflow.three_way import three_way
 from pages.components.compare.three_way import heads, summary, table
-from pages.components.view_models.comparable import choices, find_side, last_two, three_sides
-from pages.components.view_models.compared_totals import difference, figures
+from pages.components.view_models.comparable import (
+    choices,
+    difference,
+    figures,
+    find_side,
+    last_two,
+    three_sides,
+)
 from pages.components.widgets.compare_link import compare_query
 
 

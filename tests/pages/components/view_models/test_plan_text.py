@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
 
 from conductor.values.messages import Sampling
 from conductor.workflow.diff import plan_diff
+from conductor.workflow.merge import Clash, Kind
 from conductor.workflow.model import Step, Workflow
 from pages.components.view_models.plan_text import (
     card_change,
     card_text,
+    change_lines,
+    clash_sentence,
     edge_changes,
     headline,
     row_name,
@@ -99,3 +104,20 @@ def test_rows_say_what_happened_to_their_step():
     diff = plan_diff(OLD, OLD.remove_step(2).add_step(ADDED))
     assert [row_text(diff, row) for row in diff.rows] == [(), (), ("removed",), ("access",), ("added",)]
     assert row_name(diff, (2, None)) == "3. Check it by another way"
+
+
+@pytest.mark.parametrize("kind", get_args(Kind))
+def test_every_clash_is_a_sentence_that_names_its_step(three, kind):
+    of_all = kind in ("order", "final", "steps")
+    said = clash_sentence(Clash(kind, None if of_all else 1), three)
+    assert said.endswith(".")
+    assert ("“2. Look again”" in said) != of_all
+
+
+def test_changes_are_lines_without_what_stayed_and_without_the_words_of_instructions(three):
+    new = Step(instruction="Weigh both against each other.", worker="beta", access=(1,))
+    edited = three.add_step(new, 2).with_worker(0, "beta").with_instruction(1, "Look once again.")
+    assert change_lines(plan_diff(three, edited)) == [
+        "1. Find it: Worker: alpha → beta.",
+        "3. Weigh both against each other: added",
+    ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pages.components.view_models.history_rows import revision_rows
+from pages.components.view_models.revision_text import revision_rows
 
 
 def rows(bench, session):

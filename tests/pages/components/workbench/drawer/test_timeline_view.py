@@ -8,7 +8,7 @@ import pytest
 
 from conductor.runs.replay import Replay
 from conductor.workflow.model import Step, Workflow
-from pages.components.view_models.comparable import clock
+from pages.components.view_models.run_text import clock
 from pages.components.view_models.session import SessionView
 from pages.components.workbench.drawer.timeline import run_names
 from storage import SessionStore

@@ -1,12 +1,14 @@
-"""The texts of each row of a timeline: in short beside its bar, and in full on request. Pure."""
+"""A timeline in words: each row's text, the critical path, and what the access edges cost in time. Pure."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from conductor.runs.state import RunState
 from conductor.runs.step_state import StepState
 from conductor.runs.timeline import Row, Timeline
+from conductor.runs.what_if import Unknown, WithoutEdge
 from conductor.text.formatting import counted, duration
 from conductor.values.output import NO_ANSWER
 from pages.components.view_models.card_content import step_name
@@ -29,6 +31,17 @@ _ENDS = {
     "interrupted": "interrupted",
     "refused": NO_ANSWER,
     "empty": "empty",
+}
+
+NAMED = 3
+"""Edges that get a separate sentence."""
+
+_NOISE = 0.005
+"""Of a run's time: what is saved less than this is not worth a sentence."""
+
+_UNKNOWN: Mapping[Unknown, str] = {
+    "reused": "not known: the reader was reused, and would then be called",
+    "blocked": "not known: the reader was blocked by this edge, and would then be called",
 }
 
 
@@ -78,18 +91,18 @@ def _details(row: Row, own: StepState, timeline: Timeline) -> list[str]:
     if row.part != "called":
         why = {"reused": "Its output was known", "pinned": "Its output is pinned"}
         return [f"{why.get(row.part, 'Its output was there already')}: no call, no time"]
-    said = [_when(row, own, timeline)]
+    details = [_when(row, own, timeline)]
     if row.waited_for is not None:
-        said.append(f"Began when step {row.waited_for + 1} was done")
+        details.append(f"Began when step {row.waited_for + 1} was done")
     elif row.start is not None:
-        said.append("Waited for no other step")
+        details.append("Waited for no other step")
     if row.first_word is not None and row.start is not None:
-        said.append(f"First word after {duration(row.first_word - row.start)}")
+        details.append(f"First word after {duration(row.first_word - row.start)}")
     if row.retries:
-        said.append(f"Asked again {counted(len(row.retries), 'time')}")
+        details.append(f"Asked again {counted(len(row.retries), 'time')}")
     if row.step in timeline.path:
-        said.append("On the critical path")
-    return said
+        details.append("On the critical path")
+    return details
 
 
 def _never_began(row: Row, own: StepState, timeline: Timeline) -> str:
@@ -122,3 +135,67 @@ def _so_far(row: Row, timeline: Timeline) -> float:
 def _steps(steps: tuple[int, ...]) -> str:
     names = ", ".join(str(step + 1) for step in steps)
     return f"step {names}" if len(steps) == 1 else f"steps {names}"
+
+
+def path_text(timeline: Timeline) -> str:
+    """Which steps the run's length comes from; "" while that is unknown, or there is only one."""
+    if not timeline.path or len(timeline.rows) == 1:
+        return ""
+    calls = sum(timeline.rows[step].seconds or 0.0 for step in timeline.path)
+    way = " → ".join(str(step + 1) for step in timeline.path)
+    return f"Critical path: {way}, {duration(calls)} of calls in a run of {duration(timeline.seconds)}"
+
+
+def edge_sentences(edges: Sequence[WithoutEdge], timeline: Timeline) -> list[str]:
+    """The edges that cost most, one sentence each; one sentence where none cost anything."""
+    worth = [edge for edge in edges if edge.saved is not None and edge.saved > _NOISE * timeline.seconds]
+    if worth:
+        return [_sentence(edge, timeline) for edge in worth[:NAMED]]
+    if any(edge.saved is not None for edge in edges):
+        return ["No single edge made this run noticeably longer."]
+    return []
+
+
+def _sentence(edge: WithoutEdge, timeline: Timeline) -> str:
+    took = duration(timeline.seconds)
+    would = duration(edge.seconds or 0.0)
+    if would == took:
+        would = f"{duration(edge.saved or 0.0)} less than its"
+        return f"Without the edge {_named(edge)} this run would have taken {would} {took}."
+    return f"Without the edge {_named(edge)} this run would have taken {would} instead of {took}."
+
+
+def no_sentences(state: RunState) -> str:
+    """Why nothing is reckoned of a run; "" where there is nothing to reckon with."""
+    if state.workflow is None or not any(step.access for step in state.workflow.steps):
+        return ""
+    if state.live:
+        return "What each edge costs is calculated when the run has ended."
+    if state.status not in ("finished", "failed"):
+        return "What each edge costs is not known: the run did not finish."
+    return "What each edge costs is not known: no two steps that read one another took part in this run."
+
+
+def edge_table(edges: Sequence[WithoutEdge]) -> dict[str, list[str]]:
+    """All edges in the order given, as columns: its steps, the run without it, what that saves."""
+    return {
+        "Edge": [_named(edge) for edge in edges],
+        "Run without it": [
+            _UNKNOWN[edge.unknown] if edge.unknown else duration(edge.seconds) for edge in edges
+        ],
+        "Saves": ["nothing" if edge.saved == 0 else duration(edge.saved) for edge in edges],
+    }
+
+
+def takes_no_time(timeline: Timeline) -> str:
+    """How many steps took no time because their outputs were there; "" where none."""
+    free = sum(row.part in ("reused", "pinned", "preloaded") for row in timeline.rows)
+    if not free:
+        return ""
+    return (
+        f"{counted(free, 'step')} had an output already and {'takes' if free == 1 else 'take'} no time here."
+    )
+
+
+def _named(edge: WithoutEdge) -> str:
+    return f"{edge.read + 1} → {edge.reader + 1}"

@@ -1,4 +1,4 @@
-"""What each row of a timeline says of its step."""
+"""A timeline in words: each row, the critical path, and what the access edges cost."""
 
 from __future__ import annotations
 
@@ -10,8 +10,16 @@ from worker_cases import outputs_of
 from conductor.engine.scope import RunScope
 from conductor.runs.state import fold
 from conductor.runs.timeline import timeline_of
+from conductor.runs.what_if import without_edges
 from conductor.workflow.model import Workflow
-from pages.components.view_models.timeline_rows import row_text
+from pages.components.view_models.timeline_text import (
+    edge_sentences,
+    edge_table,
+    no_sentences,
+    path_text,
+    row_text,
+    takes_no_time,
+)
 
 DIAMOND = timed_workflow((), (0,), (0,), (1, 2))
 SECONDS = [1, 2, 3, 1]
@@ -114,3 +122,84 @@ def test_retries_and_a_stand_in_are_told():
 def test_a_text_of_any_length_gives_a_short_name():
     long = Workflow.of([timed_workflow(()).steps[0].model_copy(update={"instruction": "word " * 20_000})])
     assert len(words(timed_events(long, [1]))[0].name) <= 80
+
+
+def edges_of(events):
+    state, timeline = measured(events)
+    return without_edges(state, timeline), timeline
+
+
+def sentences(events):
+    return edge_sentences(*edges_of(events))
+
+
+def test_the_edges_that_cost_most_have_a_sentence_each():
+    chain = timed_workflow((), (0,), (1,), (2,), (3,))
+    assert sentences(timed_events(chain, [1, 2, 3, 2, 2])) == [
+        "Without the edge 3 → 4 this run would have taken 6.0 s instead of 10.0 s.",
+        "Without the edge 2 → 3 this run would have taken 7.0 s instead of 10.0 s.",
+        "Without the edge 4 → 5 this run would have taken 8.0 s instead of 10.0 s.",
+    ]
+
+
+def test_a_saving_too_small_to_show_in_the_total_is_named_itself():
+    workflow = timed_workflow((), (), (0, 1))
+    assert sentences(timed_events(workflow, [2.00, 2.03, 0.97])) == [
+        "Without the edge 2 → 3 this run would have taken 30 ms less than its 3.0 s."
+    ]
+
+
+def test_where_no_edge_costs_anything_one_sentence_says_so():
+    workflow = timed_workflow((), (), (0, 1))
+    said = "No single edge made this run noticeably longer."
+    assert sentences(timed_events(workflow, [2, 2, 1])) == [said]
+    assert sentences(timed_events(workflow, [20, 20.05, 10])) == [said]
+
+
+def test_every_edge_stands_in_the_list_with_what_it_saves_or_why_that_is_not_known():
+    edges, _ = edges_of(timed_events(DIAMOND, SECONDS, outputs=known(0, 1)))
+    assert edge_table(edges) == {
+        "Edge": ["3 → 4", "1 → 3", "2 → 4", "1 → 2"],
+        "Run without it": [
+            "3.0 s",
+            "4.0 s",
+            "4.0 s",
+            "not known: the reader was reused, and would then be called",
+        ],
+        "Saves": ["1.0 s", "nothing", "nothing", "-"],
+    }
+
+
+def test_the_critical_path_is_named_with_its_share_of_the_run():
+    _, timeline = measured(timed_events(DIAMOND, SECONDS))
+    assert path_text(timeline) == "Critical path: 1 → 3 → 4, 5.0 s of calls in a run of 5.0 s"
+    assert path_text(measured(timed_events(timed_workflow(()), [1]))[1]) == ""
+
+
+@pytest.mark.parametrize(
+    ("events", "said"),
+    [
+        (timed_events(DIAMOND, SECONDS, stop_after=2), "the run did not finish"),
+        ([event for event in timed_events(DIAMOND, SECONDS) if event.at < 3], "when the run has ended"),
+        (timed_events(timed_workflow((), ()), [1, 1]), ""),
+    ],
+    ids=["stopped", "live", "no edges"],
+)
+def test_where_nothing_is_calculated_the_reason_is_said(events, said):
+    state, timeline = measured(events)
+    assert without_edges(state, timeline) == ()
+    assert said in no_sentences(state)
+    assert bool(said) == bool(no_sentences(state))
+
+
+@pytest.mark.parametrize(
+    ("steps", "said"),
+    [
+        ((), ""),
+        ((0,), "1 step had an output already and takes no time here."),
+        ((0, 1), "2 steps had an output already and take no time here."),
+    ],
+)
+def test_what_takes_no_time_is_counted(steps, said):
+    _, timeline = measured(timed_events(DIAMOND, SECONDS, outputs=known(*steps)))
+    assert takes_no_time(timeline) == said

@@ -6,7 +6,7 @@ import pytest
 
 from conductor.drawing.layout import KINDS, layouts
 from conductor.workflow.model import Step, Workflow
-from pages.components.view_models.compared_layouts import pictures_alike
+from pages.components.compare.graphs import pictures_alike
 
 WIDTHS = range(320, 1400, 20)
 

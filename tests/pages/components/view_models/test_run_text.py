@@ -1,20 +1,34 @@
-"""How much of a budget is spent, and what is said of an answer."""
+"""A run in words: its state, the notes on its answer, how much of its budget is spent."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from pathlib import Path
+from typing import get_args
 
 import pytest
 
+from conductor.drawing.network import CardStatus
+from conductor.report.words import OUTCOMES, STATUSES
 from conductor.runs.state import RunState
-from conductor.runs.step_state import StepState
+from conductor.runs.step_state import StepState, StepStatus
 from conductor.values.budget import Budget, Used
 from conductor.values.messages import Usage
 from conductor.values.output import Output
 from conductor.workflow.model import Step, Workflow
-from pages.components.view_models.answer_notes import answer_kind, answer_stand_in, said_by
-from pages.components.view_models.budget_used import spent
+from pages.components.view_models.run_text import (
+    STATE_ICONS,
+    answer_kind,
+    answer_notes,
+    author_notes,
+    run_label,
+    spent,
+    state_label,
+)
+from pages.components.widgets.step_result import _STATUS
 from pages.components.workbench.live import progress_text
+from studio.cli import session_show
 
 ONE = Workflow.of([Step(instruction="Answer.", worker="a")])
 
@@ -93,14 +107,14 @@ def output(**fields):
 )
 def test_who_really_answered_is_said(state, by, notes):
     assert state.answered_by("a") == by
-    assert said_by("a", state) == notes
+    assert author_notes("a", state) == notes
 
 
 def test_the_answer_of_a_stand_in_is_marked():
     step = StepState(status="finished", output=output(worker="b", instead_of="a"), stand_in="b")
     state = RunState(run="r", workflow=ONE, steps=(step,), answer="said", answer_step=0)
-    assert answer_stand_in(state) == ["answered by b in place of a"]
-    assert answer_stand_in(RunState(run="r", workflow=ONE, steps=(StepState(),))) == []
+    assert answer_notes(state) == ["answered by b in place of a"]
+    assert answer_notes(RunState(run="r", workflow=ONE, steps=(StepState(),))) == []
 
 
 @pytest.mark.parametrize(
@@ -110,3 +124,37 @@ def test_an_answer_that_no_model_gave_says_so_also_in_a_pool_of_models(kind, sai
     step = StepState(status="finished", worker_kind=kind)
     assert answer_kind(RunState(run="r", workflow=ONE, steps=(step,), answer="said", answer_step=0)) == said
     assert answer_kind(RunState(run="r", workflow=ONE, steps=(step,))) == []
+
+
+ICONS = Path(__file__).parents[4] / "pages/components/graph/icons.js"
+
+
+def test_a_stopped_run_or_step_is_called_so_wherever_it_is_read_or_heard():
+    drawn = ICONS.read_text(encoding="utf-8").partition("STATUS_SHAPES")[0]
+    spoken = dict(re.findall(r'(\w+): "([^"]*)"', drawn))
+    steps = {status for part in get_args(CardStatus) for status in get_args(part) or (part,)}
+    assert steps <= spoken.keys()
+    assert set(get_args(StepStatus)) == STATUSES.keys() <= _STATUS.keys()
+    words = (
+        spoken["cancelled"],
+        STATUSES["cancelled"],
+        OUTCOMES["cancelled"],
+        _STATUS["cancelled"][2],
+        state_label("cancelled"),
+        session_show.state_word("cancelled"),
+    )
+    assert set(words) == {"stopped"}
+    assert not [state for state in STATE_ICONS if "cancel" in state_label(state)]
+
+
+@pytest.mark.parametrize(
+    ("state", "word"),
+    [
+        (RunState(status="finished", answered=True), "finished"),
+        (RunState(status="finished"), "no answer"),
+        (RunState(status="failed"), "failed"),
+        (RunState(status="cancelled"), "stopped"),
+    ],
+)
+def test_a_finished_run_without_an_answer_says_so(state, word):
+    assert run_label(state) == word

@@ -1,0 +1,113 @@
+"""A session's revisions in words: the rows of its history, and what happened between two of them. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from conductor.text.formatting import counted
+from conductor.workflow.file import Origin
+from conductor.workflow.history import HistoryRow, history
+from pages.components.view_models.run_text import clock, state_label
+from storage import RevisionEntry, RunRecord
+
+_NOTES: dict[Origin, str] = {"conductor": "Planned", "human": "Edited", "import": "Imported"}
+_MAKERS: dict[Origin, str] = {"conductor": "Conductor", "human": "a person", "import": "a file"}
+
+
+@dataclass(frozen=True, slots=True)
+class RevisionRow:
+    """A revision in the tree. `runs` are words for each of its runs, oldest first; `head` is whether it is
+    the current one, and `place` where its lines go.
+    """
+
+    entry: RevisionEntry
+    place: HistoryRow
+    head: bool
+    runs: tuple[str, ...]
+
+    @property
+    def note(self) -> str:
+        """What it did."""
+        return " ".join(self.entry.note.split()) or _NOTES[self.entry.origin]
+
+    @property
+    def facts(self) -> tuple[str, ...]:
+        """Who made it, when, and what it is."""
+        entry = self.entry
+        shape = f"{entry.topology}, {counted(entry.steps, 'step')}"
+        return (f"by {entry.author or _MAKERS[entry.origin]}", clock(entry.created_at), shape)
+
+    @property
+    def standing(self) -> str:
+        """Where it stands to the current one: "current", "undone" where redo leads to it, "branch" beside the
+        line of these, else "".
+        """
+        if self.head:
+            return "current"
+        if self.place.current:
+            return ""
+        return "branch" if self.place.lane else "undone"
+
+
+def revision_rows(
+    entries: Sequence[RevisionEntry], runs: Sequence[RunRecord], *, head: str | None
+) -> tuple[RevisionRow, ...]:
+    """The rows, newest first; `entries` are given oldest first, `runs` newest first."""
+    known = {entry.id: entry for entry in entries}
+    words: dict[str, list[str]] = {}
+    for number, run in enumerate(reversed(runs), start=1):
+        words.setdefault(run.revision, []).append(f"Run {number} {state_label(run.status)}")
+    return tuple(
+        RevisionRow(known[row.id], row, head=row.id == head, runs=tuple(words.get(row.id, ())))
+        for row in history({entry.id: entry.parent for entry in entries}, head)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Meanwhile:
+    """How a session came from one revision to another: by those `made`, after leaving those `undone`; each
+    oldest first.
+    """
+
+    made: tuple[RevisionEntry, ...]
+    undone: tuple[RevisionEntry, ...]
+
+
+def meanwhile(entries: Sequence[RevisionEntry], *, edited: str, head: str) -> Meanwhile:
+    """The way between two of a session's revisions, which are given oldest first."""
+    known = {entry.id: entry for entry in entries}
+    before, now = _line(known, edited), _line(known, head)
+    return Meanwhile(
+        made=tuple(entry for id, entry in now.items() if id not in before),
+        undone=tuple(entry for id, entry in before.items() if id not in now),
+    )
+
+
+def _line(known: Mapping[str, RevisionEntry], revision: str) -> dict[str, RevisionEntry]:
+    """A revision and what it was made of, oldest first."""
+    line: list[RevisionEntry] = []
+    at = known.get(revision)
+    while at is not None:
+        line.append(at)
+        at = None if at.parent is None else known.get(at.parent)
+    return {entry.id: entry for entry in reversed(line)}
+
+
+def origin_text(entry: RevisionEntry) -> str:
+    """Who made a revision, and when."""
+    return f"Revision {entry.number}, by {_other_maker(entry)}, {clock(entry.created_at)}"
+
+
+def news(way: Meanwhile, head: RevisionEntry) -> str:
+    """What another person did to a session that a page shows, in a sentence; `head` is its revision now."""
+    if not way.made:
+        return f"Revision {head.number} is the current one again; what came after it was undone elsewhere."
+    last = way.made[-1]
+    return f"Changed by {_other_maker(last)}: {last.note or 'revision'} (revision {last.number})."
+
+
+def _other_maker(entry: RevisionEntry) -> str:
+    if entry.origin == "conductor":
+        return "the Conductor"
+    return entry.author or "another person or another tab"
