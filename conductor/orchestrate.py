@@ -226,7 +226,7 @@ async def metered_plan(
         return
     seq = -1
     with _crossing(meter) as crossed:
-        planning = plan(request, conductor=conductor, run=run, count=room.hear, stop=crossed)
+        planning = plan(request, conductor=conductor, run=run, count=room.receive, stop=crossed)
         try:
             async with aclosing(planning) as events:
                 async for event in events:

@@ -76,7 +76,7 @@ class Reservation:
         """US dollars of the reserved tokens; 0 where the worker has no price."""
         return self._cost(self.prompt, self.completion) or 0.0
 
-    def hear(self, text: str) -> None:
+    def receive(self, text: str) -> None:
         """Count another piece of the answer, which may cross a limit."""
         if self._answer is not None:
             self._answer.add(text)

@@ -287,7 +287,7 @@ class WorkflowRun:
                 on_text=partial(self._add_text, StepDelta, call),
                 on_thought=partial(self._add_text, StepThought, call),
                 note=partial(self._note, call),
-                count=call.room.hear,
+                count=call.room.receive,
             )
             if completion is None:
                 raise WorkerError(

@@ -118,9 +118,9 @@ def test_an_answer_counts_while_it_comes_and_crosses_the_limit_with_the_piece_th
     call = meter.admit(card(), ["x" * 400])
     assert call is not None
     for _ in range(50):
-        call.hear("four")
+        call.receive("four")
     assert told == []
-    call.hear("four")
+    call.receive("four")
     assert told == [Crossing("tokens", 151, 150, estimated=True)]
 
 
@@ -128,7 +128,7 @@ def test_a_call_is_settled_by_its_usage_once() -> None:
     meter = Meter(Budget(tokens=1000))
     call = meter.admit(card(), ["x" * 400])
     assert call is not None
-    call.hear("x" * 800)
+    call.receive("x" * 800)
     call.settle(Usage(prompt_tokens=90, completion_tokens=10))
     call.release()
     assert meter.used.tokens == 100
@@ -156,7 +156,7 @@ def test_a_call_that_broke_counts_with_what_had_come_and_not_at_all_before_the_f
     silent, broken = meter.admit(card(), ["x" * 400]), meter.admit(card(), ["x" * 400])
     assert silent is not None
     assert broken is not None
-    broken.hear("x" * 40)
+    broken.receive("x" * 40)
     silent.release()
     broken.release()
     assert meter.used.tokens == 110
@@ -169,7 +169,7 @@ def test_a_refusal_stops_nobody_and_using_too_much_after_it_does() -> None:
     assert meter.admit(card(), ["x" * 400]) is None
     assert told == []
     assert going is not None
-    going.hear("x" * 404)
+    going.receive("x" * 404)
     assert [crossing.refused for crossing in told] == [False]
 
 
@@ -216,11 +216,11 @@ def test_an_answer_that_was_withdrawn_stays_used_by_estimate() -> None:
     meter = Meter(Budget(tokens=1000))
     call = meter.admit(card(price=Price(prompt=1e6, completion=1e6)), ["a" * 400])
     assert call is not None
-    call.hear("b" * 200)
+    call.receive("b" * 200)
     assert (meter.used.tokens, call.prompt) == (150, 100)
     call.withdraw()
     assert meter.used.tokens == 150 + 100 + LEAST_COMPLETION
-    call.hear("c" * 80)
+    call.receive("c" * 80)
     call.settle(Usage(prompt_tokens=90, completion_tokens=30, cost=120.0))
     assert (meter.used.tokens, meter.used.cost) == (150 + 120, 150.0 + 120.0)
 
@@ -230,7 +230,7 @@ def test_an_answer_is_not_asked_for_again_beyond_the_limit() -> None:
     meter.watch(told.append)
     call = meter.admit(card(), ["a" * 400])
     assert call is not None
-    call.hear("b" * 200)
+    call.receive("b" * 200)
     assert not told
     call.withdraw()
     assert told == [Crossing("tokens", 150 + 100 + LEAST_COMPLETION, 240, estimated=True)]
