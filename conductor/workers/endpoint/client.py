@@ -1,4 +1,4 @@
-"""A client of one endpoint's chat completions: limits, attempts, deadlines, and the answer as items.
+"""A client of one endpoint's chat completions: its requests, their attempts, and the answer as items.
 
 Knows messages and an endpoint; knows no workflow, no price and no pool.
 """
@@ -8,22 +8,19 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
-from itertools import count
 from types import MappingProxyType
 from typing import Any
 
 import httpx
 
 from conductor.errors import PoolError, WorkerError
+from conductor.text.json_text import joined
 from conductor.values.messages import Completion, Delta, Message, Retried, Sampling, Thought
-from conductor.workers.endpoint.attempts import Call, Deadlines, Retries, pause_note
 from conductor.workers.endpoint.config import Endpoint
-from conductor.workers.endpoint.connections import Connections
 from conductor.workers.endpoint.failures import EndpointFailure, Failures
-from conductor.workers.endpoint.rate_limits import Limits
 from conductor.workers.endpoint.reply import Reply
-from conductor.workers.endpoint.request_body import RequestBody
-from conductor.workers.endpoint.transport import Head, Reader, chunks, document
+from conductor.workers.endpoint.timing import Call, Deadlines
+from conductor.workers.endpoint.transport import Connections, Exchange
 from conductor.workers.endpoint.wire import Chunk, ServedModel, read_catalogue
 from conductor.workers.keys.mask import NO_KEYS, Mask
 from conductor.workers.keys.secret import known_keys
@@ -35,14 +32,18 @@ ChatItem = Delta | Thought | Retried | Completion
 
 
 class ChatClient:
-    """Calls one endpoint, in any number of event loops. `name` is the worker's, for messages."""
+    """Calls one endpoint, in any number of event loops. `name` is the worker's, for messages.
+
+    Endpoints differ in a few parameters: what this one has refused is remembered and not sent to it again.
+    """
 
     def __init__(self, endpoint: Endpoint, *, name: str) -> None:
         self.endpoint = endpoint
         self.name = name
         self._failures = Failures(name, endpoint)
-        self._request_body = RequestBody(endpoint)
         self._connections = Connections(endpoint)
+        self._asks_usage = True
+        self._limit = "max_tokens"
 
     async def stream(
         self,
@@ -58,26 +59,32 @@ class ChatClient:
         requested once more: the `Retried` withdraws them, and a caller that has sent them on closes the
         stream. Raises `EndpointFailure`, or another `WorkerError` where the key is missing.
         """
+        key, mask = self._key_and_mask()
+        call = Call(self.endpoint, self._failures)
         withdrawn = False
-        client = await self._connections.client()
-        call = self._call()
-        for attempt in count(1):
-            body = self._request_body.of(messages, sampling=sampling, extra=extra)
-            reply = Reply(call.mask)
-            until = await self._entered(call)
+        while True:
+            body = self._body(messages, sampling=sampling, extra=extra)
+            reply = Reply(mask)
+            deadlines = await call.enter()
             try:
-                async with aclosing(self._attempt(client, call, body, reply, until=until)) as items:
+                exchange = await self._exchange("chat/completions", deadlines, mask, key=key, body=body)
+                async with aclosing(self._attempt(exchange, reply, deadlines)) as items:
                     async for item in items:
                         yield item
                 return
             except EndpointFailure as failure:
-                failure.name_request(reply.request_id)
+                failure.name_request(exchange.request_id)
                 if reply.shown and not failure.cut_short:
                     raise
                 if reply.shown and withdrawn:
-                    raise failure.after(attempt) from failure.__cause__
-                retried = self._again(call, failure, body=body, attempt=attempt, withdrawn=reply.shown)
+                    raise failure.after(call.attempt) from failure.__cause__
                 withdrawn = withdrawn or bool(reply.shown)
+                learned = self._learn(failure, body)
+                if learned is None:
+                    retried = call.retry(failure, withdrawn=reply.shown)
+                else:
+                    message = f"{failure.reason}; asked again {learned}."
+                    retried = Retried(attempt=call.attempt, message=message, seconds=0)
             finally:
                 call.leave()
             yield retried
@@ -86,26 +93,25 @@ class ChatClient:
     async def served(self) -> tuple[ServedModel, ...]:
         """The models in the endpoint's list, by one request. Raises `WorkerError`."""
         key, mask = self._key_and_mask()
-        client = await self._connections.client()
-        patience = self.endpoint.patience
-        deadlines = Deadlines(patience, until=asyncio.get_running_loop().time() + patience.total)
-        request = client.build_request("GET", self.endpoint.url("models"), headers=_headers(key))
+        deadlines = Deadlines(self.endpoint, self._failures)
+        exchange = await self._exchange("models", deadlines, mask, key=key)
         try:
-            return read_catalogue(await document(client, request, self._reader(deadlines, mask)), mask)
+            return read_catalogue(await exchange.document(), mask)
+        except EndpointFailure as failure:
+            failure.name_request(exchange.request_id)
+            raise
         except TimeoutError:
-            raise deadlines.late(self._failures, 0) from None
+            raise deadlines.late(0) from None
         except httpx.TransportError as error:
             raise self._failures.of(error, 0) from error
         except ValueError as error:
             raise self._failures.malformed(str(error)) from None
 
-    async def models(self) -> tuple[str, ...]:
-        """The names in the endpoint's list of models. Raises `WorkerError`."""
-        return tuple(model.name for model in await self.served())
-
     async def aclose(self) -> None:
         """Close the connections of the running loop now; otherwise they close with the loop."""
         await self._connections.aclose()
+
+    # -- the request -------------------------------------------------------------------------------
 
     def _key_and_mask(self) -> tuple[str | None, Mask]:
         try:
@@ -115,45 +121,71 @@ class ChatClient:
         # A server may repeat any key that it was shown, also one from another worker's answer.
         return key, Mask((key, *known_keys()))
 
-    def _call(self) -> Call:
-        endpoint = self.endpoint
-        key, mask = self._key_and_mask()
-        return Call(
-            limits=Limits.of(endpoint),
-            retries=Retries(endpoint.retries),
-            total=endpoint.patience.total,
-            key=key,
+    async def _exchange(
+        self,
+        path: str,
+        deadlines: Deadlines,
+        mask: Mask,
+        *,
+        key: str | None,
+        body: Mapping[str, Any] | None = None,
+    ) -> Exchange:
+        """A request to `path`: a POST of `body`, else a GET."""
+        client = await self._connections.client()
+        method = "GET" if body is None else "POST"
+        headers = {} if key is None else {"Authorization": f"Bearer {key}"}
+        return Exchange(
+            client,
+            client.build_request(method, self.endpoint.url(path), json=body, headers=headers),
+            deadlines=deadlines,
+            failures=self._failures,
+            most=self.endpoint.max_characters,
             mask=mask,
         )
 
-    async def _entered(self, call: Call) -> float:
-        try:
-            return await call.enter()
-        except TimeoutError:
-            raise self._failures.too_slow() from None
+    def _body(
+        self, messages: Sequence[Message], *, sampling: Sampling, extra: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        named = {
+            "temperature": sampling.temperature,
+            self._limit: sampling.max_tokens,
+            "reasoning_effort": self.endpoint.reasoning_effort,
+        }
+        return {
+            "model": self.endpoint.model,
+            "messages": [{"role": message.role, "content": joined(message.content)} for message in messages],
+            "stream": True,
+            **({"stream_options": {"include_usage": True}} if self._asks_usage else {}),
+            **{name: value for name, value in named.items() if value is not None},
+            **self.endpoint.extra,
+            **extra,
+        }
 
-    def _reader(self, deadlines: Deadlines, mask: Mask) -> Reader:
-        return Reader(
-            deadlines=deadlines, failures=self._failures, most=self.endpoint.max_characters, mask=mask
-        )
+    def _learn(self, failure: EndpointFailure, body: Mapping[str, Any]) -> str | None:
+        """Adapts to this refusal of `body`; the change in words, None where nothing changes."""
+        if "stream_options" in body and (
+            failure.refuses("stream_options") or failure.refuses("include_usage")
+        ):
+            self._asks_usage = False
+            return "without stream_options, so its tokens stay unknown"
+        if "max_tokens" in body and failure.refuses("max_completion_tokens"):
+            self._limit = "max_completion_tokens"
+            return "with max_completion_tokens"
+        return None
+
+    # -- the answer --------------------------------------------------------------------------------
 
     async def _attempt(
-        self, client: httpx.AsyncClient, call: Call, body: Mapping[str, Any], reply: Reply, *, until: float
+        self, exchange: Exchange, reply: Reply, deadlines: Deadlines
     ) -> AsyncGenerator[Delta | Thought | Completion, None]:
-        deadlines = Deadlines(self.endpoint.patience, until=until)
-        url = self.endpoint.url("chat/completions")
-        request = client.build_request("POST", url, json=body, headers=_headers(call.key))
         try:
-            async with aclosing(chunks(client, request, self._reader(deadlines, call.mask))) as received:
-                async for chunk in received:
-                    if isinstance(chunk, Head):
-                        reply.request_id = chunk.request_id
-                        continue
-                    for item in self._taken(chunk, reply, deadlines=deadlines, mask=call.mask):
+            async with aclosing(exchange.chunks()) as chunks:
+                async for chunk in chunks:
+                    for item in self._taken(chunk, reply, deadlines):
                         yield item
         except TimeoutError:
             if not reply.whole:
-                raise deadlines.late(self._failures, reply.characters) from None
+                raise deadlines.late(reply.characters) from None
         except httpx.TransportError as error:
             if not reply.whole:
                 raise self._failures.of(error, reply.characters) from error
@@ -162,18 +194,16 @@ class ChatClient:
         for item in reply.end():
             yield item
         self._check_answered(reply)
-        yield reply.completion()
+        yield reply.completion(exchange.request_id)
 
-    def _taken(
-        self, chunk: Chunk | None, reply: Reply, *, deadlines: Deadlines, mask: Mask
-    ) -> list[Delta | Thought]:
+    def _taken(self, chunk: Chunk | None, reply: Reply, deadlines: Deadlines) -> list[Delta | Thought]:
         """The items of the next chunk; None marks the end that the server has announced."""
         if chunk is None:
             reply.done = True
             deadlines.tail()
             return []
         if chunk.error:
-            raise self._failures.in_stream(chunk.error, mask)
+            raise self._failures.in_stream(chunk.error, reply.mask)
         items, went_on = reply.take(chunk)
         if reply.characters > self.endpoint.max_characters:
             raise self._failures.too_long()
@@ -193,24 +223,3 @@ class ChatClient:
             raise self._failures.filtered()
         if reply.finish == "error":
             raise self._failures.in_stream(None, NO_KEYS)
-
-    def _again(
-        self, call: Call, failure: EndpointFailure, *, body: Mapping[str, Any], attempt: int, withdrawn: int
-    ) -> Retried:
-        """The announcement of the next attempt. Raises `EndpointFailure` where there is none."""
-        learned = self._request_body.learn(failure, body)
-        if learned is not None:
-            return Retried(attempt=attempt, message=f"{failure.reason}; {learned}.", seconds=0)
-        try:
-            seconds = call.retries.pause(failure)
-        except EndpointFailure:
-            raise failure.after(attempt) from failure.__cause__
-        if not call.can_wait(seconds):
-            raise self._failures.no_time_to_wait(failure, seconds) from failure.__cause__
-        note = pause_note(failure)
-        message = f"{failure.reason}{note}."
-        return Retried(attempt=attempt, message=message, seconds=seconds, withdrawn=withdrawn)
-
-
-def _headers(key: str | None) -> dict[str, str]:
-    return {} if key is None else {"Authorization": f"Bearer {key}"}

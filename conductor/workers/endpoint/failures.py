@@ -6,18 +6,26 @@ are worth another attempt. A key that a server repeats is masked.
 
 from __future__ import annotations
 
+import re
 import ssl
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 
 import httpx
 
 from conductor.errors import WorkerError
+from conductor.text.json_text import joined
 from conductor.workers.endpoint.config import Endpoint
-from conductor.workers.endpoint.error_bodies import error_message, message_of, quoted, retry_after, shortened
+from conductor.workers.endpoint.wire import error_message, message_of
 from conductor.workers.keys.mask import Mask
 
-_RETRIED = frozenset((408, 409, 429))
 _AGAIN = "run the step again"
+
+_SHOWN_CHARACTERS = 300
+"""The length at which a server's message is cut."""
+
+_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069]+|\s+")
 
 
 class EndpointFailure(WorkerError):
@@ -77,51 +85,37 @@ class Failures:
     """The failures of one worker's endpoint."""
 
     def __init__(self, name: str, endpoint: Endpoint) -> None:
-        self._who = name
         self._endpoint = endpoint
+        self._patience = endpoint.patience
         self._at = f"{name}: {endpoint.host}"
 
     # -- time --------------------------------------------------------------------------------------
 
-    def no_connection(self) -> EndpointFailure:
-        """Connecting took too long."""
-        seconds = _seconds(self._endpoint.patience.connect)
-        return EndpointFailure(
-            f"{self._at} took no connection within {seconds}",
-            advice="check base_url and that the server runs, or raise connect_seconds in the pool file",
-            transient=True,
-        )
-
     def no_first_token(self) -> EndpointFailure:
-        """The answer did not begin in time."""
-        seconds = _seconds(self._endpoint.patience.first_token)
         return EndpointFailure(
-            f"{self._at} sent no token within {seconds}",
+            f"{self._at} sent no token within {_seconds(self._patience.first_token)}",
             advice="raise first_token_seconds in the pool file, or give the step a faster worker",
         )
 
     def stalled(self, characters: int) -> EndpointFailure:
         """The answer stopped in the middle."""
-        seconds = _seconds(self._endpoint.patience.between_tokens)
+        seconds = _seconds(self._patience.between_tokens)
         return EndpointFailure(
             f"{self._at} sent nothing more for {seconds} after {_characters(characters)}",
             advice=f"{_AGAIN}, or raise between_tokens_seconds in the pool file",
         )
 
     def too_slow(self) -> EndpointFailure:
-        """The answer, with all attempts, took too long."""
-        seconds = _seconds(self._endpoint.patience.total)
         return EndpointFailure(
-            f"{self._at} did not finish within {seconds}, all attempts together",
+            f"{self._at} did not finish within {_seconds(self._patience.total)}, all attempts together",
             advice="raise total_seconds in the pool file, or request a shorter answer",
         )
 
     def no_time_to_wait(self, failure: EndpointFailure, seconds: float) -> EndpointFailure:
         """Another attempt would begin only when the whole time is over."""
-        total = _seconds(self._endpoint.patience.total)
         return EndpointFailure(
             f"{failure.reason}, and asking again after {_seconds(round(seconds, 1))} would pass the "
-            f"{total} in all",
+            f"{_seconds(self._patience.total)} in all",
             advice="raise total_seconds in the pool file, or run the step later",
             status=failure.status,
             server_message=failure.server_message,
@@ -132,12 +126,13 @@ class Failures:
     def of(self, error: httpx.TransportError, characters: int) -> EndpointFailure:
         """What httpx met before or after so many characters of the answer."""
         if isinstance(error, httpx.ConnectTimeout):
-            return self.no_connection()
-        if isinstance(error, httpx.ConnectError):
-            return self._unreachable(error)
-        return self.broken(characters)
-
-    def _unreachable(self, error: httpx.ConnectError) -> EndpointFailure:
+            return EndpointFailure(
+                f"{self._at} took no connection within {_seconds(self._patience.connect)}",
+                advice="check base_url and that the server runs, or raise connect_seconds in the pool file",
+                transient=True,
+            )
+        if not isinstance(error, httpx.ConnectError):
+            return self.broken(characters)
         certificate = _certificate_fault(error)
         if certificate is not None:
             return EndpointFailure(
@@ -145,7 +140,7 @@ class Failures:
                 advice="correct base_url, or point SSL_CERT_FILE to the authority's certificate",
             )
         return EndpointFailure(
-            f"{self._at} cannot be reached ({shortened(str(error)) or 'no connection'})",
+            f"{self._at} cannot be reached ({_shortened(str(error)) or 'no connection'})",
             advice="start the server there, or correct base_url in the pool file",
             transient=True,
         )
@@ -165,14 +160,14 @@ class Failures:
         """An answer that is no success; `encoding` is set where its body was compressed and not read."""
         code = response.status_code
         server_message = mask(error_message(body))
-        unread = f", with words compressed ({shortened(encoding)}) that are not read" if encoding else ""
+        unread = f", with words compressed ({_shortened(encoding)}) that are not read" if encoding else ""
         return EndpointFailure(
-            f"{self._at} answered {_status(code)}{quoted(server_message)}{unread}",
+            f"{self._at} answered {_status(code)}{_quoted(server_message)}{unread}",
             advice=self._advice(code),
             status=code,
             server_message=server_message,
-            transient=code in _RETRIED or code >= 500,
-            retry_after=retry_after(response.headers.get("retry-after", "")),
+            transient=_may_pass(code),
+            retry_after=_retry_after(response.headers.get("retry-after", "")),
         )
 
     def _advice(self, code: int) -> str:
@@ -190,7 +185,7 @@ class Failures:
                 return "wait a while, or lower requests_per_minute or concurrency in the pool file"
             case _ if 300 <= code < 400:
                 return "write the address it sends to as base_url in the pool file"
-            case _ if code in _RETRIED or code >= 500:
+            case _ if _may_pass(code):
                 return f"{_AGAIN} later"
             case _:
                 return "change what it objects to in the step or the pool file"
@@ -201,17 +196,17 @@ class Failures:
         status = code if isinstance(code, int) and not isinstance(code, bool) else None
         server_message = mask(message_of(error))
         return EndpointFailure(
-            f"{self._at} reported an error{quoted(server_message)}",
+            f"{self._at} reported an error{_quoted(server_message)}",
             advice=_AGAIN,
             status=status,
             server_message=server_message,
-            transient=status is not None and (status in _RETRIED or 500 <= status < 600),
+            transient=status is not None and status < 600 and _may_pass(status),
         )
 
     def wrong_type(self, content_type: str) -> EndpointFailure:
         """The status is a success, but the body is no answer."""
         return EndpointFailure(
-            f"{self._at} answered with {shortened(content_type) or 'no content type'} "
+            f"{self._at} answered with {_shortened(content_type) or 'no content type'} "
             "instead of an event stream",
             advice="check base_url in the pool file, which for most servers ends in /v1",
         )
@@ -219,7 +214,7 @@ class Failures:
     def compressed(self, encoding: str) -> EndpointFailure:
         """The answer has a content encoding, which nothing here undoes."""
         return EndpointFailure(
-            f"{self._at} sent its answer compressed ({shortened(encoding)}), which is not read",
+            f"{self._at} sent its answer compressed ({_shortened(encoding)}), which is not read",
             advice="make the server, or a proxy before it, send no Content-Encoding where a request accepts "
             "identity",
         )
@@ -232,7 +227,6 @@ class Failures:
         )
 
     def too_long(self) -> EndpointFailure:
-        """The answer is longer than the limit."""
         limit = f"{self._endpoint.max_characters:,}"
         return EndpointFailure(
             f"{self._at} sent more than {limit} characters and was broken off",
@@ -252,6 +246,10 @@ class Failures:
             f"{self._at} held its answer back by its content filter",
             advice="word the step differently, or give it another worker",
         )
+
+
+def _may_pass(code: int) -> bool:
+    return code in (408, 409, 429) or code >= 500
 
 
 def _status(code: int) -> str:
@@ -275,3 +273,27 @@ def _certificate_fault(error: BaseException | None) -> str | None:
             return error.verify_message
         error = error.__cause__ or error.__context__
     return None
+
+
+def _shortened(text: str) -> str:
+    """One line, without control characters and halves of others, of at most `_SHOWN_CHARACTERS`."""
+    line = _UNPRINTABLE.sub(" ", joined(text)).strip()
+    return line if len(line) <= _SHOWN_CHARACTERS else f"{line[: _SHOWN_CHARACTERS - 1]}…"
+
+
+def _quoted(message: str) -> str:
+    """The message as the end of a sentence; "" where there is none."""
+    return f": “{_shortened(message).rstrip('.')}”" if message else ""
+
+
+def _retry_after(header: str) -> float | None:
+    """The seconds of a Retry-After header, given as such or as a date; None when it is neither."""
+    value = header.strip()
+    if re.fullmatch(r"\d{1,9}(\.\d{1,9})?", value):
+        return float(value)
+    try:
+        date = parsedate_to_datetime(value)
+    except ValueError:
+        return None
+    moment = date if date.tzinfo is not None else date.replace(tzinfo=UTC)
+    return max(0.0, (moment - datetime.now(UTC)).total_seconds())

@@ -113,17 +113,17 @@ class Reply:
     `characters` counts its text and reasoning, `finish` is the server's reason for the end, `done` whether
     the server has announced the end. `shown` counts the characters that were yielded, `called` is whether it
     has called tools, `declined` whether any of its text was in the protocol's field for refusals. `mask`
-    hides the keys in both text and reasoning. `request_id` is the provider's own id of the call.
+    hides the keys in both text and reasoning.
     """
 
     def __init__(self, mask: Mask) -> None:
+        self.mask = mask
         self.characters = 0
         self.shown = 0
         self.called = False
         self.declined = False
         self.done = False
         self.finish: str | None = None
-        self.request_id: str | None = None
         self._usage: Usage | None = None
         self._answer = _CleanText(mask)
         self._thought = _CleanText(mask)
@@ -158,14 +158,14 @@ class Reply:
         items = _thoughts(self._thought.end())
         return self._noted([*items, *self._think_block.feed(self._answer.end()), *self._think_block.end()])
 
-    def completion(self) -> Completion:
-        """The whole."""
+    def completion(self, request_id: str | None) -> Completion:
+        """The whole; `request_id` is the provider's own name of the call."""
         return Completion(
             text="".join(self._text),
             reasoning="".join(self._thoughts),
             usage=self._usage or Usage(),
             finish_reason=self._reason,
-            request_id=self.request_id,
+            request_id=request_id,
         )
 
     @property

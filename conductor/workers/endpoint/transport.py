@@ -1,23 +1,101 @@
 """One request and what comes back: an event stream, or one JSON document, read as chunks.
 
-Knows HTTP and server-sent events; knows neither answers nor retries. Memory stays bounded, whatever a
-server sends: nothing compressed is read.
+Knows HTTP, connections and server-sent events; knows neither answers nor retries. Memory stays bounded,
+whatever a server sends: nothing compressed is read.
 """
 
 from __future__ import annotations
 
+import asyncio
 import re
+import ssl
 from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import aclosing
-from dataclasses import dataclass
+from contextlib import aclosing, asynccontextmanager
+from functools import cache
+from weakref import WeakKeyDictionary
 
 import httpx
 from httpx_sse import EventSource, ServerSentEvent
 
-from conductor.workers.endpoint.attempts import Deadlines
-from conductor.workers.endpoint.failures import EndpointFailure, Failures
+from conductor.workers.endpoint.config import Endpoint
+from conductor.workers.endpoint.failures import Failures
+from conductor.workers.endpoint.timing import Deadlines
 from conductor.workers.endpoint.wire import Chunk, read_chunk
 from conductor.workers.keys.mask import Mask
+
+# -- connections -------------------------------------------------------------------------------------
+
+_IDLE = 100
+"""Connections to an endpoint beyond which none stays open for the next request."""
+
+_HEADERS = {
+    "Accept": "text/event-stream, application/json",
+    # Compressing proxies hold events back until a block is full.
+    "Accept-Encoding": "identity",
+    "User-Agent": "conductor-studio",
+}
+
+_Closer = AsyncGenerator[None, None]
+
+_open: set[httpx.AsyncClient] = set()
+"""Collected together with its worker, a connection would be gone before it is closed."""
+
+
+class Connections:
+    """One client with pooled connections for each event loop, made when it is first needed.
+
+    It closes with its loop, and in its loop where the worker is dropped.
+    """
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self._connect_seconds = endpoint.patience.connect
+        self._opened: WeakKeyDictionary[asyncio.AbstractEventLoop, tuple[httpx.AsyncClient, _Closer]] = (
+            WeakKeyDictionary()
+        )
+
+    async def client(self) -> httpx.AsyncClient:
+        """The running loop's client."""
+        loop = asyncio.get_running_loop()
+        client, _ = self._opened.get(loop, (None, None))
+        if client is None or client.is_closed:
+            client = httpx.AsyncClient(
+                headers=_HEADERS,
+                verify=_trusted(),
+                timeout=httpx.Timeout(None, connect=self._connect_seconds),
+                # The worker's own limit sets how many are open. Few stay idle, because httpx looks at all of
+                # them whenever it opens or ends one.
+                limits=httpx.Limits(max_connections=None, max_keepalive_connections=_IDLE),
+            )
+            closer = _closing(client)
+            self._opened[loop] = client, closer
+            # Begun here, it is closed when this loop shuts down its generators, or when it is collected.
+            await anext(closer)
+        return client
+
+    async def aclose(self) -> None:
+        """Close the running loop's client now."""
+        _, closer = self._opened.pop(asyncio.get_running_loop(), (None, None))
+        if closer is not None:
+            await closer.aclose()
+
+
+async def _closing(client: httpx.AsyncClient) -> _Closer:
+    """Close the client when this generator is closed."""
+    _open.add(client)
+    try:
+        yield
+    finally:
+        _open.discard(client)
+        await client.aclose()
+
+
+@cache
+def _trusted() -> ssl.SSLContext:
+    """Reading the certificates takes as long as a hundred calls."""
+    return httpx.create_ssl_context()
+
+
+# -- a request and its answer ------------------------------------------------------------------------
 
 _DONE = "[DONE]"
 _ERROR_BYTES = 65_536
@@ -36,135 +114,123 @@ _NAME = re.compile(r"[!-~]{1,128}")
 """A longer name, or one with spaces or control characters, is none that a person could pass on."""
 
 
-@dataclass(frozen=True)
-class Reader:
-    """How an answer is read: by which deadlines, and with how many characters (`most`) in one event.
+class Exchange:
+    """One request and its answer, read once: by `chunks` or by `document`.
 
-    `mask` hides the keys that the server repeats in an error; those in an answer are the reply's to hide.
+    Both raise `EndpointFailure`, `TimeoutError` at a deadline, and what httpx raises when the connection
+    breaks. One event may have `most` characters. `mask` hides the keys that the server repeats in an error;
+    those in an answer are the reply's to hide. `request_id` is the provider's own name of the call, None
+    until the head of the answer gives one.
     """
 
-    deadlines: Deadlines
-    failures: Failures
-    most: int
-    mask: Mask
+    def __init__(
+        self,
+        client: httpx.AsyncClient,
+        request: httpx.Request,
+        *,
+        deadlines: Deadlines,
+        failures: Failures,
+        most: int,
+        mask: Mask,
+    ) -> None:
+        self.request_id: str | None = None
+        self._client = client
+        self._request = request
+        self._deadlines = deadlines
+        self._failures = failures
+        self._most_bytes = most * _BYTES_A_CHARACTER + _SPARE_BYTES
+        self._mask = mask
+
+    async def chunks(self) -> AsyncGenerator[Chunk | None, None]:
+        """The chunks of the answer; None where the server announces the end."""
+        async with self._response() as (response, counted):
+            content_type = self._mask(response.headers.get("content-type", ""))
+            content_type = content_type.partition(";")[0].strip().lower()
+            if content_type == "text/event-stream":
+                async with aclosing(self._events(response, counted)) as events:
+                    async for data in events:
+                        yield None if data == _DONE else self._chunk(data)
+            elif content_type == "application/json":
+                body = await self._deadlines.within(response.aread())
+                yield self._chunk(body.decode("utf-8", "replace"))
+                yield None
+            else:
+                raise self._failures.wrong_type(content_type)
+
+    async def document(self) -> bytes:
+        """The JSON document that is the answer."""
+        async with self._response() as (response, _):
+            return await self._deadlines.within(response.aread())
+
+    @asynccontextmanager
+    async def _response(self) -> AsyncIterator[tuple[httpx.Response, _CountedStream]]:
+        """The response whose head is a success, and its stream."""
+        response = await self._deadlines.within(self._client.send(self._request, stream=True))
+        try:
+            self.request_id = self._name(response)
+            await self._check_head(response)
+            yield response, _CountedStream(response, self._most_bytes, self._failures)
+        finally:
+            await response.aclose()
+
+    def _name(self, response: httpx.Response) -> str | None:
+        """The first of the names of the call that can be shown, None where there is none."""
+        names = (self._mask(response.headers.get(header, "").strip()) for header in _REQUEST_IDS)
+        return next((name for name in names if _NAME.fullmatch(name)), None)
+
+    async def _check_head(self, response: httpx.Response) -> None:
+        encodings = response.headers.get("content-encoding", "").lower().split(",")
+        named = [encoding.strip() for encoding in encodings]
+        encoding = self._mask(", ".join(named)) if set(named) - {"", "identity"} else ""
+        if not response.is_success:
+            body = b"" if encoding else await self._deadlines.within(_beginning(response))
+            raise self._failures.status(response, body, self._mask, encoding=encoding)
+        if encoding:
+            # Inflated, some kilobytes are gigabytes: only what was counted may be read.
+            raise self._failures.compressed(encoding)
+
+    async def _events(self, response: httpx.Response, counted: _CountedStream) -> AsyncGenerator[str, None]:
+        """The data of each event up to the last, without the comments that hold a connection open."""
+        response.encoding = "utf-8"
+        done = False
+        async with aclosing(EventSource(response).aiter_sse()) as events:
+            while True:
+                event: ServerSentEvent | None = await self._deadlines.within(anext(events, None))
+                if event is None:
+                    return
+                counted.bytes = 0
+                # What follows the last event is read all the same, so that the connection can be used again.
+                if event.data and not done:
+                    done = event.data == _DONE
+                    yield event.data
+
+    def _chunk(self, data: str) -> Chunk:
+        try:
+            return read_chunk(data)
+        except ValueError as error:
+            raise self._failures.malformed(str(error)) from None
 
 
-@dataclass(frozen=True)
-class Head:
-    """What is known before an answer's first chunk: the provider's own id of the call, if it has one."""
+class _CountedStream(httpx.AsyncByteStream):
+    """A response's bytes, of which at most `most` may come until `bytes` is set back to 0."""
 
-    request_id: str | None
-
-
-async def chunks(
-    client: httpx.AsyncClient, request: httpx.Request, reader: Reader
-) -> AsyncGenerator[Head | Chunk | None, None]:
-    """The head of the answer to `request`, then its chunks; None where the server announces the end.
-
-    Raises `EndpointFailure`, `TimeoutError` at a deadline, and what httpx raises when the connection breaks.
-    """
-    response = await reader.deadlines.within(client.send(request, stream=True))
-    try:
-        yield Head(_request_id(response, reader.mask))
-        await _check_head(response, reader)
-        bounded = _BoundedStream(response, reader)
-        content_type = _content_type(response, reader.mask)
-        if content_type == "text/event-stream":
-            async with aclosing(_events(response, bounded, reader.deadlines)) as events:
-                async for data in events:
-                    yield None if data == _DONE else _chunk(data, reader.failures)
-        elif content_type == "application/json":
-            body = await reader.deadlines.within(response.aread())
-            yield _chunk(body.decode("utf-8", "replace"), reader.failures)
-            yield None
-        else:
-            raise reader.failures.wrong_type(content_type)
-    finally:
-        await response.aclose()
-
-
-async def document(client: httpx.AsyncClient, request: httpx.Request, reader: Reader) -> bytes:
-    """The JSON document that answers `request`. Raises as `chunks`."""
-    response = await reader.deadlines.within(client.send(request, stream=True))
-    try:
-        await _check_head(response, reader)
-        _BoundedStream(response, reader)
-        return await reader.deadlines.within(response.aread())
-    except EndpointFailure as failure:
-        failure.name_request(_request_id(response, reader.mask))
-        raise
-    finally:
-        await response.aclose()
-
-
-async def _check_head(response: httpx.Response, reader: Reader) -> None:
-    encoding = reader.mask(_encoding(response))
-    if not response.is_success:
-        body = b"" if encoding else await reader.deadlines.within(_beginning(response))
-        raise reader.failures.status(response, body, reader.mask, encoding=encoding)
-    if encoding:
-        # Inflated, some kilobytes are gigabytes: only what was counted may be read.
-        raise reader.failures.compressed(encoding)
-
-
-def _request_id(response: httpx.Response, mask: Mask) -> str | None:
-    """The first of the names that providers and gateways give a call; None where there is none to show."""
-    names = (mask(str(response.headers.get(header, "")).strip()) for header in _REQUEST_IDS)
-    return next((name for name in names if _NAME.fullmatch(name)), None)
-
-
-def _encoding(response: httpx.Response) -> str:
-    """The content encodings that would have to be undone, "" for none."""
-    encodings = str(response.headers.get("content-encoding", "")).lower().split(",")
-    named = [encoding.strip() for encoding in encodings]
-    return ", ".join(named) if set(named) - {"", "identity"} else ""
-
-
-def _content_type(response: httpx.Response, mask: Mask) -> str:
-    return mask(str(response.headers.get("content-type", ""))).partition(";")[0].strip().lower()
-
-
-class _BoundedStream(httpx.AsyncByteStream):
-    """A response's bytes, of which only so many may come until `clear` is called."""
-
-    def __init__(self, response: httpx.Response, reader: Reader) -> None:
+    def __init__(self, response: httpx.Response, most: int, failures: Failures) -> None:
         assert isinstance(response.stream, httpx.AsyncByteStream)
+        self.bytes = 0
         self._stream = response.stream
-        self._most = reader.most * _BYTES_A_CHARACTER + _SPARE_BYTES
-        self._failures = reader.failures
-        self._bytes = 0
+        self._most = most
+        self._failures = failures
         response.stream = self
-
-    def clear(self) -> None:
-        self._bytes = 0
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         async for part in self._stream:
-            self._bytes += len(part)
-            if self._bytes > self._most:
+            self.bytes += len(part)
+            if self.bytes > self._most:
                 raise self._failures.too_long()
             yield part
 
     async def aclose(self) -> None:
         await self._stream.aclose()
-
-
-async def _events(
-    response: httpx.Response, bounded: _BoundedStream, deadlines: Deadlines
-) -> AsyncGenerator[str, None]:
-    """The data of each event up to the last, without the comments by which servers hold a connection open."""
-    response.encoding = "utf-8"
-    done = False
-    async with aclosing(EventSource(response).aiter_sse()) as events:
-        while True:
-            event: ServerSentEvent | None = await deadlines.within(anext(events, None))
-            if event is None:
-                return
-            bounded.clear()
-            # What follows the last event is read all the same, so that the connection can be used again.
-            if event.data and not done:
-                done = event.data == _DONE
-                yield event.data
 
 
 async def _beginning(response: httpx.Response) -> bytes:
@@ -175,10 +241,3 @@ async def _beginning(response: httpx.Response) -> bytes:
         if len(body) >= _ERROR_BYTES:
             break
     return body[:_ERROR_BYTES]
-
-
-def _chunk(data: str, failures: Failures) -> Chunk:
-    try:
-        return read_chunk(data)
-    except ValueError as error:
-        raise failures.malformed(str(error)) from None

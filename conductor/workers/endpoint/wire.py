@@ -1,4 +1,4 @@
-"""The JSON of the protocol: the pieces of a chat completion, and the list of models. Read leniently.
+"""The JSON of the protocol: the pieces of a chat completion, errors, and the list of models. Read leniently.
 
 Reads only what is used; knows neither connections nor what an answer is.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
@@ -114,6 +115,38 @@ def _is_text(part: object) -> bool:
 
 def _count(number: object) -> int | None:
     return number if isinstance(number, int) and not isinstance(number, bool) and number >= 0 else None
+
+
+# -- errors ------------------------------------------------------------------------------------------
+
+
+def error_message(body: bytes) -> str:
+    """The message in an error's body; the whole text where its shape is unknown, "" for an HTML page."""
+    text = body.decode("utf-8", errors="replace").strip()
+    if text.startswith("<"):
+        return ""
+    try:
+        return message_of(json.loads(text))
+    except (ValueError, RecursionError):
+        return text
+
+
+def message_of(error: Any) -> str:
+    """The message in the known shapes: OpenAI's, FastAPI's, Google's list, a bare text."""
+    match error:
+        case str():
+            return error
+        case [first, *_] if isinstance(first, Mapping) and "msg" in first:
+            where = ".".join(map(str, first.get("loc") or ()))
+            return f"{where}: {first['msg']}" if where else str(first["msg"])
+        case [first, *_]:
+            return message_of(first)
+        case {"message": str() as message, "param": str() as parameter} if parameter not in message:
+            return f"{message} ({parameter})"
+        case {"error": inner} | {"message": inner} | {"detail": inner}:
+            return message_of(inner)
+        case _:
+            return ""
 
 
 # -- the list of models ------------------------------------------------------------------------------

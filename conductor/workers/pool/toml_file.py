@@ -16,7 +16,7 @@ from typing import Any, Literal
 from pydantic import ValidationError
 
 from conductor.errors import PoolError
-from conductor.workers.endpoint.tokenizer import read_tokenizer
+from conductor.workers.endpoint.tokens import read_tokenizer
 from conductor.workers.pool.fallback import FallbackWorker
 from conductor.workers.pool.schema import (
     ConductorEntry,

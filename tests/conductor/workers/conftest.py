@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import pytest
 from fake_openai.fixtures import fake_openai, fake_openai_session  # noqa: F401 - fixtures
-from tenacity.wait import wait_none
 
-from conductor.workers.endpoint import attempts
+from conductor.workers.endpoint import timing
 
 
 @pytest.fixture
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     """A failed attempt is followed by the next one at once, where the server asks for no pause."""
-    monkeypatch.setattr(attempts, "_BACKOFF", wait_none())
+    monkeypatch.setattr(timing, "_backoff", lambda _: 0.0)

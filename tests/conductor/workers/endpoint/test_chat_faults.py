@@ -22,7 +22,7 @@ from raw_endpoint import DONE, Conversation, chunk, event, head, raw_endpoint, s
 
 from conductor.errors import WorkerError
 from conductor.text.json_text import joined
-from conductor.workers.endpoint import attempts
+from conductor.workers.endpoint import timing
 from conductor.workers.endpoint.reply import Reply
 from conductor.workers.endpoint.wire import read_chunk
 from conductor.workers.keys.mask import NO_KEYS
@@ -311,7 +311,7 @@ async def test_a_stream_kept_open_by_signs_of_life_has_still_stalled() -> None:
 async def test_an_answer_that_is_whole_is_kept_though_its_stream_never_ends(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(attempts, "TAIL_SECONDS", 0.05)
+    monkeypatch.setattr(timing, "TAIL_SECONDS", 0.05)
 
     async def lingering(writer: asyncio.StreamWriter) -> None:
         writer.write(head() + chunk(content="all") + chunk("stop"))
@@ -431,7 +431,7 @@ async def test_a_compressed_list_of_models_is_refused_and_never_inflated() -> No
     packed = says(_packed(), content_type="application/json", more="Content-Encoding: gzip\r\n")
     async with raw_endpoint(packed) as base_url:
         with peak_memory() as peak, pytest.raises(WorkerError, match=r"compressed \(gzip\)"):
-            await client(base_url).models()
+            await client(base_url).served()
     assert peak() < 10_000_000
 
 
@@ -494,7 +494,7 @@ def test_where_a_stream_is_cut_changes_no_character(text: str, cuts: set[int], *
         for item in reply.take(read_chunk(_delta({field: text[start:end]}).decode()[len("data: ") :]))[0]
     ]
     items += reply.end()
-    completion = reply.completion()
+    completion = reply.completion(None)
     assert (completion.reasoning if thinks else completion.text) == joined(text)
     assert "".join(item.text for item in items) == joined(text)
 

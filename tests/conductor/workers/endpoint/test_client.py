@@ -233,8 +233,8 @@ async def test_as_many_requests_are_under_way_as_the_worker_allows() -> None:
 
 
 async def test_the_list_of_models_is_read(fake_openai: Served) -> None:
-    names = await client(fake_openai.base_url).models()
-    assert names[:2] == ("simulated", "reasoning-simulated")
+    served = await client(fake_openai.base_url).served()
+    assert [model.name for model in served[:2]] == ["simulated", "reasoning-simulated"]
 
 
 @pytest.mark.parametrize(
@@ -264,7 +264,7 @@ async def test_the_list_of_models_says_who_owns_them(body: str, models: tuple[Se
 async def test_a_list_of_models_that_does_not_come_says_why(body: str, status: str, said: str) -> None:
     async with raw_endpoint(says(body, status=status)) as base_url:
         with pytest.raises(WorkerError) as caught:
-            await client(base_url).models()
+            await client(base_url).served()
     assert said in str(caught.value)
 
 
@@ -274,9 +274,9 @@ async def test_a_list_of_models_has_its_time(unused_tcp_port: int) -> None:
 
     async with raw_endpoint(silent) as base_url:
         with pytest.raises(WorkerError, match=r"sent no token within 0\.05 seconds"):
-            await client(base_url, first_token=0.05).models()
+            await client(base_url, first_token=0.05).served()
     with pytest.raises(WorkerError, match="cannot be reached"):
-        await client(f"http://127.0.0.1:{unused_tcp_port}/v1").models()
+        await client(f"http://127.0.0.1:{unused_tcp_port}/v1").served()
 
 
 async def test_a_query_of_the_base_url_stays(fake_openai: Served) -> None:

@@ -96,7 +96,7 @@ async def test_each_attempt_has_a_name_of_its_own() -> None:
 async def test_a_list_of_models_that_fails_is_named() -> None:
     async with raw_endpoint(says("{}", status="401 Unauthorized", content_type=JSON, more=NAMED)) as base_url:
         with pytest.raises(WorkerError, match=r"answered 401 Unauthorized \(request id req_1\); name the"):
-            await client(base_url).models()
+            await client(base_url).served()
 
 
 async def test_a_key_in_the_name_is_masked(monkeypatch: pytest.MonkeyPatch) -> None:

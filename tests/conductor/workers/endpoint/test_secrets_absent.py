@@ -125,11 +125,11 @@ async def test_the_list_of_models_leaves_no_key_behind(
 ) -> None:
     caplog.set_level(logging.DEBUG)
     chat = _worker(served, "simulated").client
-    assert "simulated" in await chat.models()
+    assert "simulated" in [model.name for model in await chat.served()]
     wrong = f"{KEY}-wrong"
     monkeypatch.setenv("ALPHA_API_KEY", wrong)
     with pytest.raises(ConductorError) as caught:
-        await chat.models()
+        await chat.served()
     left = "".join(traceback.format_exception(caught.value)) + caplog.text
     assert "check the key in ALPHA_API_KEY" in left
     assert KEY not in left

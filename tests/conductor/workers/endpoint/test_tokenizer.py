@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tokenizer_cases import HARD, whole_count, write_tokenizer
 
 from conductor.errors import PoolError
-from conductor.workers.endpoint.tokenizer import read_tokenizer, stretches
+from conductor.workers.endpoint.tokens import read_tokenizer, stretches
 from conductor.workers.pool.pool import parse_pool, read_pool
 from conductor.workers.pool.toml_editor import PoolDocument
 from conductor.workers.pool.toml_file import tokenizer_files

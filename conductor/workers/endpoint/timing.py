@@ -1,0 +1,262 @@
+"""When a request is sent and how long it may take: an endpoint's queue, pauses, deadlines.
+
+Entries of one model at one endpoint with one key share their traffic: each request is held to the limits of
+its own entry, and requests of the others count. Traffic is counted for the whole process, in every event loop
+and through every reading of the pool. Requests begin in the order in which they came.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import threading
+import time
+from collections import deque
+from collections.abc import Awaitable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TypeVar
+from weakref import WeakKeyDictionary
+
+from conductor.values.messages import Retried
+from conductor.workers.endpoint.config import Endpoint
+from conductor.workers.endpoint.failures import EndpointFailure, Failures
+
+T = TypeVar("T")
+
+# -- the queue ---------------------------------------------------------------------------------------
+
+MINUTE = 60.0
+
+IDLE_SECONDS = 3600.0
+"""Traffic without a request in this time is forgotten, unless a limit still looks back to it."""
+
+
+@dataclass(eq=False)
+class _Waiting:
+    """A request in the queue. `called` is set when it may look again whether it may begin."""
+
+    concurrency: int | None
+    per_minute: float | None
+    loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.get_running_loop)
+    called: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+class Traffic:
+    """Requests to one model at one endpoint with one key, in every event loop. Safe in several threads."""
+
+    def __init__(self) -> None:
+        self.used_at = 0.0
+        self._lock = threading.Lock()
+        self._queue: deque[_Waiting] = deque()
+        self._under_way: WeakKeyDictionary[asyncio.AbstractEventLoop, int] = WeakKeyDictionary()
+        self._begun: deque[float] = deque()
+        self._longest = MINUTE
+
+    async def enter(self, *, concurrency: int | None = None, per_minute: float | None = None) -> None:
+        """Wait until another request may begin: fewer than `concurrency` are under way, and fewer than
+        `per_minute` began in the last minute. None: no limit.
+        """
+        waiting = _Waiting(concurrency, per_minute)
+        with self._lock:
+            self._queue.append(waiting)
+        try:
+            while (pause := self._begin(waiting)) != 0:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(pause):
+                        await waiting.called.wait()
+                waiting.called.clear()
+        except BaseException:
+            with self._lock, suppress(ValueError):
+                self._queue.remove(waiting)
+                self._call_first()
+            raise
+
+    def leave(self) -> None:
+        """Count a request of the running loop as ended."""
+        loop = asyncio.get_running_loop()
+        with self._lock:
+            self._under_way[loop] -= 1
+            self._call_first()
+
+    def idle(self, now: float) -> bool:
+        """Whether it was not used for long, no request is left, and no limit looks back to an earlier one."""
+        with self._lock:
+            recent = self._begun and self._begun[-1] > now - self._longest
+            return self.used_at <= now - IDLE_SECONDS and not (self._queue or self._count() or recent)
+
+    def _begin(self, waiting: _Waiting) -> float | None:
+        """0 when the request has begun, else the seconds to wait before the next look; None: until called."""
+        now = waiting.loop.time()
+        with self._lock:
+            if self._drop_dead():
+                self._call_first()
+            if self._queue[0] is not waiting:
+                return None
+            if waiting.concurrency is not None and self._count() >= waiting.concurrency:
+                return None
+            pause = self._pause(waiting.per_minute, now)
+            if pause > 0:
+                return pause
+            self._queue.popleft()
+            self._under_way[waiting.loop] = self._under_way.get(waiting.loop, 0) + 1
+            self._begun.append(now)
+            while self._begun[0] <= now - self._longest:
+                self._begun.popleft()
+            self._call_first()
+            return 0
+
+    def _pause(self, per_minute: float | None, now: float) -> float:
+        if per_minute is None:
+            return 0
+        # Less than one request a minute widens the window.
+        burst = max(1, int(per_minute))
+        window = MINUTE * burst / per_minute
+        self._longest = max(self._longest, window)
+        return self._begun[-burst] + window - now if len(self._begun) >= burst else 0
+
+    def _count(self) -> int:
+        """Requests under way; those of a loop that was closed without ending them are over."""
+        return sum(count for loop, count in self._under_way.items() if not loop.is_closed())
+
+    def _call_first(self) -> None:
+        self._drop_dead()
+        if self._queue:
+            first = self._queue[0]
+            # A loop that was closed in this very moment has no request that waits.
+            with suppress(RuntimeError):
+                first.loop.call_soon_threadsafe(first.called.set)
+
+    def _drop_dead(self) -> bool:
+        """Drop the first ones as far as their loops are closed; whether there were any."""
+        before = len(self._queue)
+        while self._queue and self._queue[0].loop.is_closed():
+            self._queue.popleft()
+        return len(self._queue) < before
+
+
+_traffic: dict[tuple[str, str | None, str], Traffic] = {}
+"""By address, key variable and model."""
+
+_finding = threading.Lock()
+
+
+def traffic_of(endpoint: Endpoint) -> Traffic:
+    """The traffic to which the endpoint's requests belong, the same as long as it is in use."""
+    address = (str(endpoint.url("")), endpoint.api_key_env, endpoint.model)
+    now = time.monotonic()
+    with _finding:
+        for other, traffic in tuple(_traffic.items()):
+            if other != address and traffic.idle(now):
+                del _traffic[other]
+        found = _traffic.setdefault(address, Traffic())
+        found.used_at = now
+    return found
+
+
+# -- deadlines ---------------------------------------------------------------------------------------
+
+TAIL_SECONDS = 5.0
+"""How long the usage and the end of the stream may take once the answer is whole."""
+
+
+class Deadlines:
+    """The deadlines of one attempt, which begins now: its first token, the next one, the end of all attempts.
+
+    `until` is the loop time at which all attempts together end, None where this is the only one.
+    """
+
+    def __init__(self, endpoint: Endpoint, failures: Failures, *, until: float | None = None) -> None:
+        now = asyncio.get_running_loop().time()
+        self._patience = endpoint.patience
+        self._failures = failures
+        self._until = now + self._patience.total if until is None else until
+        self._began = False
+        self._next = now + self._patience.first_token
+
+    def token(self) -> None:
+        """A part of the answer came."""
+        self._began = True
+        self._next = asyncio.get_running_loop().time() + self._patience.between_tokens
+
+    def tail(self) -> None:
+        """The answer is whole."""
+        tail = min(TAIL_SECONDS, self._patience.between_tokens)
+        self._next = asyncio.get_running_loop().time() + tail
+
+    async def within(self, awaited: Awaitable[T]) -> T:
+        """Its result. Raises `TimeoutError` at the nearest deadline."""
+        async with asyncio.timeout_at(min(self._next, self._until)):
+            return await awaited
+
+    def late(self, characters: int) -> EndpointFailure:
+        """Which deadline it was, after so many characters."""
+        if self._until <= self._next:
+            return self._failures.too_slow()
+        return self._failures.stalled(characters) if self._began else self._failures.no_first_token()
+
+
+# -- the attempts of a call --------------------------------------------------------------------------
+
+LONGEST_PAUSE = 60.0
+"""Seconds; after a longer `retry-after` too, the next attempt starts when these are over."""
+
+_JITTER = 0.1
+
+
+class Call:
+    """One call: each attempt enters the queue, and leaves it.
+
+    There are at most 1 + `endpoint.retries` attempts, apart from those for which the request was adapted. All
+    together may take `patience.total` seconds, without the wait for the first one.
+    """
+
+    def __init__(self, endpoint: Endpoint, failures: Failures) -> None:
+        self.attempt = 0
+        self._endpoint = endpoint
+        self._failures = failures
+        self._traffic = traffic_of(endpoint)
+        self._pauses = 0
+        self._until: float | None = None
+
+    async def enter(self) -> Deadlines:
+        """Wait until the next attempt may begin. Raises `EndpointFailure` when the call's time is over."""
+        limits = self._endpoint
+        try:
+            async with asyncio.timeout_at(self._until):
+                await self._traffic.enter(
+                    concurrency=limits.concurrency, per_minute=limits.requests_per_minute
+                )
+        except TimeoutError:
+            raise self._failures.too_slow() from None
+        if self._until is None:
+            self._until = asyncio.get_running_loop().time() + limits.patience.total
+        self.attempt += 1
+        return Deadlines(self._endpoint, self._failures, until=self._until)
+
+    def leave(self) -> None:
+        """The attempt has ended."""
+        self._traffic.leave()
+
+    def retry(self, failure: EndpointFailure, *, withdrawn: int) -> Retried:
+        """The announcement of the next attempt. Raises `EndpointFailure` where there is none."""
+        if not failure.transient or self._pauses == self._endpoint.retries:
+            raise failure.after(self.attempt) from failure.__cause__
+        self._pauses += 1
+        seconds, note = _backoff(self._pauses), ""
+        if failure.retry_after is not None:
+            requested = min(failure.retry_after, LONGEST_PAUSE)
+            # Callers that were refused together should not come back together.
+            seconds = requested + random.uniform(0, requested * _JITTER)  # noqa: S311 - no secret
+            if requested < failure.retry_after:
+                asked = f"{failure.retry_after:,.0f} seconds"
+                note = f"; it asks for {asked}, of which {requested:.0f} are waited"
+        if self._until is not None and asyncio.get_running_loop().time() + seconds >= self._until:
+            raise self._failures.no_time_to_wait(failure, seconds) from failure.__cause__
+        message = f"{failure.reason}{note}."
+        return Retried(attempt=self.attempt, message=message, seconds=seconds, withdrawn=withdrawn)
+
+
+def _backoff(pause: int) -> float:
+    """The seconds of this pause (from 1), where the server asks for none."""
+    return random.uniform(0.1, min(0.5 * 2 ** (pause - 1), 8.0))  # noqa: S311 - no secret
