@@ -15,11 +15,10 @@ from conductor.planner.prompt.prompt import plan_messages
 from conductor.planner.prompt.structured_output import MAX_REGEX_STEPS, Constraint, structured
 from conductor.planner.protocol import Asked, PlanRequest
 from conductor.values.messages import Completion, Delta, Retried, Thought
-from conductor.workers.endpoint.client import ChatClient, ChatItem
+from conductor.workers.endpoint.client import ChatItem
 from conductor.workers.endpoint.failures import EndpointFailure
 from conductor.workers.endpoint.tokens import check_context
-from conductor.workers.pool.schema import ConductorEntry
-from conductor.workers.protocol import WorkerCard
+from conductor.workers.pool.schema import ConductorTable
 from conductor.workflow.plan_report import Form
 
 _LISTING_SECONDS = 10.0
@@ -47,24 +46,12 @@ class ModelConductor:
     """
 
     def __init__(
-        self, entry: ConductorEntry, *, room_to_think: bool = True, max_instruction: int | None = None
+        self, entry: ConductorTable, *, room_to_think: bool = True, max_instruction: int | None = None
     ) -> None:
-        self.client = ChatClient(entry.endpoint, name=entry.name)
+        served = entry.build()
+        self.client = served.client
+        self.card = served.card
         self.dialect = entry.dialect
-        self.card = WorkerCard(
-            name=entry.name,
-            kind="model",
-            strengths=entry.strengths or "plans what other workers do",
-            model=entry.endpoint.model,
-            sampling=entry.sampling,
-            takes_sampling=True,
-            prompt_style=entry.prompt_style,
-            price=entry.price,
-            context=entry.context,
-            endpoint=entry.endpoint.base_url,
-            parameters=entry.endpoint.parameters,
-            unusable=entry.endpoint.key_fault(),
-        )
         self._constrain = entry.constrain
         self._room_to_think = room_to_think
         self._max_instruction = max_instruction

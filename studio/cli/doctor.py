@@ -107,9 +107,9 @@ def _shape(path: Path | None, examined: Sequence[Examined], *, ok: bool) -> dict
 def _subject_shape(target: ProbeTarget, health: Health) -> dict[str, Any]:
     return {
         "name": target.name,
-        "kind": target.kind,
+        "kind": target.card.kind,
         "endpoint": target.endpoint.base_url if target.endpoint else None,
-        "model": target.model,
+        "model": target.card.model,
         "ok": not health.failing,
         "first_token_seconds": health.first_token,
         "tokens_per_second": health.tokens_per_second,

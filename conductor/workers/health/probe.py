@@ -1,13 +1,19 @@
 """Whether a worker, or the Conductor, can be used: its key, its endpoint, its model, and a short answer.
 
-Knows endpoints and the worker protocol. A key is used and never shown. Each endpoint gets a request for its
-list and one for an answer, with its own timeouts and without retries; a failure is a finding, never an error.
+`examine` does it once, a `HealthProbe` in a background loop. Knows endpoints and the worker protocol. A key
+is used and never shown. Each endpoint gets a request for its list and one for an answer, with its own
+timeouts and without retries; a failure is a finding, never an error.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterable
+import logging
+import threading
+from collections.abc import AsyncGenerator, AsyncIterable, Callable, Coroutine, Iterable
+from concurrent.futures import Future
+from contextlib import aclosing
+from typing import Any
 
 import httpx
 
@@ -31,7 +37,7 @@ from conductor.workers.health.findings import (
 )
 from conductor.workers.health.targets import ProbeTarget
 from conductor.workers.keys.secret import find_secret
-from conductor.workers.protocol import StreamItem, Worker
+from conductor.workers.protocol import StreamItem
 from conductor.workers.stream import opened
 
 PROBE_TOKENS = 16
@@ -39,6 +45,11 @@ PROBE_TOKENS = 16
 
 AT_ONCE = 16
 """How many are examined at the same time."""
+
+Spawn = Callable[[Coroutine[Any, Any, None]], "Future[None]"]
+"""Begins a coroutine in the loop, from any thread."""
+
+_log = logging.getLogger(__name__)
 
 _QUESTION = (
     Message(
@@ -55,20 +66,21 @@ _QUESTION = (
 async def examine(target: ProbeTarget) -> AsyncGenerator[Health, None]:
     """What is known after each check; the last one is done."""
     if target.endpoint is None:
-        yield await _asked(Health(), _own_answer(target.worker), name=target.name)
+        request = Request(messages=_QUESTION, sampling=target.card.sampling)
+        yield await _asked(Health(), target.worker.stream(request), name=target.name)
         return
     health = Health().found(key := _key(target.endpoint))
     yield health
     client = ChatClient(_once(target.endpoint, with_key=key.state == "well"), name=target.name)
     try:
-        health = health.found(*await _list(client, context=target.context))
+        health = health.found(*await _list(client, context=target.card.context))
         yield health
         if key.state != "well":
             yield health.found(skipped("answer", f"the key is {key.word}")).ended()
         elif health.failing:
             yield health.found(skipped("answer", "the endpoint cannot be reached")).ended()
         else:
-            sampling = target.sampling.model_copy(update={"max_tokens": PROBE_TOKENS})
+            sampling = target.card.sampling.model_copy(update={"max_tokens": PROBE_TOKENS})
             yield await _asked(health, client.stream(_QUESTION, sampling=sampling), name=target.name)
     finally:
         await client.aclose()
@@ -79,11 +91,6 @@ def rate(tokens: int | None, *, first: float, last: float) -> float | None:
     if tokens is None or tokens < 2 or last <= first:
         return None
     return (tokens - 1) / (last - first)
-
-
-def _own_answer(worker: Worker | None) -> AsyncIterable[StreamItem]:
-    assert worker is not None, "who has no endpoint is a worker"
-    return worker.stream(Request(messages=_QUESTION, sampling=worker.card.sampling))
 
 
 def _once(endpoint: Endpoint, *, with_key: bool) -> Endpoint:
@@ -161,3 +168,55 @@ async def _asked(health: Health, stream: AsyncIterable[StreamItem], *, name: str
 def _nameless(failure: EndpointFailure, name: str) -> str:
     """A failure's reason without the worker's name, which is shown next to it already."""
     return failure.reason.removeprefix(f"{name}: ")
+
+
+# -- in the background --------------------------------------------------------------------------------
+
+
+class HealthProbe:
+    """One a loop. What is known of a target ends with its mark: another endpoint was not examined."""
+
+    def __init__(self, spawn: Spawn) -> None:
+        self._spawn = spawn
+        self._health: dict[str, Health] = {}
+        self._going: dict[str, Future[None]] = {}
+        self._beginning = threading.Lock()
+        self._places = asyncio.Semaphore(AT_ONCE)
+
+    def begin(self, targets: Iterable[ProbeTarget]) -> None:
+        """Examine them, several at a time; examinations under way continue. Returns at once."""
+        with self._beginning:
+            for target in targets:
+                if not self.examines(target):
+                    self._health[target.mark] = Health()
+                    self._going[target.mark] = self._spawn(self._follow(target))
+
+    def examines(self, target: ProbeTarget) -> bool:
+        """Whether its examination is under way."""
+        going = self._going.get(target.mark)
+        return going is not None and not going.done()
+
+    @property
+    def busy(self) -> bool:
+        """Whether any is under way."""
+        return any(not going.done() for going in tuple(self._going.values()))
+
+    def health(self, target: ProbeTarget) -> Health | None:
+        """What is known of it, None where it was not examined to the end and is not now."""
+        health = self._health.get(target.mark)
+        return health if health is not None and (health.done or self.examines(target)) else None
+
+    def stop(self) -> None:
+        """End those under way; what is known of the others stays."""
+        for going in tuple(self._going.values()):
+            going.cancel()
+
+    async def _follow(self, target: ProbeTarget) -> None:
+        try:
+            async with self._places, aclosing(examine(target)) as states:
+                async for health in states:
+                    self._health[target.mark] = health
+        except Exception:
+            # Nothing waits for the future, so an exception in it would go unseen.
+            _log.exception("examining %s broke", target.name)
+            raise

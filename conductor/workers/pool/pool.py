@@ -15,7 +15,7 @@ from conductor.errors import PoolError
 from conductor.text.named_file import read_whole
 from conductor.values.output import OFFLINE_LABEL, SIMULATED_LABEL
 from conductor.workers.offline.experts import offline_workers
-from conductor.workers.pool.schema import ConductorEntry
+from conductor.workers.pool.schema import ConductorTable
 from conductor.workers.pool.toml_file import read_tables
 from conductor.workers.protocol import Worker, WorkerCard
 
@@ -34,7 +34,7 @@ class Pool:
     """
 
     workers: tuple[Worker, ...]
-    conductor: ConductorEntry | None = None
+    conductor: ConductorTable | None = None
 
     def __post_init__(self) -> None:
         if not self.workers:

@@ -6,7 +6,7 @@ Knows the keys and their types, not the file nor its lines.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 from pydantic import ConfigDict, Field, TypeAdapter
 
@@ -48,24 +48,6 @@ _PATIENCE = Patience()
 _MILLION = "US dollars a million tokens; both prices or none"
 _Name = Annotated[str, Field(min_length=1), Label("Name", "What steps call it. Each worker has its own.")]
 _Dollars = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-
-
-class ConductorEntry(Value):
-    """The Conductor that a pool file names: its endpoint, its prompt and how its answer is read.
-
-    `as_worker` puts it into the pool as well, so that it may give a step to itself.
-    """
-
-    endpoint: Endpoint
-    name: str
-    strengths: str | None
-    dialect: Dialect
-    prompt_style: PromptStyle
-    constrain: Constrain
-    sampling: Sampling
-    price: Price | None
-    context: int | None
-    as_worker: bool
 
 
 class _Table(Value):
@@ -158,23 +140,13 @@ class _ServedTable(_Table):
     @property
     def endpoint(self) -> Endpoint:
         """The endpoint, with its settings."""
-        return Endpoint(
-            base_url=self.base_url,
-            model=self.model,
-            api_key_env=self.api_key_env,
-            patience=Patience(
-                connect=self.connect_seconds,
-                first_token=self.first_token_seconds,
-                between_tokens=self.between_tokens_seconds,
-                total=self.total_seconds,
-            ),
-            retries=self.retries,
-            concurrency=self.concurrency,
-            requests_per_minute=self.requests_per_minute,
-            max_characters=self.max_characters,
-            reasoning_effort=self.reasoning_effort,
-            extra=self.extra,
+        patience = Patience(
+            connect=self.connect_seconds,
+            first_token=self.first_token_seconds,
+            between_tokens=self.between_tokens_seconds,
+            total=self.total_seconds,
         )
+        return Endpoint(patience=patience, **self.model_dump(include=set(Endpoint.model_fields)))
 
     @property
     def sampling(self) -> Sampling:
@@ -187,6 +159,18 @@ class _ServedTable(_Table):
         if self.price_prompt is None or self.price_completion is None:
             return None
         return Price(prompt=self.price_prompt, completion=self.price_completion)
+
+    def _worker(self, name: str, *, strengths: str | None, **more: str | None) -> OpenAIWorker:
+        return OpenAIWorker(
+            self.endpoint,
+            name=name,
+            strengths=strengths,
+            sampling=self.sampling,
+            price=self.price,
+            context=self.context,
+            prompt_style=self.prompt_style,
+            **more,
+        )
 
 
 class ModelTable(_ServedTable):
@@ -207,21 +191,16 @@ class ModelTable(_ServedTable):
 
     def build(self) -> Worker:
         """The worker, without its fallback."""
-        return OpenAIWorker(
-            self.endpoint,
-            name=self.name,
-            strengths=self.strengths,
-            sampling=self.sampling,
-            price=self.price,
-            context=self.context,
-            prompt_style=self.prompt_style,
-            fallback=self.fallback,
-            tokenizer=self.tokenizer,
+        return self._worker(
+            self.name, strengths=self.strengths, fallback=self.fallback, tokenizer=self.tokenizer
         )
 
 
 class ConductorTable(_ServedTable):
-    """The `[conductor]` table."""
+    """The `[conductor]` table: the endpoint of a Conductor, its prompt and how its answer is read.
+
+    `as_worker` puts it into the pool as well, so that it may give a step to itself.
+    """
 
     name: Annotated[str, Field(min_length=1), Label("Name", "What it is called.")] = "conductor"
     dialect: Annotated[Dialect, Label("Dialect", "How it writes access lists.")] = "any"
@@ -232,21 +211,9 @@ class ConductorTable(_ServedTable):
     as_worker: Annotated[bool, Label("Also a worker, which may plan a step of its own")] = False
     strengths: Annotated[str | None, Label("Strengths", "As a worker.", "hard code, final answers")] = None
 
-    @property
-    def entry(self) -> ConductorEntry:
-        """The entry that the table describes."""
-        return ConductorEntry(
-            endpoint=self.endpoint,
-            name=self.name,
-            strengths=self.strengths,
-            dialect=self.dialect,
-            prompt_style=self.prompt_style,
-            constrain=self.constrain,
-            sampling=self.sampling,
-            price=self.price,
-            context=self.context,
-            as_worker=self.as_worker,
-        )
+    def build(self) -> OpenAIWorker:
+        """The Conductor as one who answers."""
+        return self._worker(self.name, strengths=self.strengths or "plans what other workers do")
 
 
 WorkerTable = OfflineTable | SimulatedTable | ModelTable
@@ -259,8 +226,3 @@ def worker_table(entry: object) -> WorkerTable:
     if isinstance(entry, dict) and "kind" not in entry and "base_url" in entry:
         entry = {"kind": "model", **entry}
     return _WORKER.validate_python(entry)
-
-
-def conductor_table(entry: Any) -> ConductorTable:
-    """The `[conductor]` table. Raises `ValidationError`."""
-    return ConductorTable.model_validate(entry)

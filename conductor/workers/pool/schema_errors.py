@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from conductor.workers.offline.experts import EXPERTS
-from conductor.workers.pool.schema import conductor_table, worker_table
+from conductor.workers.pool.schema import ConductorTable, worker_table
 
 _NO_TABLE = ("dict_type", "model_type", "model_attributes_type")
 _SECRET = re.compile(r"key|token$|secret", re.IGNORECASE)
@@ -38,7 +38,7 @@ def worker_faults(entry: Mapping[str, Any]) -> tuple[Fault, ...]:
 def conductor_faults(entry: Mapping[str, Any]) -> tuple[Fault, ...]:
     """The faults of a `[conductor]` table; none where it is a good one."""
     try:
-        conductor_table(entry)
+        ConductorTable.model_validate(entry)
     except ValidationError as error:
         return faults(error, entry, tagged=False)
     return ()

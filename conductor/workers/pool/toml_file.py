@@ -19,11 +19,9 @@ from conductor.errors import PoolError
 from conductor.workers.endpoint.tokens import read_tokenizer
 from conductor.workers.pool.fallback import FallbackWorker
 from conductor.workers.pool.schema import (
-    ConductorEntry,
     ConductorTable,
     ModelTable,
     WorkerTable,
-    conductor_table,
     worker_table,
 )
 from conductor.workers.pool.schema_errors import faults
@@ -36,7 +34,7 @@ class PoolFile:
     """What a pool file describes."""
 
     workers: tuple[Worker, ...]
-    conductor: ConductorEntry | None
+    conductor: ConductorTable | None
 
 
 def read_tables(text: str, *, source: str, folder: Path) -> PoolFile:
@@ -56,7 +54,7 @@ def read_tables(text: str, *, source: str, folder: Path) -> PoolFile:
     _check_names(tables, conductor, places)
     _check_fallbacks(tables, places)
     tables = _with_tokenizers(tables, folder, places)
-    return PoolFile(workers=_with_fallbacks(tables), conductor=None if conductor is None else conductor.entry)
+    return PoolFile(workers=_with_fallbacks(tables), conductor=conductor)
 
 
 class _Places:
@@ -110,7 +108,7 @@ def _conductor(document: Mapping[str, Any], places: _Places) -> ConductorTable |
     if not isinstance(entry, dict):
         raise places.error(None, "conductor", "write one [conductor] table, with single brackets.")
     try:
-        table = conductor_table(entry)
+        table = ConductorTable.model_validate(entry)
     except ValidationError as error:
         key, message = faults(error, entry, tagged=False)[0]
         raise places.error("conductor", key, f"[conductor], {key}: {message}") from None

@@ -14,7 +14,7 @@ import streamlit as st
 from conductor.errors import PoolError
 from conductor.text.formatting import duration
 from conductor.workers.health.findings import Health
-from conductor.workers.health.monitor import HealthProbe
+from conductor.workers.health.probe import HealthProbe
 from conductor.workers.health.targets import ProbeTarget
 from conductor.workers.keys.secret import find_secret
 from conductor.workers.pool.toml_editor import Place
@@ -81,10 +81,10 @@ def _row(number: int, row: Row, probe: HealthProbe, actions: Actions | None) -> 
         with st.container(key=f"pool-strengths-{number}"):
             st.caption(plain(_what(target), limit=200))
     with served:
-        st.markdown(plain(target.model, limit=_NAME_CHARACTERS))
+        st.markdown(plain(target.card.model, limit=_NAME_CHARACTERS))
         st.caption(plain(target.endpoint.base_url if target.endpoint else "in this program"))
-    context.markdown(plain("-" if target.context is None else f"{target.context:,}"))
-    price.markdown(plain(_price(target.price)))
+    context.markdown(plain("-" if target.card.context is None else f"{target.card.context:,}"))
+    price.markdown(plain(_price(target.card.price)))
     limits.markdown(plain(_limits(target)))
     with key:
         _key(target)
@@ -101,8 +101,9 @@ def _what(target: ProbeTarget) -> str:
         return "Conductor, a model"
     kind = {"model": "model", "offline": "offline, no model", "simulated": "simulated, no model"}
     # The default strengths repeat what the row shows already.
-    own = "" if target.kind == "model" and target.model in target.strengths else target.strengths
-    return " · ".join(filter(None, (kind[target.kind], own)))
+    card = target.card
+    own = "" if card.kind == "model" and card.model in card.strengths else card.strengths
+    return " · ".join(filter(None, (kind[card.kind], own)))
 
 
 def _price(price: Price | None) -> str:
@@ -134,7 +135,7 @@ def _health(target: ProbeTarget, health: Health | None, *, going: bool) -> None:
         known = health.findings[-1] if health is not None and health.findings else None
         doing = {None: "waiting", "key": "connecting", "model": "waiting for the first token"}
         st.markdown(f":material/progress_activity: {doing.get(known.check if known else None, 'testing')}")
-    elif health is None and target.unusable is not None:
+    elif health is None and target.card.unusable is not None:
         st.markdown(":material/error: cannot be used")
     elif health is None:
         st.caption("not tested")
@@ -203,21 +204,21 @@ def _buttons(number: int, row: Row, probe: HealthProbe, actions: Actions) -> Non
 def _means(target: ProbeTarget) -> str:
     if target.role == "conductor":
         return "It cannot plan"
-    return (
-        f"{target.fallback} answers instead of it" if target.offered else "It is not offered to the Conductor"
-    )
+    if target.offered:
+        return f"{target.card.fallback} answers instead of it"
+    return "It is not offered to the Conductor"
 
 
 def _complaints(number: int, target: ProbeTarget, health: Health | None) -> None:
     """What is wrong, and what to do about it, under the row."""
     found = () if health is None else health.complaints
-    if not found and target.unusable is None:
+    if not found and target.card.unusable is None:
         return
     with st.container(key=f"pool-complaints-{number}", gap=None):
-        if target.unusable is not None:
-            st.markdown(f":material/error: {plain(f'{_means(target)}: {target.unusable}', limit=1000)}")
+        if target.card.unusable is not None:
+            st.markdown(f":material/error: {plain(f'{_means(target)}: {target.card.unusable}', limit=1000)}")
         for finding in found:
-            if target.unusable is not None and finding.check == "key":
+            if target.card.unusable is not None and finding.check == "key":
                 continue  # shown above already
             icon = ":material/error:" if finding.state == "failing" else ":material/help:"
             st.markdown(f"{icon} {plain(finding.sentence, limit=1000)}")

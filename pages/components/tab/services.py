@@ -12,7 +12,7 @@ from functools import cache
 
 import streamlit as st
 
-from conductor.workers.health.monitor import HealthProbe
+from conductor.workers.health.probe import HealthProbe
 from storage import SessionStore, data_folder, default_url
 from studio.access.exposure import Access, configured_access
 from studio.access.machine_token import MachineToken

@@ -18,11 +18,10 @@ from conductor.planner.planner import plan
 from conductor.planner.prompt.structured_output import MAX_REGEX_STEPS
 from conductor.planner.protocol import Asked, PlanRequest
 from conductor.runs.events import PlanningRetried, PlanningThought, PlanRejected, WorkflowPlanned
-from conductor.values.messages import Completion, Delta, Retried, Sampling, Thought
+from conductor.values.messages import Completion, Delta, Retried, Thought
 from conductor.workers.endpoint.client import ChatItem
-from conductor.workers.endpoint.config import Endpoint, Patience
 from conductor.workers.endpoint.failures import EndpointFailure
-from conductor.workers.pool.schema import ConductorEntry, Constrain
+from conductor.workers.pool.schema import ConductorTable, Constrain
 from conductor.workers.protocol import Price, PromptStyle, WorkerCard
 from conductor.workflow.plan_report import Dialect, PlanProblem, PlanReport
 
@@ -43,22 +42,15 @@ def conductor(
     retries: int = 3,
     **more: Any,
 ) -> ModelConductor:
-    given: dict[str, Any] = {
-        "strengths": None,
-        "sampling": Sampling(),
-        "price": None,
-        "context": None,
-        "as_worker": False,
-        **more,
-    }
-    endpoint = Endpoint(base_url=base_url, model=model, retries=retries, patience=Patience(total=20))
-    entry = ConductorEntry(
-        endpoint=endpoint,
-        name="conductor",
+    entry = ConductorTable(
+        base_url=base_url,
+        model=model,
+        retries=retries,
+        total_seconds=20,
         dialect=dialect,
         prompt_style=prompt_style,
         constrain=constrain,
-        **given,
+        **more,
     )
     return ModelConductor(entry, room_to_think=room_to_think)
 
@@ -166,8 +158,8 @@ async def test_the_list_is_asked_for_once(vllm: Served) -> None:
 
 
 async def test_sampling_and_room_to_think_are_as_set(vllm: Served) -> None:
-    sampling = Sampling(temperature=0.5, max_tokens=2_000)
-    text = end_of(await said(conductor(vllm.base_url, sampling=sampling, room_to_think=False))).text
+    model = conductor(vllm.base_url, temperature=0.5, max_tokens=2_000, room_to_think=False)
+    text = end_of(await said(model)).text
     (body,) = bodies(vllm)
     assert (body["temperature"], body["max_tokens"]) == (0.5, 2_000)
     assert text.startswith("model_id = [")
@@ -283,7 +275,11 @@ async def test_reasoning_stays_apart_from_the_plan(vllm: Served) -> None:
 
 async def test_a_plan_has_its_price(fake_openai: Served) -> None:
     price = Price(prompt=1, completion=2)
-    usage = end_of(await said(conductor(fake_openai.base_url, price=price))).usage
+    usage = end_of(
+        await said(
+            conductor(fake_openai.base_url, price_prompt=price.prompt, price_completion=price.completion)
+        )
+    ).usage
     assert usage.prompt_tokens
     assert usage.cost == price.of(usage)
     unpriced = end_of(await said(conductor(fake_openai.base_url))).usage

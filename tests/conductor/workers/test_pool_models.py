@@ -15,7 +15,7 @@ from conductor.workers.health.targets import targets
 from conductor.workers.keys.hosts import HOSTS
 from conductor.workers.pool.fallback import FallbackWorker
 from conductor.workers.pool.pool import Pool, parse_pool, read_pool
-from conductor.workers.pool.schema import ConductorEntry, ConductorTable, ModelTable
+from conductor.workers.pool.schema import ConductorTable, ModelTable
 from conductor.workers.protocol import Price
 
 CONDUCTOR = """\
@@ -106,18 +106,12 @@ def test_a_pool_may_hold_all_kinds() -> None:
 
 
 def test_the_conductor_is_what_its_table_says() -> None:
-    assert parse_pool(CONDUCTOR + ALPHA).conductor == ConductorEntry(
-        endpoint=Endpoint(base_url="http://localhost:8000/v1", model="conductor"),
-        name="conductor",
-        strengths=None,
-        dialect="any",
-        prompt_style="ours",
-        constrain="auto",
-        sampling=Sampling(),
-        price=None,
-        context=None,
-        as_worker=False,
-    )
+    least = parse_pool(CONDUCTOR + ALPHA).conductor
+    assert least is not None
+    assert least.endpoint == Endpoint(base_url="http://localhost:8000/v1", model="conductor")
+    assert (least.name, least.strengths, least.sampling, least.price) == ("conductor", None, Sampling(), None)
+    assert (least.dialect, least.prompt_style, least.constrain) == ("any", "ours", "auto")
+    assert not least.as_worker
     told = """\
 name = "chief"
 strengths = "plans"
@@ -299,14 +293,14 @@ def test_a_worker_without_its_key_is_marked_and_the_others_are_not() -> None:
     pool = parse_pool(CONDUCTOR + 'api_key_env = "ONE_API_KEY"\n' + keyless + BETA)
     assert pool.names == ("alpha", "beta")
     assert list(pool.unusable) == ["alpha"]
-    assert [target.unusable is None for target in targets(pool)] == [False, False, True]
+    assert [target.card.unusable is None for target in targets(pool)] == [False, False, True]
 
 
 def test_a_worker_without_its_key_can_be_used_where_another_stands_in() -> None:
     keyless = _alpha(api_key_env='"ALPHA_API_KEY"', fallback='"beta"')
     pool = parse_pool(keyless + BETA)
     assert not pool.unusable
-    assert targets(pool)[0].unusable is not None
+    assert targets(pool)[0].card.unusable is not None
     assert targets(pool)[0].offered
     assert list(parse_pool(keyless + BETA + 'api_key_env = "ONE_API_KEY"\n').unusable) == ["alpha", "beta"]
 
