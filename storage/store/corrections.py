@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 
 from conductor.planner.corrections import Correction, Thumbs
 from storage.store.transactions import Part
@@ -12,7 +12,7 @@ from storage.tables import corrections, plan_changes
 class Corrections(Part):
     """People's changes of Conductors' plans, and their ratings of answers."""
 
-    def read(self, *, every: bool = False) -> Iterator[Correction]:
+    def read(self, *, every: bool = False) -> Generator[Correction]:
         """People's changes of Conductors' plans, oldest first, in all sessions that are not deleted.
 
         Of each plan the final change: the one that was made, or finished a run, last; with `every`, all of

@@ -18,7 +18,7 @@ from conductor.workers.health.findings import Check, Health
 from conductor.workers.health.probe import AT_ONCE, examine
 from conductor.workers.health.targets import ProbeTarget, targets
 from conductor.workers.pool.pool import configured_path, configured_pool
-from studio.cli.keys import ask_about_keys, confirm_keys
+from studio.cli.opening import confirm_keys
 from studio.cli.options import Pooled, flag, takes_options
 from studio.cli.terminal import UNKNOWN, one_line, print_remark, table
 
@@ -42,10 +42,7 @@ def doctor(
     The exit code is 0 when all can be used, else 1.
     """
     path = configured_path(options.pool)
-    if confirm:
-        confirm_keys(path)
-    else:
-        ask_about_keys(path)
+    confirm_keys(path, ask=not confirm)
     pool = configured_pool(path)
     found = targets(pool)
     if not options.json:
@@ -59,7 +56,12 @@ def doctor(
         print(table(_HEADINGS, [_row(target, health) for target, health in examined]))
         if pool.conductor is None:
             print("\nNo [conductor] is named: the built-in planner writes the workflows, by rule.")
-        if complaints := _complaints(examined):
+        complaints = [
+            f"{one_line(target.name)}: {one_line(finding.sentence)}"
+            for target, health in examined
+            for finding in health.complaints
+        ]
+        if complaints:
             print("", *complaints, sep="\n")
         if pool.unusable:
             print(f"\nNot offered to the Conductor: {', '.join(map(one_line, pool.unusable))}.")
@@ -83,14 +85,6 @@ def _row(target: ProbeTarget, health: Health) -> tuple[str, ...]:
     first = UNKNOWN if health.first_token is None else f"{health.first_token:.2f} s"
     rate = UNKNOWN if health.tokens_per_second is None else f"{health.tokens_per_second:,.0f}"
     return (one_line(target.name) + role, *words, first, rate)
-
-
-def _complaints(examined: Sequence[Examined]) -> list[str]:
-    return [
-        f"{one_line(target.name)}: {one_line(finding.sentence)}"
-        for target, health in examined
-        for finding in health.complaints
-    ]
 
 
 def _shape(path: Path | None, examined: Sequence[Examined], *, ok: bool) -> dict[str, Any]:

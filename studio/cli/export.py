@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Generator
 from contextlib import closing
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
@@ -21,13 +21,25 @@ from conductor.text.formatting import counted
 from studio.cli.opening import opened, session_ids, session_of
 from studio.cli.options import Configured, OutputFile, flag, option, takes_options
 from studio.cli.terminal import print_remark, written_to
-from studio.workbench import Workbench
 
 CORRECTIONS = "corrections"
 _PANEL = "Corrections"
 _rows_option = partial(option, panel=_PANEL)
 
 app = typer.Typer(add_completion=False)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Which corrections are exported, and how."""
+
+    format: Annotated[Literal["jsonl"] | None, _rows_option("JSON Lines, the only one.")] = None
+    kind: Annotated[RowKind | None, _rows_option("Pairs of plans (default), or the better ones.")] = None
+    thumbs: Annotated[
+        Literal[Thumbs, "any"] | None, _rows_option("Only of edited plans whose answer has these.")
+    ] = None
+    every: Annotated[bool, flag("--every", "Every change, not the final one alone.", panel=_PANEL)] = False
+    bare: Annotated[bool, flag("--bare", "Without metadata.", panel=_PANEL)] = False
 
 
 @app.command()
@@ -40,13 +52,7 @@ def export(
     ],
     file: Annotated[Path | None, Argument(parser=Path, metavar="FILE", help="Write here.")] = None,
     output: OutputFile = None,
-    format: Annotated[Literal["jsonl"] | None, _rows_option("JSON Lines, the only one.")] = None,
-    kind: Annotated[RowKind | None, _rows_option("Pairs of plans (default), or the better ones.")] = None,
-    thumbs: Annotated[
-        Literal[Thumbs, "any"] | None, _rows_option("Only of edited plans whose answer has these.")
-    ] = None,
-    every: Annotated[bool, flag("--every", "Every change, not the final one alone.", panel=_PANEL)] = False,
-    bare: Annotated[bool, flag("--bare", "Without metadata.", panel=_PANEL)] = False,
+    rows: Rows,
     options: Configured,
 ) -> int:
     """Write a session's workflow as JSON, or all corrections as JSON Lines.
@@ -60,10 +66,8 @@ def export(
     if session == CORRECTIONS:
         if options.json and file is None:
             ctx.fail("--json sums up what was written to FILE; name one")
-        return _corrections(
-            options, file, kind=kind or "preferences", thumbs=thumbs or "any", every=every, bare=bare
-        )
-    if any((format, kind, thumbs, every, bare)):
+        return _corrections(options, file, rows)
+    if rows != Rows():
         ctx.fail(f'--format, --kind, --thumbs, --every and --bare go with "export {CORRECTIONS}"')
     with opened(options) as workbench:
         id = session_of(workbench.store, session)
@@ -73,67 +77,36 @@ def export(
     return options.show({"session": id, "file": str(file)}) if file is not None and options.json else 0
 
 
-# -- corrections -----------------------------------------------------------------------------------
-
-
-def _corrections(
-    options: Configured,
-    file: Path | None,
-    *,
-    kind: RowKind,
-    thumbs: Thumbs | Literal["any"],
-    every: bool,
-    bare: bool,
-) -> int:
+def _corrections(options: Configured, file: Path | None, rows: Rows) -> int:
+    """Write them as they are read; those that give no row are counted by their reasons."""
     left_out: Counter[str] = Counter()
     written = 0
     with (
         opened(options) as workbench,
         written_to(file) as out,
         # Closed before the store is, also where the reader goes away.
-        closing(_rows(workbench, left_out, kind=kind, thumbs=thumbs, every=every, bare=bare)) as rows,
+        closing(workbench.store.corrections.read(every=rows.every)) as corrections,
     ):
-        for row in rows:
-            out.write(row)
-            written += 1
+        for correction in corrections:
+            if rows.thumbs not in (None, "any", correction.thumbs):
+                left_out[f"its answer has no thumbs {rows.thumbs}"] += 1
+                continue
+            row = row_of(correction, kind=rows.kind or "preferences", bare=rows.bare)
+            if isinstance(row, LeftOut):
+                left_out[row.reason] += 1
+            else:
+                out.write(json.dumps(row) + "\n")
+                written += 1
     if options.json:
         return options.show({"file": str(file), "rows": written, "left_out": dict(left_out)})
-    _sum_up(written, left_out, file)
-    return 0
-
-
-def _rows(
-    workbench: Workbench,
-    left_out: Counter[str],
-    *,
-    kind: RowKind,
-    thumbs: Thumbs | Literal["any"],
-    every: bool,
-    bare: bool,
-) -> Generator[str]:
-    """The lines, as they are read; `left_out` counts the reasons of the corrections that give none."""
-    for correction in workbench.store.corrections.read(every=every):
-        if thumbs not in ("any", correction.thumbs):
-            left_out[f"its answer has no thumbs {thumbs}"] += 1
-            continue
-        row = row_of(correction, kind=kind, bare=bare)
-        if isinstance(row, LeftOut):
-            left_out[row.reason] += 1
-        else:
-            yield json.dumps(row) + "\n"
-
-
-def _sum_up(rows: int, left_out: Counter[str], file: Path | None) -> None:
-    """Print on stderr what was written and what was not."""
-    where = "" if file is None else f" to {file}"
-    found = sum(left_out.values())
-    if rows:
-        print_remark(f"{counted(rows, 'correction')} written{where}.")
-    elif found:
-        print_remark(f"none of {counted(found, 'correction')} gives a row.")
+    if written:
+        print_remark(f"{counted(written, 'correction')} written{'' if file is None else f' to {file}'}.")
+    elif left_out:
+        print_remark(f"none of {counted(left_out.total(), 'correction')} gives a row.")
     else:
         print_remark(
             "there is no correction yet; edit a workflow that a Conductor planned, and its change is one."
         )
     for reason, count in left_out.most_common():
         print_remark(f"{count:,} left out: {reason}.")
+    return 0

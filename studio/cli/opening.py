@@ -1,9 +1,14 @@
-"""What a command opens: its store, its workbench, and the session or run that an argument names."""
+"""What a command opens: its store, its workbench, and the session or run that an argument names.
+
+Commands that read sessions alone do not load all that a pool may be made of: it is imported in functions.
+"""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -12,7 +17,7 @@ from conductor.errors import ConductorError, StorageError
 from storage import Session, SessionStore, default_url
 from storage.database.database import sqlite_file
 from studio.cli.options import Configured, Stored, can_be_proposed, option
-from studio.cli.terminal import one_line
+from studio.cli.terminal import agreed, one_line, print_remark
 
 if TYPE_CHECKING:
     from studio.workbench import Workbench
@@ -31,14 +36,31 @@ def stored(options: Stored) -> Iterator[SessionStore]:
 @contextmanager
 def opened(options: Configured) -> Iterator[Workbench]:
     """A workbench from `--pool` and `--database`; closed afterwards in every case."""
-    # Commands that read sessions alone do not load all that a pool may be made of.
     from studio.composition.opening import open_workbench  # noqa: PLC0415
 
-    workbench = open_workbench(pool=options.pool, database=options.database)
-    try:
+    with closing(open_workbench(pool=options.pool, database=options.database)) as workbench:
         yield workbench
-    finally:
-        workbench.close()
+
+
+def confirm_keys(path: Path | None, *, ask: bool) -> None:
+    """Confirm each key of the pool for its host, where it is not: all, or those that a person agrees to.
+
+    Asks only where stdin and stderr are terminals: elsewhere the workers stay unusable, and their messages
+    name what to do. Raises `PoolError`.
+    """
+    # A stream that was closed before the program started is None.
+    if ask and not all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr)):
+        return
+    from conductor.workers.health.targets import targets, unconfirmed  # noqa: PLC0415
+    from conductor.workers.keys.hosts import confirm  # noqa: PLC0415
+    from conductor.workers.pool.pool import configured_pool  # noqa: PLC0415
+
+    for pair in unconfirmed(targets(configured_pool(path))):
+        if not ask:
+            confirm(pair)
+            print_remark(f"{pair.variable} may be sent to {pair.origin} from now on.")
+        elif agreed(f"Send {pair.variable} to {pair.origin}?"):
+            confirm(pair)
 
 
 def session_of(store: SessionStore, given: str) -> str:

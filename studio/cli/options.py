@@ -41,25 +41,6 @@ def names(text: str) -> list[str]:
     return found
 
 
-def whole(text: str) -> int | None:
-    """The whole number from 0 on that a text writes, at most `LARGEST`; None where it writes none."""
-    short = text.isdecimal() and len(text) <= len(str(LARGEST))
-    return min(int(text), LARGEST) if short else None
-
-
-def positive(text: str | int) -> int:
-    """A whole number from 1 on; typer passes defaults through here, too."""
-    number = whole(str(text))
-    if number is None or number < 1:
-        raise BadParameter(f"{str(text)[:40]!r} is not a whole number from 1 on")
-    return number
-
-
-def natural(text: str | int) -> int:
-    """A whole number from 0 on."""
-    return 0 if str(text) == "0" else positive(text)
-
-
 def above_zero(text: str) -> float:
     """A finite number above 0."""
     try:
@@ -71,44 +52,15 @@ def above_zero(text: str) -> float:
     return number
 
 
-def port_number(text: str | int) -> int:
-    """A port; 0 means any free one."""
-    number = whole(str(text))
-    if number is None or number > 65535:
-        raise BadParameter(f"{str(text)[:40]!r} is not a port from 0 to 65535")
-    return number
-
-
-def one_of(words: Sequence[str]) -> Callable[[str], str]:
-    """A reader of one of these words; for options that may be repeated, whose type names no words."""
+def not_empty(advice: str) -> Callable[[str], str]:
+    """A reader of a text that is not blank, as one from an unset variable is."""
 
     def read(text: str) -> str:
-        if text not in words:
-            raise BadParameter(f"{text!r} is not one of {', '.join(words)}")
+        if not text.strip():
+            raise BadParameter(f"{advice}; it is empty")
         return text
 
     return read
-
-
-def host_name(text: str) -> str:
-    """An address to listen at; an empty one would be every address of this machine."""
-    if not text.strip():
-        raise BadParameter("name an address, like 127.0.0.1; it is empty")
-    return text
-
-
-def _url(text: str) -> str:
-    """A store's URL; an empty one, as of an unset variable, would be the default store."""
-    if not text.strip():
-        raise BadParameter("name a store, like sqlite:///data/conductor.db; it is empty")
-    return text
-
-
-def _rounds(text: str) -> int:
-    number = positive(text)
-    if number > MAX_ROUNDS:
-        raise BadParameter(f"{number} are too many; a query has {MAX_ROUNDS} at most")
-    return number
 
 
 def _remember_debug(context: typer.Context, value: bool) -> bool:
@@ -135,6 +87,19 @@ def option(
     return Option(
         *names, help=help, metavar=metavar, parser=parser, rich_help_panel=panel, autocompletion=complete
     )
+
+
+def count(
+    help: str,
+    metavar: str = "N",
+    *,
+    least: int = 1,
+    most: int = LARGEST,
+    names: Sequence[str] = (),
+    panel: str | None = None,
+) -> Any:
+    """An option with a whole number."""
+    return Option(*names, help=help, metavar=metavar, min=least, max=most, rich_help_panel=panel)
 
 
 def flag(name: str, help: str, *, panel: str | None = None) -> Any:
@@ -189,6 +154,9 @@ class Pooled(Shared):
     pool: Annotated[Path | None, option("Pool file (TOML).", "FILE", Path)] = None
 
 
+_url = not_empty("name a store, like sqlite:///data/conductor.db")
+
+
 @dataclass(frozen=True)
 class Stored(Shared):
     """The options of a command that opens a store."""
@@ -201,7 +169,9 @@ class Configured(Stored, Pooled):
     """The options of a command that opens a workbench: a store and a pool."""
 
 
-_sought = partial(option, panel="How the answer is sought")
+_PANEL = "How the answer is sought"
+_sought = partial(option, panel=_PANEL)
+_most = partial(count, panel=_PANEL)
 _named = partial(_sought, metavar="A,B", parser=names, complete=_worker_names)
 
 
@@ -210,15 +180,15 @@ class Choice:
     """How an answer is sought: a mode, and what differs from it. None is not chosen."""
 
     mode: Annotated[Mode | None, _sought("Default: standard.")] = None
-    max_steps: Annotated[int | None, _sought("Steps of a plan.", "N", positive)] = None
-    rounds: Annotated[int | None, _sought(f"Rounds, {MAX_ROUNDS} at most.", "N", _rounds)] = None
-    attempts: Annotated[int | None, _sought("How often a plan is asked for.", "N", positive)] = None
+    max_steps: Annotated[int | None, _most("Steps of a plan.")] = None
+    rounds: Annotated[int | None, _most(f"Rounds, {MAX_ROUNDS} at most.", most=MAX_ROUNDS)] = None
+    attempts: Annotated[int | None, _most("How often a plan is asked for.")] = None
     workers: Annotated[Sequence[str] | None, _named("Use these workers, in this order.")] = None
     exclude: Annotated[Sequence[str] | None, _named("Do not use these workers.")] = None
-    budget_tokens: Annotated[int | None, _sought("The most tokens.", "N", positive)] = None
+    budget_tokens: Annotated[int | None, _most("The most tokens.")] = None
     budget_cost: Annotated[float | None, _sought("The most US dollars.", "USD", above_zero)] = None
     budget_seconds: Annotated[float | None, _sought("The most seconds.", "S", above_zero)] = None
-    budget_calls: Annotated[int | None, _sought("The most calls.", "N", positive)] = None
+    budget_calls: Annotated[int | None, _most("The most calls.")] = None
 
 
 def takes_options(function: Callable[..., int]) -> Callable[..., int]:
@@ -226,10 +196,20 @@ def takes_options(function: Callable[..., int]) -> Callable[..., int]:
 
     Typer reads options from a signature alone; this is how several commands share a group of them.
     """
-    parameters = signature(function, eval_str=True).parameters
-    groups: dict[str, Any] = {
-        name: each.annotation for name, each in parameters.items() if is_dataclass(each.annotation)
-    }
+    groups: dict[str, Any] = {}
+    parameters: list[Parameter] = []
+    for name, each in signature(function, eval_str=True).parameters.items():
+        if is_dataclass(each.annotation):
+            groups[name] = each.annotation
+            types = get_type_hints(each.annotation, include_extras=True)
+            parameters += [
+                Parameter(
+                    field.name, Parameter.KEYWORD_ONLY, default=field.default, annotation=types[field.name]
+                )
+                for field in fields(each.annotation)
+            ]
+        else:
+            parameters.append(each.replace(kind=Parameter.KEYWORD_ONLY))
 
     @wraps(function)
     def command(**given: Any) -> int:
@@ -237,18 +217,6 @@ def takes_options(function: Callable[..., int]) -> Callable[..., int]:
             given[name] = group(**{field.name: given.pop(field.name) for field in fields(group)})
         return function(**given)
 
-    expanded: list[Parameter] = []
-    for name, each in parameters.items():
-        expanded += _options(groups[name]) if name in groups else [each.replace(kind=Parameter.KEYWORD_ONLY)]
-    command.__signature__ = Signature(expanded)  # type: ignore[attr-defined]
-    command.__annotations__ = {option.name: option.annotation for option in expanded}
+    command.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {each.name: each.annotation for each in parameters}
     return command
-
-
-def _options(group: Any) -> list[Parameter]:
-    """The fields of a dataclass as the parameters of a function."""
-    types = get_type_hints(group, include_extras=True)
-    return [
-        Parameter(field.name, Parameter.KEYWORD_ONLY, default=field.default, annotation=types[field.name])
-        for field in fields(group)
-    ]

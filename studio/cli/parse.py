@@ -14,7 +14,7 @@ from conductor.planner.protocol import MAX_PLANNED_STEPS
 from conductor.text.named_file import STDIN, read_bounded
 from conductor.workflow.model import Workflow
 from conductor.workflow.plan_report import Candidate, Dialect, PlanReport
-from studio.cli.options import Shared, names, option, positive, takes_options
+from studio.cli.options import Shared, count, names, option, takes_options
 from studio.cli.shapes import report_shape
 from studio.cli.terminal import print_remark, print_shown
 
@@ -30,8 +30,8 @@ def parse(
     workers: Annotated[Sequence[str], option("The numbered pool.", "A,B,C", names)],
     file: Annotated[str, Argument(parser=str, metavar="FILE", help="A file, or - for stdin.")] = STDIN,
     dialect: Annotated[Dialect, option("How the access lists are written.")] = "any",
-    max_steps: Annotated[int, option("The most steps of a plan.", "N", positive)] = MAX_PLANNED_STEPS,
-    round: Annotated[int, option("From 2 on a plan may keep the answer.", "N", positive)] = 1,
+    max_steps: Annotated[int, count("The most steps of a plan.")] = MAX_PLANNED_STEPS,
+    round: Annotated[int, count("From 2 on a plan may keep the answer.")] = 1,
     *,
     options: Shared,
 ) -> int:

@@ -17,16 +17,17 @@ from conductor.workers.pool.pool import Pool
 from conductor.workflow.lint import Finding, check
 from conductor.workflow.plan_report import PlanReport
 from storage import Plan, Session
-from studio.cli.keys import ask_about_keys
-from studio.cli.opening import opened, session_of, session_option
-from studio.cli.options import Choice, Configured, Query, option, positive, takes_options
+from studio.cli.opening import confirm_keys, opened, session_of, session_option
+from studio.cli.options import Choice, Configured, Query, count, takes_options
 from studio.cli.parse import described, print_problems
 from studio.cli.shapes import Shape, findings_shape, report_shape, usage_shape
 from studio.cli.terminal import print_remark, print_shown
 from studio.sessions.alternatives import FEWEST, MOST
 from studio.workbench import Workbench
 
-_ALTERNATIVES = f"Ask for K plans at once, {FEWEST} to {MOST}, to choose from."
+_alternatives_option = count(
+    f"Ask for K plans at once, {FEWEST} to {MOST}, to choose from.", "K", least=FEWEST, most=MOST
+)
 _OF_MODE = {"max_steps", "rounds", "economical"}
 
 app = typer.Typer(add_completion=False)
@@ -38,7 +39,7 @@ def plan(
     ctx: typer.Context,
     query: Query = None,
     session: Annotated[str | None, session_option("Ask again for the workflow of a session.")] = None,
-    alternatives: Annotated[int | None, option(_ALTERNATIVES, "K", positive)] = None,
+    alternatives: Annotated[int | None, _alternatives_option] = None,
     *,
     choice: Choice,
     options: Configured,
@@ -46,9 +47,7 @@ def plan(
     """Write a workflow for a query."""
     if (query is None) == (session is None):
         ctx.fail("give a query or --session ID")
-    if alternatives is not None and not FEWEST <= alternatives <= MOST:
-        ctx.fail(f"ask for {FEWEST} to {MOST} alternatives")
-    ask_about_keys(options.pool)
+    confirm_keys(options.pool, ask=True)
     with opened(options) as workbench:
         if session is not None:
             chosen = session_again(workbench, session, choice)
@@ -174,9 +173,9 @@ def _workers(choice: Choice, pool: Pool, *, before: Sequence[str]) -> tuple[str,
 # -- alternatives ----------------------------------------------------------------------------------
 
 
-def _alternatives(workbench: Workbench, session: Session, count: int, *, as_json: bool) -> int:
+def _alternatives(workbench: Workbench, session: Session, number: int, *, as_json: bool) -> int:
     """Several plans beside each other; the session has none of them as its workflow until one is used."""
-    plans = workbench.planning.plan_alternatives(session.id, count)
+    plans = workbench.planning.plan_alternatives(session.id, number)
     label = workbench.pool.label
     equal = [_first_equal(plans, at) for at in range(len(plans))]
     if as_json:

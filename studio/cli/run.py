@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import CancelledError
 from contextlib import closing, contextmanager
 from functools import partial
@@ -19,14 +19,13 @@ from conductor.runs.events import Event
 from conductor.runs.state import RunState, RunStatus
 from conductor.text.named_file import read_bounded
 from conductor.workflow.file import MAX_BYTES
-from storage import RunRecord, Session
-from studio.cli.keys import ask_about_keys
-from studio.cli.opening import opened, session_option
-from studio.cli.options import Choice, Configured, Query, flag, option, positive, takes_options
+from storage import Session
+from studio.cli.opening import confirm_keys, opened, session_option
+from studio.cli.options import Choice, Configured, Query, count, flag, option, takes_options
 from studio.cli.parse import print_problems
 from studio.cli.plan import new_session, print_estimate, print_label, report_of, session_again, settings_of
 from studio.cli.progress import EventLines, Progress
-from studio.cli.shapes import Shape, run_shape
+from studio.cli.shapes import run_shape
 from studio.cli.terminal import print_remark, print_shown
 from studio.workbench import Workbench
 
@@ -49,7 +48,7 @@ _AGAIN = (
     "as after an interrupted planning, is planned first."
 )
 _PANEL = "How much of the workflow is run"
-_step = partial(option, metavar="STEP", parser=positive, panel=_PANEL)
+_step = partial(count, metavar="STEP", panel=_PANEL)
 
 app = typer.Typer(add_completion=False)
 
@@ -84,7 +83,7 @@ def run(
         ctx.fail("choose one of --json and --events")
     scope = _scope(ctx, {"from": first, "to": to, "only": only}, every=every)
     output: _Output = "events" if events else "json" if options.json else "text"
-    ask_about_keys(options.pool)
+    confirm_keys(options.pool, ask=True)
     with _listening(output) as listen, opened(options) as workbench:
         if session is not None:
             found = session_again(workbench, session, choice)
@@ -95,10 +94,15 @@ def run(
             found, planned = _imported(workbench, workflow, query, choice), True
         else:
             found, planned = new_session(workbench, query or "", choice), False
-        if not planned and not _plan(workbench, found, listen):
-            return 1
+        if not planned:
+            report = report_of(workbench.planning.plan(found.id, listen=listen))
+            print_problems(report)
+            if not report.ok:
+                return 1
         if session is not None and output != "json":
-            _print_resumption(workbench, found, scope)
+            resumption = workbench.running.resumption(found.id, scope)
+            if resumption is not None:
+                print(f"resumes: {resumption.words}", file=sys.stderr)
         if output == "text":
             outlook = workbench.running.outlooks(found.id, [scope]).get(scope)
             print_estimate(None if outlook is None else outlook.estimate)
@@ -141,34 +145,30 @@ def _imported(workbench: Workbench, file: Path, query: str | None, choice: Choic
     )
 
 
-def _plan(workbench: Workbench, session: Session, listen: _Listener | None) -> bool:
-    """Whether the Conductor wrote a workflow; prints why it did not."""
-    report = report_of(workbench.planning.plan(session.id, listen=listen))
-    print_problems(report)
-    return report.ok
-
-
-def _print_resumption(workbench: Workbench, session: Session, scope: RunScope) -> None:
-    """Print how much is kept where the run continues one that broke off."""
-    resumption = workbench.running.resumption(session.id, scope)
-    if resumption is not None:
-        print(f"resumes: {resumption.words}", file=sys.stderr)
-
-
 def _run(
     workbench: Workbench, session: Session, scope: RunScope, listen: _Listener | None, output: _Output
 ) -> RunState:
     """Run all rounds and print the outcome: the state of the last finished round, else of the last one."""
     first = workbench.running.start(session.id, scope, listen=listen).run
     _wait(workbench, session)
-    records = _since(first, workbench.store.runs.of_session(session.id))
+    # Newest first; the rounds after the first are runs of their own.
+    known = workbench.store.runs.of_session(session.id)
+    records = known[[record.id for record in known].index(first) :: -1]
     runs = [workbench.state(record) for record in records]
     for record in records:
         if unsaved := workbench.unsaved(record):
             print_remark(f"not everything was kept: {unsaved}")
     state = next((run for run in reversed(runs) if run.status == "finished"), runs[-1])
     if output == "json":
-        print(json.dumps(_shape(workbench, session, state)))
+        shape = run_shape(
+            state,
+            session=session.id,
+            label=workbench.pool.label,
+            names=workbench.pool.names,
+            used=workbench.store.sessions.total(session.id),
+            changed_pins=_changed_pins(workbench, session, state),
+        )
+        print(json.dumps(shape))
     elif output == "text":
         _print_outcome(workbench, session, state, last=runs[-1])
         if not state.whole:
@@ -192,30 +192,6 @@ def _wait(workbench: Workbench, session: Session) -> None:
         pass
     finally:
         signal.signal(signal.SIGINT, previous)
-
-
-def _since(run: str, newest_first: Sequence[RunRecord]) -> list[RunRecord]:
-    """The run of that id and those after it, oldest first."""
-    found: list[RunRecord] = []
-    for record in newest_first:
-        found.insert(0, record)
-        if record.id == run:
-            break
-    return found
-
-
-# -- the outcome -----------------------------------------------------------------------------------
-
-
-def _shape(workbench: Workbench, session: Session, state: RunState) -> Shape:
-    return run_shape(
-        state,
-        session=session.id,
-        label=workbench.pool.label,
-        names=workbench.pool.names,
-        used=workbench.store.sessions.total(session.id),
-        changed_pins=_changed_pins(workbench, session, state),
-    )
 
 
 def _changed_pins(workbench: Workbench, session: Session, state: RunState) -> Collection[int]:

@@ -14,7 +14,7 @@ from conductor.text.formatting import counted, size
 from conductor.text.named_file import STDIN, open_seekable
 from storage import Revision, Session, SessionStore
 from studio.cli.opening import SESSION, SessionId, named, opened, session_of, stored
-from studio.cli.options import Configured, Stored, flag, option, positive, takes_options
+from studio.cli.options import Configured, Stored, count, flag, option, takes_options
 from studio.cli.terminal import moment, one_line, print_remark, written_to
 from studio.session_file import (
     ImportPreview,
@@ -121,7 +121,7 @@ def _held(session: SessionPreview) -> Iterator[str]:
 @takes_options
 def fork(
     id: SessionId,
-    revision: Annotated[int | None, option("Its number; default: the current one.", "N", positive)] = None,
+    revision: Annotated[int | None, count("Its number; default: the current one.")] = None,
     title: Annotated[str | None, option("The new session's title.", "TITLE")] = None,
     *,
     options: Stored,

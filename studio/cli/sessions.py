@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, time
+from datetime import datetime
 from functools import partial
 from typing import Annotated, Any, get_args
 
@@ -20,21 +21,20 @@ from storage.search.snippet import Snippet
 from storage.store.housekeeping import Cleaning
 from studio.cli import session_show, session_transfer
 from studio.cli.opening import SessionId, SessionIds, named, session_of, stored
-from studio.cli.options import Stored, flag, natural, one_of, option, positive, takes_options, whole
+from studio.cli.options import Stored, count, flag, option, takes_options
 from studio.cli.session_show import state_word
 from studio.cli.shapes import Shape
 from studio.cli.terminal import UNKNOWN, agreed, amount, moment, one_line, print_remark, table, tokens_cell
 from studio.sessions.retention import DAY, DEFAULT_DAYS, VARIABLE, retention_days
 
 _HEADINGS = ("id", "state", "updated", "shape", "steps", "tokens", "title")
-_RIGHT = (4, 5)
 _WORDS = 'Words of titles, queries, instructions and answers; all of them, "in quotes" as a phrase.'
-_STATES = tuple(
-    "stopped" if state == "cancelled" else state
+_STATES = {
+    "stopped" if state == "cancelled" else state: state
     for part in get_args(SessionState)
     for state in get_args(part) or (part,)
-)
-_SHAPES = get_args(Topology)
+}
+_SHAPES = {shape: shape for shape in get_args(Topology)}
 
 app = typer.Typer(add_completion=False)
 
@@ -47,52 +47,39 @@ def sessions() -> None:
     """
 
 
-# -- what filters read -----------------------------------------------------------------------------
+# -- filters ---------------------------------------------------------------------------------------
 
 
 def _first_moment(text: str) -> float:
-    return _moment(text, datetime.fromisoformat)
-
-
-def _last_moment(text: str) -> float:
-    return _moment(text, _end_of)
-
-
-def _end_of(text: str) -> datetime:
-    """The moment that the text writes; of a whole day its last."""
-    moment = datetime.fromisoformat(text)
-    return moment if len(text) > len("2026-11-01") else datetime.combine(moment, time.max)
-
-
-def _moment(text: str, read: Callable[[str], datetime]) -> float:
     """In Unix seconds, by this machine's clock where the text names no zone."""
     try:
-        return read(text).timestamp()
+        return datetime.fromisoformat(text).timestamp()
     except (ValueError, OverflowError, OSError) as error:
         raise BadParameter(f"{text!r} is no day; write it as 2026-11-01") from error
 
 
+def _last_moment(text: str) -> float:
+    """As `_first_moment`; of a whole day its last one."""
+    return _first_moment(text if len(text) > len("2026-11-01") else f"{text}T23:59:59.999999")
+
+
 def _range(text: str) -> tuple[int | None, int | None]:
     least, dots, most = text.partition("..")
-    ends = tuple(map(whole, (least, most if dots else least)))
-    wrong = any(written and end is None for written, end in zip((least, most), ends, strict=True))
-    if wrong or ends == (None, None):
+    ends = (least, most if dots else least)
+    if not any(ends) or not all(re.fullmatch("[0-9]{0,18}", end) for end in ends):
         raise BadParameter(f"{text!r} is no range; write 100..5000, 100.. or ..5000")
-    return ends[0], ends[1]
+    return int(ends[0]) if ends[0] else None, int(ends[1]) if ends[1] else None
 
 
-# -- list and search -------------------------------------------------------------------------------
+def _several_of(words: Mapping[str, str], metavar: str, name: str) -> Any:
+    """An option that may be repeated, and takes words, or the names that they stand for."""
 
+    def read(text: str) -> str:
+        if text not in words and text not in words.values():
+            raise BadParameter(f"{text!r} is not one of {', '.join(words)}")
+        return words.get(text, text)
 
-_state, _shape_name = one_of((*_STATES, "cancelled")), one_of(_SHAPES)
-
-
-def _states() -> list[str]:
-    return list(_STATES)
-
-
-def _shapes() -> list[str]:
-    return list(_SHAPES)
+    return _only(", ".join(words), metavar, read, names=[name], complete=lambda: list(words))
 
 
 _only = partial(option, panel="Only sessions with")
@@ -102,28 +89,22 @@ _only = partial(option, panel="Only sessions with")
 class Filter(Stored):
     """Which sessions are listed, and how many of them. The names are those of `SessionFilter`."""
 
-    states: Annotated[
-        list[str] | None, _only(", ".join(_STATES), "STATE", _state, names=["--state"], complete=_states)
-    ] = None
-    topologies: Annotated[
-        list[str] | None,
-        _only(", ".join(_SHAPES), "SHAPE", _shape_name, names=["--topology"], complete=_shapes),
-    ] = None
+    states: Annotated[list[str] | None, _several_of(_STATES, "STATE", "--state")] = None
+    topologies: Annotated[list[str] | None, _several_of(_SHAPES, "SHAPE", "--topology")] = None
     workers: Annotated[list[str] | None, _only("A planned worker.", "NAME", names=["--worker"])] = None
     tags: Annotated[list[str] | None, _only("A tag.", "TAG", names=["--tag"])] = None
     since: Annotated[float | None, _only("Updated then or later.", "YYYY-MM-DD", _first_moment)] = None
     until: Annotated[float | None, _only("Updated then or earlier.", "YYYY-MM-DD", _last_moment)] = None
     tokens: Annotated[Any, _only("As 100..5000, 100.. or ..5000.", "A..B", _range)] = None
     deleted: Annotated[bool, flag("--deleted", "List the deleted sessions in place of the others.")] = False
-    limit: Annotated[int, option("List N sessions.", "N", positive)] = 50
-    offset: Annotated[int, option("Leave out the first N.", "N", natural)] = 0
+    limit: Annotated[int, count("List N sessions.")] = 50
+    offset: Annotated[int, count("Leave out the first N.", least=0)] = 0
 
     def store_filter(self, words: Sequence[str]) -> SessionFilter:
         """These options as the store's filter; `words` are searched for."""
         least, most = self.tokens or (None, None)
         fields = SessionFilter.model_fields
         given = {name: value for name, value in vars(self).items() if name in fields and value is not None}
-        given["states"] = ["cancelled" if state == "stopped" else state for state in self.states or ()]
         return SessionFilter(search=" ".join(words), least_tokens=least, most_tokens=most, **given)
 
 
@@ -158,36 +139,32 @@ def _list(ctx: typer.Context, options: Filter, words: Sequence[str]) -> int:
         found = store.sessions.listed(asked, limit=options.limit, offset=options.offset)
         places = store.sessions.snippets([summary.id for summary in found], asked.search)
     if options.json:
-        shapes = [_found_shape(summary, places) if asked.search else _shape(summary) for summary in found]
+        shapes = [_shape(summary, places if asked.search else None) for summary in found]
         return options.show({"sessions": shapes, "total": total, "offset": options.offset})
     if found:
-        headings, *rows = table(_HEADINGS, [_row(summary) for summary in found], right=_RIGHT).split("\n")
+        headings, *rows = table(_HEADINGS, [_row(summary) for summary in found], right=(4, 5)).split("\n")
         print(headings)
         for summary, row in zip(found, rows, strict=True):
             print(row)
             if summary.id in places:
-                print(f"          {_place(places[summary.id])}")
+                place = places[summary.id]
+                print(f"          {place.kind}: {one_line(''.join(text for text, _ in place.parts))}")
     print_remark(_counts(asked, shown=len(found), total=total, offset=options.offset))
     return 0
 
 
-def _shape(summary: SessionSummary) -> Shape:
-    """A session as a list shows it; times in Unix seconds, what is unknown null."""
-    return summary.model_dump(mode="json")
+def _shape(summary: SessionSummary, places: Mapping[str, Snippet] | None) -> Shape:
+    """A session as a list shows it; times in Unix seconds, what is unknown null.
 
-
-def _found_shape(summary: SessionSummary, places: Mapping[str, Snippet]) -> Shape:
-    """A `_shape` with the `snippet` that was found, null where that is in the title alone.
-
-    `{"kind", "parts"}`: what text of the session it is, and its stretches, each with whether it matches.
+    Of a search (`places` is not None) also the `snippet` that was found: `{"kind", "parts"}`, what text of
+    the session it is, and its stretches, each with whether it matches. It is null where only the title
+    matches.
     """
-    place = places.get(summary.id)
-    snippet = None if place is None else {"kind": place.kind, "parts": place.parts}
-    return {**_shape(summary), "snippet": snippet}
-
-
-def _place(snippet: Snippet) -> str:
-    return f"{snippet.kind}: {one_line(''.join(text for text, _ in snippet.parts))}"
+    shape = summary.model_dump(mode="json")
+    if places is not None:
+        place = places.get(summary.id)
+        shape["snippet"] = None if place is None else {"kind": place.kind, "parts": place.parts}
+    return shape
 
 
 def _row(summary: SessionSummary) -> Sequence[str]:
@@ -302,10 +279,7 @@ app.command()(session_transfer.fork)
 # -- vacuum ----------------------------------------------------------------------------------------
 
 
-def _days(text: str) -> int:
-    if not (text.isascii() and text.isdecimal() and len(text) <= 6):
-        raise BadParameter(f"{text!r} is no number of days; write a whole number from 0 on")
-    return int(text)
+_days = count("Deleted more days ago than these; 0: all that are deleted.", "DAYS", least=0, most=999_999)
 
 
 @app.command(
@@ -314,9 +288,7 @@ def _days(text: str) -> int:
 )
 @takes_options
 def vacuum(
-    older_than: Annotated[
-        int | None, option("Deleted more days ago than these; 0: all that are deleted.", "DAYS", _days)
-    ] = None,
+    older_than: Annotated[int | None, _days] = None,
     dry_run: Annotated[bool, flag("--dry-run", "Print what would be removed, and do nothing.")] = False,
     *,
     options: Stored,
@@ -332,15 +304,9 @@ def vacuum(
         if not dry_run:
             print_remark("cleaning up; writes of other programs wait meanwhile.")
         done = (store.housekeeping.cleaning if dry_run else store.housekeeping.clean_up)(older_than=seconds)
-    lines = _cleaning_lines(done, dry_run=dry_run)
-    return options.show(_cleaning_shape(done, days=days, dry_run=dry_run), *lines)
-
-
-def _cleaning_shape(done: Cleaning, *, days: int | None, dry_run: bool) -> Shape:
-    """`retention_days` is null where no deleted session goes; `bytes_after` is null, and `bytes_freed` an
-    estimate, in a dry run.
-    """
-    return {
+    # `retention_days` is null where no deleted session goes; in a dry run `bytes_after` is null, and
+    # `bytes_freed` an estimate.
+    shape = {
         "dry_run": dry_run,
         "retention_days": days,
         "sessions": [{"id": session, "title": title} for session, title in done.sessions.items()],
@@ -350,6 +316,7 @@ def _cleaning_shape(done: Cleaning, *, days: int | None, dry_run: bool) -> Shape
         "bytes_after": done.bytes_after,
         "bytes_freed": done.freed,
     }
+    return options.show(shape, *_cleaning_lines(done, dry_run=dry_run))
 
 
 def _cleaning_lines(done: Cleaning, *, dry_run: bool) -> Iterator[str]:

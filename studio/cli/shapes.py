@@ -30,11 +30,6 @@ def workflow_shape(workflow: Workflow, worker_indices: Sequence[int | None]) -> 
     }
 
 
-def pool_workflow_shape(workflow: Workflow, names: Sequence[str]) -> Shape:
-    """`workflow_shape` with each worker's number in the pool."""
-    return workflow_shape(workflow, [names.index(step.worker) for step in workflow.steps])
-
-
 def report_shape(report: PlanReport) -> Shape:
     """What `parse --json` prints.
 
@@ -75,20 +70,11 @@ def usage_shape(usage: Usage) -> Shape:
 
 def _inner_shape(state: RunState) -> Shape:
     """One round of a workflow inside a step."""
-    steps = state.workflow.steps if state.workflow else ()
-    return {
-        "status": state.status,
-        "answer": state.answer,
-        "steps": [
-            {
-                "worker": step.worker,
-                "instruction": step.instruction,
-                "status": done.status,
-                "output": done.text,
-            }
-            for step, done in zip(steps, state.steps, strict=True)
-        ],
-    }
+    steps = [
+        {"worker": step.worker, "instruction": step.instruction, "status": done.status, "output": done.text}
+        for step, done in zip(state.workflow.steps if state.workflow else (), state.steps, strict=True)
+    ]
+    return {"status": state.status, "answer": state.answer, "steps": steps}
 
 
 def run_shape(
@@ -106,6 +92,8 @@ def run_shape(
     steps (0-based) whose inputs changed. A run that was stopped before its first event has no workflow.
     """
     workflow = state.workflow
+    planned = workflow.steps if workflow else ()
+    indices = [names.index(step.worker) for step in planned]
     steps = [
         {
             "index": index,
@@ -126,9 +114,7 @@ def run_shape(
             "usage": usage_shape(done.usage),
             "seconds": done.seconds,
         }
-        for index, (step, done) in enumerate(
-            zip(workflow.steps if workflow else (), state.steps, strict=True)
-        )
+        for index, (step, done) in enumerate(zip(planned, state.steps, strict=True))
     ]
     return {
         "answer": state.answer,
@@ -142,7 +128,7 @@ def run_shape(
         "round": state.round,
         "calls": state.calls,
         "budget_crossed": None if state.crossing is None else state.crossing.limit,
-        "workflow": None if workflow is None else pool_workflow_shape(workflow, names),
+        "workflow": None if workflow is None else workflow_shape(workflow, indices),
         "steps": steps,
         "usage": usage_shape(state.usage),
         "session_used": used.model_dump(),

@@ -13,12 +13,11 @@ from conductor.text.formatting import counted
 from storage import SessionStore
 from storage.api_token import Period, Spent, Token, TokenLimits, told
 from studio.cli.opening import stored
-from studio.cli.options import Stored, above_zero, names, option, positive, takes_options
+from studio.cli.options import Stored, above_zero, count, names, option, takes_options
 from studio.cli.shapes import Shape
 from studio.cli.terminal import UNKNOWN, moment, one_line, print_remark, table
 
 _HEADINGS = ("id", "name", "created", "last used", "state", "requests", "tokens", "cost", "limits")
-_RIGHT = (5, 6, 7)
 
 app = typer.Typer(add_completion=False)
 
@@ -39,11 +38,11 @@ def create(
     *,
     name: Annotated[str, Argument(metavar="NAME", help="Who or what it is for.")],
     workers: Annotated[Sequence[str] | None, option("It may use these workers only.", "A,B", names)] = None,
-    tokens: Annotated[int | None, option("Its requests may use so many tokens.", "N", positive)] = None,
+    tokens: Annotated[int | None, count("Its requests may use so many tokens.")] = None,
     cost: Annotated[float | None, option("Its requests may cost so much.", "USD", above_zero)] = None,
     each: Annotated[Period, option("What --tokens and --cost are for; days and months of UTC.")] = "total",
-    per_minute: Annotated[int | None, option("So many requests a minute.", "N", positive)] = None,
-    tokens_per_minute: Annotated[int | None, option("So many tokens a minute.", "N", positive)] = None,
+    per_minute: Annotated[int | None, count("So many requests a minute.")] = None,
+    tokens_per_minute: Annotated[int | None, count("So many tokens a minute.")] = None,
     options: Stored,
 ) -> int:
     """Make a token and show it once."""
@@ -73,7 +72,7 @@ def list_tokens(options: Stored) -> int:
     if options.json:
         return options.show({"tokens": [_shape(token, spent) for token, spent in found]})
     if found:
-        print(table(_HEADINGS, [_row(token, spent) for token, spent in found], right=_RIGHT))
+        print(table(_HEADINGS, [_row(token, spent) for token, spent in found], right=(5, 6, 7)))
     valid = sum(token.revoked_at is None for token, _ in found)
     print_remark(f"{counted(valid, 'token')} in force, beside this machine's own.")
     return 0

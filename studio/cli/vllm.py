@@ -16,21 +16,13 @@ from conductor.vllm.installed import Installed, installed, script_environment
 from conductor.vllm.server import Server
 from conductor.vllm.serving import Serving, extra_flags, open_to_others
 from conductor.workers.keys.secret import find_secret
-from studio.cli.options import Shared, option, positive, takes_options
-from studio.cli.shapes import Shape
+from studio.cli.options import Shared, count, option, takes_options
 
 _KEYS = ("CONDUCTOR_KEY", "VLLM_API_KEY")
 _KEY_HELP = f"The variable that holds the API key; default: {_KEYS[0]}."
 _ENDING = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 
 app = typer.Typer(add_completion=False)
-
-
-def _port(text: str | int) -> int:
-    number = positive(text)
-    if number > 65_535:
-        raise BadParameter(f"{text} is no port; the highest is 65535")
-    return number
 
 
 def _variable(text: str) -> str:
@@ -51,9 +43,9 @@ def vllm(
     extra: Annotated[list[str] | None, Argument(metavar="-- FLAG", help="More flags for vLLM.")] = None,
     model: Annotated[str, option("A model's name on the hub, or its folder.", "NAME")],
     host: Annotated[str, option("The address to listen at.", "HOST")] = "127.0.0.1",
-    port: Annotated[int, option("The port to listen at.", "PORT", _port)] = 8000,
+    port: Annotated[int, count("The port to listen at.", "PORT", most=65535)] = 8000,
     served_name: Annotated[str, option("The model's name at the server.", "NAME")] = "conductor",
-    max_model_len: Annotated[int | None, option("Tokens that a call may hold.", "N", positive)] = None,
+    max_model_len: Annotated[int | None, count("Tokens that a call may hold.")] = None,
     api_key_env: Annotated[str | None, option(_KEY_HELP, "NAME", _variable)] = None,
     python: Annotated[str, option("The Python that has vLLM.", "PATH")] = sys.executable,
     options: Shared,
@@ -90,7 +82,8 @@ def _serve(serving: Serving, vllm: Installed, options: Shared) -> int:
         key=key,
         show=_show,
     )
-    _show(f"starting {_described(vllm)} on {serving.url}")
+    place = " on the CPU" if vllm.cpu else ""
+    _show(f"starting vLLM {vllm.version or 'of unknown version'}{place} on {serving.url}")
     ready = False
     try:
         with server:
@@ -98,7 +91,14 @@ def _serve(serving: Serving, vllm: Installed, options: Shared) -> int:
             ready = True
             _show("ready; the lines for pool.toml follow; Ctrl+C ends the server")
             lines = serving.pool_lines(context=context)
-            options.show(_shape(serving, context=context, pool=lines), lines.removesuffix("\n"))
+            shape = {
+                "base_url": f"{serving.url}/v1",
+                "model": serving.served_name,
+                "api_key_env": serving.key_env,
+                "context": context,
+                "pool": lines,
+            }
+            options.show(shape, lines.removesuffix("\n"))
             server.join()
     except KeyboardInterrupt:
         _show("stopped")
@@ -125,20 +125,6 @@ def _require_key(host: str, key_env: str | None) -> None:
         _show(f"no API key, as {_KEYS[0]} is not set: every program of this machine may use the server")
     elif open_to_others(host):
         _show("vLLM guards only /v1 with the key; let only people you trust reach the port")
-
-
-def _shape(serving: Serving, *, context: int | None, pool: str) -> Shape:
-    return {
-        "base_url": f"{serving.url}/v1",
-        "model": serving.served_name,
-        "api_key_env": serving.key_env,
-        "context": context,
-        "pool": pool,
-    }
-
-
-def _described(vllm: Installed) -> str:
-    return f"vLLM {vllm.version or 'of unknown version'}" + (" on the CPU" if vllm.cpu else "")
 
 
 def _show(line: str) -> None:

@@ -65,7 +65,7 @@ def test_on_a_terminal_help_and_wrong_arguments_stand_in_frames(
     said = line("run", "x", "--rounds", "9")
     assert said.code == 2
     assert "╭─ Error ─" in said.err
-    assert "'--rounds': 9 are too many; a query has 3 at most" in said.err
+    assert "'--rounds': Input should be less than or equal to 3" in said.err
 
 
 @pytest.mark.parametrize(
@@ -80,23 +80,23 @@ def test_what_is_no_command_is_refused(line: Line, arguments: list[str], reason:
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
+        (["plan", "x", "--rounds", "4"], "'--rounds': Input should be less than or equal to 3"),
+        (["run", "x", "--rounds", "0"], "'--rounds': Input should be greater than or equal to 1"),
         (
-            ["plan", "x", "--rounds", "4"],
-            "'--rounds': 4 are too many; a query has 3 at most",
+            ["run", "x", "--max-steps", "9" * 30],
+            "'--max-steps': Input should be less than or equal to",
         ),
-        (["run", "x", "--rounds", "0"], "'--rounds': '0' is not a whole number from 1 on"),
-        (["run", "x", "--max-steps", "9" * 30], f"'{'9' * 30}' is not a whole number from 1 on"),
-        (["run", "x", "--max-steps", "9" * 5_000], f"'{'9' * 40}' is not a whole number from 1 on"),
-        (["run", "x", "--from", "0"], "'--from': '0' is not a whole number from 1 on"),
+        (["run", "x", "--max-steps", "9" * 5_000], "as an integer, exceeded maximum size"),
+        (["run", "x", "--from", "0"], "'--from': Input should be greater than or equal to 1"),
         (
             ["plan", "x", "--workers", "text,facts,text"],
             "'--workers': 'text' stands in it twice",
         ),
         (["parse", "--workers", "a,a"], "'--workers': 'a' stands in it twice"),
-        (["sessions", "list", "--limit", "9" * 30], "is not a whole number from 1 on"),
-        (["sessions", "list", "--offset", "9" * 30], "is not a whole number from 1 on"),
+        (["sessions", "list", "--limit", "9" * 30], "Input should be less than or equal to"),
+        (["sessions", "list", "--offset", "9" * 30], "Input should be less than or equal to"),
         (["sessions", "list", "--tokens", "9" * 30 + ".."], "is no range; write 100..5000"),
-        (["serve", "--port", "9" * 5_000], "is not a port from 0 to 65535"),
+        (["serve", "--port", "9" * 5_000], "as an integer, exceeded maximum size"),
         (
             ["serve", "--api-only", "--host", ""],
             "'--host': name an address, like 127.0.0.1",
@@ -115,7 +115,8 @@ def test_wrong_arguments_are_named_and_exit_with_2(line: Line, arguments: list[s
 
 
 @pytest.mark.parametrize(
-    "arguments", [["--limit", str(2**63)], ["--offset", str(2**63)], ["--tokens", f"..{2**63}"]]
+    "arguments",
+    [["--limit", str(2**63 - 1)], ["--offset", str(2**63 - 1)], ["--tokens", "..999999999999999999"]],
 )
 def test_the_greatest_numbers_can_be_asked_for(line: Line, arguments: list[str]) -> None:
     assert line("sessions", "list", *arguments).code == 0

@@ -70,4 +70,4 @@ def test_a_port_that_is_taken_is_one_sentence(line: Line) -> None:
 def test_what_is_no_port_is_a_wrong_argument(line: Line, port: str, what: str) -> None:
     said = line("serve", what, f"--port={port}")
     assert said.code == 2
-    assert f"Invalid value for '--port': '{port}' is not a port from 0 to 65535" in said.err
+    assert "Invalid value for '--port': " in said.err

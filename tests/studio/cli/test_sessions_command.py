@@ -158,7 +158,7 @@ def test_an_empty_store_names_how_a_session_is_made(line: Line) -> None:
             ["list", "--state", "odd"],
             "'--state': 'odd' is not one of new, planned",
         ),
-        (["list", "--limit", "0"], "'0' is not a whole number from 1 on"),
+        (["list", "--limit", "0"], "Input should be greater than or equal to 1"),
         (["search"], "Missing argument 'WORDS'"),
         (["vacuum", "--older-than", "-1"], "--older-than"),
         (["export"], "name sessions, or add --all"),
