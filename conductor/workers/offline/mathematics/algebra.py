@@ -12,21 +12,21 @@ import sympy as sp
 from conductor.workers.offline.mathematics.arithmetic import factors
 from conductor.workers.offline.mathematics.expression import (
     about,
-    difference_of,
     expression_of,
+    related_to_zero,
     roots_written,
     set_written,
     written,
 )
-from conductor.workers.offline.mathematics.formula import Relation, formula_text
+from conductor.workers.offline.mathematics.formula import Node, formula_text
 from conductor.workers.offline.mathematics.question import Problem
 
 
 def solve(problem: Problem) -> Iterator[str]:
     """Equations or inequalities, solved for the variable asked for, else for all."""
-    relations = problem.relations
+    relations = problem.formulas
     free = problem.variables
-    if any(relation.sign != "=" for relation in relations):
+    if any(relation.kind != "=" for relation in relations):
         yield from _inequality(relations, free)
     elif len(relations) == 1 and (len(free) == 1 or problem.variable):
         yield from _equation(relations[0], sp.Symbol(problem.variable or free[0]))
@@ -34,9 +34,9 @@ def solve(problem: Problem) -> Iterator[str]:
         yield from _system(relations, free)
 
 
-def _equation(relation: Relation, x: sp.Symbol) -> Iterator[str]:
+def _equation(relation: Node, x: sp.Symbol) -> Iterator[str]:
     yield f"Equation: {formula_text(relation)}"
-    expression = sp.together(difference_of(relation))
+    expression = sp.together(expression_of(relation))
     top, bottom = sp.fraction(expression)
     if sp.expand(top).is_polynomial(x):
         yield from _polynomial(sp.expand(top), bottom, x)
@@ -120,10 +120,10 @@ def _numeric_root(expression: sp.Expr, x: sp.Symbol) -> Iterator[str]:
     raise NotImplementedError
 
 
-def _system(relations: Sequence[Relation], wanted: Sequence[str]) -> Iterator[str]:
+def _system(relations: Sequence[Node], wanted: Sequence[str]) -> Iterator[str]:
     for number, relation in enumerate(relations, start=1):
         yield f"Equation {number}: {formula_text(relation)}"
-    solutions = sp.solve([difference_of(each) for each in relations], *map(sp.Symbol, wanted), dict=True)
+    solutions = sp.solve(list(map(expression_of, relations)), *map(sp.Symbol, wanted), dict=True)
     if not solutions:
         yield "Together the equations contradict each other."
         yield "Answer: no solution"
@@ -137,10 +137,7 @@ def _system(relations: Sequence[Relation], wanted: Sequence[str]) -> Iterator[st
     yield f"Answer: {' or '.join(answers)}"
 
 
-_SIGNS = {"<": sp.Lt, "<=": sp.Le, ">": sp.Gt, ">=": sp.Ge, "=": sp.Eq, "!=": sp.Ne}
-
-
-def _inequality(relations: Sequence[Relation], free: Sequence[str]) -> Iterator[str]:
+def _inequality(relations: Sequence[Node], free: Sequence[str]) -> Iterator[str]:
     for relation in relations:
         yield f"Condition: {formula_text(relation)}"
     if len(free) != 1:
@@ -148,8 +145,8 @@ def _inequality(relations: Sequence[Relation], free: Sequence[str]) -> Iterator[
     x = sp.Symbol(free[0], real=True)
     values: sp.Set = sp.S.Reals
     for relation in relations:
-        difference = difference_of(relation).subs(sp.Symbol(free[0]), x)
-        values = values & sp.solveset(_SIGNS[relation.sign](difference, 0), x, sp.S.Reals)
+        condition = related_to_zero(expression_of(relation, {free[0]: x}), relation.kind)
+        values = values & sp.solveset(condition, x, sp.S.Reals)
     yield f"Answer: {set_written(free[0], values)}"
 
 

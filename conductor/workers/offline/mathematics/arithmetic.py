@@ -12,7 +12,14 @@ import sympy as sp
 
 from conductor.errors import FormatError, QueryError
 from conductor.workers.offline.mathematics import units
-from conductor.workers.offline.mathematics.expression import about, decimal_of, expression_of, whole, written
+from conductor.workers.offline.mathematics.expression import (
+    about,
+    decimal_of,
+    expression_of,
+    related_to_zero,
+    whole,
+    written,
+)
 from conductor.workers.offline.mathematics.formula import Node, formula_text
 from conductor.workers.offline.mathematics.question import Problem
 
@@ -44,8 +51,9 @@ def _plain(result: sp.Expr, node: Node) -> str:
 
 
 def _has_decimals(node: Node) -> bool:
-    own = node.kind in ("percent", "mean", "median") or (node.kind == "number" and not node.text.isdigit())
-    return own or any(map(_has_decimals, node.parts))
+    numbers = (each.text for each in node.walk() if each.kind == "number")
+    averaged = any(each.kind in ("percent", "mean", "median") for each in node.walk())
+    return averaged or not all(map(str.isdigit, numbers))
 
 
 def _operands(node: Node) -> list[Node]:
@@ -64,8 +72,7 @@ _SIGNS = ("add", "sub", "mul", "div", "mod", "pow")
 def conversion(problem: Problem) -> Iterator[str]:
     """A quantity in the unit asked for, else in a unit of the question."""
     (node,) = problem.formulas
-    result = expression_of(node, units=units.sizes())
-    found = units.in_unit(result, [problem.unit] if problem.unit else units.units_in(node))
+    found = units.in_unit(expression_of(node), [problem.unit] if problem.unit else units.units_in(node))
     if found is None or (problem.unit and found[1] != problem.unit):
         raise FormatError("These units do not measure the same thing. Use units of one kind.")
     number, symbol = found
@@ -73,11 +80,6 @@ def conversion(problem: Problem) -> Iterator[str]:
     unit = symbol if known is None or number == 1 else known.plural
     yield f"{formula_text(node)} = {written(number)} {unit}".rstrip()
     yield f"Answer: {about(number) or written(number)} {unit}".rstrip()
-
-
-def date(problem: Problem) -> Iterator[str]:
-    """A date, counted by the Gregorian calendar."""
-    yield f"Answer: {problem.answer}"
 
 
 _COMPARISONS: Mapping[str, str] = {
@@ -89,19 +91,12 @@ _COMPARISONS: Mapping[str, str] = {
 def claim(problem: Problem) -> Iterator[str]:
     """Whether relations between numbers hold."""
     holds = True
-    for relation in problem.relations:
-        left, right = expression_of(relation.left), expression_of(relation.right)
-        yield f"Left side: {formula_text(relation.left)} = {written(left)}"
-        yield f"Right side: {formula_text(relation.right)} = {written(right)}"
-        holds = holds and _holds(sp.simplify(left - right), relation.sign)
-    asked = " and ".join(_COMPARISONS[relation.sign] for relation in problem.relations)
+    for relation in problem.formulas:
+        for side, part in zip(("Left", "Right"), relation.parts, strict=True):
+            yield f"{side} side: {formula_text(part)} = {written(expression_of(part))}"
+        holds = holds and bool(related_to_zero(sp.simplify(expression_of(relation)), relation.kind))
+    asked = " and ".join(_COMPARISONS[relation.kind] for relation in problem.formulas)
     yield f"Answer: {'yes' if holds else 'no'}, the sides are {'' if holds else 'not '}{asked}"
-
-
-def _holds(difference: sp.Expr, sign: str) -> bool:
-    if difference == 0 or sign in ("=", "!="):
-        return (difference == 0) is (sign in ("=", "<=", ">="))
-    return bool(difference < 0) is (sign in ("<", "<="))
 
 
 def is_prime(problem: Problem) -> Iterator[str]:

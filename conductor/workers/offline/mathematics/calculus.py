@@ -21,9 +21,9 @@ MAX_FACTORS = 2_000
 
 
 def _parts(problem: Problem) -> tuple[sp.Expr, sp.Symbol, list[sp.Expr]]:
-    name = problem.variable or "x"
-    expression = expression_of(problem.formulas[0], bound={name})
-    return expression, sp.Symbol(name), [expression_of(bound) for bound in problem.bounds]
+    x = sp.Symbol(problem.variable or "x")
+    # The variable may spell a constant: the sum of i^2 for i = 1 to 10.
+    return expression_of(problem.formulas[0], {x.name: x}), x, list(map(expression_of, problem.bounds))
 
 
 def derivative(problem: Problem) -> Iterator[str]:

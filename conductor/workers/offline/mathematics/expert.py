@@ -15,10 +15,11 @@ from sympy.polys.polyerrors import BasePolynomialError
 
 from conductor.errors import FormatError, QueryError
 from conductor.workers.offline.mathematics import algebra, arithmetic, calculus
-from conductor.workers.offline.mathematics.formula import Node, Relation, formula_text, names_in
+from conductor.workers.offline.mathematics.formula import formula_text
 from conductor.workers.offline.mathematics.question import (
     Problem,
     contents_of,
+    main_variable,
     named_operation,
     plain_text,
     read_problem,
@@ -38,12 +39,12 @@ UNSOLVED = Refusal(
 )
 
 _WORKING: dict[str, Callable[[Problem], Iterator[str]]] = {
-    "value": arithmetic.value, "conversion": arithmetic.conversion, "date": arithmetic.date,
-    "claim": arithmetic.claim, "is prime": arithmetic.is_prime, "divisors": arithmetic.divisors,
-    "divisor count": arithmetic.divisors, "solve": algebra.solve, "simplify": algebra.simplify,
-    "expand": algebra.expand, "factor": algebra.factor, "derivative": calculus.derivative,
-    "integral": calculus.integral, "limit": calculus.limit, "sum": calculus.total,
-    "product": calculus.product, "series": calculus.series,
+    "value": arithmetic.value, "conversion": arithmetic.conversion, "claim": arithmetic.claim,
+    "date": lambda problem: iter([f"Answer: {problem.answer}"]), "is prime": arithmetic.is_prime,
+    "divisors": arithmetic.divisors, "divisor count": arithmetic.divisors, "solve": algebra.solve,
+    "simplify": algebra.simplify, "expand": algebra.expand, "factor": algebra.factor,
+    "derivative": calculus.derivative, "integral": calculus.integral, "limit": calculus.limit,
+    "sum": calculus.total, "product": calculus.product, "series": calculus.series,
 }  # fmt: skip
 
 
@@ -99,18 +100,17 @@ def _with_previous(task: Task) -> str:
         contents = contents_of(plain_text(task.answers[-1].answer))
     except FormatError:
         return task.instruction
-    if len(contents) != 1 or not isinstance(node := contents[0], Node):
+    if len(contents) != 1 or contents[0].is_relation:
         return task.instruction
-    return _PREVIOUS.sub(lambda _: f"({formula_text(node)})", task.instruction)
+    return _PREVIOUS.sub(lambda _: f"({formula_text(contents[0])})", task.instruction)
 
 
 def _as_instructed(problem: Problem, instruction: str) -> Problem:
     """A query that is a bare formula, with the operation that the instruction names ("factor it")."""
     operation = named_operation(instruction)
-    if operation is None or problem.explicit or not problem.formulas:
+    if operation is None or problem.explicit or problem.operation not in ("value", "simplify"):
         return problem
-    names = names_in(problem.formulas)
-    variable = "x" if "x" in names or not names else min(names)
+    variable = main_variable(frozenset(problem.variables))
     return Problem(operation, problem.formulas, variable=variable, explicit=True)
 
 
@@ -126,22 +126,21 @@ def _operations() -> Mapping[str, Mapping[str, str]]:
 
 def stated(problem: Problem) -> str:
     """The problem in one line, as it was understood."""
-    parts: tuple[Node | Relation, ...] = (*problem.formulas, *problem.relations)
-    given = " and ".join(map(formula_text, parts)) or problem.text
+    given = " and ".join(map(formula_text, problem.formulas)) or problem.text
     bounds = [*map(formula_text, problem.bounds), "0"]
-    said = _operations()[problem.operation]["statement"]
-    said = said.format(given=given, variable=problem.variable, low=bounds[0])
+    statement = _operations()[problem.operation]["statement"]
+    statement = statement.format(given=given, variable=problem.variable, low=bounds[0])
     if problem.operation == "derivative" and problem.bounds:
-        return f"{said} at {problem.variable} = {bounds[0]}"
-    return said + (f" from {bounds[0]} to {bounds[1]}" if len(problem.bounds) == 2 else "")
+        return f"{statement} at {problem.variable} = {bounds[0]}"
+    return statement + (f" from {bounds[0]} to {bounds[1]}" if len(problem.bounds) == 2 else "")
 
 
 def plan(problem: Problem) -> Iterator[str]:
     """The kind of problem, the unknowns and the method; nothing is solved."""
     kind = _operations()[problem.operation]["kind"]
-    if problem.operation == "solve" and any(relation.sign != "=" for relation in problem.relations):
+    if problem.operation == "solve" and any(relation.kind != "=" for relation in problem.formulas):
         kind = "inequality"
-    elif len(problem.relations) > 1:
+    elif problem.operation == "solve" and len(problem.formulas) > 1:
         kind = "system of equations"
     unknowns = ", ".join(problem.variables) if problem.operation == "solve" else "the value asked for"
     yield f"Kind of problem: {kind}"

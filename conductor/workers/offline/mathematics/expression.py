@@ -7,15 +7,18 @@ because importing SymPy is slow.
 from __future__ import annotations
 
 import math
+import operator
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
-from fractions import Fraction
+import statistics
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 
 import sympy as sp
 from sympy.printing.str import sstr
 
 from conductor.errors import FormatError, QueryError
-from conductor.workers.offline.mathematics.formula import Node, Relation
+from conductor.workers.offline.mathematics.formula import RELATIONS, Node
+from conductor.workers.offline.mathematics.units import units
 
 MAX_DIGITS = 20_000
 """The most digits a number in a computation may have."""
@@ -30,29 +33,27 @@ MAX_SHOWN_DIGITS = 400
 _CONSTANTS = {"pi": sp.pi, "e": sp.E, "i": sp.I, "oo": sp.oo, "infinity": sp.oo}
 
 
-def expression_of(
-    node: Node, *, bound: Collection[str] = (), units: Mapping[str, sp.Expr] | None = None
-) -> sp.Expr:
-    """The SymPy expression of a tree.
+def expression_of(node: Node, values: Mapping[str, sp.Expr] = MappingProxyType({})) -> sp.Expr:
+    """The SymPy expression of a tree, with `values` for its names; of a relation, left minus right side.
 
-    Names in `bound` are variables even if they spell a constant; `units` holds the value of each unit by its
-    name. Raises `QueryError` where a number would be too large, `FormatError` where a function cannot take
-    its arguments.
+    Raises `QueryError` where a number would be too large, `FormatError` where a function cannot take its
+    arguments.
     """
     if node.kind == "number":
-        value = Fraction(node.text)
-        return sp.Rational(value.numerator, value.denominator)
+        return sp.Rational(node.text)
     if node.kind == "name":
-        known = None if node.text in bound else _CONSTANTS.get(node.text.lower())
+        if node.text in values:
+            return values[node.text]
+        known = _CONSTANTS.get(node.text.lower())
         return sp.Symbol(node.text) if known is None else known
     if node.kind == "mod" and node.parts[0].kind == "pow":
-        base, exponent = node.parts[0].parts
-        return _power_remainder(
-            *(expression_of(each, bound=bound) for each in (base, exponent, node.parts[1]))
-        )
-    parts = [expression_of(part, bound=bound, units=units) for part in node.parts]
+        # A power's remainder, without writing the power out where all are whole numbers.
+        numbers = [expression_of(each, values) for each in (*node.parts[0].parts, node.parts[1])]
+        if all(number.is_Integer for number in numbers) and numbers[1] >= 0 and numbers[2] != 0:
+            return sp.Integer(pow(*map(int, numbers)))
+    parts = [expression_of(part, values) for part in node.parts]
     if node.kind == "quantity":
-        return parts[0] * (units or {})[node.text]
+        return parts[0] * units()[node.text.lower()].size
     try:
         return _OPERATIONS[node.kind](*parts)
     except TypeError:
@@ -61,9 +62,9 @@ def expression_of(
         ) from None
 
 
-def difference_of(relation: Relation) -> sp.Expr:
-    """Left side minus right side."""
-    return expression_of(relation.left) - expression_of(relation.right)
+def related_to_zero(difference: sp.Expr, sign: str) -> sp.Basic:
+    """SymPy's relation between `difference` and 0; true or false of a number."""
+    return sp.Rel(difference, 0, "==" if sign == "=" else sign)
 
 
 def whole(value: sp.Expr, name: str) -> int:
@@ -95,13 +96,6 @@ def _too_large(digits: str) -> str:
         f"This is too large to write out: a number in it would have {digits} digits, and at most "
         f"{MAX_DIGITS:,} are computed. Ask for a smaller one, or for its remainder (mod)."
     )
-
-
-def _power_remainder(base: sp.Expr, exponent: sp.Expr, modulus: sp.Expr) -> sp.Expr:
-    """A power's remainder, without writing the power out where all are whole numbers."""
-    if base.is_Integer and exponent.is_Integer and modulus.is_Integer and exponent >= 0 and modulus != 0:
-        return sp.Integer(pow(int(base), int(exponent), int(modulus)))
-    return _remainder(_power(base, exponent), modulus)
 
 
 def _remainder(left: sp.Expr, right: sp.Expr) -> sp.Expr:
@@ -145,34 +139,25 @@ def _binomial(n: int, k: int) -> int:
     return math.comb(n, k)
 
 
-def _median(*values: sp.Expr) -> sp.Expr:
-    if not all(each.is_real for each in values):
-        raise FormatError("A median needs real numbers.")
-    ordered = sorted(values)
-    middle = len(ordered) // 2
-    return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
-
-
 def _logarithm(value: sp.Expr, base: sp.Expr = sp.E) -> sp.Expr:
     if base in (0, 1):
         raise FormatError("A logarithm takes a value and a base that is neither 0 nor 1: log(8, 2).")
-    return sp.log(value) / sp.log(base)
+    return sp.log(value, base)
 
 
+_NAMED_ALIKE = "sin cos tan sec csc cot asin acos atan sinh cosh tanh exp floor".split()
 _OPERATIONS: dict[str, Callable[..., sp.Expr]] = {
-    "add": lambda left, right: left + right, "sub": lambda left, right: left - right,
-    "mul": lambda left, right: left * right, "div": _quotient, "mod": _remainder, "pow": _power,
-    "neg": lambda value: -value, "percent": lambda value: value / 100,
-    "degree": lambda value: value * sp.pi / 180, "factorial": _factorial,
-    "sin": sp.sin, "cos": sp.cos, "tan": sp.tan, "sec": sp.sec, "csc": sp.csc, "cot": sp.cot,
-    "asin": sp.asin, "acos": sp.acos, "atan": sp.atan, "arcsin": sp.asin, "arccos": sp.acos,
-    "arctan": sp.atan, "sinh": sp.sinh, "cosh": sp.cosh, "tanh": sp.tanh, "exp": sp.exp,
-    "ln": lambda value: _logarithm(value, sp.E), "log": _logarithm,
-    "log2": lambda value: _logarithm(value, sp.Integer(2)),
-    "log10": lambda value: _logarithm(value, sp.Integer(10)),
-    "sqrt": lambda value: value ** sp.Rational(1, 2), "cbrt": lambda value: value ** sp.Rational(1, 3),
-    "abs": sp.Abs, "floor": sp.floor, "ceil": sp.ceiling,
-    "median": _median, "max": sp.Max, "min": sp.Min, "mean": lambda *values: sp.Add(*values) / len(values),
+    **dict.fromkeys(RELATIONS, operator.sub),
+    "add": operator.add, "sub": operator.sub, "mul": operator.mul, "neg": operator.neg,
+    "div": _quotient, "mod": _remainder, "pow": _power, "factorial": _factorial,
+    "percent": lambda value: value / 100, "degree": lambda value: value * sp.pi / 180,
+    **{name: getattr(sp, name) for name in _NAMED_ALIKE},
+    **{f"arc{name}": getattr(sp, f"a{name}") for name in "sin cos tan".split()},
+    "ln": _logarithm, "log": _logarithm, "log2": lambda value: _logarithm(value, 2),
+    "log10": lambda value: _logarithm(value, 10), "sqrt": lambda value: sp.root(value, 2),
+    "cbrt": lambda value: sp.root(value, 3), "abs": sp.Abs, "ceil": sp.ceiling,
+    "max": sp.Max, "min": sp.Min, "mean": lambda *values: sp.Add(*values) / len(values),
+    "median": lambda *values: statistics.median(values),
     "gcd": _of_whole("A common divisor", math.gcd), "lcm": _of_whole("A common multiple", math.lcm),
     "binomial": _of_whole("A binomial coefficient", _binomial),
     "inverse": _of_whole("A modular inverse", lambda value, modulus: pow(value, -1, modulus)),

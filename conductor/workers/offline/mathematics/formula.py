@@ -1,14 +1,14 @@
 """A formula as a tree, read by the grammar of `formula.lark`, and written out again.
 
-Knows grammar only: nothing is computed here, and nothing that is read can run. `expression.py` gives a tree
-to SymPy, `numeric.py` evaluates it with mpmath.
+Nothing is computed here, and nothing that is read can run: `expression.py` gives a tree to SymPy.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -23,31 +23,33 @@ MAX_TOKENS = 400
 MAX_DEPTH = 50
 
 CONSTANTS = frozenset({"pi", "e", "E", "i", "I", "oo", "infinity"})
+RELATIONS = ("=", "!=", "<", "<=", ">", ">=")
 
 
 @dataclass(frozen=True)
 class Node:
-    """A number, a name, a quantity, or an operation on `parts`.
+    """A number, a name, a quantity, an operation on `parts`, or a relation between two.
 
-    `kind` is "number", "name", "quantity" or the operation: "add", "neg", "pow", "percent", "sin", "gcd"...
-    `text` is a number's digits, a name, or a quantity's unit.
+    `kind` is "number", "name", "quantity", the operation ("add", "neg", "pow", "percent", "sin", "gcd"...)
+    or one of `RELATIONS`. `text` is a number's digits, a name, or a quantity's unit.
     """
 
     kind: str
     parts: tuple[Node, ...] = ()
     text: str = ""
 
+    @property
+    def is_relation(self) -> bool:
+        return self.kind in RELATIONS
 
-@dataclass(frozen=True)
-class Relation:
-    """Two formulas and the sign between them: = != < <= > >=."""
-
-    left: Node
-    sign: str
-    right: Node
+    def walk(self) -> Iterator[Node]:
+        """This node and all below it, from left to right."""
+        yield self
+        for part in self.parts:
+            yield from part.walk()
 
 
-class _Builder(Transformer[Token, list[Any]]):
+class _Builder(Transformer[Token, tuple[Node, ...]]):
     """Lark's tree as `Node`s."""
 
     def number(self, parts: list[str]) -> Node:
@@ -58,17 +60,20 @@ class _Builder(Transformer[Token, list[Any]]):
         return Node("name", text=word.lower() if word.isalpha() and len(word) > 1 else word)
 
     def quantity(self, parts: list[str]) -> Node:
-        return Node("quantity", (Node("number", text=str(parts[0])),), str(parts[1])[1:-1])
+        return Node("quantity", (self.number(parts),), parts[1][1:-1])
 
-    def call(self, parts: list[Node]) -> Node:
-        return Node(str(parts[0]).lower(), tuple(parts[1:]))
+    def call(self, parts: list[Any]) -> Node:
+        return Node(parts[0].lower(), tuple(parts[1:]))
 
-    def power_of_call(self, parts: list[Node]) -> Node:
+    def power_of_call(self, parts: list[Any]) -> Node:
         function, exponent, *arguments = parts
         return Node("pow", (self.call([function, *arguments]), exponent))
 
-    def start(self, parts: list[Any]) -> list[Any]:
-        return parts
+    def start(self, parts: list[Any]) -> tuple[Node, ...]:
+        nodes, signs = parts[::2], ["=" if sign == "==" else str(sign) for sign in parts[1::2]]
+        if not signs:
+            return tuple(nodes)
+        return tuple(map(Node, signs, pairwise(nodes)))
 
     def __default__(self, data: str, children: list[Any], meta: Meta) -> Node | Tree[Any]:
         # Lark hands the children of a rule that begins with _ to the rule above it.
@@ -86,7 +91,7 @@ _GLUED = re.compile(
 )
 
 
-def parse_statement(text: str) -> Node | tuple[Relation, ...]:
+def parse_statement(text: str) -> tuple[Node, ...]:
     """A formula, or the relations of a chain such as 1 < x < 5. Raises `FormatError`."""
     if len(text) > MAX_CHARACTERS:
         raise FormatError(
@@ -96,7 +101,7 @@ def parse_statement(text: str) -> Node | tuple[Relation, ...]:
     if len(re.findall(r"[\d.]+|[a-z]+|\S", parted, re.I)) > MAX_TOKENS:
         raise FormatError(f"The formula has more than {MAX_TOKENS} parts. Split it.")
     try:
-        read: Any = _PARSER.parse(parted)
+        nodes: Any = _PARSER.parse(parted)
     except UnexpectedCharacters as error:
         raise FormatError(
             f"{parted[error.pos_in_stream or 0]!r} has no meaning here; write formulas with "
@@ -104,40 +109,28 @@ def parse_statement(text: str) -> Node | tuple[Relation, ...]:
         ) from None
     except LarkError:
         raise FormatError(f"{text!r} is not a complete formula. Check its signs and brackets.") from None
-    nodes: list[Node] = read[::2]
     if max(map(_depth, nodes)) > MAX_DEPTH:
         raise FormatError(f"The formula is nested more than {MAX_DEPTH} deep; write it flatter.")
-    signs = ["=" if sign == "==" else str(sign) for sign in read[1::2]]
-    return tuple(map(Relation, nodes, signs, nodes[1:])) or nodes[0]
+    return tuple(nodes)
 
 
 def parse_formula(text: str) -> Node:
     """The tree of a formula without = or <. Raises `FormatError` when it is not one, or is too long."""
-    content = parse_statement(text)
-    if isinstance(content, tuple):
+    node, *more = parse_statement(text)
+    if more or node.is_relation:
         raise FormatError(f"{text!r} compares formulas; one formula is needed.")
-    return content
+    return node
 
 
 def _depth(node: Node) -> int:
     """How deep a tree is nested, without the left sides of a chain such as 1 + 2 + 3."""
-    if not node.parts:
-        return 0
     chain = node.kind in ("add", "sub", "mul", "div", "mod")
-    return max(_depth(part) + (at > 0 or not chain) for at, part in enumerate(node.parts))
+    return max((_depth(part) + (at > 0 or not chain) for at, part in enumerate(node.parts)), default=0)
 
 
-def names_in(nodes: Iterable[Node | Relation]) -> frozenset[str]:
+def names_in(nodes: Iterable[Node]) -> frozenset[str]:
     """The variables of formulas and relations: names that are no constants."""
-    found: frozenset[str] = frozenset()
-    for node in nodes:
-        if isinstance(node, Relation):
-            found |= names_in((node.left, node.right))
-        elif node.kind == "name":
-            found |= {node.text} - CONSTANTS
-        else:
-            found |= names_in(node.parts)
-    return found
+    return frozenset(each.text for node in nodes for each in node.walk() if each.kind == "name") - CONSTANTS
 
 
 def substituted(node: Node, name: str, value: Node) -> Node:
@@ -150,14 +143,13 @@ def substituted(node: Node, name: str, value: Node) -> Node:
 # -- writing ----------------------------------------------------------------------------------------
 
 _INFIX = {"add": " + ", "sub": " - ", "mul": "*", "div": "/", "mod": " mod ", "pow": "^"}
+_INFIX |= {sign: f" {sign} " for sign in RELATIONS}
 _TIGHTNESS = {"add": 1, "sub": 1, "mul": 2, "div": 2, "mod": 2, "neg": 3, "pow": 4}
 _POSTFIX = {"factorial": "!", "percent": "%", "degree": "°"}
 
 
-def formula_text(node: Node | Relation) -> str:
+def formula_text(node: Node) -> str:
     """The tree written out again, every multiplication shown, brackets only where needed."""
-    if isinstance(node, Relation):
-        return f"{formula_text(node.left)} {node.sign} {formula_text(node.right)}"
     if node.kind in ("number", "name"):
         return node.text
     if node.kind == "quantity":
@@ -167,7 +159,7 @@ def formula_text(node: Node | Relation) -> str:
     if node.kind in _POSTFIX:
         return _inside(node.parts[0], 5) + _POSTFIX[node.kind]
     if node.kind in _INFIX:
-        tight = _TIGHTNESS[node.kind]
+        tight = _TIGHTNESS.get(node.kind, 0)
         left, right = (5, 3) if node.kind == "pow" else (tight, tight + 1)
         return _inside(node.parts[0], left) + _INFIX[node.kind] + _inside(node.parts[1], right)
     return f"{node.kind}({', '.join(map(formula_text, node.parts))})"

@@ -18,7 +18,6 @@ from conductor.workers.offline.mathematics.formula import (
     CONSTANTS,
     FUNCTION,
     Node,
-    Relation,
     formula_text,
     names_in,
     parse_formula,
@@ -45,7 +44,7 @@ def _rows(file: str) -> list[tuple[str, str]]:
 class Problem:
     """An operation and what it works on.
 
-    `formulas` for all operations but "claim" and "solve", which have `relations`. `variable` is the one that
+    `formulas` are relations for "claim" and "solve". `variable` is the one that
     the operation is about, None where it has no effect or is not given. `bounds` are the limits of an
     integral, sum or product, the point of a limit or series, or where a derivative is evaluated. `order` is
     that of a derivative or series, None where it is not given. `unit` is the symbol of the answer's unit.
@@ -55,7 +54,6 @@ class Problem:
 
     operation: str
     formulas: tuple[Node, ...] = ()
-    relations: tuple[Relation, ...] = ()
     variable: str | None = None
     bounds: tuple[Node, ...] = ()
     order: int | None = None
@@ -67,7 +65,7 @@ class Problem:
     @property
     def variables(self) -> tuple[str, ...]:
         """The free names in it, sorted."""
-        return tuple(sorted(names_in((*self.formulas, *self.relations))))
+        return tuple(sorted(names_in(self.formulas)))
 
 
 def read_problem(text: str) -> Problem | None:
@@ -174,10 +172,13 @@ _BETWEEN = re.compile(
 )
 
 
-def contents_of(plain: str) -> list[Node | tuple[Relation, ...]]:
-    """The formulas of a plain text between words that ask nothing. Raises `FormatError` for anything else."""
+def contents_of(plain: str) -> list[Node]:
+    """The formulas and relations of a plain text between words that ask nothing.
+
+    Raises `FormatError` for anything else.
+    """
     pieces = (piece.strip() for piece in _BETWEEN.sub("\0", plain).split("\0"))
-    return [parse_statement(piece) for piece in pieces if piece]
+    return [node for piece in pieces if piece for node in parse_statement(piece)]
 
 
 def _formula(text: str) -> Node:
@@ -186,25 +187,23 @@ def _formula(text: str) -> Node:
     Raises `FormatError` where there is more in it than one formula and words that merely ask.
     """
     contents = contents_of(text)
-    formulas = [each for each in contents if isinstance(each, tuple) or each.kind != "name"] or contents[:1]
+    formulas = [each for each in contents if each.kind != "name"] or contents[:1]
     if len(formulas) != 1:
         raise FormatError("One formula is needed.")
-    node = formulas[0]
-    if isinstance(node, tuple):
-        node = _defined(node)
-    names = [each.text for each in contents if isinstance(each, Node) and each.kind == "name"]
-    if not names_in((node,)).issuperset(set(names) - CONSTANTS):
+    node = _defined(formulas[0]) if formulas[0].is_relation else formulas[0]
+    names = {each.text for each in contents if each.kind == "name"}
+    if not names - CONSTANTS <= names_in((node,)):
         raise FormatError("A name stands beside the formula.")
     return node
 
 
-def _defined(relations: tuple[Relation, ...]) -> Node:
+def _defined(relation: Node) -> Node:
     """What a definition such as y = x^2 or f(x) = x^2 defines. Raises `FormatError` for other relations."""
-    left = relations[0].left
+    left, right = relation.parts
     named = left.kind == "name" or (left.kind == "mul" and left.parts[0].text in ("f", "g", "h"))
-    if len(relations) != 1 or relations[0].sign != "=" or not named:
+    if relation.kind != "=" or not named:
         raise FormatError("This is no definition.")
-    return relations[0].right
+    return right
 
 
 # -- patterns ---------------------------------------------------------------------------------------------
@@ -218,7 +217,6 @@ _HOLES = {
     **{name: rf"(?P<{name}>\d+(\.\d+)?) ?%" for name in "pq"},
     "x": "(?P<x>[a-z])",
     "u": f"(?P<u>{UNIT})",
-    **dates.HOLES,
 }
 """The regular expressions of the parts of a question, by their names in patterns."""
 
@@ -242,42 +240,39 @@ _PATTERNS = tuple(_patterns())
 
 def _worded(operation: str, match: re.Match[str], meaning: str) -> Problem | None:
     """The problem of a question that fits a pattern, None where a part of it is no formula."""
-    said = {name: text for name, text in match.groupdict().items() if text is not None}
+    named = {name: text for name, text in match.groupdict().items() if text is not None}
     try:
         if operation in dates.ANSWERS:
-            return Problem("date", text=match[0], answer=dates.ANSWERS[operation](said))
-        parts = {name: _part(name, text, operation) for name, text in said.items() if name in _HOLES}
-        terms, *bounds = (parse_statement(part) for part in meaning.format(**parts).split("|"))
-        bounds += [
-            parse_formula(parts[name]) for name in ("low", "high", "at") if name in parts and not bounds
-        ]
+            return Problem("date", text=match[0], answer=dates.ANSWERS[operation](named))
+        parts = {name: _part(name, text, operation) for name, text in named.items() if name in _HOLES}
+        [node], *bounds = (parse_statement(part) for part in meaning.format(**parts).split("|"))
+        points = [parse_formula(parts[name]) for name in ("low", "high", "at") if name in parts]
     except (FormatError, ValueError, OverflowError):
         return None  # A part is no formula, or names a day that no calendar has.
-    if isinstance(terms, tuple):
-        return Problem(operation, relations=terms)
-    free = names_in((terms,))
-    variable = said.get("respect") or said.get("x") or _variable(free)
-    if operation == "derivative" and not {said.get("respect"), said.get("point")} <= {None, *free}:
+    if node.is_relation:
+        return Problem(operation, (node,))
+    free = names_in((node,))
+    if operation == "derivative" and not {named.get("respect"), named.get("point")} <= {None, *free}:
         return None
-    if terms.kind in ("add", "sub") and any(part.kind == "percent" for part in terms.parts):
+    if node.kind in ("add", "sub") and any(part.kind == "percent" for part in node.parts):
         return None  # 10 % of what is added?
     if operation == "value":
-        operation = "conversion" if units_in(terms) else "simplify" if free else "value"
+        operation = "conversion" if units_in(node) else "simplify" if free else "value"
     return Problem(
         operation,
-        (terms,),
-        variable=variable,
-        bounds=tuple(each for each in bounds if isinstance(each, Node)),
-        order=int(said["terms"]) if "terms" in said else _ORDERS.get(said.get("order", "").lower()),
-        unit=_unit(said),
+        (node,),
+        variable=named.get("respect") or named.get("x") or main_variable(free),
+        bounds=tuple(bound for (bound,) in bounds) or tuple(points),
+        order=int(named["terms"]) if "terms" in named else _ORDERS.get(named.get("order", "").lower()),
+        unit=_unit(named),
     )
 
 
-def _unit(said: Mapping[str, str]) -> str | None:
-    if "degrees" in said:
-        letter = re.findall(r"\b[cfk]", said["degrees"], re.IGNORECASE)[-1].upper()
+def _unit(named: Mapping[str, str]) -> str | None:
+    if "degrees" in named:
+        letter = re.findall(r"\b[cfk]", named["degrees"], re.IGNORECASE)[-1].upper()
         return letter if letter == "K" else f"°{letter}"
-    return units()[said["u"].lower()].symbol if "u" in said else None
+    return units()[named["u"].lower()].symbol if "u" in named else None
 
 
 _COMMA = re.compile(r",|\band\b|;")
@@ -303,7 +298,8 @@ def _marked(node: Node) -> str:
     return re.sub(rf"(\d) ({UNIT})", r"\1 [\2]", formula_text(node), flags=re.IGNORECASE)
 
 
-def _variable(free: frozenset[str]) -> str:
+def main_variable(free: frozenset[str]) -> str:
+    """The name that a formula is most likely about."""
     return "x" if "x" in free or not free else min(free)
 
 
@@ -342,27 +338,23 @@ def _implied(plain: str) -> Problem | None:
         contents = contents_of(_DEFINITION.sub("", plain))
     except FormatError:
         return _with_units(plain)
-    relations = [relation for each in contents if isinstance(each, tuple) for relation in each]
-    nodes = [each for each in contents if isinstance(each, Node)]
-    formulas = [node for node in nodes if node.kind != "name"]
+    relations = [each for each in contents if each.is_relation]
+    named = {each.text for each in contents if each.kind == "name"}
+    formulas = [each for each in contents if not each.is_relation and each.kind != "name"]
     free = names_in((*relations, *formulas))
-    named = {node.text for node in nodes if node.kind == "name"}
     if len(formulas) > 1 or not named <= free or any(node.kind == "number" for node in formulas):
         return None
     explicit = bool(re.search(r"\b(?:compute|calculate|evaluate|solve|work out)\b", plain, re.IGNORECASE))
-    common = Problem("value", explicit=explicit)
     if formulas and relations:
         put_in = _with_values(formulas[0], relations)
-        return None if put_in is None else replace(common, formulas=(put_in,))
+        return None if put_in is None else Problem("value", (put_in,), explicit=explicit)
     if relations:
         variable = min(named) if len(named) == 1 else None
         operation = "solve" if free else "claim"
-        return replace(common, operation=operation, relations=tuple(relations), variable=variable)
+        return Problem(operation, tuple(relations), variable=variable, explicit=explicit)
     if formulas and free and _SPACED_UNIT.search(plain) and (measured := _with_units(plain)) is not None:
         return measured
-    if formulas:
-        return replace(common, operation="simplify" if free else "value", formulas=tuple(formulas))
-    return None
+    return Problem("simplify" if free else "value", tuple(formulas), explicit=explicit) if formulas else None
 
 
 def _with_units(plain: str) -> Problem | None:
@@ -377,12 +369,12 @@ def _with_units(plain: str) -> Problem | None:
     return Problem("conversion", (node,), explicit=True) if measured else None
 
 
-def _with_values(node: Node, relations: Sequence[Relation]) -> Node | None:
+def _with_values(node: Node, relations: Sequence[Node]) -> Node | None:
     """`node` with x = 3 put in, None unless every relation gives another name a number."""
-    if len({relation.left for relation in relations}) < len(relations):
+    values = {left.text: right for left, right in (relation.parts for relation in relations)}
+    given = (each.kind == "=" and each.parts[0].kind == "name" for each in relations)
+    if not all(given) or len(values) < len(relations) or names_in(values.values()):
         return None
-    for relation in relations:
-        if relation.left.kind != "name" or relation.sign != "=" or names_in((relation.right,)):
-            return None
-        node = substituted(node, relation.left.text, relation.right)
+    for name, value in values.items():
+        node = substituted(node, name, value)
     return None if names_in((node,)) else node

@@ -10,7 +10,6 @@ import csv
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cache
 from pathlib import Path
 
@@ -21,12 +20,11 @@ from conductor.workers.offline.mathematics.formula import Node
 
 @dataclass(frozen=True)
 class Unit:
-    """A unit: how it is written after 1 and after other numbers, its size as `factor` times base units."""
+    """A unit: how it is written after 1 and after other numbers, its size in base units, SymPy symbols."""
 
     symbol: str
     plural: str
-    factor: Fraction
-    base: str
+    size: sp.Expr
 
 
 @cache
@@ -35,8 +33,7 @@ def units() -> Mapping[str, Unit]:
     found: dict[str, Unit] = {}
     with Path(__file__).with_name("units.csv").open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
-            above, _, below = row["factor"].partition("/")
-            unit = Unit(row["symbol"], row["plural"], Fraction(above) / Fraction(below or 1), row["base"])
+            unit = Unit(row["symbol"], row["plural"], sp.Rational(row["factor"]) * _base(row["base"]))
             words = [name for name in row["names"].split(";") if name]
             plurals = [f"{word}s" for word in words if len(word) > 2]
             for name in (unit.symbol, unit.plural, *words, *plurals):
@@ -44,12 +41,14 @@ def units() -> Mapping[str, Unit]:
     return found
 
 
-def _pattern() -> str:
-    names = sorted(units(), key=len, reverse=True)
-    return rf"(?:{'|'.join(map(re.escape, names))})(?![a-z^])"
+def _base(text: str) -> sp.Expr:
+    """Base units such as m/s or m^2."""
+    found = re.findall(r"(/?)([a-zA-Z]+)(?:\^(\d))?", text)
+    powers = ((base, int(power or 1) * (-1 if below else 1)) for below, base, power in found)
+    return sp.Mul(*(sp.Symbol(base, positive=True) ** power for base, power in powers))
 
 
-UNIT = _pattern()
+UNIT = rf"(?:{'|'.join(map(re.escape, sorted(units(), key=len, reverse=True)))})(?![a-z^])"
 """A regular expression of the units' names, to be read without regard to case."""
 
 _QUANTITY = re.compile(rf"(?<![a-z\d.])(\d[\d.]*+|an?(?=\s))\s*+({UNIT})", re.IGNORECASE)
@@ -68,21 +67,7 @@ def marked_quantities(text: str) -> str:
 
 def units_in(node: Node) -> list[str]:
     """The symbols of the units in a formula, from left to right."""
-    own = [node.text] if node.kind == "quantity" else []
-    return own + [symbol for part in node.parts for symbol in units_in(part)]
-
-
-@cache
-def sizes() -> Mapping[str, sp.Expr]:
-    """The value of each unit by its symbol: a number times base units, which are SymPy symbols."""
-    return {unit.symbol: _size(unit) for unit in units().values()}
-
-
-def _size(unit: Unit) -> sp.Expr:
-    size = sp.Rational(unit.factor.numerator, unit.factor.denominator)
-    for below, base, power in re.findall(r"(/?)([a-zA-Z]+)(?:\^(\d))?", unit.base):
-        size *= sp.Symbol(base) ** (int(power or 1) * (-1 if below else 1))
-    return size
+    return [each.text for each in node.walk() if each.kind == "quantity"]
 
 
 def in_unit(value: sp.Expr, symbols: Sequence[str]) -> tuple[sp.Expr, str] | None:
@@ -91,12 +76,11 @@ def in_unit(value: sp.Expr, symbols: Sequence[str]) -> tuple[sp.Expr, str] | Non
     Tried are no unit at all (the symbol ""), the units `symbols` and their parts (km and h of
     km/h), the quotients of two of them, and their squares and cubes.
     """
-    known = sizes()
-    parts = [part for symbol in symbols for part in symbol.split("/") if part in known]
-    given = list(dict.fromkeys([*symbols, *parts]))
-    tried = {"": sp.Integer(1), **{symbol: known[symbol] for symbol in given}}
-    tried |= {f"{left}/{right}": known[left] / known[right] for left in given for right in given}
-    tried |= {f"{symbol}^{power}": known[symbol] ** power for symbol in given for power in (2, 3)}
+    parts = [part for symbol in symbols for part in symbol.split("/")]
+    given = {each: units()[each.lower()].size for each in (*symbols, *parts) if each.lower() in units()}
+    tried = {"": sp.Integer(1), **given}
+    tried |= {f"{left}/{right}": given[left] / given[right] for left in given for right in given}
+    tried |= {f"{symbol}^{power}": given[symbol] ** power for symbol in given for power in (2, 3)}
     for symbol, size in tried.items():
         if not (value / size).free_symbols:
             return value / size, symbol

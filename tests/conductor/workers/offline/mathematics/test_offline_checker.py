@@ -68,6 +68,22 @@ def test_an_answer_in_prose_is_understood(said: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("query", "answer"),
+    [
+        ("Solve x^5 - x - 1 = 0", None),
+        ("Solve 3x = 1", "x = 0.33333333"),
+        ("third derivative of sin(x)", "-cos(x)"),
+        ("derivative of x^2 at x = 3", "6"),
+        ("sum of 1/k for k = 1 to 3", "11/6"),
+        ("What is the volume of a sphere with radius 2?", "33.510322"),
+    ],
+)
+def test_an_answer_is_verified_by_numbers(query: str, answer: str | None) -> None:
+    given = answer or list(mathematics(Task(query=query, instruction="Solve.")))[-1].removeprefix("Answer: ")
+    assert checked(query, f"Answer: {given}")[1].startswith("Verified: ")
+
+
+@pytest.mark.parametrize(
     ("query", "said", "verdict"),
     [
         ("limit of sin(x)/x as x approaches 0", "10", "Correction"),
@@ -77,6 +93,8 @@ def test_an_answer_in_prose_is_understood(said: str) -> None:
         ("What is 17 * 23?", "401 apples", "Correction"),
         ("How many metres are in 3.5 km?", "3500 m", "Verified"),
         ("How many metres are in 3.5 km?", "35000 m", "Correction"),
+        ("Solve 3x = 1", "x = 0.3333", "Correction"),
+        ("Integrate 1/x from 0 to 1", "infinity", "Not checked"),
     ],
 )
 def test_an_answer_that_holds_the_right_one_beside_more_is_not_verified(
