@@ -12,13 +12,14 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from conductor.report.chart import ROW_HEIGHT, chart_of
-from conductor.report.graph import faces, pictures
+from conductor.drawing.layout import layouts
+from conductor.report.pictures import ROW_HEIGHT, chart_of, picture
 from conductor.report.steps import steps_of
-from conductor.report.words import mark, moment, outcome, output_notes, run_facts, session_facts
+from conductor.report.words import moment, outcome, output_notes, run_facts, session_facts
 from conductor.runs.events import Event
 from conductor.runs.state import RunState
 from conductor.runs.timeline import Moments, timeline_of
+from conductor.text.formatting import percent
 from conductor.text.json_text import joined
 from conductor.values.output import NO_ANSWER
 from conductor.values.total import Total
@@ -43,6 +44,7 @@ _TEMPLATES = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
+_TEMPLATES.filters["percent"] = percent
 
 
 def run_report(
@@ -72,15 +74,14 @@ def run_report(
         facts=[*run_facts(state), *session_facts(used)],
         answer_notes=_answer_notes(state),
         planning=planning,
-        pictures=pictures(state),
-        faces=faces(state),
+        pictures=[picture(layout) for layout in layouts(state.workflow)] if state.workflow else [],
         chart=chart_of(timeline),
         critical=bool(timeline.path),
         row_height=ROW_HEIGHT,
-        marks=[mark(step) for step in state.steps],
         steps=steps_of(state),
     )
-    return _written(html)
+    # A file can hold neither half a surrogate pair nor NUL.
+    return joined(html).replace("\x00", "\ufffd")
 
 
 def _answer_notes(state: RunState) -> list[str]:
@@ -90,8 +91,3 @@ def _answer_notes(state: RunState) -> list[str]:
     from_step = [] if at == state.workflow.final else [f"from step {at + 1}"]
     refused = [NO_ANSWER] if state.steps[at].status == "refused" else []
     return [*from_step, *refused, *output_notes(state.workflow.steps[at], state.steps[at])]
-
-
-def _written(text: str) -> str:
-    """The text as a file can hold it: half a surrogate pair and NUL become U+FFFD."""
-    return joined(text).replace("\x00", "\ufffd")

@@ -1,87 +1,111 @@
-"""What a report shows of each step, and of the steps inside it. Pure."""
+"""What a report shows of each step: its card, its section with the request, and the steps inside it. Pure."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from conductor.drawing.network import title_of
-from conductor.report.request import Sent, sent
-from conductor.report.words import STATUSES, output_notes, step_facts
+from conductor.report.words import STATUSES, mark, output_notes, step_facts
 from conductor.runs.state import RunState
-from conductor.runs.step_state import StepState, StepStatus
-from conductor.workflow.model import Step, Workflow
+from conductor.runs.step_state import StepState
+from conductor.text.formatting import counted
+from conductor.values.messages import Request
+from conductor.values.provenance import Share, Shares, Source, SourceKind, source_of
+from conductor.workers.endpoint.tokens import request_shares
+from conductor.workflow.model import Step
+
+_TINTS = 8
+"""Number of tints for steps; later steps reuse them, and their numbers distinguish them."""
+
+_NAMES: Mapping[SourceKind, str] = {
+    "system": "Instructions",
+    "turn": "Conversation before",
+    "query": "Query",
+    "task": "Own task",
+    "frame": "App's wording",
+}
 
 
 @dataclass(frozen=True, slots=True)
-class StepWords:
-    """A step as its section shows it; `number` counts from 1, as do `sees` and `hidden`.
+class Sent:
+    """A request by its sources; `size` is its length in words, with how it was counted.
 
-    `inside` are the rounds of the workflow inside the step, each with its steps.
+    `legend` has each source's name, tint and share, `stretches` the text in pieces: text, tint, and the
+    source's name where another source begins.
+    """
+
+    size: str
+    legend: tuple[tuple[str, str, Share], ...]
+    stretches: tuple[tuple[str, str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReportStep:
+    """A step as the report shows it; `number` counts from 1, as do `sees` and `hidden`.
+
+    `title`, `body`, `mark` and `badges` are its card's. `inside` are the rounds of the workflow inside the
+    step, each with its steps.
     """
 
     number: int
+    planned: Step
+    own: StepState
     title: str
+    body: str
     worker: str
-    status: StepStatus
+    mark: str
+    badges: tuple[str, ...]
     state: str
     facts: tuple[str, ...]
-    instruction: str
     sees: tuple[int, ...]
     hidden: tuple[int, ...]
-    sees_previous: bool
     sampling: tuple[str, ...]
     request: Sent | None
-    retries: tuple[str, ...]
-    reasoning: str
     problem: str
-    output: str
     notes: tuple[str, ...]
-    inside: tuple[tuple[StepWords, ...], ...]
+    inside: tuple[tuple[ReportStep, ...], ...]
 
 
-def steps_of(state: RunState) -> tuple[StepWords, ...]:
+def steps_of(state: RunState) -> tuple[ReportStep, ...]:
     """The steps of a run in order."""
-    workflow = state.workflow
-    if workflow is None:
+    if state.workflow is None:
         return ()
-    return tuple(_step(workflow, at, own) for at, own in enumerate(state.steps))
+    return tuple(_step(at, state.workflow.steps[at], own) for at, own in enumerate(state.steps))
 
 
-def _step(workflow: Workflow, at: int, own: StepState) -> StepWords:
-    step = workflow.steps[at]
-    return StepWords(
+def _step(at: int, step: Step, own: StepState) -> ReportStep:
+    title, _, body = title_of(step.instruction)
+    return ReportStep(
         number=at + 1,
-        title=title_of(step.instruction)[0],
+        planned=step,
+        own=own,
+        title=title,
+        body=body,
         worker=own.answered_by(step.worker),
-        status=own.status,
+        mark=mark(own),
+        badges=_badges(own),
         state=STATUSES[own.status],
         facts=tuple(step_facts(own)),
-        instruction=step.instruction,
         sees=tuple(read + 1 for read in step.access),
         hidden=tuple(read + 1 for read in range(at) if read not in step.access),
-        sees_previous=step.sees_previous,
         sampling=_sampling(step),
-        request=_request(own),
-        retries=tuple(retry.reason for retry in own.retries),
-        reasoning=own.reasoning,
+        request=None if own.request is None else _sent(own.request, own),
         problem=_problem(own),
-        output=own.text,
         notes=tuple(output_notes(step, own)),
         inside=tuple(steps_of(inner) for inner in own.inner if inner.steps),
     )
 
 
+def _badges(own: StepState) -> tuple[str, ...]:
+    if own.output is not None and own.output.hand is not None:
+        return ("by hand",)
+    return () if own.worker_kind in (None, "model") else (str(own.worker_kind),)
+
+
 def _sampling(step: Step) -> tuple[str, ...]:
     set_by_hand = step.sampling.model_dump(exclude_none=True)
     return tuple(f"{name.replace('_', ' ')} {value:g}" for name, value in set_by_hand.items())
-
-
-def _request(own: StepState) -> Sent | None:
-    if own.request is None:
-        return None
-    # The usage of a step with an inner workflow is that of the inner calls.
-    reported = None if own.inner else own.usage.prompt_tokens
-    return sent(own.request, kind=own.worker_kind or "model", reported=reported)
 
 
 def _problem(own: StepState) -> str:
@@ -90,3 +114,48 @@ def _problem(own: StepState) -> str:
     if own.status == "blocked":
         return f"It did not run, because it reads step {', '.join(str(by + 1) for by in own.blocked_by)}."
     return "The worker answered with nothing; nothing was passed on." if own.status == "empty" else ""
+
+
+# -- the request -----------------------------------------------------------------------------------
+
+
+def _sent(request: Request, own: StepState) -> Sent:
+    # The usage of a step with an inner workflow is that of the inner calls.
+    reported = None if own.inner else own.usage.prompt_tokens
+    shares = request_shares(request, kind=own.worker_kind or "model", reported=reported)
+    tints = _tints(shares)
+    stretches: list[tuple[str, str, str]] = []
+    before: Source | None = None
+    for message in request.messages:
+        for part in message.parts:
+            source = source_of(part)
+            begins = source != before and source.kind != "frame" and bool(part.text)
+            stretches.append((part.text, tints[source], _name(source) if begins else ""))
+            before = source if part.text else before
+    return Sent(
+        size=_size(shares),
+        legend=tuple((_name(share.source), tints[share.source], share) for share in shares.shares),
+        stretches=tuple(stretches),
+    )
+
+
+def _tints(shares: Shares) -> dict[Source, str]:
+    sources = [share.source for share in shares.shares]
+    seen = [source for source in sources if source.kind == "step"]
+    return {source: source.kind for source in sources} | {
+        source: f"seen-{at % _TINTS + 1}" for at, source in enumerate(seen)
+    }
+
+
+def _name(source: Source) -> str:
+    if source.kind == "step" and source.step is not None:
+        number = f"step {source.step + 1}"
+        return f"Step {source.step + 1}" if source.round is None else f"Round {source.round}, {number}"
+    return _NAMES.get(source.kind, "A step")
+
+
+def _size(shares: Shares) -> str:
+    total = counted(shares.total, shares.unit.removesuffix("s"))
+    if shares.exact:
+        return total
+    return f"~{total}, estimated by length" if shares.reported is None else f"{total}, as the worker counted"

@@ -1,4 +1,4 @@
-"""A run by time as shapes of SVG: a lane a step, positions in percent of the run's length. Pure."""
+"""A run as shapes of SVG: the graph in the app's layouts, and the steps by time. Pure."""
 
 from __future__ import annotations
 
@@ -6,12 +6,81 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import floor, log10
 
+from conductor.drawing.layout import MARGIN, Card, Layout, Point
 from conductor.runs.timeline import Row, Timeline
+
+_ARROW = 8.0
+"""Length of an arrow's head."""
+
+_LETTER, _READABLE = 13.0, 9.8
+"""Sizes of letters in pixels: of a title at zoom 1, and the least on the screen."""
+
+_LARGEST = 1.1
+"""The zoom at which a small graph is shown at most."""
 
 ROW_HEIGHT = 28
 
 _TICKS = 5
 """About as many steps of the axis."""
+
+
+# -- the graph -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """One drawing of the graph, to be shown where there are `least_width` pixels; a narrower one follows.
+
+    `cards` lie at their upper left corners; `edges` are paths of SVG, a line and the head of its arrow each.
+    `letter` is the size of a title's letters: where the picture is as small as it may be, they can be read.
+    """
+
+    kind: str
+    width: float
+    height: float
+    shown_width: int
+    least_width: int
+    letter: float
+    cards: tuple[Card, ...]
+    edges: tuple[tuple[str, str], ...]
+
+
+def picture(layout: Layout) -> Picture:
+    """The drawing of a layout."""
+    width = layout.width + 2 * MARGIN
+    return Picture(
+        kind=layout.kind,
+        width=width,
+        height=layout.height + 2 * MARGIN,
+        shown_width=round(width * _LARGEST),
+        least_width=layout.least_width,
+        letter=max(_LETTER, _READABLE / layout.readable),
+        cards=layout.cards,
+        edges=tuple(_edge(route) for route in layout.routes.values()),
+    )
+
+
+def _edge(route: tuple[Point, ...]) -> tuple[str, str]:
+    """The line of a route that runs downwards, and its arrow: curves from even points, straight from odd."""
+    *points, (x, y) = route
+    points.append((x, y - _ARROW * 0.8))
+    line = [f"M{_at(points[0])}"]
+    for start in range(0, len(points) - 1, 2):
+        (x0, y0), (x1, y1) = points[start], points[start + 1]
+        middle = (y0 + y1) / 2
+        line.append(f"C{_at((x0, middle))} {_at((x1, middle))} {_at((x1, y1))}")
+        if start + 2 < len(points):
+            line.append(f"L{_at(points[start + 2])}")
+    half = _ARROW * 0.48
+    head = f"M{_at((x, y))}L{_at((x - half, y - _ARROW))}L{_at((x + half, y - _ARROW))}Z"
+    return "".join(line), head
+
+
+def _at(point: Point) -> str:
+    return f"{point[0]:.1f} {point[1]:.1f}"
+
+
+# -- the steps by time -----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +91,6 @@ class Lane:
     this step, too.
     """
 
-    step: int
     top: int
     start: float | None
     length: float
@@ -54,7 +122,6 @@ def _lane(row: Row, timeline: Timeline, whole: float) -> Lane:
     end = timeline.seconds if row.end is None else row.end
     length = 0.0 if row.start is None else max(0.0, end - row.start)
     return Lane(
-        step=row.step,
         top=ROW_HEIGHT * row.step,
         start=None if row.start is None else min(100.0, 100 * row.start / whole),
         length=min(100.0, 100 * length / whole) if row.part == "called" else 0.0,
