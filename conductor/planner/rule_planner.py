@@ -9,12 +9,12 @@ in turn.
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
 
 from conductor.planner.format import format_plan
 from conductor.planner.protocol import PlanRequest
-from conductor.planner.rule_comparison import comparison_in
+from conductor.planner.rule_comparison import Comparison, comparison_in
 from conductor.values.messages import Completion, Delta
 from conductor.workers.offline.countries import named_countries
 from conductor.workers.protocol import WorkerCard
@@ -56,14 +56,11 @@ class OfflineConductor:
         if request.round > 1:
             reasoning = "Rule: one round. Rules would write the same plan again, so the answer stands.\n\n"
             plan = "model_id = []\nsubtasks = []\naccess_list = []"
-            yield Delta(text=reasoning)
-            yield Delta(text=plan)
-            yield Completion(text=reasoning + plan)
-            return
-        ruling = rule_for(request.query, max_steps=request.max_steps)
-        workflow = Workflow.of(_step(draft, at, request.workers) for at, draft in enumerate(ruling.drafts))
-        reasoning = f"Rule: {ruling.rule}. {ruling.why}\n\n"
-        plan = format_plan(workflow, [card.name for card in request.workers])
+        else:
+            ruling = rule_for(request.query, max_steps=request.max_steps)
+            steps = (_step(draft, at, request.workers) for at, draft in enumerate(ruling.drafts))
+            reasoning = f"Rule: {ruling.rule}. {ruling.why}\n\n"
+            plan = format_plan(Workflow.of(steps), [card.name for card in request.workers])
         yield Delta(text=reasoning)
         yield Delta(text=plan)
         yield Completion(text=reasoning + plan)
@@ -77,12 +74,7 @@ def _step(draft: Draft, at: int, workers: Sequence[WorkerCard]) -> Step:
 
 def rule_for(query: str, *, max_steps: int) -> Ruling:
     """The first rule that fits and whose plan keeps within `max_steps`; the last one always does."""
-    asked = _asked(query)
-    for rule in _RULES:
-        ruling = rule(asked)
-        if ruling is not None and len(ruling.drafts) <= max_steps:
-            return ruling
-    return _PLAIN
+    return next(ruling for ruling in _rulings(_asked(query)) if len(ruling.drafts) <= max_steps)
 
 
 _EDGE = 2_000
@@ -95,7 +87,7 @@ def _asked(query: str) -> str:
     return "\n".join(filter(None, (" ".join(line.split()) for line in ends.splitlines())))
 
 
-# -- rules: from the most to the least particular ---------------------------------------------------
+# -- rules -----------------------------------------------------------------------------------------
 
 _SUMMARY = re.compile(
     r"\b(summari[sz]e|summary|shorten|condense|tl;?dr|key (?:points|sentences)|main points|"
@@ -143,20 +135,69 @@ _QUESTION = re.compile(
 )
 
 
-def _summary(query: str) -> Ruling | None:
-    if not _SUMMARY.search(query):
-        return None
-    return Ruling(
-        rule="summary",
-        why="The query asks for a shorter form of a text it holds; one worker reads it.",
-        drafts=(Draft("text", "Summarise the text of the question in its most important sentences."),),
+_SOLVE_AND_CHECK = (
+    Draft("mathematics", "Solve the problem and show the working."),
+    Draft("checker", "Check the result by an independent way, and give the answer.", (0,)),
+)
+_PLAN_SOLVE_VERIFY = (
+    Draft(
+        "mathematics",
+        "Plan the solution: name the kind of problem, the unknowns and the method; do not solve.",
+    ),
+    Draft("mathematics", "Follow the plan, solve the problem and show the working.", (0,)),
+    Draft("checker", "Verify the result by substituting it back, and give the answer.", (0, 1)),
+)
+
+
+def _rulings(query: str) -> Iterator[Ruling]:
+    """What fits a query, from the most to the least particular rule."""
+    if _SUMMARY.search(query):
+        yield Ruling(
+            rule="summary",
+            why="The query asks for a shorter form of a text it holds; one worker reads it.",
+            drafts=(Draft("text", "Summarise the text of the question in its most important sentences."),),
+        )
+    compared = comparison_in(query)
+    if compared is not None:
+        yield _comparison(compared)
+    if _PROOF.search(query):
+        yield Ruling(
+            rule="proof",
+            why="The query asks for a proof; one worker solves it with its working, another checks it.",
+            drafts=_SOLVE_AND_CHECK,
+        )
+    hard = _hard(query)
+    if hard:
+        yield Ruling(
+            rule="hard problem",
+            why=f"Here {hard}; one worker plans, one executes the plan, one verifies both.",
+            drafts=_PLAN_SOLVE_VERIFY,
+        )
+    if _calculates(query):
+        yield Ruling(
+            rule="calculation",
+            why="The query asks for a calculation; one worker solves it, another checks the result.",
+            drafts=_SOLVE_AND_CHECK,
+        )
+        yield Ruling(
+            rule="calculation in one step",
+            why="The query asks for a calculation, and the limit leaves no step to check it.",
+            drafts=_SOLVE_AND_CHECK[:1],
+        )
+    if _FACT.search(query) or (_QUESTION.search(query) and named_countries(query)):
+        yield Ruling(
+            rule="fact",
+            why="The query asks for a fact; one step that looks it up is enough.",
+            drafts=(Draft("facts", "Look up the fact that the question asks for and state it."),),
+        )
+    yield Ruling(
+        rule="none fits",
+        why="No rule knows this kind of query; one worker answers as well as it can, or declines to.",
+        drafts=(Draft("text", "Answer the question from the text it holds."),),
     )
 
 
-def _comparison(query: str) -> Ruling | None:
-    found = comparison_in(query)
-    if found is None:
-        return None
+def _comparison(found: Comparison) -> Ruling:
     items, by = found.things, f" {found.criteria}" if found.criteria else ""
     asked = ", ".join(items[:-1]) + f" and {items[-1]}{by}"
     drafts = [Draft("facts", f"{item}: state the facts that the comparison{by} needs.") for item in items]
@@ -170,35 +211,14 @@ def _comparison(query: str) -> Ruling | None:
     )
 
 
-def _proof(query: str) -> Ruling | None:
-    if not _PROOF.search(query):
-        return None
-    return Ruling(
-        rule="proof",
-        why="The query asks for a proof; one worker solves it with its working, another checks it.",
-        drafts=_solve_and_check(),
-    )
-
-
-def _hard(query: str) -> Ruling | None:
-    several = query.count("=") >= 2
+def _hard(query: str) -> str:
+    """Why a query needs a plan of its own, "" where it does not."""
+    if query.count("=") >= 2:
+        return "several equations hold at once"
     asks_much = _HARD.search(query) and _calculates(query, anything=True)
     story = _STORY.search(query) and len(re.findall(r"\d+", _DATE.sub("", query))) >= 2
-    if not (several or asks_much or (story and not _FORMULA.search(query))):
-        return None
-    why = "several equations hold at once" if several else "the query asks for more than one calculation"
-    return Ruling(
-        rule="hard problem",
-        why=f"Here {why}; one worker plans, one executes the plan, one verifies both.",
-        drafts=(
-            Draft(
-                "mathematics",
-                "Plan the solution: name the kind of problem, the unknowns and the method; do not solve.",
-            ),
-            Draft("mathematics", "Follow the plan, solve the problem and show the working.", (0,)),
-            Draft("checker", "Verify the result by substituting it back, and give the answer.", (0, 1)),
-        ),
-    )
+    several = asks_much or (story and not _FORMULA.search(query))
+    return "the query asks for more than one calculation" if several else ""
 
 
 def _calculates(query: str, *, anything: bool = False) -> bool:
@@ -208,64 +228,9 @@ def _calculates(query: str, *, anything: bool = False) -> bool:
     number (`anything`: or either).
     """
     undated = _DATE.sub("", query)
-    words, numbers = bool(_MATHS.search(undated)), bool(_NUMBER.search(undated))
     if _FORMULA.search(undated) or _QUANTITY.search(undated):
         return True
     if _DATE.search(query) and _CALENDAR.search(undated):
         return True
+    words, numbers = bool(_MATHS.search(undated)), bool(_NUMBER.search(undated))
     return (words or numbers) if anything else words and (numbers or bool(re.search(r"\b[xyz]\b", undated)))
-
-
-def _calculation(query: str) -> Ruling | None:
-    if not _calculates(query):
-        return None
-    return Ruling(
-        rule="calculation",
-        why="The query asks for a calculation; one worker solves it, another checks the result.",
-        drafts=_solve_and_check(),
-    )
-
-
-def _unchecked(query: str) -> Ruling | None:
-    if not _calculates(query):
-        return None
-    return Ruling(
-        rule="calculation in one step",
-        why="The query asks for a calculation, and the limit leaves no step to check it.",
-        drafts=_solve_and_check()[:1],
-    )
-
-
-def _solve_and_check() -> tuple[Draft, ...]:
-    return (
-        Draft("mathematics", "Solve the problem and show the working."),
-        Draft("checker", "Check the result by an independent way, and give the answer.", (0,)),
-    )
-
-
-def _fact(query: str) -> Ruling | None:
-    about_country = _QUESTION.search(query) and named_countries(query)
-    if not (_FACT.search(query) or about_country):
-        return None
-    return Ruling(
-        rule="fact",
-        why="The query asks for a fact; one step that looks it up is enough.",
-        drafts=(Draft("facts", "Look up the fact that the question asks for and state it."),),
-    )
-
-
-_PLAIN = Ruling(
-    rule="none fits",
-    why="No rule knows this kind of query; one worker answers as well as it can, or declines to.",
-    drafts=(Draft("text", "Answer the question from the text it holds."),),
-)
-
-_RULES: tuple[Callable[[str], Ruling | None], ...] = (
-    _summary,
-    _comparison,
-    _proof,
-    _hard,
-    _calculation,
-    _unchecked,
-    _fact,
-)
