@@ -1,27 +1,21 @@
-"""What differs between two workflows: steps that stayed, moved, changed, were removed or added.
+"""What differs between two workflows, or three: steps that stayed, moved, changed, were removed or added.
 
-Pure and symmetric: swapping the workflows swaps the result. Positions are 0-based. Knows workflows;
-`matching` pairs the steps, `word_diff` compares words.
+Pure and symmetric: swapping the workflows swaps the result. Positions are 0-based; `matching` pairs steps.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Literal, get_args
 
 from conductor.text.alignment import longest_ascending
 from conductor.workflow.matching import matching
-from conductor.workflow.model import Step, Workflow
+from conductor.workflow.model import Workflow
 
 Change = Literal["moved", "worker", "instruction", "access", "sampling", "pin", "sees_previous"]
 """What may differ in a step that is in both workflows. A new number alone is no move: only a step is moved
 that had to change places with another one that stayed."""
-
-_FIELDS: tuple[Change, ...] = ("worker", "instruction", "sampling", "pin", "sees_previous")
-_ORDER: tuple[Change, ...] = (
-    "moved", "worker", "instruction", "access", "sampling", "pin", "sees_previous",
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +102,8 @@ def _order(workflow: Workflow) -> list[str]:
 
 def _diff(old: Workflow, new: Workflow) -> PlanDiff:
     known = matching(old, new)
-    stayed = _stayed(known)
+    # A largest set of steps in unchanged order stayed; the others moved.
+    stayed = {at for at, _ in longest_ascending(sorted(known.items()))}
     came_from = {to: at for at, to in known.items()}
     pairs = []
     for at, to in sorted(known.items(), key=lambda pair: pair[1]):
@@ -116,10 +111,10 @@ def _diff(old: Workflow, new: Workflow) -> PlanDiff:
         gained = tuple(
             read for read in new.steps[to].access if came_from.get(read) not in old.steps[at].access
         )
-        found: set[Change] = set(_changed_fields(old.steps[at], new.steps[to]))
-        found |= {"moved"} if at not in stayed else set()
-        found |= {"access"} if lost or gained else set()
-        changes = tuple(change for change in _ORDER if change in found)
+        before, after = dict(old.steps[at]), dict(new.steps[to])
+        differs = {name: before[name] != after[name] for name in before}
+        differs |= {"moved": at not in stayed, "access": bool(lost or gained)}
+        changes = tuple(change for change in get_args(Change) if differs[change])
         pairs.append(StepPair(old=at, new=to, changes=changes, lost=lost, gained=gained))
     return PlanDiff(
         old,
@@ -130,10 +125,54 @@ def _diff(old: Workflow, new: Workflow) -> PlanDiff:
     )
 
 
-def _changed_fields(old: Step, new: Step) -> list[Change]:
-    return [name for name in _FIELDS if getattr(old, name) != getattr(new, name)]
+# -- as planned, as edited and as run --------------------------------------------------------------
+
+Row = tuple[int | None, int | None, int | None]
+"""A step's positions as planned, as edited, as run; None where it is not there."""
 
 
-def _stayed(known: dict[int, int]) -> set[int]:
-    """The old positions of a largest set of steps in unchanged order; the others moved."""
-    return {at for at, _ in longest_ascending(sorted(known.items()))}
+@dataclass(frozen=True)
+class ThreeWay:
+    """Three states of a workflow. `planned` is how the edited one differs from the planned one, `run` how the
+    one last run differs from the edited one, None where none was run.
+
+    Every step of every state is in exactly one of the `rows`.
+    """
+
+    edited: Workflow
+    planned: PlanDiff
+    run: PlanDiff | None
+    rows: tuple[Row, ...]
+
+
+def three_way(planned: Workflow, edited: Workflow, run: Workflow | None) -> ThreeWay:
+    """The three states side by side, in the order of the edited one."""
+    before = plan_diff(planned, edited)
+    after = None if run is None else plan_diff(edited, run)
+    came_from = {pair.new: pair.old for pair in before.pairs}
+    became = {} if after is None else {pair.old: pair.new for pair in after.pairs}
+    rows: list[Row] = [(came_from.get(at), at, became.get(at)) for at in range(len(edited))]
+    only_run = () if after is None else after.added
+    # A step that was edited away may have been run before.
+    across: dict[int, int] = {}
+    if run is not None and before.removed and only_run:
+        pairs = plan_diff(planned, run).of_old
+        across = {at: pairs[at].new for at in before.removed if at in pairs and pairs[at].new in only_run}
+    for at in before.removed:
+        _insert(rows, (at, None, across.get(at)), column=0)
+    for at in only_run:
+        if at not in across.values():
+            _insert(rows, (None, None, at), column=2)
+    return ThreeWay(edited, before, after, tuple(rows))
+
+
+def _insert(rows: list[Row], row: Row, *, column: int) -> None:
+    """Insert a row behind the row of the previous step in its column."""
+    own = row[column]
+    assert own is not None, "a row has a step in the column it is placed by"
+    behind, nearest = -1, -1
+    for at, other in enumerate(rows):
+        position = other[column]
+        if position is not None and nearest < position < own:
+            behind, nearest = at, position
+    rows.insert(behind + 1, row)

@@ -1,4 +1,4 @@
-"""Which step of one workflow is which step of another: the best assignment of all steps at once.
+"""Which step of one workflow is which step of another: the steps most alike are paired first.
 
 Likeness is counted in points: the instruction's words, the worker, the position, and then, once most steps
 are matched, the access lists and the neighbours. Pure and deterministic. Knows workflows; `diff` finds what
@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from conductor.workflow.model import Step, Workflow
 
@@ -42,18 +41,28 @@ def matching(old: Workflow, new: Workflow) -> Matching:
     if not left_old or not left_new:
         return sure
     words = _Words(old, new)
-    alike = [[_likeness(old, new, i, j, words) for j in left_new] for i in left_old]
+    alike = {(i, j): _likeness(old, new, i, j, words) for i in left_old for j in left_new}
+    known = sure | _likest_pairs(alike)
+    alone = _alone(known, len(old), len(new))
 
-    def assigned(points: Sequence[Sequence[int]]) -> Matching:
-        worth = [[max(0, point - _LEAST + 1) for point in row] for row in points]
-        return sure | {left_old[i]: left_new[j] for i, j in best_assignment(worth)}
+    def around(i: int, j: int) -> int:
+        """Points for what surrounds the two steps, as far as the first matching knows."""
+        reads = _common(old.steps[i].access, new.steps[j].access, known)
+        readers = _common(old.readers[i], new.readers[j], known)
+        return int(_READS * reads + _READERS * readers) + _ALONE * ((i, j) in alone)
 
-    first = assigned(alike)
-    around = _Surroundings.of(old, new, first)
-    pairs = zip(left_old, alike, strict=True)
-    return assigned(
-        [[point + around.points(i, j) for j, point in zip(left_new, row, strict=True)] for i, row in pairs]
-    )
+    return sure | _likest_pairs({(i, j): points + around(i, j) for (i, j), points in alike.items()})
+
+
+def _likest_pairs(points: Mapping[tuple[int, int], int]) -> Matching:
+    """Each step at most once, the pairs of the most points first."""
+    pairs: Matching = {}
+    for (i, j), worth in sorted(points.items(), key=lambda pair: -pair[1]):
+        if worth < _LEAST:
+            break
+        if i not in pairs and j not in pairs.values():
+            pairs[i] = j
+    return pairs
 
 
 def _surely(old: Workflow, new: Workflow) -> Matching:
@@ -109,25 +118,6 @@ def _place(i: int, old_steps: int, j: int, new_steps: int) -> int:
     return _PLACE - _PLACE * (i - j) ** 2 // most**2
 
 
-@dataclass(frozen=True)
-class _Surroundings:
-    """What surrounds the steps, as far as a first matching knows."""
-
-    old: Workflow
-    new: Workflow
-    known: Matching
-    alone: frozenset[tuple[int, int]]
-
-    @classmethod
-    def of(cls, old: Workflow, new: Workflow, known: Matching) -> _Surroundings:
-        return cls(old, new, known, _alone(known, len(old), len(new)))
-
-    def points(self, i: int, j: int) -> int:
-        reads = _common(self.old.steps[i].access, self.new.steps[j].access, self.known)
-        readers = _common(self.old.readers[i], self.new.readers[j], self.known)
-        return int(_READS * reads + _READERS * readers) + _ALONE * ((i, j) in self.alone)
-
-
 def _common(old: Sequence[int], new: Sequence[int], known: Mapping[int, int]) -> float:
     """How much two lists of steps agree, from 0 to 1; lists without entries agree by 0."""
     if not old or not new:
@@ -147,50 +137,3 @@ def _alone(known: Matching, old_steps: int, new_steps: int) -> frozenset[tuple[i
         for j in [ends[i - 1]]
         if ends[i + 1] == j + 2 and j + 1 not in came_from
     )
-
-
-def best_assignment(worth: Sequence[Sequence[int]]) -> list[tuple[int, int]]:
-    """The pairs (row, column) of the highest total worth, each row and column at most once, none worth 0.
-
-    The Hungarian method with potentials, O(rows² x columns). Worths are integers, 0 or more.
-    """
-    rows, columns = len(worth), len(worth[0])
-    # After the real columns, every row has a spare column, in which it stays without a partner.
-    width = columns + rows
-    row_potential, column_potential = [0] * (rows + 1), [0] * (width + 1)
-    row_of = [0] * (width + 1)
-    for row in range(1, rows + 1):
-        row_of[0] = row
-        column = 0
-        slack: list[int | None] = [None] * (width + 1)
-        came_by = [0] * (width + 1)
-        done = [False] * (width + 1)
-        while row_of[column]:
-            done[column] = True
-            here = row_of[column]
-            least, nearest = None, 0
-            prices = worth[here - 1]
-            for to in range(1, width + 1):
-                if done[to]:
-                    continue
-                price = -prices[to - 1] if to <= columns else 0
-                cost = price - row_potential[here] - column_potential[to]
-                if (known := slack[to]) is None or cost < known:
-                    slack[to], came_by[to] = cost, column
-                    known = cost
-                if least is None or known < least:
-                    least, nearest = known, to
-            assert least is not None, "every row has a spare column"
-            for to in range(width + 1):
-                if done[to]:
-                    row_potential[row_of[to]] += least
-                    column_potential[to] -= least
-                elif (known := slack[to]) is not None:
-                    slack[to] = known - least
-            column = nearest
-        while column:
-            before = came_by[column]
-            row_of[column] = row_of[before]
-            column = before
-    pairs = ((row_of[column] - 1, column - 1) for column in range(1, columns + 1) if row_of[column])
-    return sorted((row, column) for row, column in pairs if worth[row][column] > 0)

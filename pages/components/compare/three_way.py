@@ -14,10 +14,9 @@ from conductor.report.words import STATUSES
 from conductor.runs.step_state import StepState
 from conductor.text.formatting import counted
 from conductor.text.word_diff import compare_texts
-from conductor.workflow.diff import PlanDiff, StepPair
+from conductor.workflow.diff import PlanDiff, StepPair, ThreeWay, three_way
 from conductor.workflow.file import Origin
 from conductor.workflow.model import Step, Workflow
-from conductor.workflow.three_way import ThreeWay, three_way
 from pages.components.tab.state import plain
 from pages.components.view_models.card_content import step_name
 from pages.components.view_models.comparable import ThreeSides

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from conductor.workflow.diff import three_way
 from conductor.workflow.model import Step, Workflow
-from conductor.workflow.three_way import three_way
 from tests.workflow_cases import workflows
 
 

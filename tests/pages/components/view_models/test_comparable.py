@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from conductor.errors import StorageError
+from conductor.workflow.diff import three_way
 from conductor.workflow.model import Step, Workflow
-from conductor.workflow.three_way import three_way
 from pages.components.compare.three_way import heads, summary, table
 from pages.components.view_models.comparable import (
     choices,
