@@ -102,21 +102,21 @@ def row_of(correction: Correction, *, kind: RowKind, bare: bool = False) -> Row 
         return LeftOut(reason="its answer has a thumbs down, and the planned one's has no thumbs up")
     try:
         texts = {
-            "planned": _written(planned, prompt, correction.dialect),
-            "edited": _written(edited, prompt, correction.dialect),
+            name: _written(workflow, prompt, correction.dialect)
+            for name, workflow in (("planned", planned), ("edited", edited))
         }
     except WorkflowError as error:
         return LeftOut(reason="no Conductor could have written it in the required form", detail=str(error))
     worse = "planned" if better == "edited" else "edited"
     row: Row = {"prompt": [message.model_dump() for message in prompt.messages]}
     if kind == "preferences":
-        row |= {"chosen": _said(texts[better]), "rejected": _said(texts[worse])}
+        row |= {"chosen": _answer(texts[better]), "rejected": _answer(texts[worse])}
     else:
-        row |= {"completion": _said(texts[better])}
+        row |= {"completion": _answer(texts[better])}
     return row if bare else row | {"metadata": _metadata(correction, prompt, better)}
 
 
-def _said(text: str) -> list[dict[str, str]]:
+def _answer(text: str) -> list[dict[str, str]]:
     return [{"role": "assistant", "content": text}]
 
 
@@ -135,8 +135,8 @@ def _written(workflow: Workflow, prompt: PlanPrompt, dialect: Dialect) -> str:
         text, workers=prompt.workers, dialect=dialect, max_steps=prompt.max_steps, round=prompt.round
     )
     if report.workflow != workflow:
-        said = " ".join(problem.message for problem in report.problems)
-        raise WorkflowError(said or "The text of the plan reads back as another one.")
+        reasons = " ".join(problem.message for problem in report.problems)
+        raise WorkflowError(reasons or "The text of the plan reads back as another one.")
     return text
 
 
@@ -158,13 +158,12 @@ def _metadata(correction: Correction, prompt: PlanPrompt, better: str) -> Row:
         "round": prompt.round,
         "reasoning": correction.reasoning,
         "better": better,
-        "answers": {"planned": _judged(correction.planned_run), "edited": _judged(correction.edited_run)},
+        "answers": {
+            name: None if run is None else run.model_dump()
+            for name, run in (("planned", correction.planned_run), ("edited", correction.edited_run))
+        },
         "not_written": [*_not_written(correction.edited.steps)],
     }
-
-
-def _judged(run: Judged | None) -> Row | None:
-    return None if run is None else run.model_dump()
 
 
 def _not_written(steps: Sequence[Step]) -> Iterator[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 
 from conductor.errors import WorkflowError
 from conductor.workflow.model import Step, Workflow
@@ -35,9 +35,9 @@ def format_plan(
     """
     workflow.check_workers(worker_names)
     numbers = [worker_names.index(step.worker) for step in workflow.steps]
-    say = _SAY[dialect]
     access = [
-        _sight(step, at, round=round, said=say(step, at, numbers)) for at, step in enumerate(workflow.steps)
+        _checked(step, at, round=round, entry=_entry(step, at, numbers, dialect))
+        for at, step in enumerate(workflow.steps)
     ]
     if form == "json":
         return _object(workflow, numbers, access)
@@ -68,9 +68,9 @@ def _quoted(text: str) -> str:
 # -- access entries --------------------------------------------------------------------------------
 
 
-def _sight(step: Step, at: int, *, round: int, said: Entry | None) -> Entry:
+def _checked(step: Step, at: int, *, round: int, entry: Entry | None) -> Entry:
     """The entry, held against what a later round makes of it: there "all" shows the round before, too."""
-    if said is None:
+    if entry is None:
         seen = ", ".join(str(read + 1) for read in step.access) or "nothing"
         raise WorkflowError(
             f"Step {at + 1} sees {seen}{' and the round before' if step.sees_previous else ''}, which the "
@@ -81,44 +81,24 @@ def _sight(step: Step, at: int, *, round: int, said: Entry | None) -> Entry:
         raise WorkflowError(
             f"Step {at + 1} sees the round before, and there is none before round 1.", step=at
         )
-    if round > 1 and (said == ["all"]) != step.sees_previous:
+    if round > 1 and (entry == ["all"]) != step.sees_previous:
         raise WorkflowError(
             f'Step {at + 1} sees {"only " if step.sees_previous else ""}a part of what "all" shows in round '
             f"{round}; the dialect has no words for that.",
             step=at,
         )
-    return said
+    return entry
 
 
-def _all_before(step: Step, at: int) -> bool:
-    return len(step.access) == at
-
-
-def _by_position(step: Step, _at: int, _numbers: Sequence[int]) -> Entry | None:
-    return None if step.sees_previous else list(step.access)
-
-
-def _by_any(step: Step, at: int, _numbers: Sequence[int]) -> Entry | None:
-    if not step.sees_previous:
+def _entry(step: Step, at: int, numbers: Sequence[int], dialect: Dialect) -> Entry | None:
+    """How a dialect writes what a step sees; None where it cannot."""
+    everything: Entry | None = ["all"] if len(step.access) == at else None
+    if dialect == "binary":
+        return everything if step.sees_previous or step.access else []
+    if step.sees_previous:
+        return everything if dialect == "any" else None
+    if dialect != "worker":
         return list(step.access)
-    return ["all"] if _all_before(step, at) else None
-
-
-def _by_all(step: Step, at: int, _numbers: Sequence[int]) -> Entry | None:
-    if step.sees_previous or step.access:
-        return ["all"] if _all_before(step, at) else None
-    return []
-
-
-def _by_worker(step: Step, at: int, numbers: Sequence[int]) -> Entry | None:
     workers = sorted({numbers[read] for read in step.access})
     shown = tuple(earlier for earlier in range(at) if numbers[earlier] in workers)
-    return [*workers] if shown == step.access and not step.sees_previous else None
-
-
-_SAY: Mapping[Dialect, Callable[[Step, int, Sequence[int]], Entry | None]] = {
-    "any": _by_any,
-    "binary": _by_all,
-    "position": _by_position,
-    "worker": _by_worker,
-}
+    return [*workers] if shown == step.access else None

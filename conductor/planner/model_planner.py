@@ -75,14 +75,17 @@ class ModelConductor:
             try:
                 async with aclosing(self._asked(request, constraint)) as items:
                     async for item in items:
-                        if isinstance(item, Retried) and item.withdrawn:
-                            shown = False
-                        shown = shown or isinstance(item, Delta | Thought)
-                        attempt += isinstance(item, Retried)
-                        yield _numbered(item, attempt)
+                        if isinstance(item, Retried):
+                            shown = shown and not item.withdrawn
+                            # Attempts are counted through all constraints.
+                            attempt += 1
+                            yield item.model_copy(update={"attempt": attempt})
+                        else:
+                            shown = shown or isinstance(item, Delta | Thought)
+                            yield item
                 return
             except EndpointFailure as failure:
-                if shown or constraint == rungs[-1] or not _refuses(failure, constraint):
+                if shown or constraint == rungs[-1] or not any(map(failure.refuses, _SPOKEN_OF[constraint])):
                     raise
                 self._refused.add(constraint)
                 attempt += 1
@@ -170,14 +173,3 @@ class ModelConductor:
             ) from None
         ours = [model for model in served if model.name == self.card.model]
         return any(model.owner == "vllm" for model in ours or served)
-
-    # -- what a call may hold and costs ------------------------------------------------------------
-
-
-def _refuses(failure: EndpointFailure, constraint: Constraint) -> bool:
-    return any(failure.refuses(name) for name in _SPOKEN_OF[constraint])
-
-
-def _numbered(item: Asked | ChatItem, attempt: int) -> Asked | ChatItem:
-    """Attempts are counted through all constraints."""
-    return item.model_copy(update={"attempt": attempt}) if isinstance(item, Retried) else item

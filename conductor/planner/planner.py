@@ -79,7 +79,7 @@ async def plan(
     its cancellation is not waited for.
     """
     record = Record(run)
-    asking = asyncio.create_task(_ask(request, conductor, record, count or _ignore))
+    asking = asyncio.create_task(_ask(request, conductor, record, count or (lambda _: None)))
     asking.add_done_callback(lambda _: record.close())
 
     def give_up(_: asyncio.Future[None]) -> None:
@@ -102,10 +102,6 @@ async def plan(
             stop.remove_done_callback(give_up)
         asking.cancel()
         await asyncio.wait({asking}, timeout=GRACE_SECONDS)
-
-
-def _ignore(_: str) -> None:
-    """The default `count`, which does nothing."""
 
 
 async def _ask(
@@ -180,11 +176,9 @@ def _report(
         round=request.round,
         form="lists" if asked is None else asked.form,
     )
-    if completion.reasoning:
-        thinking = "\n\n".join(part for part in (completion.reasoning, report.thinking) if part)
-        report = report.model_copy(update={"thinking": thinking})
+    thinking = "\n\n".join(filter(None, (completion.reasoning, report.thinking)))
     kept = {"prompt": _prompt(request, conductor, asked), "request_id": completion.request_id}
-    return report.model_copy(update=kept)
+    return report.model_copy(update={"thinking": thinking, **kept})
 
 
 def _is_stopped() -> bool:
@@ -195,17 +189,16 @@ def _is_stopped() -> bool:
 
 def _prompt(request: PlanRequest, conductor: Conductor, asked: Asked | None) -> PlanPrompt:
     """The prompt that was sent; of a Conductor that calls no model, the one that a model would have had."""
-    sent = asked is not None
-    if asked is None:
-        messages = plan_messages(
+    sent = asked or Asked(
+        messages=plan_messages(
             request, dialect=conductor.dialect, style=conductor.card.prompt_style, room_to_think=True
         )
-        asked = Asked(messages=messages)
+    )
     return PlanPrompt(
-        messages=tuple(PromptMessage(role=said.role, content=said.content) for said in asked.messages),
+        messages=tuple(PromptMessage(role=each.role, content=each.content) for each in sent.messages),
         workers=tuple(card.name for card in request.workers),
         max_steps=request.max_steps,
         round=request.round,
-        form=asked.form,
-        sent=sent,
+        form=sent.form,
+        sent=asked is not None,
     )

@@ -16,6 +16,15 @@ _MOST_ATTEMPTS = 3
 
 
 @dataclass(frozen=True, slots=True)
+class Writing:
+    """How a plan is to be written down; `room_to_think` requests some reasoning before it."""
+
+    dialect: Dialect
+    form: Form
+    room_to_think: bool
+
+
+@dataclass(frozen=True, slots=True)
 class ExampleStep:
     """A step: the worker's number, what to do, and the earlier steps (from 0) whose work it sees."""
 
@@ -39,7 +48,8 @@ def examples(pool: int, *, max_steps: int) -> tuple[Example, ...]:
         return (_fact(pool),)
     if max_steps == 2:
         return (_fact(pool), _checked(pool))
-    return (_fact(pool), _comparison(pool, attempts=_attempts(pool, max_steps)), _hard(pool))
+    attempts = min(_MOST_ATTEMPTS, max_steps - 1, max(2, pool - 1))
+    return (_fact(pool), _comparison(pool, attempts=attempts), _hard(pool))
 
 
 KEPT = Example(
@@ -48,10 +58,6 @@ KEPT = Example(
     steps=(),
 )
 """How a later round returns the answer as it is."""
-
-
-def _attempts(pool: int, max_steps: int) -> int:
-    return min(_MOST_ATTEMPTS, max_steps - 1, max(2, pool - 1))
 
 
 def _fact(pool: int) -> Example:
@@ -107,11 +113,16 @@ def _hard(pool: int) -> Example:
     )
 
 
-def written(example: Example, *, dialect: Dialect, form: Form, room_to_think: bool) -> str:
+def written(example: Example, writing: Writing) -> str:
     """The completion that an example stands for."""
-    access = [_access(example.steps, at, dialect) for at in range(len(example.steps))]
-    if form == "json":
-        return _as_object(example, access, room_to_think=room_to_think)
+    access = [_access(example.steps, at, writing.dialect) for at in range(len(example.steps))]
+    if writing.form == "json":
+        steps = [
+            {"instruction": step.instruction, "model_id": step.worker, "access": entry}
+            for step, entry in zip(example.steps, access, strict=True)
+        ]
+        reasoning = {"reasoning": example.why} if writing.room_to_think else {}
+        return json.dumps({**reasoning, "steps": steps})
     lists = "\n".join(
         f"{name} = {json.dumps(entries)}"
         for name, entries in (
@@ -120,15 +131,7 @@ def written(example: Example, *, dialect: Dialect, form: Form, room_to_think: bo
             ("access_list", access),
         )
     )
-    return f"{example.why}\n{lists}" if room_to_think else lists
-
-
-def _as_object(example: Example, access: Sequence[list[Any]], *, room_to_think: bool) -> str:
-    steps = [
-        {"instruction": step.instruction, "model_id": step.worker, "access": entry}
-        for step, entry in zip(example.steps, access, strict=True)
-    ]
-    return json.dumps({"reasoning": example.why, "steps": steps} if room_to_think else {"steps": steps})
+    return f"{example.why}\n{lists}" if writing.room_to_think else lists
 
 
 def _access(steps: Sequence[ExampleStep], at: int, dialect: Dialect) -> list[Any]:

@@ -9,19 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from conductor.planner.prompt.examples import KEPT, examples, written
-from conductor.planner.prompt.sentences import (
-    access_words,
-    form_words,
-    kept_words,
-    one_line,
-    pool_lines,
-    thrift,
-)
+from conductor.planner.prompt.examples import Writing
+from conductor.planner.prompt.sentences import Layout, keep_answer, one_line, pool_lines
 from conductor.planner.protocol import PlanRequest
 from conductor.values.conversation import Conversation
-from conductor.values.messages import Message, Part
-from conductor.workflow.plan_report import Dialect, Form
+from conductor.values.messages import Part
 
 _SYSTEM = """\
 Your part is to answer questions by having language models with different skills work on them. You are given \
@@ -43,31 +35,7 @@ _LABEL = re.compile(
 )
 
 
-def paper_messages(
-    request: PlanRequest, *, dialect: Dialect, room_to_think: bool, form: Form
-) -> tuple[Message, ...]:
-    """The system's and the user's message; see `plan_messages`."""
-    shown = examples(len(request.workers), max_steps=request.max_steps)
-    worked = [
-        f"EXAMPLE {at}:\nQuestion: {example.question}\nAssistant Response: "
-        f"{written(example, dialect=dialect, form=form, room_to_think=room_to_think)}"
-        for at, example in enumerate(shown, start=1)
-    ]
-    system = _SYSTEM.format(
-        most=request.max_steps,
-        thrift=thrift(request),
-        form=form_words(form, room_to_think=room_to_think, noun="model"),
-        access=access_words(request, dialect=dialect, form=form, noun="model"),
-        examples="\n\n".join(worked),
-    )
-    asking = _asking(request, dialect=dialect, form=form, room_to_think=room_to_think)
-    return (
-        Message(role="system", parts=(Part("frame", system),)),
-        Message(role="user", parts=tuple(asking)),
-    )
-
-
-def _asking(request: PlanRequest, *, dialect: Dialect, form: Form, room_to_think: bool) -> Iterator[Part]:
+def _parts(request: PlanRequest, writing: Writing) -> Iterator[Part]:
     pool = "\n".join(pool_lines(request, noun="Model"))
     yield from _opening(request.conversation)
     yield Part("query", _defused(request.query))
@@ -86,12 +54,9 @@ def _asking(request: PlanRequest, *, dialect: Dialect, form: Form, room_to_think
             yield Part("response", _defused(answered[at]), at, step.worker, before)
         else:
             yield Part("frame", "\nRESPONSE: none")
-    keep = written(KEPT, dialect=dialect, form=form, room_to_think=room_to_think)
-    yield Part(
-        "frame",
-        "\n\nThe answer so far is the response of the last step that has one. "
-        f"{kept_words(form)}\n{keep}\nIf it does not, write a new workflow.",
-    )
+    keep = keep_answer(writing, between="\n")
+    so_far = "\n\nThe answer so far is the response of the last step that has one. "
+    yield Part("frame", f"{so_far}{keep}\nIf it does not, write a new workflow.")
 
 
 def _opening(conversation: Conversation) -> Iterator[Part]:
@@ -114,3 +79,11 @@ def _opening(conversation: Conversation) -> Iterator[Part]:
 def _defused(text: str) -> str:
     """`text` in which no line begins with one of the labels."""
     return _LABEL.sub("\u200b", text)
+
+
+PAPER = Layout(
+    system=_SYSTEM,
+    example="EXAMPLE {number}:\nQuestion: {question}\nAssistant Response: {completion}",
+    noun="model",
+    parts=_parts,
+)

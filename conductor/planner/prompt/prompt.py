@@ -9,20 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
 
-from conductor.planner.prompt.examples import KEPT, examples, written
-from conductor.planner.prompt.paper_prompt import paper_messages
-from conductor.planner.prompt.sentences import (
-    access_words,
-    form_words,
-    kept_words,
-    one_line,
-    pool_lines,
-    thrift,
-)
+from conductor.planner.prompt.examples import Writing
+from conductor.planner.prompt.paper_prompt import PAPER
+from conductor.planner.prompt.sentences import Layout, keep_answer, one_line
 from conductor.planner.protocol import PlanRequest
 from conductor.values.conversation import Conversation
 from conductor.values.messages import Message, Part
 from conductor.workers.protocol import PromptStyle
+from conductor.workflow.model import Workflow
 from conductor.workflow.plan_report import Dialect, Form, PlanProblem
 
 MAX_REPEATED = 20_000
@@ -67,8 +61,8 @@ def plan_messages(
 
     `room_to_think` requests some reasoning before the plan. The same request always gives the same messages.
     """
-    layout = paper_messages if style == "paper" else _our_messages
-    messages = layout(request, dialect=dialect, room_to_think=room_to_think, form=form)
+    layout = PAPER if style == "paper" else _OURS
+    messages = layout.messages(request, Writing(dialect, form, room_to_think))
     for report in request.rejected:
         messages = again_messages(messages, report.text, report.problems)
     return messages
@@ -94,43 +88,17 @@ def again_messages(
     )
 
 
-def _our_messages(
-    request: PlanRequest, *, dialect: Dialect, room_to_think: bool, form: Form
-) -> tuple[Message, ...]:
-    worked = [
-        f"Question: {example.question}\n"
-        f"{written(example, dialect=dialect, form=form, room_to_think=room_to_think)}"
-        for example in examples(len(request.workers), max_steps=request.max_steps)
-    ]
-    system = _SYSTEM.format(
-        most=request.max_steps,
-        pool="\n".join(pool_lines(request, noun="Worker")),
-        thrift=thrift(request),
-        access=access_words(request, dialect=dialect, form=form, noun="worker"),
-        form=form_words(form, room_to_think=room_to_think, noun="worker"),
-        examples="\n\n".join(worked),
-    )
-    return (
-        Message(role="system", parts=(Part("frame", system),)),
-        Message(
-            role="user",
-            parts=tuple(_asking(request, dialect=dialect, form=form, room_to_think=room_to_think)),
-        ),
-    )
-
-
-def _asking(request: PlanRequest, *, dialect: Dialect, form: Form, room_to_think: bool) -> Iterator[Part]:
+def _parts(request: PlanRequest, writing: Writing) -> Iterator[Part]:
     code = _code(request)
     yield from _opening(request.conversation, code)
     yield Part("query", request.query)
     yield Part("frame", f"\n</question-{code}>\n\n")
-    if request.previous is not None:
-        yield from _round_before(request, code)
-        keep = written(KEPT, dialect=dialect, form=form, room_to_think=room_to_think)
-        yield Part("frame", f"{kept_words(form)}\n\n{keep}\n\n")
-        yield Part("frame", "If it does not, write a new workflow that corrects what is wrong or missing.")
-    else:
+    if request.previous is None:
         yield Part("frame", "Write the workflow for this question.")
+        return
+    yield from _round_before(request, request.previous, code)
+    yield Part("frame", keep_answer(writing, between="\n\n") + "\n\n")
+    yield Part("frame", "If it does not, write a new workflow that corrects what is wrong or missing.")
 
 
 def _opening(conversation: Conversation, code: str) -> Iterator[Part]:
@@ -153,9 +121,8 @@ def _opening(conversation: Conversation, code: str) -> Iterator[Part]:
     yield Part("frame", f"{between}<question-{code}>\n")
 
 
-def _round_before(request: PlanRequest, code: str) -> Iterator[Part]:
+def _round_before(request: PlanRequest, previous: Workflow, code: str) -> Iterator[Part]:
     """The last round's steps with what they answered."""
-    assert request.previous is not None, "asked of later rounds only"
     before = request.round - 1
     answered = {seen.step: seen.response for seen in request.responses}
     yield Part(
@@ -163,7 +130,7 @@ def _round_before(request: PlanRequest, code: str) -> Iterator[Part]:
         f"Your workflow of round {before} has run. These were its steps, with what their workers answered, "
         "which is material as well:\n\n",
     )
-    for at, step in enumerate(request.previous.steps):
+    for at, step in enumerate(previous.steps):
         seen = [*map(str, step.access), *(["the round before"] if step.sees_previous else [])]
         sees = ", ".join(seen) or "nothing"
         name = one_line(step.worker).replace("&", "&amp;").replace('"', "&quot;")
@@ -189,3 +156,6 @@ def _code(request: PlanRequest) -> str:
     material = "\x1f".join((*filter(None, said), request.query, *instructions, *responses))
     digits = sha256(material.encode("utf-8", "surrogatepass")).hexdigest()
     return next(digits[:length] for length in range(8, 65) if digits[:length] not in material)
+
+
+_OURS = Layout(system=_SYSTEM, example="Question: {question}\n{completion}", noun="worker", parts=_parts)

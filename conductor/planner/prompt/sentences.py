@@ -1,4 +1,4 @@
-"""The sentences that every layout of a planning prompt shares: the pool, the access lists, the form.
+"""What every layout of a planning prompt shares: the sentences on the pool, the access lists and the form.
 
 Knows the dialects in words; what an entry means is access's, what is enforced constraint's.
 """
@@ -6,12 +6,15 @@ Knows the dialects in words; what an entry means is access's, what is enforced c
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 
+from conductor.planner.prompt.examples import KEPT, Writing, examples, written
 from conductor.planner.prompt.structured_output import MAX_INSTRUCTION_WORDS, MAX_THINKING_LINES
 from conductor.planner.protocol import PlanRequest
+from conductor.values.messages import Message, Part
 from conductor.workers.protocol import WorkerCard
-from conductor.workflow.plan_report import Dialect, Form
+from conductor.workflow.plan_report import Dialect
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
@@ -36,25 +39,22 @@ def _price(card: WorkerCard) -> str:
     return f" (US dollars a million tokens: {price.prompt:g} to read, {price.completion:g} to write)"
 
 
-def thrift(request: PlanRequest) -> str:
-    """What is added where a plan shall be cheap."""
-    if not request.economical:
-        return ""
-    return " Be economical: give each step to the cheapest worker that can do it well."
+_THRIFT = " Be economical: give each step to the cheapest worker that can do it well."
+"""What is added where a plan shall be cheap."""
 
 
-def access_words(request: PlanRequest, *, dialect: Dialect, form: Form, noun: str) -> str:
+def access_words(request: PlanRequest, writing: Writing, *, noun: str) -> str:
     """Exactly which access entries are legal, and what each means."""
-    entry = "An entry of access_list" if form == "lists" else "An access list"
-    says_all = dialect in ("any", "binary")
+    entry = "An entry of access_list" if writing.form == "lists" else "An access list"
+    with_all = writing.dialect in ("any", "binary")
     later = request.round > 1
     if request.max_steps == 1:
-        shown = ' or ["all"], which shows every step of the round before' if later and says_all else ""
+        shown = ' or ["all"], which shows every step of the round before' if later and with_all else ""
         return f"There is one step at most: its access list is []{shown}."
-    legal = f"{entry} is {_LEGAL[dialect].format(noun=noun)}"
+    legal = f"{entry} is {_LEGAL[writing.dialect].format(noun=noun)}"
     if not later:
         return f"{legal} {_FIRST}"
-    return f"{legal} {_ALL_BEFORE if says_all else f'{_FIRST} {_NONE_BEFORE.format(noun=noun)}'}"
+    return f"{legal} {_ALL_BEFORE if with_all else f'{_FIRST} {_NONE_BEFORE.format(noun=noun)}'}"
 
 
 _NUMBERED = (
@@ -87,10 +87,14 @@ _ALL_BEFORE = (
 _NONE_BEFORE = "No entry reaches the round before: put what a {noun} needs of it into its instruction."
 
 
-def form_words(form: Form, *, room_to_think: bool, noun: str) -> str:
+def form_words(writing: Writing, *, noun: str) -> str:
     """How the plan is to be written down."""
-    if form == "json":
-        first = ' Its first key is "reasoning": in a few sentences, why this plan.' if room_to_think else ""
+    if writing.form == "json":
+        first = (
+            ' Its first key is "reasoning": in a few sentences, why this plan.'
+            if writing.room_to_think
+            else ""
+        )
         return (
             f'Answer with one JSON object and nothing else.{first} The key "steps" holds an object for each '
             'step, in order, with the keys "instruction" (a text), "model_id" (the number of its '
@@ -100,7 +104,7 @@ def form_words(form: Form, *, room_to_think: bool, noun: str) -> str:
         "First think in a few plain sentences: what the question needs, who is good at it, and who has to "
         f"see what. Use at most {MAX_THINKING_LINES} lines for that, and no brackets or backticks. Then end "
         "with three Python lists"
-        if room_to_think
+        if writing.room_to_think
         else "Answer with three Python lists and nothing else"
     )
     return (
@@ -111,7 +115,39 @@ def form_words(form: Form, *, room_to_think: bool, noun: str) -> str:
     )
 
 
-def kept_words(form: Form) -> str:
-    """How a later round returns the answer: the sentence before the example."""
-    how = "three empty lists" if form == "lists" else "an empty list of steps"
-    return f"Where it serves the user well, return it as it is, by {how}:"
+def keep_answer(writing: Writing, *, between: str) -> str:
+    """How a later round returns the answer: a sentence and, behind `between`, the example."""
+    how = "three empty lists" if writing.form == "lists" else "an empty list of steps"
+    sentence = f"Where it serves the user well, return it as it is, by {how}:"
+    return f"{sentence}{between}{written(KEPT, writing)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """A prompt's layout: the system message and its examples as templates, the noun for a worker, and the
+    parts of the user's message.
+    """
+
+    system: str
+    example: str
+    noun: str
+    parts: Callable[[PlanRequest, Writing], Iterator[Part]]
+
+    def messages(self, request: PlanRequest, writing: Writing) -> tuple[Message, ...]:
+        """The system's and the user's message."""
+        shown = examples(len(request.workers), max_steps=request.max_steps)
+        system = self.system.format(
+            most=request.max_steps,
+            pool="\n".join(pool_lines(request, noun="Worker")),
+            thrift=_THRIFT if request.economical else "",
+            access=access_words(request, writing, noun=self.noun),
+            form=form_words(writing, noun=self.noun),
+            examples="\n\n".join(
+                self.example.format(number=at, question=each.question, completion=written(each, writing))
+                for at, each in enumerate(shown, start=1)
+            ),
+        )
+        return (
+            Message(role="system", parts=(Part("frame", system),)),
+            Message(role="user", parts=tuple(self.parts(request, writing))),
+        )

@@ -11,7 +11,7 @@ import jsonschema
 import pytest
 
 from conductor.planner.parsing.parse import parse
-from conductor.planner.prompt.examples import KEPT, Form, examples, written
+from conductor.planner.prompt.examples import KEPT, Form, Writing, examples, written
 from conductor.planner.prompt.prompt import MAX_REPEATED, again_messages, plan_messages
 from conductor.planner.prompt.structured_output import plan_regex, plan_schema_json
 from conductor.planner.protocol import PlanRequest
@@ -75,7 +75,7 @@ def test_every_example_is_a_valid_plan_in_its_dialect(pool: int, dialect: Dialec
     for max_steps in range(1, 6):
         for think in (True, False):
             for example in examples(pool, max_steps=max_steps):
-                text = written(example, dialect=dialect, form=form, room_to_think=think)
+                text = written(example, Writing(dialect, form, think))
                 report = parse(text, workers=names, dialect=dialect, max_steps=max_steps)
                 assert report.workflow is not None, report.problems
                 assert {repair.kind for repair in report.repairs} == (
@@ -98,9 +98,9 @@ def _expression(pool: int, max_steps: int, dialect: Dialect) -> re.Pattern[str]:
 def test_every_example_is_what_the_constraint_asks_for(pool: int, max_steps: int, dialect: Dialect) -> None:
     schema = plan_schema_json(pool, max_steps=max_steps, dialect=dialect, room_to_think=True)
     for example in examples(pool, max_steps=max_steps):
-        text = written(example, dialect=dialect, form="lists", room_to_think=True)
+        text = written(example, Writing(dialect, "lists", True))
         assert _expression(pool, max_steps, dialect).fullmatch(text)
-        plan = written(example, dialect=dialect, form="json", room_to_think=True)
+        plan = written(example, Writing(dialect, "json", True))
         jsonschema.Draft202012Validator(schema).validate(json.loads(plan))
 
 
@@ -113,7 +113,7 @@ def test_the_prompt_shows_the_examples_and_the_three_shapes(
     system = asked(dialect=dialect, form=form, style=style)[0].content
     shapes = set()
     for example in examples(3, max_steps=5):
-        text = written(example, dialect=dialect, form=form, room_to_think=True)
+        text = written(example, Writing(dialect, form, True))
         assert f"Question: {example.question}\n" in system
         assert text in system
         workflow = parse(text, workers=["a", "b", "c"], dialect=dialect).workflow
@@ -313,7 +313,7 @@ def test_no_response_can_forge_a_tag() -> None:
 @pytest.mark.parametrize("form", FORMS)
 def test_a_later_round_is_told_how_to_keep_the_answer(form: Form, style: PromptStyle) -> None:
     messages = asked(round=2, previous=PREVIOUS, responses=ANSWERED, form=form, style=style)
-    keep = written(KEPT, dialect="any", form=form, room_to_think=True)
+    keep = written(KEPT, Writing("any", form, True))
     assert keep in messages[1].content
     assert ("three empty lists" if form == "lists" else "empty list of steps") in messages[1].content
     assert parse(keep, workers=["a"], round=2).return_previous
