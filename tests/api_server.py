@@ -22,7 +22,6 @@ from storage.store.tokens import Tokens
 from studio.access.auth import Principal, TokenAuthenticator
 from studio.access.origin_check import OwnOrigin
 from studio.api.app import api
-from studio.api.backend import StoreBackend
 from studio.workbench import Workbench
 
 
@@ -34,7 +33,6 @@ class ObservedAuthenticator(TokenAuthenticator):
         self.paid = Semaphore(0)
 
     async def record_usage(self, principal: Principal, usage: Usage) -> None:
-        """See `Authenticator.record_usage`."""
         await super().record_usage(principal, usage)
         self.paid.release()
 
@@ -60,7 +58,7 @@ def serving_api(file: Path, pool: Pool) -> Iterator[ServedApi]:
     bench = Workbench.over(SessionStore.open(f"sqlite:///{file}"), pool=pool, conductor=OfflineConductor())
     key = new_secret().text
     auth = ObservedAuthenticator(lambda: bench.store.tokens, machine=key)
-    app = api(StoreBackend(lambda: bench), auth, beside_app=True)
+    app = api(lambda: bench, auth, beside_app=True)
     try:
         served = Starlette(routes=[Mount("/v1", app)], middleware=[Middleware(OwnOrigin, hosts=())])
         with serving(served) as port:

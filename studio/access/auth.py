@@ -13,7 +13,6 @@ import secrets
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from conductor.values.budget import Budget
 from conductor.values.messages import Usage
@@ -59,27 +58,12 @@ class Principal:
         )
 
 
-class Authenticator(Protocol):
-    """Admits requests, before anything but their headers is read."""
-
-    async def authenticate(self, bearer: str | None, client: str | None) -> Principal:
-        """Who sends a request with this bearer token from the address `client`.
-
-        Raises `ApiError` where they may not.
-        """
-        ...
-
-    async def record_usage(self, principal: Principal, usage: Usage) -> None:
-        """Record what a request used in the end, also where it was stopped."""
-        ...
-
-
 class TokenAuthenticator:
-    """See `Authenticator`. `tokens` may open the store on the first call. `machine` returns this machine's
-    token, None where there is none; it is called for each request. `is_open` admits programs on this machine
-    without one.
+    """Admits requests, before anything but their headers is read.
 
-    Used in one event loop; `clock` is in Unix seconds.
+    `tokens` may open the store on the first call. `machine` returns this machine's token, None where there is
+    none; it is called for each request. `is_open` admits programs on this machine without one. Used in one
+    event loop; `clock` is in Unix seconds.
     """
 
     def __init__(
@@ -97,7 +81,10 @@ class TokenAuthenticator:
         self._limits = RateLimits(time.monotonic)
 
     async def authenticate(self, bearer: str | None, client: str | None) -> Principal:
-        """See `Authenticator.authenticate`."""
+        """Who sends a request with this bearer token from the address `client`.
+
+        Raises `ApiError` where they may not.
+        """
         if bearer is not None and await asyncio.to_thread(self._is_machines, bearer):
             return Principal()
         read = read_token(bearer or "")
@@ -109,7 +96,7 @@ class TokenAuthenticator:
         raise _no_token(given=bearer is not None)
 
     async def record_usage(self, principal: Principal, usage: Usage) -> None:
-        """See `Authenticator.record_usage`."""
+        """Record what a request used in the end, also where it was stopped."""
         token = principal.token
         if token is not None:
             self._limits.spend(token, usage.total or 0)

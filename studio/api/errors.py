@@ -48,8 +48,13 @@ class Json(JSONResponse):
     """JSON in ASCII, which can write everything that a model may answer, halves of characters included."""
 
     def render(self, content: object) -> bytes:
-        """See `JSONResponse`."""
         return json.dumps(content).encode()
+
+
+def unsupported(param: str, reason: str) -> ApiError:
+    """A parameter, or its value, that is known and cannot be honoured."""
+    message = f"'{param}' cannot be honoured here: {reason}"
+    return ApiError(message, param=param, code="unsupported_parameter")
 
 
 # -- what ended a run ------------------------------------------------------------------------------
@@ -65,17 +70,17 @@ def api_error(error: ConductorError, *, query_parameter: str = "messages") -> Ap
         case FormatError() | WorkflowError():
             return ApiError(str(error), param="conductor.workflow", code="invalid_workflow")
         case PoolError():
-            return _unusable(error, "pool", code="pool_unusable")
+            return _unusable(error, "pool")
         case StorageError():
-            return _unusable(error, "store", code="store_unusable")
+            return _unusable(error, "store")
         case _:
-            return _server(str(error), code="no_answer")
+            return _failed_run(str(error), code="no_answer")
 
 
 def no_answer(answer: Answer, failure: Exception | None, *, query_parameter: str) -> ApiError | None:
     """Why there is no answer, where `failure` ended the run early; None where there is an answer."""
     if answer.broken:
-        return _server(
+        return _failed_run(
             "The last round failed after a part of its answer had been sent; the answer of the round before "
             "is in the run.",
             code="run_failed",
@@ -83,9 +88,11 @@ def no_answer(answer: Answer, failure: Exception | None, *, query_parameter: str
     if answer.state.answer is not None:
         return None
     if isinstance(failure, ConductorError):
-        return _without_retry(api_error(failure, query_parameter=query_parameter))
+        error = api_error(failure, query_parameter=query_parameter)
+        error.headers = {**error.headers, **_NO_RETRY}
+        return error
     if failure is not None:
-        return _server(_FAULT, code="server_error", status=500)
+        return _failed_run(_FAULT, code="server_error", status=500)
     return _of_run(answer) if answer.state.runs else _of_planning(answer)
 
 
@@ -94,7 +101,7 @@ def _of_planning(answer: Answer) -> ApiError:
         return _over_budget(answer.state.over_budget.limit, answer.state.over_budget.words)
     if answer.state.failure is None:
         return _stopped()
-    return _server(f"The Conductor gave no workflow: {answer.state.failure}", code="no_workflow")
+    return _failed_run(f"The Conductor gave no workflow: {answer.state.failure}", code="no_workflow")
 
 
 def _of_run(answer: Answer) -> ApiError:
@@ -108,32 +115,24 @@ def _of_run(answer: Answer) -> ApiError:
             reasons = " ".join(
                 f"Step {at}: {step.message}" for at, step in enumerate(run.steps, start=1) if step.message
             )
-            return _server(f"The run failed. {reasons}".strip(), code="run_failed")
+            return _failed_run(f"The run failed. {reasons}".strip(), code="run_failed")
         case "finished":
-            return _server(run.warning or "The run gave no answer.", code="no_answer")
+            return _failed_run(run.warning or "The run gave no answer.", code="no_answer")
         case _:
-            return _server("The run was interrupted; its finished steps are stored.", code="run_interrupted")
+            return _failed_run(
+                "The run was interrupted; its finished steps are stored.", code="run_interrupted"
+            )
 
 
-def _unusable(error: ConductorError, what: str, *, code: str) -> ApiError:
+def _unusable(error: ConductorError, what: str) -> ApiError:
     """Only the log has the reason; it may be over in a moment, so clients may ask again."""
+    code = f"{what}_unusable"
     _log.error("a request was answered with 503 %s: %s", code, error)
     message = (
         f"The {what} of this server cannot be used at the moment; the server's log has the reason. Ask again "
         "later, or ask the server's owner."
     )
     return ApiError(message, status=503, type="server_error", code=code)
-
-
-def _without_retry(error: ApiError) -> ApiError:
-    return ApiError(
-        str(error),
-        status=error.status,
-        type=error.type,
-        param=error.param,
-        code=error.code,
-        headers={**error.headers, **_NO_RETRY},
-    )
 
 
 def _over_budget(limit: str, words: str) -> ApiError:
@@ -146,37 +145,24 @@ def _over_budget(limit: str, words: str) -> ApiError:
 
 
 def _stopped() -> ApiError:
-    return ApiError(
-        "The run was stopped; its finished steps are stored.",
-        status=409,
-        code="run_stopped",
-        headers=_NO_RETRY,
-    )
+    message = "The run was stopped; its finished steps are stored."
+    return ApiError(message, status=409, code="run_stopped", headers=_NO_RETRY)
 
 
-def _server(message: str, *, code: str, status: int = 502) -> ApiError:
+def _failed_run(message: str, *, code: str, status: int = 502) -> ApiError:
     return ApiError(message, status=status, type="server_error", code=code, headers=_NO_RETRY)
 
 
 def server_stopping() -> ApiError:
     """The server is stopping, and this request was not started: the client may retry with another server."""
-    return ApiError(
-        "This server is stopping; ask again in a moment.",
-        status=503,
-        type="server_error",
-        code="server_stopping",
-    )
+    message = "This server is stopping; ask again in a moment."
+    return ApiError(message, status=503, type="server_error", code="server_stopping")
 
 
 def stopped_with_server() -> ApiError:
     """The server stopped while it made this answer."""
-    return ApiError(
-        "The server stopped before this answer was finished; its finished steps are stored.",
-        status=503,
-        type="server_error",
-        code="server_stopping",
-        headers=_NO_RETRY,
-    )
+    message = "The server stopped before this answer was finished; its finished steps are stored."
+    return _failed_run(message, code="server_stopping", status=503)
 
 
 # -- what no endpoint answers ----------------------------------------------------------------------
@@ -204,9 +190,8 @@ async def _invalid(_: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError), "registered for these only"
     problem = error.errors()[0]
     param = str(problem["loc"][-1])
-    return _response(
-        ApiError(f"Invalid value for '{param}': {problem['msg']}.", param=param, code="invalid_value")
-    )
+    message = f"Invalid value for '{param}': {problem['msg']}."
+    return _response(ApiError(message, param=param, code="invalid_value"))
 
 
 async def http_error(http: Request, error: Exception) -> Response:
@@ -227,6 +212,4 @@ def _allowed(http: Request) -> str:
 
 
 async def _failed(_: Request, error: Exception) -> Response:  # noqa: ARG001 - the server's log has it
-    return _response(
-        ApiError(_FAULT, status=500, type="server_error", code="server_error", headers=_NO_RETRY)
-    )
+    return _response(_failed_run(_FAULT, code="server_error", status=500))

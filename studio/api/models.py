@@ -1,11 +1,11 @@
 """Model names: what a client may ask for, what each means, and the entries of `/v1/models`.
 
-Pure; the workers and workflows that exist come from the backend.
+Pure; the workers and workflows that exist come from the pool and the store.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -23,27 +23,14 @@ OWNER = "conductor-studio"
 
 
 @dataclass(frozen=True)
-class ConductorModel:
-    """The planner writes the workflow, as this mode determines."""
+class Model:
+    """A Conductor writes a workflow, as its `mode` determines; a worker of the pool, by its name as `id`,
+    answers alone; a workflow is that of a revision or a session, by its id.
+    """
 
-    mode: Mode
-
-
-@dataclass(frozen=True)
-class WorkflowModel:
-    """The workflow of a revision or a session, by its id."""
-
+    kind: Literal["conductor", "worker", "workflow"]
     id: str
-
-
-@dataclass(frozen=True)
-class WorkerModel:
-    """One worker of the pool alone."""
-
-    name: str
-
-
-Model = ConductorModel | WorkflowModel | WorkerModel
+    mode: Mode = "standard"
 
 
 class ModelEntry(BaseModel):
@@ -65,16 +52,12 @@ class ModelList(BaseModel):
 def model_of(name: str) -> Model:
     """The model of that name. Raises `ApiError` where there can be none."""
     if name in NAMES:
-        return ConductorModel(NAMES[name])
-    if rest := _suffix(WORKFLOW, name):
-        return WorkflowModel(rest)
-    if rest := _suffix(WORKER, name):
-        return WorkerModel(rest)
+        return Model("conductor", name, NAMES[name])
+    if name.startswith(WORKFLOW) and name != WORKFLOW:
+        return Model("workflow", name.removeprefix(WORKFLOW))
+    if name.startswith(WORKER) and name != WORKER:
+        return Model("worker", name.removeprefix(WORKER))
     raise unknown_model(name)
-
-
-def _suffix(prefix: str, name: str) -> str:
-    return name.removeprefix(prefix) if name.startswith(prefix) else ""
 
 
 def unknown_model(name: str) -> ApiError:
@@ -86,9 +69,9 @@ def unknown_model(name: str) -> ApiError:
     return ApiError(message, status=404, param="model", code="model_not_found")
 
 
-def conductor_entries() -> list[dict[str, Any]]:
-    """The entries of the models that plan."""
-    return [_entry(name, about={"kind": "conductor", "mode": mode}) for name, mode in NAMES.items()]
+def conductor_entry(name: str) -> dict[str, Any]:
+    """The entry of a model that plans."""
+    return _entry(name, about={"kind": "conductor", "mode": NAMES[name]})
 
 
 def worker_entry(card: WorkerCard) -> dict[str, Any]:
@@ -108,10 +91,5 @@ def workflow_entry(stored: StoredWorkflow) -> dict[str, Any]:
     return _entry(f"{WORKFLOW}{stored.id}", created=int(stored.created_at), about=about)
 
 
-def listing(entries: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    """A list as OpenAI writes it."""
-    return {"object": "list", "data": list(entries)}
-
-
-def _entry(id: str, *, created: int = 0, about: Mapping[str, Any]) -> dict[str, Any]:
-    return {"id": id, "object": "model", "created": created, "owned_by": OWNER, "conductor": dict(about)}
+def _entry(id: str, *, created: int = 0, about: dict[str, Any]) -> dict[str, Any]:
+    return {"id": id, "object": "model", "created": created, "owned_by": OWNER, "conductor": about}

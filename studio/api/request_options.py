@@ -22,9 +22,10 @@ from storage.records import RequestSession
 from studio.access.auth import Principal
 from studio.access.errors import ApiError
 from studio.api import stored
-from studio.api.backend import StoreBackend
-from studio.api.models import ConductorModel, Model, WorkerModel, WorkflowModel, model_of, unknown_model
-from studio.api.requests.schema import MAX_MESSAGES, ApiRequest, Effort, RequestBudget, Steering
+from studio.api.backend import Backend
+from studio.api.errors import unsupported
+from studio.api.models import Model, model_of, unknown_model
+from studio.api.request import MAX_MESSAGES, ApiRequest, Effort, RequestBudget, Steering
 
 STRAIGHT = "Answer the user."
 """The instruction of the one step of a worker's model; the worker itself does not get it."""
@@ -40,28 +41,28 @@ _EFFORTS: Mapping[Effort, Mode] = {
 
 
 async def run_request(
-    request: ApiRequest, history: Conversation, principal: Principal, pool: Pool, backend: StoreBackend
+    request: ApiRequest, history: Conversation, principal: Principal, pool: Pool, backend: Backend
 ) -> tuple[RunRequest, RequestSession]:
     """What runs for the request, behind the messages of `history`, and how its session is stored.
 
     Raises `ApiError` naming the parameter that cannot be honoured.
     """
-    model = model_of(request.model)
+    model, asked = model_of(request.model), request.question
     _check_length(request, history, model)
     cards = pool.cards
     workers = _allowed(request.steering, principal, cards)
-    sampling = Sampling(temperature=request.temperature, max_tokens=request.token_limit)
-    limit_in = request.token_limit_parameter
+    sampling = Sampling(temperature=request.temperature, max_tokens=asked.token_limit)
+    limit_in = asked.limit_parameter
     workflow = await _workflow(request, model, principal, backend)
     if workflow is not None:
-        if isinstance(model, WorkerModel):
+        if model.kind == "worker":
             history = history.model_copy(update={"verbatim": True})
         _check_runs(request, model, workflow, cards=cards, allowed=workers)
         workflow = with_sampling(workflow, sampling, cards=cards, limit_in=limit_in)
     elif not sampling.unset and not any(cards[name].takes_sampling for name in workers or cards):
         raise _takes_none("no worker that may answer", sampling, limit_in=limit_in)
     wanted = RunRequest(
-        query=request.query,
+        query=asked.query,
         conversation=history,
         settings=_settings(request, model, workers, principal),
         workflow=workflow,
@@ -78,7 +79,7 @@ def _check_length(request: ApiRequest, history: Conversation, model: Model) -> N
     A worker alone gets the question as one more message: it counts with the others, without a separate
     limit. Messages of earlier responses count as well; no schema of a request limits those.
     """
-    characters = history.characters + (len(request.query) if isinstance(model, WorkerModel) else 0)
+    characters = history.characters + (len(request.question.query) if model.kind == "worker" else 0)
     for number, most, what in (
         (characters, MAX_CONVERSATION, "characters"),
         (len(history.turns), MAX_MESSAGES, "messages"),
@@ -110,8 +111,7 @@ def with_sampling(
 
 def _takes_none(who: str, sampling: Sampling, *, limit_in: str) -> ApiError:
     param = "temperature" if sampling.temperature is not None else limit_in
-    message = f"'{param}' cannot be honoured here: {who} takes no sampling parameters."
-    return ApiError(message, param=param, code="unsupported_parameter")
+    return unsupported(param, f"{who} takes no sampling parameters.")
 
 
 # -- workers ---------------------------------------------------------------------------------------
@@ -134,13 +134,15 @@ def _allowed(
     if left:
         return left
     if not permitted:
-        raise _forbidden(f"none of {', '.join(wanted)}", param="conductor.workers")
+        raise _forbidden(
+            f"This token may use none of {', '.join(wanted)}; request another token from its issuer.",
+            param="conductor.workers",
+        )
     message = "No worker is left to plan with; exclude fewer of them."
     raise ApiError(message, param="conductor.exclude", code="no_worker_left")
 
 
-def _forbidden(what: str, *, param: str) -> ApiError:
-    message = f"This token may use {what}; request another token from its issuer."
+def _forbidden(message: str, *, param: str) -> ApiError:
     return ApiError(message, status=403, type="permission_error", param=param, code="worker_not_allowed")
 
 
@@ -148,26 +150,24 @@ def _forbidden(what: str, *, param: str) -> ApiError:
 
 
 async def _workflow(
-    request: ApiRequest, model: Model, principal: Principal, backend: StoreBackend
+    request: ApiRequest, model: Model, principal: Principal, backend: Backend
 ) -> Workflow | None:
     """The workflow that is run as it is, None where the Conductor is to plan one."""
     carried = request.steering.workflow
-    match model:
-        case ConductorModel("standard") if carried is not None:
-            # Refused for the same reasons as a file.
-            return read_plan(json.dumps(carried)).workflow
-        case _ if carried is not None:
+    if carried is not None:
+        if (model.kind, model.mode) != ("conductor", "standard"):
             message = f"A workflow is not for the model {request.model!r}; send it to the model 'conductor'."
             raise ApiError(message, param="conductor.workflow", code="unsupported_parameter")
-        case ConductorModel():
-            return None
-        case WorkerModel():
-            return Workflow.of([Step(instruction=STRAIGHT, worker=model.name)])
-        case WorkflowModel():
-            found = await backend.look_up(stored.workflow, model.id, token=principal.token)
-            if found is None:
-                raise unknown_model(request.model)
-            return found.workflow
+        # Refused for the same reasons as a file.
+        return read_plan(json.dumps(carried)).workflow
+    if model.kind == "conductor":
+        return None
+    if model.kind == "worker":
+        return Workflow.of([Step(instruction=STRAIGHT, worker=model.id)])
+    found = await backend.look_up(stored.workflow, model.id, token=principal.token)
+    if found is None:
+        raise unknown_model(request.model)
+    return found.workflow
 
 
 def _check_runs(
@@ -179,21 +179,16 @@ def _check_runs(
     allowed: tuple[str, ...] | None,
 ) -> None:
     """Raise `ApiError` where the pool or the request's limits do not allow this workflow."""
-    if isinstance(model, WorkerModel) and model.name not in cards:
+    if model.kind == "worker" and model.id not in cards:
         raise unknown_model(request.model)
     workflow.check_workers(cards)
     for worker in workflow.workers():
         if allowed is not None and worker not in allowed:
             message = f"The workflow needs the worker {worker!r}, which this request may not use."
-            raise ApiError(
-                message, status=403, type="permission_error", param="model", code="worker_not_allowed"
-            )
+            raise _forbidden(message, param="model")
     for name in ("max_steps", "rounds"):
         if getattr(request.steering, name) is not None:
-            message = (
-                f"'conductor.{name}' cannot be honoured here: nothing is planned, the workflow runs once."
-            )
-            raise ApiError(message, param=f"conductor.{name}", code="unsupported_parameter")
+            raise unsupported(f"conductor.{name}", "nothing is planned, the workflow runs once.")
 
 
 # -- settings --------------------------------------------------------------------------------------
@@ -202,38 +197,30 @@ def _check_runs(
 def _settings(
     request: ApiRequest, model: Model, workers: tuple[str, ...] | None, principal: Principal
 ) -> Settings:
-    settings = MODES[_mode(request, model)]
-    chosen: dict[str, object] = {
-        name: value
-        for name in ("max_steps", "rounds")
-        if (value := getattr(request.steering, name)) is not None
-    }
+    chosen = request.steering.model_dump(include={"max_steps", "rounds"}, exclude_none=True)
     chosen["workers"] = workers
     chosen["budget"] = narrower(request.steering.budget, principal.budget)
-    return settings.model_copy(update=chosen)
+    return MODES[_mode(request, model)].model_copy(update=chosen)
 
 
 def _mode(request: ApiRequest, model: Model) -> Mode:
-    if request.effort is None:
-        return model.mode if isinstance(model, ConductorModel) else "standard"
-    mode = _EFFORTS[request.effort]
-    if not isinstance(model, ConductorModel) or request.steering.workflow is not None:
-        why = "nothing is planned, the workflow runs as it is."
-    elif request.model != "conductor" and mode != model.mode:
-        why = f"{request.model} is that already; ask for the model conductor."
-    else:
-        return mode
-    message = f"'{request.effort_parameter}' cannot be honoured here: {why}"
-    raise ApiError(message, param=request.effort_parameter, code="unsupported_parameter")
+    effort = request.question.effort
+    if effort is None:
+        return model.mode
+    if model.kind != "conductor" or request.steering.workflow is not None:
+        raise unsupported(request.effort_parameter, "nothing is planned, the workflow runs as it is.")
+    mode = _EFFORTS[effort]
+    if request.model != "conductor" and mode != model.mode:
+        raise unsupported(
+            request.effort_parameter, f"{request.model} is that already; ask for the model conductor."
+        )
+    return mode
 
 
 def narrower(wanted: RequestBudget, allowed: Budget | None) -> Budget:
     """The budget of the request, but no more than the token allows."""
-    if allowed is None:
-        return wanted.budget
-    pairs = {name: (getattr(wanted, name), getattr(allowed, name)) for name in Budget.model_fields}
-    least = {
-        name: min((limit for limit in both if limit is not None), default=None)
-        for name, both in pairs.items()
-    }
-    return Budget(**least)
+    limits = wanted.model_dump()
+    for name, most in (allowed.model_dump() if allowed is not None else {}).items():
+        if most is not None:
+            limits[name] = most if limits[name] is None else min(limits[name], most)
+    return Budget(**limits)

@@ -1,33 +1,184 @@
-"""The answer of `/v1/responses`: a response, or a stream of its numbered events; and stored responses.
+"""`/v1/responses`: its request, with the values of OpenAI's parameters that are honoured, and its answer, a
+response or a stream of its numbered events.
 
-A response has its session's id. One that another token's request began does not exist for this token.
+A response has its session's id.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import AsyncGenerator, Iterable
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
+from functools import cached_property
 from itertools import count
-from typing import Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Discriminator, Field, Tag
 
 from conductor.runs.events import EVENT
 from conductor.values.conversation import Conversation, Turn
-from studio.access.auth import Principal
 from studio.access.errors import ApiError
-from studio.api import stored
-from studio.api.backend import StoreBackend
 from studio.api.chat import Metadata, Shape
 from studio.api.errors import no_answer
-from studio.api.requests.responses_request import ResponsesRequest
+from studio.api.request import (
+    COMMON_REASONS,
+    MAX_MESSAGES,
+    MAX_PARTS,
+    ApiRequest,
+    Effort,
+    EmptyList,
+    Question,
+    RequestPart,
+    Tokens,
+    Unsupported,
+)
 from studio.api.response_run import ResponseRun
 from studio.api.run_metadata import response_usage
+from studio.api.stored import RESPONSE
 from studio.api.streaming import comment, data, progress_line
 
-_PREFIX = "resp_"
-_NOT_THERE = "was not stored, was deleted since, or is another token's"
+# -- the request -----------------------------------------------------------------------------------
+
+
+class InputText(RequestPart):
+    """A piece of a message's text."""
+
+    type: Literal["input_text", "output_text"]
+    text: str
+    annotations: EmptyList = None
+    logprobs: EmptyList = None
+
+
+class InputMessage(RequestPart):
+    """A message; the parameters that clients send back with an answer may be there."""
+
+    type: Literal["message"] | None = None
+    role: Literal["system", "developer", "user", "assistant"]
+    content: str | Annotated[tuple[InputText, ...], Field(fail_fast=True, max_length=MAX_PARTS)]
+    id: str | None = None
+    status: str | None = None
+    phase: str | None = None
+
+    @property
+    def turn(self) -> Turn:
+        """The message in a conversation."""
+        content = self.content
+        text = content if isinstance(content, str) else "".join(part.text for part in content)
+        return Turn(role="system" if self.role == "developer" else self.role, text=text)
+
+
+def _kind(item: object) -> str:
+    kind = item.get("type") if isinstance(item, dict) else "message"
+    return "message" if kind in (None, "message") else "item"
+
+
+class OtherItem(RequestPart):
+    """Calls of tools, their results and the like: refused."""
+
+    type: Literal["message"]
+
+
+InputItem = Annotated[
+    Annotated[InputMessage, Tag("message")] | Annotated[OtherItem, Tag("item")], Discriminator(_kind)
+]
+
+
+class Reasoning(RequestPart):
+    """How hard to think."""
+
+    effort: Effort | None = None
+    summary: Unsupported = None
+    generate_summary: Unsupported = None
+
+
+class ResponseFormat(RequestPart):
+    """The only format of an answer."""
+
+    type: Literal["text"]
+
+
+class Text(RequestPart):
+    """The form of the answer."""
+
+    format: ResponseFormat | None = None
+    verbosity: Literal["medium"] | None = None
+
+
+_REASONS = {
+    **COMMON_REASONS,
+    "reasoning.summary": "the run contains the workers' reasoning; open its link.",
+    "reasoning.generate_summary": "the run contains the workers' reasoning; open its link.",
+    "reasoning.effort": "give one of minimal, low, medium, high, xhigh and max.",
+    "text.format.type": "workers answer in plain text; describe the form of the text in a message.",
+    "text.verbosity": 'request the length of the answer in a message; only "medium" changes nothing.',
+    "truncation": 'nothing is left out of a conversation; only "disabled" is possible.',
+    "include": "the answer's object 'conductor' has all further data.",
+    "background": 'a run ends with its request; set "stream" and keep the connection open.',
+    "background_options": 'a run ends with its request; set "stream" and keep the connection open.',
+    "conversation": "give previous_response_id, or the messages themselves.",
+    "prompt": "no prompts are stored here; give the messages themselves.",
+    "context_management": "nothing is left out of a conversation.",
+    "access_programs": "there are none here.",
+    "image": "an answer is text.",
+    "input.type": "items are messages; there are no calls of tools.",
+    "input.content.type": "messages are text; there are no pictures, sounds and files.",
+    "input.content.annotations": "messages are plain text.",
+    "input.content.logprobs": COMMON_REASONS["top_logprobs"],
+}
+
+
+class ResponsesRequest(ApiRequest):
+    """The user's question, alone or as the last of several messages, and how its answer is found."""
+
+    reasons: ClassVar[Mapping[str, str]] = _REASONS
+    without_effect = ("parallel_tool_calls", "max_tool_calls", "prompt_cache_key", "prompt_cache_retention")
+    query_parameter = "input"
+    effort_parameter = "reasoning.effort"
+
+    input: (
+        str | Annotated[tuple[InputItem, ...], Field(fail_fast=True, min_length=1, max_length=MAX_MESSAGES)]
+    )
+    instructions: str | None = None
+    previous_response_id: str | None = None
+    max_output_tokens: Tokens = None
+    reasoning: Reasoning | None = None
+    text: Text | None = None
+    truncation: Literal["disabled"] | None = None
+    max_tool_calls: int | None = None
+    include: EmptyList = None
+    background: Literal[False] | None = None
+    background_options: Unsupported = None
+    conversation: Unsupported = None
+    prompt: Unsupported = None
+    context_management: Unsupported = None
+    access_programs: Unsupported = None
+    image: Unsupported = None
+
+    def check(self) -> None:
+        if isinstance(self.input, tuple):
+            last = self.input[-1]
+            if not isinstance(last, InputMessage) or last.role != "user":
+                where = f"input.{len(self.input) - 1}.role"
+                raise ApiError("The last message must be the user's.", param=where, code="invalid_value")
+        super().check()
+
+    @cached_property
+    def question(self) -> Question:
+        asked = [Turn(role="user", text=self.input)] if isinstance(self.input, str) else self._turns
+        earlier = tuple(turn for turn in asked[:-1] if turn.text)
+        return Question(
+            query=asked[-1].text,
+            history=Conversation(instructions=self.instructions or "", turns=earlier),
+            effort=None if self.reasoning is None else self.reasoning.effort,
+            token_limit=self.max_output_tokens,
+            limit_parameter="max_output_tokens",
+        )
+
+    @property
+    def _turns(self) -> list[Turn]:
+        return [item.turn for item in self.input if isinstance(item, InputMessage)]
+
+
+# -- the answer ------------------------------------------------------------------------------------
 
 
 class ResponseObject(BaseModel):
@@ -50,8 +201,7 @@ class DeletedResponse(BaseModel):
 
 async def response(request: ResponsesRequest, run: ResponseRun, metadata: Metadata) -> Shape:
     """The whole answer of a run that is over, which is stored. Raises `ApiError` where there is none."""
-    error = no_answer(run.answer, run.failure, query_parameter=request.query_parameter)
-    if error is not None:
+    if error := no_answer(run.answer, run.failure, query_parameter=request.query_parameter):
         raise error
     run.answer.end()
     ended = _ended(request, run, metadata)
@@ -92,8 +242,7 @@ async def events(
                 yield opening()
             if text:
                 yield delta(text)
-    error = no_answer(run.answer, run.failure, query_parameter=request.query_parameter)
-    if error is not None:
+    if error := no_answer(run.answer, run.failure, query_parameter=request.query_parameter):
         failed = _shape(request, run, status="failed")
         failed["error"] = {"code": error.code or "server_error", "message": str(error)}
         failed["conductor"] = metadata(run)
@@ -151,7 +300,7 @@ def _ended(request: ResponsesRequest, run: ResponseRun, metadata: Metadata) -> S
 def _shape(request: ResponsesRequest, run: ResponseRun, *, status: str) -> Shape:
     """The response as far as it is known from the beginning."""
     return {
-        "id": f"{_PREFIX}{run.session}",
+        "id": f"{RESPONSE}{run.session}",
         "object": "response",
         "created_at": int(run.started_at),
         "status": status,
@@ -165,7 +314,7 @@ def _shape(request: ResponsesRequest, run: ResponseRun, *, status: str) -> Shape
         "output": [],
         "parallel_tool_calls": bool(request.parallel_tool_calls),
         "previous_response_id": request.previous_response_id,
-        "reasoning": {"effort": request.effort, "summary": None},
+        "reasoning": {"effort": request.question.effort, "summary": None},
         "service_tier": "default",
         "store": request.store is not False,
         "temperature": request.temperature,
@@ -177,83 +326,3 @@ def _shape(request: ResponsesRequest, run: ResponseRun, *, status: str) -> Shape
         "usage": None,
         "user": request.user,
     }
-
-
-# -- stored responses ------------------------------------------------------------------------------
-
-
-async def full_history(
-    request: ResponsesRequest, principal: Principal, backend: StoreBackend
-) -> Conversation:
-    """The messages before the question, with those of the response that the request continues.
-
-    The instructions of that response do not count. Raises `ApiError` where there is no such response.
-    """
-    id, own = request.previous_response_id, request.history
-    if id is None:
-        return own
-    session = _session_of(id)
-    found = None
-    if session is not None:
-        found = await backend.look_up(stored.request, session, token=principal.token)
-    answer = None if found is None else _answer_of(found)
-    if found is None or answer is None:
-        message = (
-            f"There is no response {id[:200]!r} to continue: it gave no answer, {_NOT_THERE}. "
-            "Give the messages themselves."
-        )
-        raise ApiError(message, param="previous_response_id", code="previous_response_not_found")
-    earlier = (
-        *found.conversation.turns,
-        Turn(role="user", text=found.query),
-        Turn(role="assistant", text=answer),
-    )
-    return Conversation(instructions=own.instructions, turns=(*earlier, *own.turns))
-
-
-def _answer_of(found: stored.StoredRequest) -> str | None:
-    """The answer that the client got, else that of the run; None where there is none.
-
-    In the app the session may have another answer by now.
-    """
-    if found.response is None:
-        return found.answer
-    items = json.loads(found.response)["output"]
-    return "".join(part["text"] for item in items for part in item["content"]) or None
-
-
-async def stored_body(id: str, principal: Principal, backend: StoreBackend) -> str:
-    """The body of a stored response, as it was sent. Raises `ApiError` where there is none."""
-    session = _session_of(id)
-    body = None
-    if session is not None:
-        body = await backend.look_up(stored.response, session, token=principal.token)
-    if body is None:
-        raise _not_found(id)
-    return body
-
-
-async def delete(id: str, principal: Principal, backend: StoreBackend) -> Shape:
-    """Delete a stored response. Raises `ApiError` where there is none."""
-    session = _session_of(id)
-    if session is None or not await backend.look_up(stored.delete, session, token=principal.token):
-        raise _not_found(id)
-    return {"id": id, "object": "response", "deleted": True}
-
-
-def check_query_string(parameters: Iterable[tuple[str, str]]) -> None:
-    """Raise `ApiError` for a parameter that requests anything but the response as it is."""
-    for name, value in parameters:
-        if (name, value) != ("stream", "false"):
-            param = name[:200]
-            message = f"'{param}' cannot be honoured here: a response is sent whole, as it was answered."
-            raise ApiError(message, param=param, code="unsupported_parameter")
-
-
-def _session_of(id: str) -> str | None:
-    return id.removeprefix(_PREFIX) if id.startswith(_PREFIX) else None
-
-
-def _not_found(id: str) -> ApiError:
-    message = f"There is no response {id[:200]!r}: it {_NOT_THERE}."
-    return ApiError(message, status=404, param="response_id", code="response_not_found")

@@ -6,16 +6,21 @@ throughout, None for this machine's own token, which sees everything. Knows the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice, takewhile
 
 from conductor.errors import StorageError, UnknownId
-from conductor.values.conversation import Conversation
+from conductor.values.conversation import Turn
 from conductor.values.presets import Settings
 from conductor.workflow.model import Workflow
-from storage.records import RunRecord, Session
+from storage.records import Session
 from storage.store import SessionStore
+from studio.access.errors import ApiError
+
+RESPONSE = "resp_"
+"""A response's id is its session's behind this."""
 
 LISTED = 50
 """Stored workflows in the list of models."""
@@ -23,6 +28,8 @@ LISTED = 50
 _PAGE = 200
 _PAGES = 10
 """How many sessions are searched for them: some have no workflow, or are API requests themselves."""
+
+_NOT_THERE = "was not stored, was deleted since, or is another token's"
 
 
 @dataclass(frozen=True)
@@ -38,19 +45,7 @@ class StoredWorkflow:
     created_at: float
 
 
-@dataclass(frozen=True)
-class StoredRequest:
-    """The question of an earlier request, with the messages before it. `response` is the body that it was
-    answered with, None where none was stored; `answer` is its own runs' answer, None where they gave none.
-    """
-
-    query: str
-    conversation: Conversation
-    response: str | None
-    answer: str | None
-
-
-def visible_session(store: SessionStore, id: str, *, token: str | None) -> Session | None:
+def _visible_session(store: SessionStore, id: str, *, token: str | None) -> Session | None:
     """The session of that id; None where it is deleted, or not there for this token."""
     if token is not None and not store.requests.is_open_to(id, token=token):
         return None
@@ -61,9 +56,12 @@ def visible_session(store: SessionStore, id: str, *, token: str | None) -> Sessi
     return session if session.deleted_at is None else None
 
 
+# -- workflows -------------------------------------------------------------------------------------
+
+
 def workflow(store: SessionStore, id: str, *, token: str | None) -> StoredWorkflow | None:
     """The workflow of that session or revision; None where there is none."""
-    session = visible_session(store, id, token=token)
+    session = _visible_session(store, id, token=token)
     if session is None:
         return _revision(store, id, token=token)
     head = store.revisions.head(id)
@@ -77,7 +75,7 @@ def _revision(store: SessionStore, id: str, *, token: str | None) -> StoredWorkf
         revision = store.revisions.find(id)
     except UnknownId:
         return None
-    session = visible_session(store, revision.session, token=token)
+    session = _visible_session(store, revision.session, token=token)
     if session is None:
         return None
     return StoredWorkflow(id, title=session.title, workflow=revision.workflow, created_at=revision.created_at)
@@ -106,38 +104,60 @@ def _sessions_of_people(store: SessionStore) -> Iterator[str]:
             break
 
 
-def request(store: SessionStore, id: str, *, token: str | None) -> StoredRequest | None:
-    """The request that began that session, and its answer; None where there is no such session.
+# -- responses -------------------------------------------------------------------------------------
 
-    What people did in the session since is not part of it.
+
+def response(store: SessionStore, id: str, *, token: str | None) -> str:
+    """The body of a stored response, as it was sent. Raises `ApiError` where there is none."""
+    session = _session_of_response(store, id, token=token)
+    body = None if session is None else store.requests.response(session.id)
+    if body is None:
+        message = f"There is no response {id[:200]!r}: it {_NOT_THERE}."
+        raise ApiError(message, status=404, param="response_id", code="response_not_found")
+    return body
+
+
+def delete_response(store: SessionStore, id: str, *, token: str | None) -> None:
+    """Delete the session of a stored response, which the app can restore. Raises as `response`."""
+    response(store, id, token=token)
+    store.sessions.delete(id.removeprefix(RESPONSE))
+
+
+def turns_until(store: SessionStore, id: str, *, token: str | None) -> tuple[Turn, ...]:
+    """The messages of the request that was answered by that response, and its answer.
+
+    Its instructions do not count, nor what people did in the session since. Raises `ApiError` where there is
+    no such response, or it has no answer.
     """
-    session = visible_session(store, id, token=token)
-    if session is None or session.origin != "api":
-        return None
-    own = reversed(_own_runs(store, session))
-    return StoredRequest(
-        session.query,
-        conversation=session.said_before,
-        response=store.requests.response(id),
-        answer=next((run.answer for run in own if run.status == "finished" and run.answer), None),
-    )
+    session = _session_of_response(store, id, token=token)
+    answer = None if session is None or session.origin != "api" else _answer(store, session)
+    if session is None or answer is None:
+        message = (
+            f"There is no response {id[:200]!r} to continue: it gave no answer, {_NOT_THERE}. "
+            "Give the messages themselves."
+        )
+        raise ApiError(message, param="previous_response_id", code="previous_response_not_found")
+    asked, answered = Turn(role="user", text=session.query), Turn(role="assistant", text=answer)
+    return *session.said_before.turns, asked, answered
 
 
-def _own_runs(store: SessionStore, session: Session) -> Sequence[RunRecord]:
-    """The rounds of the request itself, without what people ran afterwards."""
+def _answer(store: SessionStore, session: Session) -> str | None:
+    """The answer that the client got, else that of the request's own runs; None where there is none.
+
+    In the app the session may have another answer by now.
+    """
+    body = store.requests.response(session.id)
+    if body is not None:
+        items = json.loads(body)["output"]
+        return "".join(part["text"] for item in items for part in item["content"]) or None
     rounds = (session.settings or Settings()).rounds
-    runs = reversed(store.runs.of_session(session.id))
-    return [run for number, run in takewhile(lambda it: it[0] == it[1].round, enumerate(runs, 1))][:rounds]
+    runs = enumerate(reversed(store.runs.of_session(session.id)), start=1)
+    # What people ran afterwards begins with round 1 again.
+    own = [run for number, run in takewhile(lambda it: it[0] == it[1].round, runs)][:rounds]
+    return next((run.answer for run in reversed(own) if run.status == "finished" and run.answer), None)
 
 
-def response(store: SessionStore, id: str, *, token: str | None) -> str | None:
-    """The body that is stored as the session's response; None where there is none."""
-    return None if visible_session(store, id, token=token) is None else store.requests.response(id)
-
-
-def delete(store: SessionStore, id: str, *, token: str | None) -> bool:
-    """Delete the session of a stored response, and return whether there was one. The app can restore it."""
-    if response(store, id, token=token) is None:
-        return False
-    store.sessions.delete(id)
-    return True
+def _session_of_response(store: SessionStore, id: str, *, token: str | None) -> Session | None:
+    if not id.startswith(RESPONSE):
+        return None
+    return _visible_session(store, id.removeprefix(RESPONSE), token=token)

@@ -141,7 +141,6 @@ def _serve_api(host: str | None, port: int | None, options: Configured) -> int:
     from studio.access.auth import TokenAuthenticator  # noqa: PLC0415
     from studio.access.machine_token import MachineToken  # noqa: PLC0415
     from studio.api.app import api  # noqa: PLC0415
-    from studio.api.backend import StoreBackend  # noqa: PLC0415
     from studio.api.server import ApiServer  # noqa: PLC0415
     from studio.composition.configured_pool import ConfiguredRuntime  # noqa: PLC0415
     from studio.gc_tuning import settle  # noqa: PLC0415
@@ -159,7 +158,7 @@ def _serve_api(host: str | None, port: int | None, options: Configured) -> int:
             print_remark(str(error))
         is_open = configured_access(host).api_open
         auth = TokenAuthenticator(lambda: store.tokens, machine=token.read, is_open=is_open)
-        served = api(StoreBackend(lambda: workbench), auth, app_url=app_url)
+        served = api(lambda: workbench, auth, app_url=app_url)
         server = ApiServer(served, host=host or "127.0.0.1", port=_API_PORT if port is None else port)
         _print_address(server.base_url, None if is_open else token.path, options)
         threading.Thread(target=apply_daily, args=(store,), name="retention", daemon=True).start()

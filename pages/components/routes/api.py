@@ -16,7 +16,6 @@ from pages.components.tab.services import access, machine_token, workbench
 from studio.access.auth import TokenAuthenticator
 from studio.access.exposure import PATH
 from studio.api.app import api
-from studio.api.backend import StoreBackend
 from studio.api.response_run import ResponseRuns
 
 
@@ -26,7 +25,7 @@ def _app() -> Starlette:
         lambda: workbench().store.tokens, machine=lambda: machine_token().read(), is_open=access().api_open
     )
     app_url = os.environ.get("CONDUCTOR_APP_URL") or None
-    return api(StoreBackend(workbench), auth, app_url=app_url, beside_app=True)
+    return api(workbench, auth, app_url=app_url, beside_app=True)
 
 
 def api_route() -> Mount:

@@ -22,7 +22,6 @@ from conductor.workers.protocol import Price, Worker
 from storage import SessionStore
 from studio.access.auth import Principal
 from studio.api.app import api
-from studio.api.backend import StoreBackend
 from studio.api.server import ApiServer
 from studio.workbench import Workbench
 
@@ -54,7 +53,7 @@ class Stage:
         self.auth = AnyoneAs()
         self.faults: list[ConductorError] = []
         self.workbench = Workbench.following(store, self._playing)
-        self.api = api(StoreBackend(lambda: self.workbench), self.auth, app_url=APP)
+        self.api = api(lambda: self.workbench, self.auth, app_url=APP)
         self.server = ApiServer(self.api)
         self.base_url = self.server.base_url
 
@@ -74,7 +73,7 @@ class Stage:
     def settle(self, *, requests: int = 1) -> None:
         """Wait until nothing of so many requests is left to be done behind their answers."""
         deadline = time.monotonic() + 5
-        while len(self.auth.used) < requests or self.api.state.runs.follow_ups.busy:
+        while len(self.auth.used) < requests or self.api.state.runs.busy:
             assert time.monotonic() < deadline, "something still goes on"
             time.sleep(0.005)
 

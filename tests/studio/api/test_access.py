@@ -17,7 +17,7 @@ from conductor.values.messages import Usage
 from conductor.workers.pool.pool import Pool
 from conductor.workflow.model import Step, Workflow
 from storage.api_token import TokenLimits
-from studio.api.requests.body import MAX_BYTES
+from studio.api.body import MAX_BYTES
 
 QUESTION = [{"role": "user", "content": "Which is it?"}]
 

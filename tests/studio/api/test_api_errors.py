@@ -9,7 +9,6 @@ from stage import Stage
 
 from conductor.workers.simulated import SimulatedWorker
 from studio.api.app import api
-from studio.api.backend import StoreBackend
 
 
 def error_of(answer: httpx.Response) -> dict[str, object]:
@@ -26,7 +25,7 @@ async def test_a_parameter_that_fastapi_refuses_is_an_error_in_openais_shape(sta
     async def fault() -> None:
         raise ZeroDivisionError
 
-    app = api(StoreBackend(lambda: stage.workbench), stage.auth)
+    app = api(lambda: stage.workbench, stage.auth)
     app.get("/pages")(page)
     app.get("/fault")(fault)
     transport = ASGITransport(app, raise_app_exceptions=False)

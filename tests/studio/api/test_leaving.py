@@ -15,7 +15,7 @@ from performers import Paced, Pensive
 from stage import Stage, model
 
 from conductor.errors import PoolError, StorageError
-from studio.api.backend import StoreBackend
+from studio.api.backend import Backend
 
 ONE = plan_text((0, "answer", "[]"))
 AT_ONCE = 1.0
@@ -148,7 +148,7 @@ def test_nothing_goes_on_where_the_pool_is_lost_while_a_request_comes_in(
 
     stage.plays(Paced("slow", ("So.",), gates={0: Event()}))
     before = stage.workbench.store.sessions.named("")
-    monkeypatch.setattr(StoreBackend, "pool", lost)
+    monkeypatch.setattr(Backend, "pool", lost)
     asked = {"model": "worker:slow", "messages": [{"role": "user", "content": "Why?"}], "input": "Why?"}
     asked.pop("input" if path.startswith("chat") else "messages")
     answer = httpx.post(f"{stage.base_url}/{path}", json=asked)

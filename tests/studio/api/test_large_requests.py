@@ -14,10 +14,10 @@ from stage import Stage
 from conductor.workflow.file import write_plan
 from conductor.workflow.model import MAX_STEPS, Step, Workflow
 from studio.access.errors import ApiError
-from studio.api.requests.body import MAX_VALUES
-from studio.api.requests.chat_request import ChatRequest
-from studio.api.requests.responses_request import ResponsesRequest
-from studio.api.requests.schema import MAX_MEMBERS, MAX_MESSAGES, MAX_PARTS
+from studio.api.body import MAX_VALUES
+from studio.api.chat import ChatRequest
+from studio.api.request import MAX_MEMBERS, MAX_MESSAGES, MAX_PARTS
+from studio.api.responses import ResponsesRequest
 
 PIECE = 65_536
 HELLO = {"role": "user", "content": "a"}

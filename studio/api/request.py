@@ -1,7 +1,7 @@
 """What the requests of both endpoints share: the types of parameters, how a body is read, and its errors.
 
-Nothing is ignored in silence: a parameter that a schema does not have is refused by its name. Knows
-pydantic's errors; knows no HTTP, and not what a request does.
+Nothing is ignored in silence: a parameter that a schema does not have is refused by its name. `chat` and
+`responses` have the endpoints' own parameters; `Question` is what they come down to.
 """
 
 from __future__ import annotations
@@ -12,15 +12,16 @@ from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from conductor.values.budget import Budget
 from conductor.values.conversation import Conversation
 from conductor.values.presets import MAX_ROUNDS
 from conductor.workflow.model import MAX_STEPS
 from studio.access.errors import ApiError
+from studio.api.errors import unsupported
 
 MAX_MEMBERS = 256
 """Members that one object of a request may have, several times what any parameter takes."""
@@ -63,11 +64,6 @@ class RequestBudget(RequestPart):
     seconds: Annotated[float, Field(gt=0)] | None = None
     calls: Annotated[int, Field(ge=1)] | None = None
 
-    @property
-    def budget(self) -> Budget:
-        """The same as the library's value."""
-        return Budget(**self.model_dump())
-
 
 class Steering(RequestPart):
     """The extension `conductor` of a request: how the answer is found.
@@ -94,13 +90,29 @@ class StreamOptions(RequestPart):
 _NO_STEERING = Steering()
 
 
+@dataclass(frozen=True)
+class Question:
+    """What a request asks for, read from the parameters that the endpoints name differently.
+
+    `history` has the instructions and the messages before the `query`. The answer has at most `token_limit`
+    tokens, a limit that was given by the name `limit_parameter`, and ends before the first of the
+    texts `stops`. `effort` is how hard to think.
+    """
+
+    query: str
+    history: Conversation
+    effort: Effort | None
+    token_limit: int | None
+    limit_parameter: str
+    stops: tuple[str, ...] = ()
+
+
 class ApiRequest(RequestPart, ABC):
     """A request for an answer: the parameters that both endpoints have.
 
     `reasons` state why a parameter, or some of its values, is not supported. The parameters in
-    `without_effect` are accepted because a client that sends them loses nothing; the answer lists them. The
-    properties read the parameters that the endpoints name differently; `query_parameter`, `effort_parameter`
-    and `token_limit_parameter` are their names, for errors.
+    `without_effect` are accepted because a client that sends them loses nothing; the answer lists them.
+    `query_parameter` and `effort_parameter` are the names of what `question` contains, for errors.
     """
 
     reasons: ClassVar[Mapping[str, str]]
@@ -148,33 +160,12 @@ class ApiRequest(RequestPart, ABC):
     def check(self) -> None:
         """Raise `ApiError` for parameters that contradict each other."""
         if self.stream_options is not None and not self.stream:
-            message = "'stream_options' cannot be honoured here: nothing is streamed."
-            raise ApiError(message, param="stream_options", code="unsupported_parameter")
+            raise unsupported("stream_options", "nothing is streamed.")
 
     @property
     @abstractmethod
-    def query(self) -> str:
-        """The question: the text of the last message."""
-
-    @property
-    @abstractmethod
-    def history(self) -> Conversation:
-        """The instructions and the messages before the question."""
-
-    @property
-    @abstractmethod
-    def effort(self) -> Effort | None:
-        """How hard to think."""
-
-    @property
-    @abstractmethod
-    def token_limit(self) -> int | None:
-        """The most tokens of the answer."""
-
-    @property
-    @abstractmethod
-    def token_limit_parameter(self) -> str:
-        """The parameter that `token_limit` was read from."""
+    def question(self) -> Question:
+        """What is asked for."""
 
     @property
     def steering(self) -> Steering:
@@ -235,7 +226,8 @@ def _api_error(error: ValidationError, reasons: Mapping[str, str]) -> ApiError:
         (one for one in problems if one["loc"][:1] == problems[0]["loc"][:1]),
         key=lambda one: (len(one["loc"]), one["type"] in ("too_short", "too_long")),
     )
-    place, kind = _place(problem["loc"]), problem["type"]
+    location, kind = problem["loc"], problem["type"]
+    place = [*location[:1], *(part for part in location[1:] if not _is_union_member(part))]
     if kind in ("union_tag_invalid", "union_tag_not_found"):
         place.append("role")
     param = ".".join(map(str, place))
@@ -248,8 +240,7 @@ def _api_error(error: ValidationError, reasons: Mapping[str, str]) -> ApiError:
         message = f"Missing required parameter: '{param}'."
         return ApiError(message, param=param, code="missing_required_parameter")
     if reason is not None:
-        message = f"'{param}' cannot be honoured here: {reason}"
-        return ApiError(message, param=param, code="unsupported_parameter")
+        return unsupported(param, reason)
     if kind == "extra_forbidden":
         return ApiError(f"Unknown parameter: '{param[:200]}'.", param=param[:200], code="unknown_parameter")
     message = f"Invalid value for '{param}': {_in_words_of_json(problem['msg'])}."
@@ -262,17 +253,12 @@ def _reason(names: Sequence[str], reasons: Mapping[str, str]) -> str | None:
     return next((reasons[name] for name in prefixes if name in reasons), None)
 
 
-def _place(location: Sequence[str | int]) -> list[str | int]:
-    """The path of the value in the body: pydantic's location without the names of a union's members."""
-    inside = (part for part in location[1:] if isinstance(part, int) or not _is_union_member(part))
-    return [*location[:1], *inside]
-
-
-def _is_union_member(part: str) -> bool:
+def _is_union_member(part: str | int) -> bool:
+    """Whether this part of pydantic's location names a member of a union: no part of the body's path."""
+    if isinstance(part, int):
+        return False
     return (
-        part in _UNION_MEMBERS
-        or any(sign in part for sign in "[(")
-        or (part[:1].isupper() and part.isidentifier())
+        part in _UNION_MEMBERS or "[" in part or "(" in part or (part[:1].isupper() and part.isidentifier())
     )
 
 

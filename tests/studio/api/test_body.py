@@ -16,8 +16,8 @@ from starlette.routing import Route
 from starlette.types import Message, Receive, Scope, Send
 
 from studio.access.errors import ApiError
-from studio.api.requests import body
-from studio.api.requests.body import UnreadBody, read_json
+from studio.api import body
+from studio.api.body import UnreadBody, read_json
 
 MOST = 2_000_000
 PIECE = 100_000

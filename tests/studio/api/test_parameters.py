@@ -15,10 +15,10 @@ from openai.types.responses.response_create_params import ResponseCreateParamsBa
 from stage import Stage
 
 from studio.access.errors import ApiError
-from studio.api.requests.chat_request import ChatRequest
-from studio.api.requests.responses_request import ResponsesRequest
+from studio.api.chat import ChatRequest
+from studio.api.responses import ResponsesRequest
 
-DOCS = (Path(__file__).parents[4] / "docs" / "api.md").read_text(encoding="utf-8")
+DOCS = (Path(__file__).parents[3] / "docs" / "api.md").read_text(encoding="utf-8")
 HELLO = [{"role": "user", "content": "Why?"}]
 
 Row = tuple[list[Any], list[Any]]
