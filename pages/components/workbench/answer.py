@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 
 import streamlit as st
 
-from conductor.drawing.layout import layouts
-from conductor.drawing.network import draw
-from conductor.errors import ConductorError
 from conductor.planner.corrections import Thumbs
 from conductor.report.words import STATUSES
 from conductor.runs.events import BudgetExceeded
@@ -17,12 +13,13 @@ from conductor.runs.state import RunState
 from conductor.text.formatting import counted, dollars, duration, tokens
 from conductor.values.presets import MAX_ROUNDS
 from conductor.workflow.model import Workflow
-from pages.components.graph import workflow_graph
 from pages.components.tab.state import TabState, plain
-from pages.components.view_models.card_content import card_contents, step_name
+from pages.components.view_models.card_content import step_name
 from pages.components.view_models.run_text import STATE_ICONS, answer_kind, answer_notes, author_notes
 from pages.components.view_models.session import SessionView
+from pages.components.widgets.controls import action, expander, row
 from pages.components.widgets.text_block import text_block
+from pages.components.workbench.canvas import still_graph
 from pages.components.workbench.plan import plan_facts
 from pages.components.workbench.settings import open_settings
 from storage import Plan, Revision
@@ -45,8 +42,12 @@ def outcome(bench: Workbench, tab: TabState, view: SessionView) -> None:
             "app ends; copy what you need, fix the cause and run again.",
             icon=":material/save:",
         )
-    _session_total(bench, view, state)
-    _what_happened(tab, view, state, state.workflow, when="" if view.as_run else "Before your edits: ")
+    used = bench.store.sessions.total(view.session.id)
+    if used.tokens is not None and used.tokens != state.usage.total:
+        cost = [] if used.cost is None else [f"cost {used.cost_words}"]
+        total = [f"The session, with planning and all runs: {used.token_words}", *cost]
+        st.caption(plain(" · ".join(total)))
+    _what_happened(view, state, state.workflow, when="" if view.as_run else "Before your edits: ")
     if state.answer is not None:
         notes = [] if view.as_run else ["of the run before your edits"]
         notes += [*answer_notes(state), *(pool_notes(view) or answer_kind(state))]
@@ -60,15 +61,6 @@ def outcome(bench: Workbench, tab: TabState, view: SessionView) -> None:
         _kept(view.kept_answer)
     if state.status == "finished":
         _another_round(bench, tab, view, state)
-
-
-def _session_total(bench: Workbench, view: SessionView, state: RunState) -> None:
-    """What the whole session has used, where that is more than the run below it."""
-    used = bench.store.sessions.total(view.session.id)
-    if used.tokens is None or used.tokens == state.usage.total:
-        return
-    cost = [] if used.cost is None else [f"cost {used.cost_words}"]
-    st.caption(plain(" · ".join([f"The session, with planning and all runs: {used.token_words}", *cost])))
 
 
 def _earlier_answer(bench: Workbench, view: SessionView, state: RunState) -> None:
@@ -96,22 +88,17 @@ def _kept(plan: Plan) -> None:
 
 
 def _another_round(bench: Workbench, tab: TabState, view: SessionView, state: RunState) -> None:
-    def clicked() -> None:
-        try:
-            bench.planning.begin_round(view.session.id)
-        except ConductorError as error:
-            tab.notify("error", str(error), place="round")
-        tab.ask_redraw()
-
     why = _no_further_round(view, state)
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.button(
+    with row():
+        action(
             "Another round",
+            "layers",
+            bench.planning.begin_round,
+            view.session.id,
             key="another-round",
-            icon=":material/layers:",
             help="The Conductor looks at the answer and plans once more, or keeps it as it is",
             disabled=why is not None,
-            on_click=clicked,
+            place="round",
         )
         if why is not None:
             st.caption(why)
@@ -136,9 +123,7 @@ def _resumption(view: SessionView) -> str | None:
     return None if resumption is None else f"A rerun resumes: {resumption.words}."
 
 
-def _what_happened(
-    tab: TabState, view: SessionView, state: RunState, workflow: Workflow, *, when: str
-) -> None:
+def _what_happened(view: SessionView, state: RunState, workflow: Workflow, *, when: str) -> None:
     kept = counted(sum(step.output is not None for step in state.steps), "finished output")
     for at, step in enumerate(state.steps):
         if step.status == "failed":
@@ -148,9 +133,10 @@ def _what_happened(
                 icon=":material/error:",
             )
     if state.crossing is not None and state.status == "finished":
-        st.caption(f"{when}{plain(_used_up(state.crossing))}")
+        cut = "; steps that the answer does not need were stopped" if state.crossing.stopped else ""
+        st.caption(f"{when}{plain(f'The budget is used up: {state.crossing.words}{cut}.')}")
     elif state.crossing is not None:
-        _over_budget(tab, state.crossing, kept=kept, when=when)
+        _over_budget(state.crossing, kept=kept, when=when)
     if state.covers is not None:
         names = ", ".join(str(step + 1) for step in state.covers)
         st.caption(f"{when}This run covered step {names} only; the others were left as they are.")
@@ -166,10 +152,9 @@ def _what_happened(
             on = "; a rerun continues from there" if not when else ""
             st.info(f"{when}Stopped. {kept} kept{on}.", icon=":material/stop_circle:")
         case "interrupted":
-            nothing_known = f"{kept} kept; a rerun continues from there."
             st.warning(
                 f"{when}Interrupted: the process that ran this ended before the run did. "
-                f"{_resumption(view) or nothing_known}",
+                f"{_resumption(view) or f'{kept} kept; a rerun continues from there.'}",
                 icon=":material/power_off:",
             )
 
@@ -183,31 +168,20 @@ def _sums(state: RunState) -> list[str]:
         "failed": sum(step.status == "failed" for step in state.steps),
         "blocked": sum(step.status == "blocked" for step in state.steps),
     }
-    said = [f"This run: {counted(counts.pop('ran'), 'step')} ran"]
-    said += [f"{count} {what}" for what, count in counts.items() if count]
-    said += [counted(state.calls, "call"), tokens(state.usage.total), f"cost {dollars(state.usage.cost)}"]
-    return said if state.seconds is None else [*said, duration(state.seconds)]
+    sums = [f"This run: {counted(counts.pop('ran'), 'step')} ran"]
+    sums += [f"{count} {what}" for what, count in counts.items() if count]
+    sums += [counted(state.calls, "call"), tokens(state.usage.total), f"cost {dollars(state.usage.cost)}"]
+    return sums if state.seconds is None else [*sums, duration(state.seconds)]
 
 
-def _used_up(crossing: BudgetExceeded) -> str:
-    """What a run that gave its answer adds about its budget."""
-    cut = "; steps that the answer does not need were stopped" if crossing.stopped else ""
-    return f"The budget is used up: {crossing.words}{cut}."
-
-
-def _over_budget(tab: TabState, crossing: BudgetExceeded, *, kept: str, when: str) -> None:
+def _over_budget(crossing: BudgetExceeded, *, kept: str, when: str) -> None:
     """Which limit it was, what was kept, and the way to raise it."""
-
-    def clicked() -> None:
-        open_settings()
-        tab.ask_redraw()
-
     st.warning(
         f"{when}Stopped at the budget: {plain(crossing.words)}. {kept} kept; a rerun counts from zero and "
         "continues from there.",
         icon=STATE_ICONS["over_budget"],
     )
-    st.button("Raise the limit", key="raise-limit", icon=":material/tune:", on_click=clicked)
+    action("Raise the limit", "tune", open_settings, key="raise-limit")
 
 
 _THUMBS: Sequence[Thumbs] = ("down", "up")
@@ -235,7 +209,7 @@ def thumbs(bench: Workbench, view: SessionView) -> None:
 
     # The store counts, where another tab may have judged meanwhile.
     st.session_state[key] = None if rating is None else _THUMBS.index(rating)
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="thumbs"):
+    with row("thumbs"):
         st.caption(_RATED[rating], width="content")
         st.feedback("thumbs", key=key, on_change=rated)
 
@@ -246,13 +220,8 @@ _FIRST_WORDS = 60
 def earlier_rounds(bench: Workbench, tab: TabState, session: str) -> None:
     """Draw them, oldest first; only what is open is drawn whole."""
     for revision, state in bench.planning.rounds(session):
-        box = st.expander(
-            plain(round_line(revision, state), limit=260),
-            icon=":material/layers:",
-            key=f"round-{state.run}",
-            on_change="rerun",
-        )
-        if box.open:
+        label = plain(round_line(revision, state), limit=260)
+        if box := expander(label, "layers", key=f"round-{state.run}"):
             with box:
                 _round(bench, tab, revision, state)
 
@@ -274,33 +243,19 @@ def round_line(revision: Revision, state: RunState) -> str:
 
 def _round(bench: Workbench, tab: TabState, revision: Revision, state: RunState) -> None:
     workflow = revision.workflow
-    pictures = layouts(workflow, direction=tab.direction)
-    shown = card_contents(workflow, run=state, radius=None, cards=bench.pool.cards, now=time.time())
     outputs = f"round-outputs-{state.run}"
-    workflow_graph(
-        draw(workflow, shown, pictures),
-        pictures,
-        key=f"round-graph-{state.run}",
-        direction=tab.direction,
-        selected=None,
-        selection_revision=0,
-        locked=True,
-        inspector=outputs,
-    )
+    still_graph(bench, tab, workflow, run=state, key=f"round-graph-{state.run}", inspector=outputs)
     with st.container(key=outputs, gap="small"):
         for at, step in enumerate(state.steps):
             name = step_name(workflow, at)
             if not step.text:
                 st.caption(plain(f"{name}: {step.message or STATUSES[step.status]}"))
                 continue
+            answers = [f"answer of round {state.round}"] if at == state.answer_step else []
             text_block(
                 step.text,
                 key=f"round-output-{state.run}-{at}",
                 label=name,
-                notes=[*author_notes(workflow.steps[at].worker, step), *_answer_note(state, at)],
+                notes=[*author_notes(workflow.steps[at].worker, step), *answers],
                 height=160,
             )
-
-
-def _answer_note(state: RunState, step: int) -> list[str]:
-    return [f"answer of round {state.round}"] if step == state.answer_step else []

@@ -1,4 +1,4 @@
-"""The workflow's graph, in the centre of the workbench."""
+"""The workflow's graph, in the centre of the workbench, and graphs of other workflows to look at."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import streamlit as st
 
 from conductor.drawing.layout import layouts
 from conductor.drawing.network import draw
+from conductor.runs.state import RunState
+from conductor.workflow.model import Workflow
 from pages.components.graph import workflow_graph
 from pages.components.tab.state import TabState
 from pages.components.view_models.card_content import card_contents
@@ -24,6 +26,7 @@ def graph(bench: Workbench, tab: TabState, view: SessionView) -> None:
     workflow = view.head.workflow
     key = f"graph-{view.session.id}"
     editor = Editor(bench=bench, tab=tab, session=view.session.id, head=view.head)
+    inside = Inside(view.session.id)
 
     def selected() -> None:
         tab.note_selection(st.session_state[key].selected["step"])
@@ -39,12 +42,10 @@ def graph(bench: Workbench, tab: TabState, view: SessionView) -> None:
         inside.asked(st.session_state[key].inside, above=())
         tab.ask_redraw()
 
-    inside = Inside(view.session.id)
-    state = with_kept_inside(bench, view.state)
     pictures = layouts(workflow, direction=tab.direction)
     shown = card_contents(
         workflow,
-        run=state,
+        run=with_kept_inside(bench, view.state),
         radius=view.radius,
         cards=bench.pool.cards,
         now=time.time(),
@@ -67,3 +68,21 @@ def graph(bench: Workbench, tab: TabState, view: SessionView) -> None:
     )
     if not tab.selection_known:
         tab.adopt_selection((result.selected or {}).get("step"))
+
+
+def still_graph(
+    bench: Workbench, tab: TabState, workflow: Workflow, *, run: RunState | None, key: str, inspector: str
+) -> None:
+    """The graph of a workflow that is only looked at; `run` is what its cards show."""
+    pictures = layouts(workflow, direction=tab.direction)
+    shown = card_contents(workflow, run=run, radius=None, cards=bench.pool.cards, now=time.time())
+    workflow_graph(
+        draw(workflow, shown, pictures),
+        pictures,
+        key=key,
+        direction=tab.direction,
+        selected=None,
+        selection_revision=0,
+        locked=True,
+        inspector=inspector,
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator
+from functools import partial
 from uuid import uuid4
 
 import streamlit as st
@@ -23,6 +24,7 @@ from pages.components.view_models.replay import moment_text
 from pages.components.view_models.run_text import run_label
 from pages.components.view_models.session import SessionView, outlook_sentence
 from pages.components.widgets.compare_link import session_comparison
+from pages.components.widgets.controls import action, expander, row
 from pages.components.widgets.text_block import text_block
 from pages.components.workbench.editor import redo, undo
 from storage import Session
@@ -31,6 +33,23 @@ from studio.workbench.run_preview import Outlook
 
 _DIRECTIONS: dict[Direction, str] = {"down": "Down", "right": "Right"}
 
+_SCOPES = {
+    "to": "Run to here",
+    "only": "Run only this step",
+    "from": "Run from here",
+    "force": "Rerun all steps",
+}
+
+_ROLES = {"system": "Instructions", "user": "User", "assistant": "Assistant"}
+
+
+def session_head(session: Session) -> None:
+    """Draw the title, at one height and place whatever stands below it, and that no model is called."""
+    with row("session-head"):
+        st.subheader(plain(session.title, limit=90), anchor=False, width="content")
+        if session.pool_label:
+            st.badge(session.pool_label, icon=":material/cloud_off:", color="gray")
+
 
 def toolbar(bench: Workbench, tab: TabState, view: SessionView) -> None:
     """Draw it for a session that has a workflow."""
@@ -38,20 +57,13 @@ def toolbar(bench: Workbench, tab: TabState, view: SessionView) -> None:
         return
     session_head(view.session)
     st.caption(_summary(view))
-    with st.container(
-        horizontal=True,
-        horizontal_alignment="right",
-        vertical_alignment="center",
-        gap="xsmall",
-        key="toolbar",
-    ):
-        _history(bench, tab, view)
+    with row("toolbar", gap="xsmall", align="right"):
+        _undo_and_redo(bench, tab, view)
         _direction(tab)
         session_comparison(bench.store, view.session.id)
-        st.button("Export JSON", key="export", icon=":material/download:", on_click=tab.ask_export)
+        action("Export JSON", "download", tab.ask_export, key="export")
         export_session(tab, bench.store, view.session, place="run")
-        _anew_button(bench, tab, view)
-        _run_button(bench, tab, view)
+        _run_buttons(bench, tab, view)
     if tab.export_asked():
         _export(bench, tab, view)
     if tab.download is not None:
@@ -88,27 +100,23 @@ def _shortfall(state: RunState) -> list[str]:
     return [f"{counted(failed, 'step')} failed"] if failed and state.status == "finished" else []
 
 
-def _history(bench: Workbench, tab: TabState, view: SessionView) -> None:
-    kwargs = {"drawn": view.head.id, "shown": Shown(tab, view.head, place="page")} if view.head else {}
-    for name, key, target, act in (
-        ("Undo", "Ctrl+Z", view.undo, undo),
-        ("Redo", "Ctrl+Shift+Z", view.redo, redo),
+def _undo_and_redo(bench: Workbench, tab: TabState, view: SessionView) -> None:
+    shown = None if view.head is None else Shown(tab, view.head, place="page")
+    drawn = None if view.head is None else view.head.id
+    for name, key, target, edit, go in (
+        ("Undo", "Ctrl+Z", view.undo, view.head, undo),
+        ("Redo", "Ctrl+Shift+Z", view.redo, view.redo, redo),
     ):
-        of = view.head if name == "Undo" else target
-        tip = (
-            f"{name} ({key}): {plain(of.note)}"
-            if target is not None and of is not None
-            else f"Nothing to {name.lower()}"
-        )
-        st.button(
+        tip = f"Nothing to {name.lower()}"
+        if target is not None and edit is not None:
+            tip = f"{name} ({key}): {plain(edit.note)}"
+        action(
             name,
+            name.lower(),
+            partial(go, bench, tab, view.session.id, drawn=drawn, shown=shown),
             key=name.lower(),
-            icon=f":material/{name.lower()}:",
             help=tip,
             disabled=view.locked or target is None,
-            on_click=act,
-            args=(bench, tab, view.session.id),
-            kwargs=kwargs,
         )
 
 
@@ -131,64 +139,45 @@ def _direction(tab: TabState) -> None:
 def _export(bench: Workbench, tab: TabState, view: SessionView) -> None:
     """Give the workflow out, here rather than in a callback: by now all edits of the click are kept."""
     if tab.text_refused:
-        said = "Not exported: the text in the inspector was refused; fix it first."
-        tab.notify("error", said, place="run")
+        refused = "Not exported: the text in the inspector was refused; fix it first."
+        tab.notify("error", refused, place="run")
         return
     try:
         text = bench.editing.export(view.session.id)
     except ConductorError as error:
         tab.notify("error", str(error), place="run")
         return
-    name = f"{_file_name(view.session.title)}.json"
-    tab.download = Download(id=uuid4().hex, name=name, mime="application/json", text=text)
+    name = re.sub(r"[^\w]+", "-", view.session.title, flags=re.ASCII).strip("-").lower()[:40] or "workflow"
+    tab.download = Download(id=uuid4().hex, name=f"{name}.json", mime="application/json", text=text)
 
 
-def _anew_button(bench: Workbench, tab: TabState, view: SessionView) -> None:
+# -- to run --------------------------------------------------------------------------------------
+
+
+def _run_buttons(bench: Workbench, tab: TabState, view: SessionView) -> None:
+    session = view.session.id
     if view.state is not None:
-        st.button(
+        action(
             "Rerun all",
+            "restart_alt",
+            lambda: start(bench, tab, session, FORCE),
             key="rerun-all",
-            icon=":material/restart_alt:",
             help="Run every step again and reuse nothing",
             disabled=view.locked or view.problem is not None,
-            on_click=start,
-            args=(bench, tab, view.session.id, FORCE),
         )
-
-
-def _file_name(title: str) -> str:
-    return re.sub(r"[^\w]+", "-", title, flags=re.ASCII).strip("-").lower()[:40] or "workflow"
-
-
-def _run_button(bench: Workbench, tab: TabState, view: SessionView) -> None:
     if view.locked:
         here = view.busy or view.stoppable
-        st.button(
-            "Stop",
-            key="stop",
-            icon=":material/stop:",
-            help=None if here else "Another process runs this; it will be asked to stop",
-            on_click=bench.running.stop,
-            args=(view.session.id,),
+        tip = None if here else "Another process runs this; it will be asked to stop"
+        action("Stop", "stop", bench.running.stop, session, key="stop", help=tip)
+    else:
+        action(
+            "Run" if view.state is None else "Rerun",
+            "play_arrow",
+            lambda: start(bench, tab, session, EDITED),
+            key="run",
+            type="primary",
+            disabled=view.problem is not None,
         )
-        return
-    st.button(
-        "Run" if view.state is None else "Rerun",
-        key="run",
-        icon=":material/play_arrow:",
-        type="primary",
-        disabled=view.problem is not None,
-        on_click=start,
-        args=(bench, tab, view.session.id, EDITED),
-    )
-
-
-_NAMES = {
-    "to": "Run to here",
-    "only": "Run only this step",
-    "from": "Run from here",
-    "force": "Rerun all steps",
-}
 
 
 def run_menu(bench: Workbench, tab: TabState, view: SessionView, step: int) -> None:
@@ -204,12 +193,13 @@ def run_menu(bench: Workbench, tab: TabState, view: SessionView, step: int) -> N
         tab.ask_redraw()
 
     def named(kind: str) -> str:
-        return f"{_NAMES[kind]} · {_will(outlooks[offered[kind]])}" if kind in offered else _NAMES[kind]
+        calls = f" · {_calls(outlooks[offered[kind]])}" if kind in offered else ""
+        return f"{_SCOPES[kind]}{calls}"
 
     key = f"run-menu-{view.session.id}-{step}"
     st.menu_button(
         "Run",
-        list(offered) or list(_NAMES),  # a menu without entries is refused, also where it cannot be opened
+        list(offered) or list(_SCOPES),  # a menu without entries is refused, also where it cannot be opened
         key=key,
         icon=":material/play_arrow:",
         help="Run a part of the workflow, in a run of its own",
@@ -219,12 +209,20 @@ def run_menu(bench: Workbench, tab: TabState, view: SessionView, step: int) -> N
     )
 
 
+def _calls(outlook: Outlook) -> str:
+    calls, tokens = len(outlook.radius.runs), outlook.estimate.tokens
+    if not calls:
+        return "nothing to call"
+    steps = f"calls {counted(calls, 'step')}"
+    return f"{steps}, {estimated(tokens, 'token')}" if tokens else steps
+
+
 def start(bench: Workbench, tab: TabState, session: str, scope: RunScope) -> None:
     """Begin a run; an error is shown at the run button. A revision that this tab has not drawn is not run."""
     head = bench.store.revisions.head(session)
     if head is not None and not tab.knows(session, head.id):
-        said = f"Not run: revision {head.number} has just been made elsewhere. Look at it, then run it."
-        tab.notify("info", said, place="run")
+        unknown = f"Not run: revision {head.number} has just been made elsewhere. Look at it, then run it."
+        tab.notify("info", unknown, place="run")
         return
     try:
         # Otherwise another person was quicker, and the page shows that run.
@@ -234,72 +232,32 @@ def start(bench: Workbench, tab: TabState, session: str, scope: RunScope) -> Non
         tab.notify("error", str(error), place="run")
 
 
-def _will(outlook: Outlook) -> str:
-    calls = len(outlook.radius.runs)
-    if not calls:
-        return "nothing to call"
-    tokens = outlook.estimate.tokens
-    said = f"calls {counted(calls, 'step')}"
-    return said if not tokens else f"{said}, {estimated(tokens, 'token')}"
+# -- a replay, and the conversation before ---------------------------------------------------------
 
 
 def replay_bar(tab: TabState, view: SessionView) -> None:
-    """Draw it for a view of a replay."""
+    """Draw the header of a replay, in the toolbar's place: nothing can be started or edited meanwhile."""
     replay = view.replay
     if replay is None:
         return
     session_head(view.session)
     st.caption("A run that is over, as it was at this moment. Leave the replay to edit or to run.")
-    with st.container(
-        horizontal=True,
-        horizontal_alignment="right",
-        vertical_alignment="center",
-        gap="xsmall",
-        key="toolbar",
-    ):
-        said = f"Replay, {moment_text(replay.at(time.time()), replay.seconds)}"
-        st.badge(plain(said), icon=":material/history:", color="primary")
-        st.button(
-            "Back to the end",
-            key="replay-end",
-            icon=":material/last_page:",
-            type="primary",
-            on_click=_leave,
-            args=(tab,),
-        )
-
-
-def _leave(tab: TabState) -> None:
-    tab.leave_replay()
-    tab.ask_redraw()
-
-
-def session_head(session: Session) -> None:
-    """Draw it, at one height and place whatever stands below it."""
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="session-head"):
-        st.subheader(plain(session.title, limit=90), anchor=False, width="content")
-        if session.pool_label:
-            st.badge(session.pool_label, icon=":material/cloud_off:", color="gray")
-
-
-_LABELS = {"system": "Instructions", "user": "User", "assistant": "Assistant"}
+    with row("toolbar", gap="xsmall", align="right"):
+        moment = f"Replay, {moment_text(replay.at(time.time()), replay.seconds)}"
+        st.badge(plain(moment), icon=":material/history:", color="primary")
+        action("Back to the end", "last_page", tab.leave_replay, key="replay-end", type="primary")
 
 
 def conversation_view(session: Session) -> None:
     """Draw it, where the question was part of a conversation; the messages only while it is open."""
-    said = list(messages(session.said_before))
-    if not said:
+    before = list(messages(session.said_before))
+    if not before:
         return
-    box = st.expander(
-        f"Earlier conversation · {counted(len(said), 'message')}",
-        icon=":material/forum:",
-        key="conversation",
-        on_change="rerun",
-    )
-    if box.open:
+    label = f"Earlier conversation · {counted(len(before), 'message')}"
+    if box := expander(label, "forum", key="conversation"):
         with box:
-            for at, (role, text) in enumerate(said):
-                text_block(text, key=f"conversation-{at}", label=_LABELS[role])
+            for at, (role, text) in enumerate(before):
+                text_block(text, key=f"conversation-{at}", label=_ROLES[role])
 
 
 def messages(conversation: Conversation) -> Iterator[tuple[str, str]]:

@@ -7,13 +7,13 @@ import time
 import streamlit as st
 
 from conductor.runs.state import RunState
-from conductor.runs.step_state import Retry
 from conductor.text.formatting import counted, duration
 from conductor.values.total import Total
 from pages.components.tab.state import plain
 from pages.components.view_models.card_content import step_name
 from pages.components.view_models.run_text import spent, stand_in
 from pages.components.view_models.session import SessionView
+from pages.components.widgets.controls import action, row
 from pages.components.widgets.step_result import silence, withdrawn_note
 from pages.components.widgets.text_block import text_block
 from pages.components.workbench.answer import pool_notes
@@ -76,27 +76,38 @@ def streaming(view: SessionView) -> None:
                 )
 
 
+# -- planning ------------------------------------------------------------------------------------
+
+
 def planning(bench: Workbench, view: SessionView, *, stop: bool) -> None:
     """Draw it, or what is waited for; with a button to `stop` where the page has no other."""
-    state = view.planning
-    card = bench.conductor.card
     alternatives = bench.activities.live_alternatives(view.session.id)
     if alternatives is not None:
-        asking(alternatives, planner=card.name)
+        _alternatives(alternatives, planner=bench.conductor.card.name)
         if stop:
             _stop(bench, view, "Stop asking; the plans that have ended are kept")
-        return
-    if state is None:
+    elif view.planning is not None:
+        _plan(bench, view, view.planning, stop=stop)
+    else:
         _waiting(view)
-        return
+
+
+def _plan(bench: Workbench, view: SessionView, state: RunState, *, stop: bool) -> None:
+    """The Conductor's words as they come, its thinking apart, retries, attempt and time."""
+    card = bench.conductor.card
+    facts = [f"attempt {state.attempt}"]
+    if state.started_at is not None:
+        facts.append(f"{max(0.0, time.time() - state.started_at):.1f} s")
     with st.container(border=True, key="planning", gap="small"):
-        with st.container(horizontal=True, vertical_alignment="center", gap="small", key="planning-head"):
-            st.markdown(f":material/progress_activity: **{_heading(state)}**", width="content")
-            st.caption(plain(" · ".join(_facts(state))), width="stretch")
+        with row("planning-head"):
+            heading = "Planning" if state.round == 1 else f"Planning round {state.round}"
+            st.markdown(f":material/progress_activity: **{heading}**", width="content")
+            st.caption(plain(" · ".join(facts)), width="stretch")
             if stop:
                 _stop(bench, view, "Stop planning; the query and earlier attempts are kept")
         for retry in state.planning_retries:
-            st.caption(f":material/refresh: {retry_line(retry)}")
+            when = f"in {duration(retry.seconds)}" if retry.seconds else "at once"
+            st.caption(f":material/refresh: Asked again {when}: {plain(retry.reason)}")
         if state.planning_thought:
             with st.expander("Thinking", icon=":material/psychology:", key="planning-thinking"):
                 text_block(
@@ -122,31 +133,7 @@ def planning(bench: Workbench, view: SessionView, *, stop: bool) -> None:
 
 
 def _stop(bench: Workbench, view: SessionView, tip: str) -> None:
-    st.button(
-        "Stop",
-        key="stop",
-        icon=":material/stop:",
-        help=tip,
-        on_click=bench.running.stop,
-        args=(view.session.id,),
-    )
-
-
-def retry_line(retry: Retry) -> str:
-    """One retry, as Markdown."""
-    when = f"in {duration(retry.seconds)}" if retry.seconds else "at once"
-    return f"Asked again {when}: {plain(retry.reason)}"
-
-
-def _heading(state: RunState) -> str:
-    return "Planning" if state.round == 1 else f"Planning round {state.round}"
-
-
-def _facts(state: RunState) -> list[str]:
-    facts = [f"attempt {state.attempt}"]
-    if (seconds := state.elapsed(time.time())) is not None:
-        facts.append(f"{seconds:.1f} s")
-    return facts
+    action("Stop", "stop", bench.running.stop, view.session.id, key="stop", help=tip, redraw=False)
 
 
 def _silence(state: RunState) -> str:
@@ -166,15 +153,15 @@ def _waiting(view: SessionView) -> None:
         st.caption(":material/hourglass_top: Waiting for the Conductor to look at the answer.")
 
 
-def asking(live: LiveAlternatives, *, planner: str) -> None:
+def _alternatives(live: LiveAlternatives, *, planner: str) -> None:
     """Plans that are being written at once: how many have ended, and what each does."""
     states = live.states
     total = len(states)
     with st.container(border=True, key="asking", gap="xsmall"):
         st.progress(live.ended / total, text=f"Alternatives: {live.ended} of {total} plans have ended")
         for number, (state, plan) in enumerate(zip(states, live.plans, strict=True), start=1):
-            said = _ended(state) if plan.done.is_set() else _under_way(state)
-            st.caption(plain(f"Alternative {number}: {said}"))
+            doing = _ended(state) if plan.done.is_set() else _under_way(state)
+            st.caption(plain(f"Alternative {number}: {doing}"))
         st.caption(plain(f"{planner} is asked {total} times at once; Stop keeps the finished plans."))
 
 
@@ -196,8 +183,5 @@ def _ended(state: RunState) -> str:
         return "stopped"
     if state.report.workflow is not None:
         return f"valid, {counted(len(state.report.workflow), 'step')}"
-    return (
-        "keeps the answer"
-        if state.report.ok
-        else f"not valid, {counted(len(state.report.problems), 'reason')}"
-    )
+    reasons = f"not valid, {counted(len(state.report.problems), 'reason')}"
+    return "keeps the answer" if state.report.ok else reasons

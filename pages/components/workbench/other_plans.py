@@ -5,26 +5,23 @@ Each can be looked at, used or compared; none takes the place of the workflow un
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from conductor.drawing.layout import layouts
-from conductor.drawing.network import draw
-from conductor.errors import ConductorError, EditConflict
+from conductor.errors import EditConflict
 from conductor.text.formatting import counted, dollars, tokens
 from conductor.values.messages import NOTHING_USED
-from pages.components.graph import workflow_graph
 from pages.components.tab.notices import errors_shown
 from pages.components.tab.state import TabState, plain
-from pages.components.view_models.card_content import card_contents
 from pages.components.view_models.plan_choices import PlanChoice, choices_of_batch, choices_of_text
 from pages.components.view_models.session import SessionView
 from pages.components.widgets.compare_link import compare_page_link
 from pages.components.widgets.completion_markup import marked
+from pages.components.widgets.controls import action, row
 from pages.components.widgets.text_block import text_block
+from pages.components.workbench.canvas import still_graph
 from pages.components.workbench.live_refresh import CurrentView
 from pages.components.workbench.plan import plan_facts
 from storage import Plan
@@ -48,7 +45,8 @@ def candidates(bench: Workbench, tab: TabState, current: CurrentView) -> None:
 
 def _box(bench: Workbench, tab: TabState, view: SessionView) -> None:
     session = view.session.id
-    of_text = _of_text(view)
+    shown = None if view.head is None else view.head.workflow
+    of_text = () if view.plan is None else choices_of_text(view.plan, shown=shown)
     batch = bench.store.plans.alternatives(session)
     box = _opened(f"Other plans{_remark(of_text, batch)}", session)
     if box is None:
@@ -56,12 +54,12 @@ def _box(bench: Workbench, tab: TabState, view: SessionView) -> None:
     with box:
         if len(of_text) > 1:
             st.caption(f"{counted(len(of_text), 'complete plan')} in the Conductor's text.")
-            plan_list(bench, tab, view, of_text, key="text")
+            _plan_list(bench, tab, view, of_text, key="text")
         if batch:
-            shown = choices_of_batch(batch, shown=None if view.head is None else view.head.workflow)
-            st.caption(plain(_of_batch(batch, shown)))
-            plan_list(bench, tab, view, shown, key="batch")
-        _ask(bench, tab, view)
+            of_batch = choices_of_batch(batch, shown=shown)
+            st.caption(plain(_of_batch(batch, of_batch)))
+            _plan_list(bench, tab, view, of_batch, key="batch")
+        _ask(bench, view)
         tab.show_notice("candidates")
 
 
@@ -77,57 +75,42 @@ def _opened(label: str, session: str) -> DeltaGenerator | None:
     return box if box.open else None
 
 
-def _of_text(view: SessionView) -> tuple[PlanChoice, ...]:
-    shown = None if view.head is None else view.head.workflow
-    return () if view.plan is None else choices_of_text(view.plan, shown=shown)
-
-
 def _remark(of_text: Sequence[PlanChoice], batch: Sequence[Plan]) -> str:
-    said = [f"{len(of_text)} in this text"] if len(of_text) > 1 else []
-    said += [counted(len(batch), "alternative")] if batch else []
-    return f": {', '.join(said)}" if said else ""
+    counts = [f"{len(of_text)} in this text"] if len(of_text) > 1 else []
+    counts += [counted(len(batch), "alternative")] if batch else []
+    return f": {', '.join(counts)}" if counts else ""
 
 
 def _of_batch(batch: Sequence[Plan], choices: Sequence[PlanChoice]) -> str:
     asked = " · ".join([f"{counted(len(batch), 'alternative')} asked for at once", *_spent(batch)])
     valid = sum(plan.report is not None and plan.report.workflow is not None for plan in batch)
-    told = f"{asked}; {valid or 'none'} of them valid." if valid < len(batch) else f"{asked}."
+    sentences = [f"{asked}; {valid or 'none'} of them valid." if valid < len(batch) else f"{asked}."]
     if valid > 1 and sum(choice.workflow is not None for choice in choices) == 1:
-        told += " All of them are the same plan."
+        sentences.append("All of them are the same plan.")
         if batch[0].planner_kind == "offline":
-            told += (
-                " The offline planner goes by rules, so it writes the same plan however often it is asked."
+            sentences.append(
+                "The offline planner goes by rules, so it writes the same plan however often it is asked."
             )
-    return told
+    return " ".join(sentences)
 
 
 def _spent(batch: Sequence[Plan]) -> list[str]:
     """What all of them took together, as far as it is known."""
     used = sum((plan.usage for plan in batch), NOTHING_USED)
-    said = [] if used.total is None else [tokens(used.total)]
-    return said if used.cost is None else [*said, dollars(used.cost)]
+    known = [] if used.total is None else [tokens(used.total)]
+    return known if used.cost is None else [*known, dollars(used.cost)]
 
 
-# -- asking ----------------------------------------------------------------------------------------
-
-
-def _ask(bench: Workbench, tab: TabState, view: SessionView) -> None:
+def _ask(bench: Workbench, view: SessionView) -> None:
     session = view.session.id
-
-    def clicked() -> None:
-        try:
-            bench.planning.begin_alternatives(session, st.session_state[f"alternatives-{session}"])
-        except ConductorError as error:
-            tab.notify("error", str(error), place="candidates")
-        tab.ask_redraw()
-
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="alternatives"):
-        st.button(
+    with row("alternatives"):
+        action(
             "Ask for alternatives",
+            "alt_route",
+            lambda: bench.planning.begin_alternatives(session, st.session_state[f"alternatives-{session}"]),
             key="ask-alternatives",
-            icon=":material/alt_route:",
             disabled=view.locked,
-            on_click=clicked,
+            place="candidates",
         )
         st.segmented_control(
             "How many",
@@ -140,6 +123,9 @@ def _ask(bench: Workbench, tab: TabState, view: SessionView) -> None:
         st.caption("plans, asked for at once within the session's budget", width="content")
 
 
+# -- a list of plans -----------------------------------------------------------------------------
+
+
 _VERDICTS = {
     "valid": (":material/check_circle:", "green"),
     "keeps the answer": (":material/keep:", "gray"),
@@ -148,19 +134,24 @@ _VERDICTS = {
 }
 
 
-def plan_list(
+def _plan_list(
     bench: Workbench, tab: TabState, view: SessionView, choices: Sequence[PlanChoice], *, key: str
 ) -> None:
     """Draw them in a box; one may be looked at."""
-    looked = _looked(view)
+    looked = st.session_state.get(_looked(view))
     with st.container(border=True, gap="small", key=f"plan-choices-{key}"):
         for choice in choices:
-            _row(bench, tab, view, choice, looked=choice.key == looked)
+            _choice(bench, tab, view, choice, looked=choice.key == looked)
             if choice.key == looked:
                 _look(bench, tab, choice)
 
 
-def _row(bench: Workbench, tab: TabState, view: SessionView, choice: PlanChoice, *, looked: bool) -> None:
+def _looked(view: SessionView) -> str:
+    """Where the tab remembers the plan that is looked at."""
+    return f"looked-{view.session.id}"
+
+
+def _choice(bench: Workbench, tab: TabState, view: SessionView, choice: PlanChoice, *, looked: bool) -> None:
     in_use = choice.workflow is not None and view.head is not None and choice.workflow == view.head.workflow
     with st.container(
         horizontal=True, wrap=False, vertical_alignment="top", gap="small", key=f"choice-{choice.key}"
@@ -173,20 +164,26 @@ def _row(bench: Workbench, tab: TabState, view: SessionView, choice: PlanChoice,
             horizontal=True, wrap=False, width="content", vertical_alignment="center", gap="small"
         ):
             if choice.workflow is not None and view.head is not None and not in_use:
-                compare_page_link(
-                    f"revision:{view.head.id}",
-                    choice.address,
-                    help="The workflow shown and this plan, side by side",
-                )
+                tip = "The workflow shown and this plan, side by side"
+                compare_page_link(f"revision:{view.head.id}", choice.address, help=tip)
             if choice.plan.report is not None:
                 _look_button(view, choice, looked=looked)
             if choice.workflow is not None:
-                _use(bench, tab, view, choice, in_use=in_use)
+                action(
+                    "Use",
+                    "check",
+                    lambda: _use(bench, tab, view, choice),
+                    key=f"use-{choice.key}",
+                    help="Make this plan the workflow; Undo brings back what is shown now",
+                    disabled=view.locked or in_use,
+                    type="tertiary",
+                    place="candidates",
+                )
 
 
 def _title(choice: PlanChoice, *, in_use: bool) -> None:
     icon, colour = _VERDICTS[choice.verdict]
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+    with row():
         st.markdown(f"**{plain(choice.name)}**", width="content")
         st.badge(choice.verdict, icon=icon, color=colour)  # type: ignore[arg-type]
         if in_use:
@@ -210,62 +207,38 @@ def _lines(choice: PlanChoice, *, in_use: bool, looked: bool) -> Iterator[str]:
         yield " · ".join(facts)
 
 
-def _use(bench: Workbench, tab: TabState, view: SessionView, choice: PlanChoice, *, in_use: bool) -> None:
-    def clicked() -> None:
-        assert choice.candidate is not None, "only a workflow can be used"
-        try:
-            tab.note_own(bench.planning.use_candidate(choice.plan.id, choice.candidate, head=view.head).id)
-        except EditConflict:
-            _met(bench, tab, view.session.id, choice)
-        except ConductorError as error:
-            tab.notify("error", str(error), place="candidates")
-        else:
-            tab.select(None)
-            st.session_state.pop(f"looked-{view.session.id}", None)
-        tab.ask_redraw()
-
-    st.button(
-        "Use",
-        key=f"use-{choice.key}",
-        icon=":material/check:",
-        type="tertiary",
-        help="Make this plan the workflow; Undo brings back what is shown now",
-        disabled=view.locked or in_use,
-        on_click=clicked,
-    )
+def _use(bench: Workbench, tab: TabState, view: SessionView, choice: PlanChoice) -> None:
+    assert choice.candidate is not None, "only a workflow can be used"
+    try:
+        tab.note_own(bench.planning.use_candidate(choice.plan.id, choice.candidate, head=view.head).id)
+    except EditConflict:
+        _not_used(bench, tab, view.session.id, choice)
+    else:
+        tab.select(None)
+        st.session_state.pop(_looked(view), None)
 
 
-def _met(bench: Workbench, tab: TabState, session: str, choice: PlanChoice) -> None:
+def _not_used(bench: Workbench, tab: TabState, session: str, choice: PlanChoice) -> None:
     """Another workflow than the one shown would have been replaced; one that is the same is no loss."""
     there = bench.store.revisions.head(session)
     if there is None or there.workflow == choice.workflow:
         return
     by = f" by {there.author}" if there.author else ""
     note = f": {there.note}" if there.note else ""
-    said = f"Not used yet, as the workflow was changed meanwhile (revision {there.number}{by}{note})."
     tab.notify(
         "info",
-        f"{said} It is shown now; press Use again to put {choice.name} in its place.",
+        f"Not used yet, as the workflow was changed meanwhile (revision {there.number}{by}{note}). "
+        f"It is shown now; press Use again to put {choice.name} in its place.",
         place="candidates",
     )
 
 
-def _looked(view: SessionView) -> str | None:
-    looked: str | None = st.session_state.get(f"looked-{view.session.id}")
-    return looked
-
-
 def _look_button(view: SessionView, choice: PlanChoice, *, looked: bool) -> None:
-    def clicked() -> None:
-        st.session_state[f"looked-{view.session.id}"] = None if looked else choice.key
+    def turned() -> None:
+        st.session_state[_looked(view)] = None if looked else choice.key
 
-    st.button(
-        "Close" if looked else "Look",
-        key=f"look-{choice.key}",
-        icon=":material/visibility_off:" if looked else ":material/visibility:",
-        type="tertiary",
-        on_click=clicked,
-    )
+    name, icon = ("Close", "visibility_off") if looked else ("Look", "visibility")
+    action(name, icon, turned, key=f"look-{choice.key}", type="tertiary", redraw=False)
 
 
 def _look(bench: Workbench, tab: TabState, choice: PlanChoice) -> None:
@@ -273,11 +246,13 @@ def _look(bench: Workbench, tab: TabState, choice: PlanChoice) -> None:
     report = choice.plan.report
     if report is None:
         return
-    with st.container(key=f"looked-at-{choice.key}", gap="small"):
+    place = f"looked-at-{choice.key}"
+    with st.container(key=place, gap="small"):
         for problem in choice.problems:
             st.markdown(f"- {plain(problem)}")
         if choice.workflow is not None:
-            _graph(bench, tab, choice)
+            key = f"graph-of-{choice.key}"
+            still_graph(bench, tab, choice.workflow, run=None, key=key, inspector=place)
         at = choice.candidate if choice.candidate is not None else report.chosen
         text_block(
             marked(report.model_copy(update={"chosen": at})),
@@ -286,20 +261,3 @@ def _look(bench: Workbench, tab: TabState, choice: PlanChoice) -> None:
             notes=[choice.plan.planner],
             height=260,
         )
-
-
-def _graph(bench: Workbench, tab: TabState, choice: PlanChoice) -> None:
-    workflow = choice.workflow
-    assert workflow is not None, "asked of workflows only"
-    pictures = layouts(workflow, direction=tab.direction)
-    shown = card_contents(workflow, run=None, radius=None, cards=bench.pool.cards, now=time.time())
-    workflow_graph(
-        draw(workflow, shown, pictures),
-        pictures,
-        key=f"graph-of-{choice.key}",
-        direction=tab.direction,
-        selected=None,
-        selection_revision=0,
-        locked=True,
-        inspector=f"looked-at-{choice.key}",
-    )

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import streamlit as st
 
-from conductor.errors import ConductorError
 from conductor.planner.planner import INTERRUPTED, STOPPED
 from conductor.text.formatting import counted, dollars, duration, tokens
 from conductor.workflow.model import Step, Workflow
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models.session import SessionView
 from pages.components.widgets.completion_markup import marked
+from pages.components.widgets.controls import action
 from pages.components.widgets.text_block import text_block
 from storage import Plan, Revision
 from studio.workbench import Workbench
@@ -85,29 +85,25 @@ def attempts(plans: Sequence[Plan], *, of: Plan | None, shown: Plan | None) -> N
 
 
 def _attempt(plan: Plan, *, again: bool) -> None:
-    name = f"Attempt {plan.attempt}{', planned again' if again else ''}"
-    label = f"{name}: {_verdict(plan)}"
+    label = f"Attempt {plan.attempt}{', planned again' if again else ''}: {_verdict(plan)}"
     with st.expander(plain(label), icon=":material/history:", key=f"attempt-{plan.id}"):
-        facts = plan_facts(plan)
-        st.caption(plain(" · ".join([plan.planner, *facts])))
+        st.caption(plain(" · ".join([plan.planner, *plan_facts(plan)])))
         _reasons(plan)
 
 
 def _verdict(plan: Plan) -> str:
     if plan.report is None:
-        return "stopped" if _was_stopped(plan) else "interrupted" if _was_interrupted(plan) else "no plan"
+        if _ended_by(plan, STOPPED):
+            return "stopped"
+        return "interrupted" if _ended_by(plan, INTERRUPTED) else "no plan"
     if plan.report.return_previous:
         return "keeps the answer"
     return "valid" if plan.report.ok else f"not valid, {counted(len(plan.report.problems), 'reason')}"
 
 
-def _was_stopped(plan: Plan) -> bool:
-    return (plan.failure or "").startswith(STOPPED)
-
-
-def _was_interrupted(plan: Plan) -> bool:
-    """Whether the process that requested it ended before the answer."""
-    return (plan.failure or "").startswith(INTERRUPTED)
+def _ended_by(plan: Plan, reason: str) -> bool:
+    """Whether a person (`STOPPED`) or the end of the process (`INTERRUPTED`) ended it before its answer."""
+    return (plan.failure or "").startswith(reason)
 
 
 def _reasons(plan: Plan) -> None:
@@ -134,6 +130,9 @@ def _as_written(plan: Plan) -> None:
 # -- no plan -------------------------------------------------------------------------------------
 
 
+_ENDED_EARLY = {"stopped": ":material/stop_circle:", "interrupted": ":material/power_off:"}
+
+
 def no_plan(bench: Workbench, tab: TabState, view: SessionView) -> None:
     """Why there is no plan to act on: every reason, the raw text, and the ways on."""
     plan = view.no_plan
@@ -142,19 +141,15 @@ def no_plan(bench: Workbench, tab: TabState, view: SessionView) -> None:
     with st.container(key="no-plan", gap="small"):
         if plan is None:
             st.info("No plan yet: planning did not end. Nothing has run.", icon=":material/account_tree:")
-        elif _was_stopped(plan):
-            st.info(f"{plain(plan.failure or '')} {_what_stands(plan)}", icon=":material/stop_circle:")
-        elif _was_interrupted(plan):
-            st.info(f"{plain(plan.failure or '')} {_what_stands(plan)}", icon=":material/power_off:")
-        elif plan.report is None:
-            st.warning(f"{_of_round(plan)}no plan. {_what_stands(plan)}", icon=":material/rule:")
-            _reasons(plan)
+        elif plan.report is None and (icon := _ENDED_EARLY.get(_verdict(plan))):
+            st.info(f"{plain(plan.failure or '')} {_what_stands(plan)}", icon=icon)
         else:
-            st.error(f"{_of_round(plan)}no valid plan. {_what_stands(plan)}", icon=":material/rule:")
+            gave = f"{_of_round(plan)}no {'' if plan.report is None else 'valid '}plan. {_what_stands(plan)}"
+            (st.warning if plan.report is None else st.error)(gave, icon=":material/rule:")
             _reasons(plan)
-            if facts := plan_facts(plan):
+            if plan.report is not None and (facts := plan_facts(plan)):
                 st.caption(plain(" · ".join([f"Attempt {plan.attempt}", *facts])))
-        _ways_on(bench, tab, view, plan)
+        _ways_on(bench, view, plan)
         tab.show_notice("plan")
 
 
@@ -166,73 +161,49 @@ def _what_stands(plan: Plan) -> str:
     return "Nothing has run." if plan.looks_back is None else f"The answer of round {plan.round - 1} stands."
 
 
-def _ways_on(bench: Workbench, tab: TabState, view: SessionView, plan: Plan | None) -> None:
+def _ways_on(bench: Workbench, view: SessionView, plan: Plan | None) -> None:
     session = view.session.id
     rejected = bench.planning.rejected(session) if plan is not None and plan.report is not None else ()
     limit = view.settings.attempts
     spent = len(rejected) >= limit
-    again = plan is not None and plan.looks_back is not None
+    later = plan is not None and plan.looks_back is not None
     with st.container(horizontal=True, key="no-workflow", gap="small"):
         if rejected:
-            _button(
-                tab,
+            action(
                 "Ask again",
+                "refresh",
+                bench.planning.ask_again,
+                session,
                 key="ask-again",
-                icon=":material/refresh:",
-                do=lambda: bench.planning.ask_again(session),
-                primary=not spent,
+                help="Sends the reasons back to the Conductor",
+                type="secondary" if spent else "primary",
                 disabled=spent,
-                tip="Sends the reasons back to the Conductor",
+                place="plan",
             )
-        _button(
-            tab,
+        action(
             "Plan again",
+            "account_tree",
+            bench.planning.begin_round if later else bench.planning.begin,
+            session,
             key="plan-again",
-            icon=":material/account_tree:",
-            do=lambda: bench.planning.begin_round(session) if again else bench.planning.begin(session),
-            primary=spent or not rejected,
-            tip="Asks from the beginning, without the reasons",
+            help="Asks from the beginning, without the reasons",
+            type="primary" if spent or not rejected else "secondary",
+            place="plan",
         )
         if view.head is None:
-            _button(
-                tab,
+            action(
                 "Start from one step",
+                "edit",
+                _one_step,
+                bench,
+                session,
                 key="one-step",
-                icon=":material/edit:",
-                do=lambda: _one_step(bench, session),
-                tip="A workflow of one step, to be edited by hand",
+                help="A workflow of one step, to be edited by hand",
+                place="plan",
             )
     if spent:
         others = "plan again, or start from one step" if view.head is None else "or plan again"
         st.caption(f"The Conductor was asked {len(rejected)} of {limit} times; change the query, {others}.")
-
-
-def _button(
-    tab: TabState,
-    name: str,
-    *,
-    key: str,
-    icon: str,
-    do: Callable[[], object],
-    tip: str,
-    primary: bool = False,
-    disabled: bool = False,
-) -> None:
-    def clicked() -> None:
-        try:
-            do()
-        except ConductorError as error:
-            tab.notify("error", str(error), place="plan")
-
-    st.button(
-        name,
-        key=key,
-        icon=icon,
-        type="primary" if primary else "secondary",
-        help=tip,
-        disabled=disabled,
-        on_click=clicked,
-    )
 
 
 def _one_step(bench: Workbench, session: str) -> None:

@@ -19,6 +19,7 @@ from pages.components.tab.fields import committing, shows
 from pages.components.tab.keyboard import FocusFallbacks
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models import settings_choices
+from pages.components.widgets.controls import action, row
 from studio.workbench import Workbench
 
 POPOVER = "settings"
@@ -37,13 +38,11 @@ _BUDGET: dict[Limit, tuple[str, float | int, float | int, str]] = {
 
 def settings_of(bench: Workbench, tab: TabState) -> Settings:
     """What is chosen: by the open session, else for the next one."""
-    if tab.session is not None:
-        try:
-            return bench.settings(tab.session)
-        except ConductorError:
-            # The page shows the session's error; the query box stays usable.
-            return tab.settings
-    return tab.settings
+    try:
+        return tab.settings if tab.session is None else bench.settings(tab.session)
+    except ConductorError:
+        # The page shows the session's error; the query box stays usable.
+        return tab.settings
 
 
 def settings_focus_fallbacks(names: Sequence[str]) -> FocusFallbacks:
@@ -67,15 +66,11 @@ def open_settings() -> None:
 def settings_summary(bench: Workbench, tab: TabState) -> None:
     """One line of what is not as usual; nothing where all is."""
     settings = settings_of(bench, tab)
-    for said in (settings_choices.summary(settings, bench.pool.names), _economy(bench, settings)):
-        if said:
-            st.caption(plain(said))
-
-
-def _economy(bench: Workbench, settings: Settings) -> str:
-    cards = bench.pool.cards
-    names = settings_choices.used(settings, bench.pool.names)
-    return settings_choices.economy(settings, [cards[name] for name in names if name in cards])
+    names, cards = bench.pool.names, bench.pool.cards
+    used = [cards[name] for name in settings_choices.used(settings, names) if name in cards]
+    for line in (settings_choices.summary(settings, names), settings_choices.economy(settings, used)):
+        if line:
+            st.caption(plain(line))
 
 
 def settings_popover(bench: Workbench, tab: TabState) -> None:
@@ -84,23 +79,21 @@ def settings_popover(bench: Workbench, tab: TabState) -> None:
     if not box.open:
         return
     with box, st.container(key="settings-rows", gap=None):
-        chosen = settings_of(bench, tab)
-        _Panel(bench=bench, tab=tab, chosen=chosen).draw()
+        _Panel(bench, tab).draw()
 
 
 class _Panel:
     """The open popover; each change is stored at once."""
 
-    def __init__(self, *, bench: Workbench, tab: TabState, chosen: Settings) -> None:
-        self.bench = bench
-        self.tab = tab
-        self.chosen = chosen
+    def __init__(self, bench: Workbench, tab: TabState) -> None:
+        self.bench, self.tab = bench, tab
+        self.chosen = settings_of(bench, tab)
         self.names = bench.pool.names
         self.place = tab.session or "next"
 
     def draw(self) -> None:
-        here = "For this session, from its next plan or run on."
-        st.caption(here if self.tab.session else "For the next query.")
+        of_session = "For this session, from its next plan or run on."
+        st.caption(of_session if self.tab.session else "For the next query.")
         self._mode()
         with st.container(horizontal=True, gap="small"):
             self._number("max_steps", "Steps at most", most=MAX_STEPS)
@@ -145,12 +138,7 @@ class _Panel:
             self.keep(lambda settings: settings.model_copy(update={name: int(number)}))
 
         st.number_input(
-            label,
-            min_value=1,
-            max_value=most,
-            step=1,
-            key=key,
-            on_change=committing(self.tab, key, chosen),
+            label, min_value=1, max_value=most, step=1, key=key, on_change=committing(self.tab, key, chosen)
         )
 
     # -- workers ---------------------------------------------------------------------------------
@@ -170,48 +158,43 @@ class _Panel:
     def _worker(self, at: int, name: str, *, use: bool, used: tuple[str, ...]) -> None:
         key = f"use-{self.place}-{name}"
         shows(self.tab, key, use)
-        card = self.bench.pool.cards.get(name)
-        said = "not in the pool" if card is None else "cannot be used" if card.unusable else card.kind
-        with st.container(
-            horizontal=True, vertical_alignment="center", gap="small", key=f"settings-row-{at}"
-        ):
-            st.checkbox(
-                f"{plain(name, limit=40)} · {said}",
-                key=key,
-                width="stretch",
-                wrap=False,
-                disabled=use and len(used) == 1,
-                help="At least one worker is needed." if use and len(used) == 1 else None,
-                on_change=self._using(key, name),
-            )
-            for word, icon, by in (("Up", "arrow_upward", -1), ("Down", "arrow_downward", 1)):
-                end = used[:1] if by < 0 else used[-1:]
-                st.button(
-                    f"{word}: {plain(name, limit=40)}",
-                    key=move_key(name, word.lower()),
-                    icon=f":material/{icon}:",
-                    type="tertiary",
-                    disabled=not use or (name,) == end,
-                    on_click=self._moving(name, used.index(name) + by if use else 0),
-                )
 
-    def _using(self, key: str, name: str) -> Callable[[], None]:
         def chosen(use: bool) -> None:
             self.keep(lambda settings: settings_choices.with_use(settings, self.names, name, use=use))
 
-        return committing(self.tab, key, chosen)
+        def move(to: int) -> None:
+            self.keep(lambda settings: settings_choices.moved(settings, self.names, name, to=to))
 
-    def _moving(self, name: str, to: int) -> Callable[[], None]:
-        # To a place, not by one: the browser may send one press twice.
-        return lambda: self.keep(lambda settings: settings_choices.moved(settings, self.names, name, to=to))
+        card = self.bench.pool.cards.get(name)
+        kind = "not in the pool" if card is None else "cannot be used" if card.unusable else card.kind
+        only = use and len(used) == 1
+        with row(f"settings-row-{at}"):
+            st.checkbox(
+                f"{plain(name, limit=40)} · {kind}",
+                key=key,
+                width="stretch",
+                wrap=False,
+                disabled=only,
+                help="At least one worker is needed." if only else None,
+                on_change=committing(self.tab, key, chosen),
+            )
+            for word, icon, by in (("Up", "arrow_upward", -1), ("Down", "arrow_downward", 1)):
+                end = used[:1] if by < 0 else used[-1:]
+                action(
+                    f"{word}: {plain(name, limit=40)}",
+                    icon,
+                    move,
+                    # To a place, not by one: the browser may send one press twice.
+                    used.index(name) + by if use else 0,
+                    key=move_key(name, word.lower()),
+                    disabled=not use or (name,) == end,
+                    type="tertiary",
+                )
 
     # -- budget ----------------------------------------------------------------------------------
 
     def _budget(self) -> None:
-        st.markdown(
-            "Budget of a run",
-            help="Includes the planning before it and all rounds that follow.",
-        )
+        st.markdown("Budget of a run", help="Includes the planning before it and all rounds that follow.")
         limits = list(_BUDGET)
         for pair in (limits[:2], limits[2:]):
             with st.container(horizontal=True, gap="small"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 
 import streamlit as st
 
@@ -11,6 +12,7 @@ from conductor.values.presets import Settings
 from pages.components.sessions.forked_from import fork_source
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models.run_text import STATE_ICONS, state_label
+from pages.components.widgets.controls import action, row
 from pages.components.workbench.settings import settings_of, settings_popover, settings_summary
 from studio.workbench import RECENT, Workbench
 
@@ -28,36 +30,27 @@ def sidebar(bench: Workbench, tab: TabState) -> None:
         settings_summary(bench, tab)
         fork_source(bench, tab)
         tab.show_notice("query")
-        st.button(
+        action(
             "Plan workflow",
+            "account_tree",
+            lambda: plan_query(bench, tab),
             key="plan",
-            icon=":material/account_tree:",
+            help="Ctrl+Enter",
             type="primary",
             width="stretch",
-            help="Ctrl+Enter",
-            on_click=plan_query,
-            args=(bench, tab),
         )
         with st.container(horizontal=True, gap="small"):
-            st.button(
+            action(
                 "Plan and run",
+                "play_arrow",
+                lambda: plan_query(bench, tab, run=True),
                 key="plan-and-run",
-                icon=":material/play_arrow:",
-                width="stretch",
                 help="Ctrl+Shift+Enter",
-                on_click=plan_query,
-                args=(bench, tab),
-                kwargs={"run": True},
+                width="stretch",
             )
             if tab.session is not None:
-                st.button(
-                    "New",
-                    key="new",
-                    icon=":material/add:",
-                    help="Start with an empty query" if tab.draft is None else "Back to the query you typed",
-                    on_click=tab.open,
-                    args=(None,),
-                )
+                tip = "Start with an empty query" if tab.draft is None else "Back to the query you typed"
+                action("New", "add", tab.open, None, key="new", help=tip)
         _importer(bench, tab)
         _recent(bench, tab)
 
@@ -76,8 +69,10 @@ def plan_query(bench: Workbench, tab: TabState, *, query: str | None = None, run
         bench.planning.begin(session.id, then_run=run)
     except ConductorError as error:
         tab.notify("error", str(error), place="query")
-    else:
-        _wait_a_moment(bench, session.id)
+        return
+    until = time.monotonic() + _QUICK_SECONDS
+    while bench.activities.busy(session.id) and time.monotonic() < until:
+        time.sleep(0.01)
 
 
 def _chosen(bench: Workbench, tab: TabState) -> Settings | None:
@@ -86,43 +81,36 @@ def _chosen(bench: Workbench, tab: TabState) -> Settings | None:
     return None if settings == Settings() else settings
 
 
-def _wait_a_moment(bench: Workbench, session: str) -> None:
-    until = time.monotonic() + _QUICK_SECONDS
-    while bench.activities.busy(session) and time.monotonic() < until:
-        time.sleep(0.01)
-
-
 def _importer(bench: Workbench, tab: TabState) -> None:
     uploads = st.session_state.setdefault("uploads", 0)
+    key = f"upload-{uploads}"
+
+    def imported() -> None:
+        upload = st.session_state.get(key)
+        if upload is None:
+            return
+        settings = _chosen(bench, tab)
+        try:
+            session = bench.editing.import_plan(upload.getvalue(), fallback=st.session_state.get("query"))
+            if settings is not None:
+                bench.store.sessions.set_settings(session.id, settings)
+        except ConductorError as error:
+            tab.notify("error", f"{upload.name} was not imported: {error}", place="import")
+        else:
+            tab.open(session.id)
+        st.session_state["uploads"] += 1
+
     # With a new key after each upload the popover is closed and the same file can be chosen again.
     with st.popover("Import JSON", icon=":material/upload:", width="stretch", key=f"import-{uploads}"):
         st.caption("A workflow file that was exported here or by the command line.")
-        key = f"upload-{uploads}"
         st.file_uploader(
             "Workflow file",
             type="json",
             key=key,
             label_visibility="collapsed",
-            on_change=_import,
-            args=(bench, tab, key),
+            on_change=imported,
         )
     tab.show_notice("import")
-
-
-def _import(bench: Workbench, tab: TabState, key: str) -> None:
-    upload = st.session_state.get(key)
-    if upload is None:
-        return
-    settings = _chosen(bench, tab)
-    try:
-        session = bench.editing.import_plan(upload.getvalue(), fallback=st.session_state.get("query"))
-        if settings is not None:
-            bench.store.sessions.set_settings(session.id, settings)
-    except ConductorError as error:
-        tab.notify("error", f"{upload.name} was not imported: {error}", place="import")
-    else:
-        tab.open(session.id)
-    st.session_state["uploads"] += 1
 
 
 def _recent(bench: Workbench, tab: TabState) -> None:
@@ -147,9 +135,9 @@ def _recent(bench: Workbench, tab: TabState) -> None:
 
 
 EXAMPLES: tuple[tuple[str, str, str], ...] = (
-    (":material/calculate:", "What is 17 * 23?", "Solve, then check: two steps"),
-    (":material/compare_arrows:", "Compare France, Japan and Brazil", "Independent steps and an aggregator"),
-    (":material/function:", "Solve the system 3x + 2y = 12 and x - y = 1", "Plan, execute, verify"),
+    ("calculate", "What is 17 * 23?", "Solve, then check: two steps"),
+    ("compare_arrows", "Compare France, Japan and Brazil", "Independent steps and an aggregator"),
+    ("function", "Solve the system 3x + 2y = 12 and x - y = 1", "Plan, execute, verify"),
 )
 
 
@@ -163,17 +151,15 @@ def welcome(bench: Workbench, tab: TabState) -> None:
         )
         for column, (icon, query, shape) in zip(st.columns(len(EXAMPLES)), EXAMPLES, strict=True):
             with column.container(gap="xsmall"):
-                st.button(
+                action(
                     plain(query),
+                    icon,
+                    partial(plan_query, bench, tab, query=query),
                     key=f"example-{query}",
-                    icon=icon,
                     width="stretch",
-                    on_click=plan_query,
-                    args=(bench, tab),
-                    kwargs={"query": query},
                 )
                 st.caption(shape)
         if bench.pool.label:
-            with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            with row():
                 st.caption(f":material/cloud_off: This pool is {bench.pool.label}.", width="content")
                 st.page_link("pages/pool.py", label="Add a model", icon=":material/groups:")
