@@ -12,6 +12,10 @@ from pages.components.tab.services import access
 AUTHOR = "CONDUCTOR_AUTHOR"
 """The environment variable with the name of the app's user, for apps without a login."""
 
+_LINK = '<a href="./logout" target="_self">Log out</a>'
+
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
+
 
 def author() -> str | None:
     """The user of Streamlit's own login, else the name in `AUTHOR`; None where neither is known."""
@@ -20,17 +24,11 @@ def author() -> str | None:
     return str(known) if known else os.environ.get(AUTHOR) or None
 
 
-_LINK = '<a href="./logout" target="_self">Log out</a>'
-
-
 def log_out() -> None:
     """Draw the link, where the app has a password."""
     if access().password is not None:
         with st.sidebar:
             st.html(_LINK)
-
-
-_LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 def is_local() -> bool:

@@ -26,6 +26,9 @@ from storage import Revision
 
 T = TypeVar("T")
 
+ECHO_SECONDS = 0.4
+"""For so long after a field was given another value, its old one is taken for an echo."""
+
 
 @dataclass(frozen=True, slots=True)
 class Mark:
@@ -152,10 +155,6 @@ class Shown:
     def _next(self) -> int:
         # By the clock, so that it also grows over a restart of the server.
         return max(self._newest.drawing + 1, time.time_ns() // 1_000_000)
-
-
-ECHO_SECONDS = 0.4
-"""For so long after a field was given another value, its old one is taken for an echo."""
 
 
 def mirrored(tab: TabState, key: str, value: object) -> bool:

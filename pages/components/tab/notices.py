@@ -12,6 +12,8 @@ from conductor.runtime import Runtime
 from pages.components.tab.services import services
 from pages.components.tab.state import plain
 
+_NAMED = 3
+
 
 @contextmanager
 def errors_shown(place: str) -> Iterator[None]:
@@ -21,9 +23,6 @@ def errors_shown(place: str) -> Iterator[None]:
     except ConductorError as error:
         st.error(plain(str(error)), icon=":material/error:")
         st.button("Try again", key=f"again-{place}", icon=":material/refresh:")
-
-
-_NAMED = 3
 
 
 def pool_notice(*, link: bool = True) -> bool:

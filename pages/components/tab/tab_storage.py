@@ -23,6 +23,14 @@ from pages.components.tab.state import TabState
 from storage import Revision
 from studio.workbench import Workbench
 
+KEY = "tab-storage"
+
+_component = st.components.v2.component(
+    "conductor_tab_storage",
+    js=Path(__file__).with_suffix(".js").read_text(encoding="utf-8"),
+    isolate_styles=False,
+)
+
 
 @dataclass(frozen=True, slots=True)
 class OutputDraft:
@@ -98,16 +106,6 @@ class OutputDrafts:
 
     def _keep(self, drafts: tuple[OutputDraft, ...]) -> None:
         st.session_state[self._key] = drafts
-
-
-KEY = "tab-storage"
-
-
-_component = st.components.v2.component(
-    "conductor_tab_storage",
-    js=Path(__file__).with_suffix(".js").read_text(encoding="utf-8"),
-    isolate_styles=False,
-)
 
 
 class _Kept(BaseModel):

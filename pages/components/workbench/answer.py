@@ -25,6 +25,17 @@ from pages.components.workbench.settings import open_settings
 from storage import Plan, Revision
 from studio.workbench import Workbench
 
+_THUMBS: Sequence[Thumbs] = ("down", "up")
+"""By the number that the widget gives them."""
+
+_RATED = {
+    "up": "You found this answer good.",
+    "down": "You found this answer bad.",
+    None: "Is this answer good?",
+}
+
+_FIRST_WORDS = 60
+
 
 def pool_notes(view: SessionView) -> list[str]:
     """Notes on the pool that ran, which may differ from today's."""
@@ -184,17 +195,6 @@ def _over_budget(crossing: BudgetExceeded, *, kept: str, when: str) -> None:
     action("Raise the limit", "tune", open_settings, key="raise-limit")
 
 
-_THUMBS: Sequence[Thumbs] = ("down", "up")
-"""By the number that the widget gives them."""
-
-
-_RATED = {
-    "up": "You found this answer good.",
-    "down": "You found this answer bad.",
-    None: "Is this answer good?",
-}
-
-
 def thumbs(bench: Workbench, view: SessionView) -> None:
     """Draw them for the answer of the run shown."""
     state = view.state
@@ -212,9 +212,6 @@ def thumbs(bench: Workbench, view: SessionView) -> None:
     with row("thumbs"):
         st.caption(_RATED[rating], width="content")
         st.feedback("thumbs", key=key, on_change=rated)
-
-
-_FIRST_WORDS = 60
 
 
 def earlier_rounds(bench: Workbench, tab: TabState, session: str) -> None:

@@ -96,8 +96,8 @@ def _plan(bench: Workbench, view: SessionView, state: RunState, *, stop: bool) -
     """The Conductor's words as they come, its thinking apart, retries, attempt and time."""
     card = bench.conductor.card
     facts = [f"attempt {state.attempt}"]
-    if state.started_at is not None:
-        facts.append(f"{max(0.0, time.time() - state.started_at):.1f} s")
+    if (seconds := state.elapsed(time.time())) is not None:
+        facts.append(f"{seconds:.1f} s")
     with st.container(border=True, key="planning", gap="small"):
         with row("planning-head"):
             heading = "Planning" if state.round == 1 else f"Planning round {state.round}"

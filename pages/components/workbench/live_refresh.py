@@ -21,9 +21,7 @@ from studio.workbench import Marks, Workbench
 
 ASK_MILLISECONDS = 1_000
 
-
 _HERE = Path(__file__)
-
 
 _component = st.components.v2.component(
     "conductor_changes",
@@ -32,6 +30,11 @@ _component = st.components.v2.component(
     js=with_script_state(_HERE.with_suffix(".js").read_text(encoding="utf-8")),
     isolate_styles=False,
 )
+
+POLL_SECONDS = 0.25
+
+SHARED_SECONDS = 0.8 * POLL_SECONDS
+"""How long fragments share one reading: less than a tick, so that each tick has a new one."""
 
 
 def changes(tab: TabState, marks: Marks) -> None:
@@ -52,13 +55,6 @@ def changes(tab: TabState, marks: Marks) -> None:
         height=1,
         on_changed_change=tab.ask_redraw,
     )
-
-
-POLL_SECONDS = 0.25
-
-
-SHARED_SECONDS = 0.8 * POLL_SECONDS
-"""How long fragments share one reading: less than a tick, so that each tick has a new one."""
 
 
 class CurrentView:

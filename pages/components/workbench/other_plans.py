@@ -30,6 +30,16 @@ from studio.workbench import Workbench
 
 _USUAL = 3
 
+# -- a list of plans -----------------------------------------------------------------------------
+
+
+_VERDICTS = {
+    "valid": (":material/check_circle:", "green"),
+    "keeps the answer": (":material/keep:", "gray"),
+    "not valid": (":material/rule:", "orange"),
+    "no plan": (":material/error:", "red"),
+}
+
 
 def candidates(bench: Workbench, tab: TabState, current: CurrentView) -> None:
     """Draw the box with the other plans, closed until a person opens it."""
@@ -121,17 +131,6 @@ def _ask(bench: Workbench, view: SessionView) -> None:
             label_visibility="collapsed",
         )
         st.caption("plans, asked for at once within the session's budget", width="content")
-
-
-# -- a list of plans -----------------------------------------------------------------------------
-
-
-_VERDICTS = {
-    "valid": (":material/check_circle:", "green"),
-    "keeps the answer": (":material/keep:", "gray"),
-    "not valid": (":material/rule:", "orange"),
-    "no plan": (":material/error:", "red"),
-}
 
 
 def _plan_list(

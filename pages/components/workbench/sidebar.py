@@ -19,6 +19,12 @@ from studio.workbench import RECENT, Workbench
 _QUICK_SECONDS = 0.2
 """A plan that is there this soon is shown at once, not after a glimpse of the planning."""
 
+EXAMPLES: tuple[tuple[str, str, str], ...] = (
+    ("calculate", "What is 17 * 23?", "Solve, then check: two steps"),
+    ("compare_arrows", "Compare France, Japan and Brazil", "Independent steps and an aggregator"),
+    ("function", "Solve the system 3x + 2y = 12 and x - y = 1", "Plan, execute, verify"),
+)
+
 
 def sidebar(bench: Workbench, tab: TabState) -> None:
     """Draw it; buttons act through callbacks, before the page is drawn."""
@@ -132,13 +138,6 @@ def _recent(bench: Workbench, tab: TabState) -> None:
                 on_click=tab.open,
                 args=(session.id,),
             )
-
-
-EXAMPLES: tuple[tuple[str, str, str], ...] = (
-    ("calculate", "What is 17 * 23?", "Solve, then check: two steps"),
-    ("compare_arrows", "Compare France, Japan and Brazil", "Independent steps and an aggregator"),
-    ("function", "Solve the system 3x + 2y = 12 and x - y = 1", "Plan, execute, verify"),
-)
 
 
 def welcome(bench: Workbench, tab: TabState) -> None:

@@ -40,13 +40,13 @@ def access_view(bench: Workbench, tab: TabState, view: SessionView) -> None:
 
 
 def _legend(view: SessionView, rows: tuple[AccessRow, ...]) -> str:
-    said = (
+    legend = (
         "Rows read columns; every step sees the query. Click a cell or press Space to give or remove access."
     )
     if view.plan is None or view.plan.report is None or all(row.written is None for row in rows):
-        return said
+        return legend
     dialect = view.plan.report.dialect
-    return f"{said} The Conductor writes access as {DIALECTS[dialect]} (dialect {dialect})."
+    return f"{legend} The Conductor writes access as {DIALECTS[dialect]} (dialect {dialect})."
 
 
 def _grid(editor: Editor, view: SessionView, rows: tuple[AccessRow, ...], *, before: bool) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import streamlit as st
 
 from conductor.workflow.lint import RULES, Finding, Fix, Severity
@@ -13,6 +11,7 @@ from pages.components.tab.state import TabState, plain
 from pages.components.view_models.card_content import step_name
 from pages.components.view_models.lint_findings import by_step, findings, fixed, nothing_found, summary
 from pages.components.view_models.session import SessionView
+from pages.components.widgets.controls import action
 from pages.components.workbench.editor import Editor
 from pages.components.workbench.settings import open_settings
 from studio.workbench import Workbench
@@ -36,7 +35,9 @@ def check_view(bench: Workbench, tab: TabState, view: SessionView) -> None:
     found = findings(view, bench.pool.names)
     with st.container(key="check", gap="small"):
         if not found:
-            _nothing(view)
+            st.markdown(f":green[:material/check_circle:] {nothing_found(view)}")
+            with st.expander("What is checked", icon=":material/checklist:", key="check-rules"):
+                st.markdown("\n".join(f"- {rule}" for rule in RULES.values()))
             return
         st.caption(f"{summary(found)}. A finding never keeps a workflow from running.")
         editor = Editor.of(bench, tab, view.head, place="panels")
@@ -48,28 +49,24 @@ def check_view(bench: Workbench, tab: TabState, view: SessionView) -> None:
                     _finding(editor, view, finding, key=f"{finding.rule}-{step}-{at}", locked=locked)
 
 
-def _nothing(view: SessionView) -> None:
-    st.markdown(f":green[:material/check_circle:] {nothing_found(view)}")
-    with st.expander("What is checked", icon=":material/checklist:", key="check-rules"):
-        st.markdown("\n".join(f"- {rule}" for rule in RULES.values()))
-
-
 def _heading(tab: TabState, workflow: Workflow, step: int | None) -> None:
     """Whose findings follow; a step's name selects it."""
     if step is None:
         st.markdown("**The whole workflow**")
         return
 
-    def clicked() -> None:
+    def selected() -> None:
         tab.select(step)
         tab.redraw(["canvas", "inspector"])
 
-    st.button(
+    action(
         f"**{plain(step_name(workflow, step), limit=80)}**",
+        None,
+        selected,
         key=f"check-step-{step}",
-        type="tertiary",
         help="Select this step",
-        on_click=clicked,
+        type="tertiary",
+        redraw=False,
     )
 
 
@@ -77,42 +74,31 @@ def _finding(editor: Editor, view: SessionView, finding: Finding, *, key: str, l
     st.markdown(f"{_SEVERITIES[finding.severity]}  {plain(finding.sentence)}")
     with st.container(horizontal=True, gap="small", key=f"fixes-{key}"):
         for at, fix in enumerate(finding.fixes):
-            st.button(
+            action(
                 plain(fix.label, limit=80),
+                None,
+                _fix,
+                editor,
+                view,
+                finding,
+                fix,
                 key=f"fix-{key}-{at}",
-                disabled=locked,
                 help="Wait for the run, or stop it, then edit." if locked else None,
-                on_click=_fixing(editor, view, finding, fix),
+                disabled=locked,
             )
         if finding.rule == "too-many-steps":
-            st.button(
-                "Change the limit",
-                key="check-limit",
-                on_click=_to_settings(editor.tab),
-            )
+            action("Change the limit", None, open_settings, key="check-limit")
     if not finding.fixes:
         st.caption("No other worker is known that could do it; choose a worker or change the instruction.")
 
 
-def _fixing(editor: Editor, view: SessionView, finding: Finding, fix: Fix) -> Callable[[], None]:
-    """What carries a fix out on the workflow as it is by then: the same click may end the edit of a text."""
+def _fix(editor: Editor, view: SessionView, finding: Finding, fix: Fix) -> None:
+    """Carry a fix out on the workflow as it is by then: the same click may end the edit of a text."""
 
     def edited() -> Workflow:
         now = findings(view, editor.bench.pool.names, workflow=editor.workflow)
         return fixed(finding, fix, now) or editor.workflow
 
-    def clicked() -> None:
-        renumbers = len(fix.workflow) != len(editor.workflow)
-        place = fix.workflow.final if finding.step is None else min(finding.step, fix.workflow.final)
-        editor.commit(edited, f"Check: {fix.label}", select=place if renumbers else None)
-        editor.tab.ask_redraw()
-
-    return clicked
-
-
-def _to_settings(tab: TabState) -> Callable[[], None]:
-    def clicked() -> None:
-        open_settings()
-        tab.ask_redraw()
-
-    return clicked
+    renumbers = len(fix.workflow) != len(editor.workflow)
+    place = fix.workflow.final if finding.step is None else min(finding.step, fix.workflow.final)
+    editor.commit(edited, f"Check: {fix.label}", select=place if renumbers else None)

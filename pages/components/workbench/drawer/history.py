@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import streamlit as st
 
-from conductor.errors import ConductorError
 from pages.components.history import history_tree
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models.revision_text import RevisionRow, revision_rows
 from pages.components.view_models.session import SessionView
+from pages.components.widgets import controls
 from pages.components.widgets.compare_link import compare_page_link
+from pages.components.widgets.controls import action
 from pages.components.workbench.editor import Editor
 from storage import RevisionEntry
 from studio.workbench import Workbench
@@ -42,12 +43,8 @@ def history_view(bench: Workbench, tab: TabState, view: SessionView) -> None:
             def more() -> None:
                 st.session_state[shown] = room + MORE
 
-            st.button(
-                f"Show older revisions ({len(rows) - room:,} more)",
-                key="history-more",
-                icon=":material/expand_more:",
-                on_click=more,
-            )
+            label = f"Show older revisions ({len(rows) - room:,} more)"
+            action(label, "expand_more", more, key="history-more", redraw=False)
 
 
 def _selected(rows: Sequence[RevisionRow], key: str) -> RevisionRow | None:
@@ -86,21 +83,23 @@ def _actions(
     bench: Workbench, tab: TabState, view: SessionView, row: RevisionRow, shown: Sequence[RevisionRow]
 ) -> None:
     """What can be done with the selected revision, of those that are `shown`."""
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="history-actions"):
-        st.button(
+    why_not = _why_not_restored(bench, view, row)
+    with controls.row("history-actions"):
+        action(
             "Restore",
+            "settings_backup_restore",
+            lambda: _restore(bench, tab, view, row),
             key="history-restore",
-            icon=":material/settings_backup_restore:",
-            help=_why_not_restored(bench, view, row) or "Make it the workflow again, in a new revision",
-            disabled=_why_not_restored(bench, view, row) is not None,
-            on_click=_restoring(bench, tab, view, row),
+            help=why_not or "Make it the workflow again, in a new revision",
+            disabled=why_not is not None,
         )
-        st.button(
+        action(
             "Fork from here",
+            "fork_right",
+            lambda: _fork(bench, tab, row),
             key="history-fork",
-            icon=":material/fork_right:",
             help="Go on from this revision in a session of its own",
-            on_click=_forking(bench, tab, row),
+            place="history",
         )
         _comparison(row, [other.entry for other in shown if other is not row], head=view.session.head)
     tab.show_notice("history")
@@ -116,30 +115,16 @@ def _why_not_restored(bench: Workbench, view: SessionView, row: RevisionRow) -> 
     return None
 
 
-def _restoring(bench: Workbench, tab: TabState, view: SessionView, row: RevisionRow) -> Callable[[], None]:
-    def clicked() -> None:
-        if view.head is not None:
-            editor = Editor.of(bench, tab, view.head, place="panels")
-            editor.restore(bench.store.revisions.find(row.entry.id))
-        tab.ask_redraw()
-
-    return clicked
+def _restore(bench: Workbench, tab: TabState, view: SessionView, row: RevisionRow) -> None:
+    if view.head is not None:
+        editor = Editor.of(bench, tab, view.head, place="panels")
+        editor.restore(bench.store.revisions.find(row.entry.id))
 
 
-def _forking(bench: Workbench, tab: TabState, row: RevisionRow) -> Callable[[], None]:
-    def clicked() -> None:
-        if tab.pressed_again("fork"):
-            return
+def _fork(bench: Workbench, tab: TabState, row: RevisionRow) -> None:
+    if not tab.pressed_again("fork"):
         session = bench.store.revisions.find(row.entry.id).session
-        try:
-            fork = bench.store.sessions.fork(session, row.entry.id)
-        except ConductorError as error:
-            tab.notify("error", str(error), place="history")
-        else:
-            tab.open(fork.id)
-        tab.ask_redraw()
-
-    return clicked
+        tab.open(bench.store.sessions.fork(session, row.entry.id).id)
 
 
 def _comparison(row: RevisionRow, entries: Sequence[RevisionEntry], *, head: str | None) -> None:

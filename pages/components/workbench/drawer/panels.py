@@ -20,63 +20,48 @@ from pages.components.workbench.drawer.trials import trials_view
 from pages.components.workbench.drawer.use_from_code import use_from_code
 from studio.workbench import Workbench
 
-Draw = Callable[[Workbench, TabState, SessionView], None]
-
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """A view under its `name`. `offered` is whether it has anything to show, `remark` what its name shows
-    more, such as a count; "" where nothing. `selects`: it shows which step is selected.
+    """A view of a workflow, or of its run where it `needs_run`. `remark` is what its name shows more, such as
+    a count; "" where nothing. `selects`: it shows which step is selected.
     """
 
-    name: str
     icon: str
-    draw: Draw
-    offered: Callable[[SessionView], bool]
+    draw: Callable[[Workbench, TabState, SessionView], None]
+    needs_run: bool = False
     remark: Callable[[SessionView], str] = lambda _: ""
     selects: bool = False
 
 
-def _has_run(view: SessionView) -> bool:
-    return view.state is not None and view.state.workflow is not None
-
-
-def _has_workflow(view: SessionView) -> bool:
-    return view.head is not None
-
-
 PANELS: Mapping[str, Panel] = {
-    panel.name: panel
-    for panel in (
-        Panel("Answer", ":material/chat:", outcome, _has_run),
-        Panel("Timeline", ":material/view_timeline:", timeline_view, _has_run, selects=True),
-        Panel("Access", ":material/grid_on:", access_view, _has_workflow, selects=True),
-        Panel("Check", ":material/rule:", check_view, _has_workflow, remark),
-        Panel("Trials", ":material/science:", trials_view, _has_run, selects=True),
-        Panel("History", ":material/history:", history_view, _has_workflow),
-        Panel("Code", ":material/code:", use_from_code, _has_workflow),
-    )
+    "Answer": Panel("chat", outcome, needs_run=True),
+    "Timeline": Panel("view_timeline", timeline_view, needs_run=True, selects=True),
+    "Access": Panel("grid_on", access_view, selects=True),
+    "Check": Panel("rule", check_view, remark=remark),
+    "Trials": Panel("science", trials_view, needs_run=True, selects=True),
+    "History": Panel("history", history_view),
+    "Code": Panel("code", use_from_code),
 }
 """In the order in which they are offered; the first one offered is shown first."""
 
 
 def panels(bench: Workbench, tab: TabState, view: SessionView) -> None:
-    """Draw the choice and the chosen view."""
-    offered = [name for name, panel in PANELS.items() if panel.offered(view)]
-    if not offered:
+    """Draw the choice and the chosen view of a session that has a workflow."""
+    if view.head is None:
         return
-    name = _chosen(tab, view, offered) if len(offered) > 1 else offered[0]
+    ran = view.state is not None and view.state.workflow is not None
+    name = _chosen(tab, view, [name for name, panel in PANELS.items() if ran or not panel.needs_run])
     tab.note_panel(selects=PANELS[name].selects)
     PANELS[name].draw(bench, tab, view)
-    if view.head is not None:
-        Shown(tab, view.head, place="panels").mark()
+    Shown(tab, view.head, place="panels").mark()
 
 
 def _chosen(tab: TabState, view: SessionView, offered: list[str]) -> str:
     def named(name: str) -> str:
         panel = PANELS[name]
         remark = panel.remark(view)
-        return f"{panel.icon} {name}{f' {remark}' if remark else ''}"
+        return f":material/{panel.icon}: {name}{f' {remark}' if remark else ''}"
 
     chosen = show_first("panel", offered[0])
     # A view that no person chose gives way to the one offered first by now, such as the answer of a run.
@@ -84,7 +69,7 @@ def _chosen(tab: TabState, view: SessionView, offered: list[str]) -> str:
     if unchosen or chosen not in offered:
         mirrored(tab, "panel", offered[0])
     st.session_state["panel_first"] = offered[0]
-    picked = st.segmented_control(
+    name = st.segmented_control(
         "View", offered, required=True, key="panel", format_func=named, label_visibility="collapsed"
     )
-    return picked or offered[0]
+    return name or offered[0]

@@ -10,7 +10,7 @@ from typing import Any
 import streamlit as st
 
 from conductor.report.words import STATUSES
-from conductor.runs.replay import Recording, Replay, first_speed, speeds_for
+from conductor.runs.replay import Recording, first_speed, speeds_for
 from conductor.runs.state import RunState
 from conductor.runs.timeline import NOTHING, Row, Timeline, timeline_of
 from conductor.runs.what_if import WithoutEdge, without_edges
@@ -29,12 +29,12 @@ from pages.components.view_models.timeline_text import (
     row_text,
     takes_no_time,
 )
+from pages.components.widgets.controls import expander
 from storage import RunRecord
 from studio.workbench import Workbench
 
 REPLAYED = ("replay", "canvas", "inspector", "replayed-texts")
 """The page's fragments that show a moment of a replay; where it stands still, a seek changes no other."""
-
 
 _SEEN_ROWS = 12
 """Rows of the list of all edges that are seen without scrolling."""
@@ -44,7 +44,7 @@ def timeline_view(bench: Workbench, tab: TabState, view: SessionView) -> None:
     """Draw a run whole: a replay of it moves over the bars."""
     if view.run is None or view.head is None:
         return
-    run = run_choice(bench, tab, view) or view.run
+    run = _run_choice(bench, tab, view) or view.run
     state = bench.state(run)
     if state.workflow is None:
         return
@@ -86,10 +86,11 @@ def _bars(
             tab.redraw(REPLAYED)
         tab.ask_redraw()
 
-    words = row_text(state, timeline)
+    texts = row_text(state, timeline)
     chosen = st.session_state[key].selected if key in st.session_state else None
+    moment = view.replay
     run_timeline(
-        [_row(row, said, timeline) for row, said in zip(timeline.rows, words, strict=True)],
+        [_row(row, words, timeline) for row, words in zip(timeline.rows, texts, strict=True)],
         key=key,
         run=run.id,
         seconds=timeline.seconds,
@@ -103,21 +104,23 @@ def _bars(
         replayable=replayable,
         speeds=speeds_for(timeline.seconds),
         first_speed=first_speed(timeline.seconds),
-        replay=None if view.replay is None else _standing(view.replay),
+        replay=None
+        if moment is None
+        else {"position": moment.at(time.time()), "playing": moment.playing, "speed": moment.speed},
         mark=tab.replay_mark,
         on_select=selected,
         on_replay=wished,
     )
 
 
-def _row(row: Row, said: RowText, timeline: Timeline) -> dict[str, Any]:
+def _row(row: Row, words: RowText, timeline: Timeline) -> dict[str, Any]:
     """A row as the component takes it."""
     times = [row.start, row.end, row.seconds]
     return {
-        "name": said.name,
-        "worker": said.worker,
-        "label": said.label,
-        "details": list(said.details),
+        "name": words.name,
+        "worker": words.worker,
+        "label": words.label,
+        "details": list(words.details),
         "status": row.status,
         "state": STATUSES[row.status],
         "called": row.part == "called",
@@ -130,22 +133,18 @@ def _row(row: Row, said: RowText, timeline: Timeline) -> dict[str, Any]:
     }
 
 
-def _standing(replay: Replay) -> dict[str, Any]:
-    return {"position": replay.at(time.time()), "playing": replay.playing, "speed": replay.speed}
-
-
 def _edges(state: RunState, timeline: Timeline, *, key: str) -> None:
     """The critical path and what the edges cost: the worst first, all of them on demand."""
-    for said in filter(None, (path_text(timeline), takes_no_time(timeline))):
-        st.caption(plain(said))
+    for sentence in filter(None, (path_text(timeline), takes_no_time(timeline))):
+        st.caption(plain(sentence))
     edges = without_edges(state, timeline)
     if not edges:
-        if said := no_sentences(state):
-            st.caption(said)
+        if why := no_sentences(state):
+            st.caption(why)
         return
     with st.container(gap="xsmall"):
-        for said in edge_sentences(edges, timeline):
-            st.markdown(plain(said))
+        for sentence in edge_sentences(edges, timeline):
+            st.markdown(plain(sentence))
     st.caption(
         "Calculated from the measured times, as if every step took as long as it did. Without an edge its "
         "reader gets another request, so its answer and its time may differ."
@@ -154,49 +153,48 @@ def _edges(state: RunState, timeline: Timeline, *, key: str) -> None:
 
 
 def _all_edges(edges: tuple[WithoutEdge, ...], *, key: str) -> None:
-    box = st.expander(
-        f"All {len(edges)} edges" if len(edges) > 1 else "The edge",
-        icon=":material/timeline:",
-        key=f"edges-{key}",
-        on_change="rerun",
-    )
-    if not box.open:
+    label = f"All {len(edges)} edges" if len(edges) > 1 else "The edge"
+    box = expander(label, "timeline", key=f"edges-{key}")
+    if box is None:
         return
     with box, st.container(height=440 if len(edges) > _SEEN_ROWS else "content", border=False):
         st.table(edge_table(edges))
 
 
-def run_choice(bench: Workbench, tab: TabState, view: SessionView) -> RunRecord | None:
+def _run_choice(bench: Workbench, tab: TabState, view: SessionView) -> RunRecord | None:
     """Offer the session's runs that are over, where there are several; the one that counts, None without any.
 
     A choice counts until the page shows another run automatically.
     """
     if view.run is None or (view.live and view.replay is None):
         return view.run
-    runs = [run for run in bench.store.runs.of_session(view.session.id) if run.status != "running"]
+    runs = {run.id: run for run in bench.store.runs.of_session(view.session.id) if run.status != "running"}
     if len(runs) < 2:
         return view.run
-    shown = _Shown(view)
-    by_id = {run.id: run for run in runs}
-    run = by_id.get(shown.run, view.run)
-    key = f"run-choice-{view.session.id}"
+    chosen_key, key = f"run-chosen-{view.session.id}", f"run-choice-{view.session.id}"
+    # What the tab remembers: the run that the page showed, and which one was chosen instead.
+    instead_of, chosen = st.session_state.get(chosen_key, (view.run.id, view.run.id))
+    if view.replay is not None:
+        chosen = view.run.id
+    elif instead_of != view.run.id:
+        instead_of = chosen = view.run.id
+    run = runs.get(chosen, view.run)
     st.session_state[key] = run.id
 
-    def chosen() -> None:
-        shown.choose(st.session_state[key])
+    def choose() -> None:
+        st.session_state[chosen_key] = (instead_of, st.session_state[key])
         if tab.replay is not None:
             tab.leave_replay()
             tab.ask_redraw()
 
-    names = run_names(runs)
     st.selectbox(
         "Run",
-        list(by_id),
+        list(runs),
         key=key,
-        format_func=names.__getitem__,
+        format_func=run_names([*runs.values()]).__getitem__,
         label_visibility="collapsed",
         width=360,
-        on_change=chosen,
+        on_change=choose,
     )
     return run
 
@@ -205,27 +203,7 @@ def run_names(runs: Sequence[RunRecord]) -> dict[str, str]:
     """Runs by id as a list names them; `runs` are all of a session's, the newest first."""
     named = {}
     for at, run in enumerate(runs):
-        said = [f"Run {len(runs) - at} of {len(runs)}", state_label(run.status), clock(run.started_at)]
-        said += [f"round {run.round}"] if run.round > 1 else []
-        named[run.id] = " · ".join(said)
+        parts = [f"Run {len(runs) - at} of {len(runs)}", state_label(run.status), clock(run.started_at)]
+        parts += [f"round {run.round}"] if run.round > 1 else []
+        named[run.id] = " · ".join(parts)
     return named
-
-
-class _Shown:
-    """What the tab remembers: the run that the page showed, and which one was chosen instead."""
-
-    def __init__(self, view: SessionView) -> None:
-        self._key = f"run-chosen-{view.session.id}"
-        by_itself = view.run.id if view.run is not None else None
-        base, self.run = st.session_state.get(self._key, (by_itself, by_itself))
-        if view.replay is not None:
-            self._base, self.run = base, by_itself
-        elif base != by_itself:
-            self._base = self.run = by_itself
-        else:
-            self._base = base
-
-    def choose(self, run: str) -> None:
-        """Show `run` until the page shows another one automatically."""
-        self.run = run
-        st.session_state[self._key] = (self._base, run)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
+from typing import NamedTuple
 
 import streamlit as st
 
@@ -16,6 +18,7 @@ from pages.components.view_models.card_content import step_name
 from pages.components.view_models.run_text import author_notes, run_label
 from pages.components.view_models.session import Results
 from pages.components.widgets.compare_link import compare_page_link
+from pages.components.widgets.controls import action, expander, row
 from pages.components.widgets.step_result import silence, step_facts
 from pages.components.widgets.text_block import text_block
 from pages.components.widgets.text_diff import text_diff
@@ -41,26 +44,21 @@ def swap_results(results: Results, swap: Swap, *, editor: Editor | None) -> None
                 _column(results, swap, column, base=base, editor=editor)
 
 
-class _Column:
-    def __init__(self, worker: str, states: Sequence[StepState], *, in_plan: bool = False) -> None:
-        self.worker, self.states, self.in_plan = worker, states, in_plan
+class _Column(NamedTuple):
+    worker: str
+    states: Sequence[StepState]
+    in_plan: bool = False
 
 
 def _column(results: Results, swap: Swap, column: _Column, *, base: StepState, editor: Editor | None) -> None:
     key = f"swap-{results.record.id}-{'base' if column.in_plan else column.worker}"
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"swap-head-{key}"):
+    with row(f"swap-head-{key}"):
         st.markdown(f"**{plain(column.worker)}**")
         if column.in_plan:
             st.badge("in the plan", icon=":material/account_tree:", color="gray")
         elif editor is not None and any(state.output is not None for state in column.states):
-            st.button(
-                "Keep",
-                key=f"keep-{key}",
-                icon=":material/check:",
-                help=f"Give step {swap.step + 1} to this worker; its answer is known and not asked for again",
-                on_click=_keep,
-                args=(editor, swap.step, column.worker),
-            )
+            tip = f"Give step {swap.step + 1} to this worker; its answer is known and not asked for again"
+            action("Keep", "check", editor.keep_worker, swap.step, column.worker, key=f"keep-{key}", help=tip)
     if not column.states:
         st.caption("Waits for its turn." if results.live else "Was not run.")
     for repeat, state in enumerate(column.states, start=1):
@@ -92,11 +90,6 @@ def _answer(state: StepState, worker: str, *, key: str, number: int | None, same
         st.caption(plain(" · ".join(facts)))
 
 
-def _keep(editor: Editor, step: int, worker: str) -> None:
-    editor.keep_worker(step, worker)
-    editor.tab.ask_redraw()
-
-
 def edge_results(results: Results, *, editor: Editor | None) -> None:
     """One row an edge; the answers it gave are shown on demand."""
     workflow, answer = results.base.workflow, results.base.answer
@@ -106,32 +99,27 @@ def edge_results(results: Results, *, editor: Editor | None) -> None:
     if not results.live and not any(verdict.pending or verdict.broken for verdict in verdicts):
         st.markdown(plain(_summary(verdicts)))
     for verdict in verdicts:
-        _row(results, workflow, answer, verdict, editor=editor)
+        _verdict(results, workflow, answer, verdict, editor=editor)
 
 
 def _summary(verdicts: tuple[EdgeVerdict, ...]) -> str:
     tested = [verdict for verdict in verdicts if verdict.edge is not None]
     idle = [verdict for verdict in tested if not verdict.matters]
     if not idle:
-        said = (
-            "Without any of them the answer changes" if len(tested) > 1 else "Without it the answer changes"
-        )
+        subject = "Without any of them" if len(tested) > 1 else "Without it"
+        sentence = f"{subject} the answer changes"
     elif len(idle) == len(tested):
-        said = "The answer stays the same, letter for letter, whichever is left out"
+        sentence = "The answer stays the same, letter for letter, whichever is left out"
     else:
         names = ", ".join(edge_name(verdict.edge) for verdict in idle if verdict.edge is not None)
-        said = f"The answer stays the same without {names}"
+        sentence = f"The answer stays the same without {names}"
     control = next((verdict for verdict in verdicts if verdict.edge is None), None)
     if control is None or not control.changes:
-        chance = (
-            ""
-            if len(idle) == len(tested)
-            else " Whether that is more than chance is unknown without repeats."
-        )
-        return f"{said}.{chance}"
+        chance = "Whether that is more than chance is unknown without repeats."
+        return f"{sentence}." if len(idle) == len(tested) else f"{sentence}. {chance}"
     beyond = ", ".join(edge_name(each.edge) for each in tested if each.edge and each.beyond_noise)
     return (
-        f"{said}. By itself it changes by up to {max(control.changes):.0%}. Changes beyond that noise: "
+        f"{sentence}. By itself it changes by up to {max(control.changes):.0%}. Changes beyond that noise: "
         f"{beyond or 'none'}."
     )
 
@@ -141,18 +129,14 @@ def edge_name(edge: Edge) -> str:
     return f"{edge[0] + 1} → {edge[1] + 1}"
 
 
-def _row(
+def _verdict(
     results: Results, workflow: Workflow, answer: str, verdict: EdgeVerdict, *, editor: Editor | None
 ) -> None:
     edge = verdict.edge
     key = f"edge-{results.record.id}-{'control' if edge is None else f'{edge[0]}-{edge[1]}'}"
-    box = st.expander(
-        plain(f"{_who(workflow, edge)}: {said(verdict)}", limit=300),
-        icon=_icon(verdict),
-        key=key,
-        on_change="rerun",
-    )
-    if not box.open:
+    label = plain(f"{_edge_title(workflow, edge)}: {verdict_text(verdict)}", limit=300)
+    box = expander(label, _icon(verdict), key=key)
+    if box is None:
         return
     with box:
         for at, trial in enumerate(results.trials):
@@ -176,39 +160,30 @@ def _row(
 
 def _ways_on(results: Results, verdict: EdgeVerdict, *, key: str, editor: Editor | None) -> None:
     edge = verdict.edge
-    first = next(
-        (at for at, trial in enumerate(results.trials) if trial.edge == edge and at in results.states), None
-    )
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+    runs = [results.states.get(at) for at, trial in enumerate(results.trials) if trial.edge == edge]
+    first = next((state for state in runs if state is not None), None)
+    with row():
         if editor is not None and edge is not None and edge[0] in editor.workflow.steps[edge[1]].access:
-            st.button(
+            read, reader = edge
+            action(
                 "Remove this edge",
+                "link_off",
+                partial(editor.access, reader, lose=[read]),
                 key=f"remove-{key}",
-                icon=":material/link_off:",
-                help=f"Step {edge[1] + 1} reads step {edge[0] + 1} no longer; undo brings it back",
-                on_click=_remove,
-                args=(editor, edge),
+                help=f"Step {reader + 1} reads step {read + 1} no longer; undo brings it back",
             )
-        if first is not None and not results.states[first].live:
-            compare_page_link(
-                f"run:{results.base.run}", f"run:{results.states[first].run}", label="Compare the runs"
-            )
+        if first is not None and not first.live:
+            compare_page_link(f"run:{results.base.run}", f"run:{first.run}", label="Compare the runs")
 
 
-def _remove(editor: Editor, edge: Edge) -> None:
-    read, reader = edge
-    editor.access(reader, lose=[read])
-    editor.tab.ask_redraw()
-
-
-def _who(workflow: Workflow, edge: Edge | None) -> str:
+def _edge_title(workflow: Workflow, edge: Edge | None) -> str:
     if edge is None:
         return "Control, nothing left out"
     read, reader = (step_name(workflow, step) for step in edge)
     return f"{edge_name(edge)} ({read} for {reader})"
 
 
-def said(verdict: EdgeVerdict) -> str:
+def verdict_text(verdict: EdgeVerdict) -> str:
     """A verdict in words; nothing about noise where it is unknown."""
     if verdict.change is None and not verdict.lost:
         return "was stopped early and shows nothing" if verdict.broken else "waits for its answer"
@@ -239,5 +214,5 @@ def _changed(verdict: EdgeVerdict) -> str:
 
 def _icon(verdict: EdgeVerdict) -> str:
     if verdict.change is None and not verdict.lost:
-        return ":material/schedule:"
-    return ":material/difference:" if verdict.matters else ":material/check:"
+        return "schedule"
+    return "difference" if verdict.matters else "check"

@@ -14,6 +14,7 @@ from pages.components.tab.notices import errors_shown
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models.card_content import step_name
 from pages.components.view_models.session import Results, SessionView
+from pages.components.widgets.controls import action, expander, row
 from pages.components.workbench.drawer.trial_results import edge_results, swap_results
 from pages.components.workbench.editor import Editor
 from storage import ExperimentRecord
@@ -25,7 +26,7 @@ POLL_SECONDS = 0.5
 _KINDS = {"swap": "Swap a worker", "edges": "Test edges"}
 
 
-_ICONS = {"swap": ":material/swap_horiz:", "edges": ":material/cable:"}
+_ICONS = {"swap": "swap_horiz", "edges": "cable"}
 
 
 def trials_view(bench: Workbench, tab: TabState, view: SessionView) -> None:
@@ -40,8 +41,7 @@ def trials_view(bench: Workbench, tab: TabState, view: SessionView) -> None:
         if record.id in under_way:
             _live(bench, tab, view, record)
         elif at == 0:
-            with st.container(border=True, key=f"experiment-{record.id}", gap="small"):
-                _results(bench, tab, view, record)
+            _newest(bench, tab, view, record)
         else:
             _earlier(bench, tab, view, record)
 
@@ -58,18 +58,19 @@ def _new(bench: Workbench, tab: TabState, view: SessionView, workflow: Workflow)
             required=True,
             key="experiment-kind",
             label_visibility="collapsed",
-            format_func=lambda kind: f"{_ICONS[kind]} {_KINDS[kind]}",
+            format_func=lambda kind: f":material/{_ICONS[kind]}: {_KINDS[kind]}",
         )
         asked = _swap(bench, tab, workflow) if kind == "swap" else _edge_test(workflow)
         why = _why_not(bench, view, asked)
-        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            st.button(
+        with row():
+            action(
                 "Try",
+                "science",
+                lambda: bench.experiments.begin(view.session.id, asked) if asked is not None else None,
                 key="experiment-begin",
-                icon=":material/science:",
                 disabled=why is not None,
-                on_click=_begin,
-                args=(bench, tab, view, asked),
+                place="trials",
+                redraw=False,
             )
             st.caption(plain(why) if why is not None and asked is not None else _runs(bench, view, asked))
 
@@ -149,15 +150,8 @@ def _runs(bench: Workbench, view: SessionView, asked: Experiment | None) -> str:
     if asked is None or base is None or base.state.workflow is None:
         return ""
     count = len(trials_of(asked, base.state.workflow))
-    said = [counted(count, "run"), *bench.experiments.estimate(asked, base).words, "several at once"]
-    return f"{', '.join(said)}; the session's own runs stay as they are."
-
-
-def _begin(bench: Workbench, tab: TabState, view: SessionView, asked: Experiment) -> None:
-    try:
-        bench.experiments.begin(view.session.id, asked)
-    except ConductorError as error:
-        tab.notify("error", str(error), place="trials")
+    facts = [counted(count, "run"), *bench.experiments.estimate(asked, base).words, "several at once"]
+    return f"{', '.join(facts)}; the session's own runs stay as they are."
 
 
 # -- those that were made ------------------------------------------------------------------------
@@ -169,74 +163,57 @@ def _live(bench: Workbench, tab: TabState, view: SessionView, record: Experiment
         with errors_shown("trials"):
             if record.id not in bench.experimenting.under_way(record.session):
                 st.rerun()
-            with st.container(border=True, key=f"experiment-{record.id}", gap="small"):
-                _results(bench, tab, view, record)
+            _newest(bench, tab, view, record)
 
     live()
 
 
-def _earlier(bench: Workbench, tab: TabState, view: SessionView, record: ExperimentRecord) -> None:
-    box = st.expander(
-        plain(title(record)),
-        icon=_ICONS[record.experiment.kind],
-        key=f"experiment-{record.id}",
-        on_change="rerun",
-    )
-    if box.open:
-        with box:
-            _results(bench, tab, view, record, heading=False)
-
-
-def _results(
-    bench: Workbench, tab: TabState, view: SessionView, record: ExperimentRecord, *, heading: bool = True
-) -> None:
+def _newest(bench: Workbench, tab: TabState, view: SessionView, record: ExperimentRecord) -> None:
     results = Results.load(bench, record)
-    if heading:
-        _heading(bench, results)
+    with st.container(border=True, key=f"experiment-{record.id}", gap="small"):
+        with row():
+            st.markdown(f":material/{_ICONS[record.experiment.kind]}: **{plain(title(record))}**")
+            st.space("stretch")
+            if results.live:
+                key = f"experiment-stop-{record.id}"
+                action("Stop", "stop", bench.experimenting.stop, record.id, key=key, redraw=False)
+        _results(bench, tab, view, results)
+
+
+def _earlier(bench: Workbench, tab: TabState, view: SessionView, record: ExperimentRecord) -> None:
+    icon = _ICONS[record.experiment.kind]
+    if box := expander(plain(title(record)), icon, key=f"experiment-{record.id}"):
+        with box:
+            _results(bench, tab, view, Results.load(bench, record))
+
+
+def _results(bench: Workbench, tab: TabState, view: SessionView, results: Results) -> None:
     _progress(results)
     if results.failure:
         st.error(plain(results.failure), icon=":material/error:")
-    editor = _editor(bench, tab, view, results)
-    if isinstance(record.experiment, Swap):
-        swap_results(results, record.experiment, editor=editor)
+    editor = None
+    # Where the workflow is another one by now, or may not be edited, no result can be acted on.
+    if view.head is not None and not view.locked and results.base.tells_of(view.head.workflow):
+        editor = Editor.of(bench, tab, view.head, place="panels")
+    asked = results.record.experiment
+    if isinstance(asked, Swap):
+        swap_results(results, asked, editor=editor)
     else:
         edge_results(results, editor=editor)
-
-
-def _heading(bench: Workbench, results: Results) -> None:
-    record = results.record
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.markdown(f"{_ICONS[record.experiment.kind]} **{plain(title(record))}**")
-        st.space("stretch")
-        if results.live:
-            st.button(
-                "Stop",
-                key=f"experiment-stop-{record.id}",
-                icon=":material/stop:",
-                on_click=bench.experimenting.stop,
-                args=(record.id,),
-            )
-
-
-def _editor(bench: Workbench, tab: TabState, view: SessionView, results: Results) -> Editor | None:
-    """For acting on a result; None where the workflow is another one by now, or may not be edited."""
-    if view.head is None or view.locked or not results.base.tells_of(view.head.workflow):
-        return None
-    return Editor.of(bench, tab, view.head, place="panels")
 
 
 def _progress(results: Results) -> None:
     ended = sum(not state.live for state in results.states.values())
     usage = results.usage
     facts = [tokens(usage.total), *([dollars(usage.cost)] if usage.cost is not None else [])]
-    said = f"{ended} of {counted(len(results.trials), 'run')} · {' · '.join(facts)}"
+    line = f"{ended} of {counted(len(results.trials), 'run')} · {' · '.join(facts)}"
     if results.live:
-        st.progress(ended / max(1, len(results.trials)), text=plain(said))
+        st.progress(ended / max(1, len(results.trials)), text=plain(line))
     elif ended < len(results.trials):
-        st.caption(plain(f"{said} · ended before all of them were made"))
+        st.caption(plain(f"{line} · ended before all of them were made"))
     else:
         broken = sum(state.status in ("cancelled", "interrupted") for state in results.states.values())
-        st.caption(plain(f"{said} · {broken} stopped early" if broken else said))
+        st.caption(plain(f"{line} · {broken} stopped early" if broken else line))
 
 
 def title(record: ExperimentRecord) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import Future
 from pathlib import Path
-from typing import cast
+from typing import NamedTuple, cast
 
 import streamlit as st
 
@@ -15,6 +15,7 @@ from pages.components.tab.services import access, machine_token
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models.code_snippets import KEY, snippets
 from pages.components.view_models.session import SessionView
+from pages.components.widgets.controls import action, row
 from pages.components.widgets.text_block import text_block
 from studio.access.auth import OWN_KEY
 from studio.api.playground_client import Attempt
@@ -26,18 +27,14 @@ POLL_SECONDS = 0.25
 _STYLES = Path(__file__).with_suffix(".css")
 
 
-_ATTEMPT = "code-attempt"
-
-
 _WHAT = {"workflow": "This workflow", "conductor": "A workflow planned again"}
 
 
-class _UnderWay:
+class _UnderWay(NamedTuple):
     """An attempt with its future, whose end is the attempt's."""
 
-    def __init__(self, attempt: Attempt, future: Future[None]) -> None:
-        self.attempt = attempt
-        self.future = future
+    attempt: Attempt
+    future: Future[None]
 
     @property
     def live(self) -> bool:
@@ -79,52 +76,28 @@ def _query(bench: Workbench, tab: TabState, view: SessionView, model: str) -> st
     """The question that snippets ask, which can be tried here; until a person has written one, the
     session's.
     """
-    key = _query_key(view.session.id)
+    key, attempt_key = f"code-query-{view.session.id}", f"code-attempt-{view.session.id}"
     # Streamlit forgets a field while another view is shown.
     show_first(key, st.session_state.get(f"{key}-kept", view.session.query))
     query = st.text_area("Question", key=key, height=80)
     st.session_state[f"{key}-kept"] = query
-    under_way = _under_way(view.session.id)
-    live = under_way is not None and under_way.live
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="code-buttons"):
-        if live and under_way is not None:
-            st.button("Stop", key="code-stop", icon=":material/stop:", on_click=_stop, args=(tab, under_way))
+    under_way = cast("_UnderWay | None", st.session_state.get(attempt_key))
+    url = own_api_url()
+
+    def begin() -> None:
+        if not tab.pressed_again("code-try"):
+            attempt = Attempt(url, key=OWN_KEY, model=model, query=st.session_state[key])
+            st.session_state[attempt_key] = _UnderWay(attempt, bench.background.spawn(attempt.make()))
+
+    with row("code-buttons"):
+        if under_way is not None and under_way.live:
+            action("Stop", "stop", under_way.future.cancel, key="code-stop")
         else:
-            st.button(
-                "Try it",
-                key="code-try",
-                icon=":material/play_arrow:",
-                disabled=not query.strip(),
-                help="Send the question through the API, as a program does",
-                on_click=_try,
-                args=(bench, tab, view.session.id),
-                kwargs={"model": model, "url": own_api_url()},
-            )
+            tip = "Send the question through the API, as a program does"
+            action("Try it", "play_arrow", begin, key="code-try", help=tip, disabled=not query.strip())
     if under_way is not None:
         _follow(tab, under_way)
     return query
-
-
-def _under_way(session: str) -> _UnderWay | None:
-    return cast("_UnderWay | None", st.session_state.get(f"{_ATTEMPT}-{session}"))
-
-
-def _query_key(session: str) -> str:
-    return f"code-query-{session}"
-
-
-def _try(bench: Workbench, tab: TabState, session: str, *, model: str, url: str) -> None:
-    if not tab.pressed_again("code-try"):
-        query = st.session_state[_query_key(session)]
-        attempt = Attempt(url, key=OWN_KEY, model=model, query=query)
-        future = bench.background.spawn(attempt.make())
-        st.session_state[f"{_ATTEMPT}-{session}"] = _UnderWay(attempt, future)
-    tab.ask_redraw()
-
-
-def _stop(tab: TabState, under_way: _UnderWay) -> None:
-    under_way.future.cancel()
-    tab.ask_redraw()
 
 
 def _follow(tab: TabState, under_way: _UnderWay) -> None:
@@ -151,22 +124,11 @@ def _outcome(tab: TabState, under_way: _UnderWay) -> None:
             text_block(attempt.text, key="code-answer", label="Answer of the API", notes=notes, live=live)
         if attempt.failure:
             st.error(plain(attempt.failure, limit=1000), icon=":material/error:")
-        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        with row():
             st.caption(plain(_standing(under_way)))
             if attempt.session is not None:
                 st.space("stretch")
-                st.button(
-                    "Open its session",
-                    key="code-open",
-                    icon=":material/account_tree:",
-                    on_click=_open,
-                    args=(tab, attempt.session),
-                )
-
-
-def _open(tab: TabState, session: str) -> None:
-    tab.open(session)
-    tab.ask_redraw()
+                action("Open its session", "account_tree", tab.open, attempt.session, key="code-open")
 
 
 def _standing(under_way: _UnderWay) -> str:
@@ -189,13 +151,13 @@ def _snippets(model: str, query: str) -> None:
 
 
 def _access() -> None:
-    said = f"Programs need a token as their key, in the environment variable {KEY}."
     if access().api_open:
-        said = "The API was opened with --api-open: programs on this machine need no key."
+        keys = "The API was opened with --api-open: programs on this machine need no key."
     elif is_local():
-        said = (
-            f"Programs on this machine read their key from {machine_token().path}; others need one in {KEY}."
-        )
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.caption(plain(said))
+        token = machine_token().path
+        keys = f"Programs on this machine read their key from {token}; others need one in {KEY}."
+    else:
+        keys = f"Programs need a token as their key, in the environment variable {KEY}."
+    with row():
+        st.caption(plain(keys))
         st.page_link("pages/pool.py", label="API tokens", icon=":material/key:")

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import streamlit as st
 
-from conductor.runs.state import RunState
 from conductor.runs.step_state import StepState, status_of
-from conductor.values.messages import Request
-from conductor.values.output import Output
 from pages.components.tab.fields import Shown
 from pages.components.tab.state import TabState, plain
 from pages.components.tab.tab_storage import OutputDrafts
 from pages.components.view_models.card_content import step_name
 from pages.components.view_models.session import SessionView
+from pages.components.widgets.controls import action, row
 from pages.components.widgets.step_result import on_the_way, status_badge
 from pages.components.workbench.editor import Editor
 from pages.components.workbench.header import run_menu
 from pages.components.workbench.step.fields import step_fields, take_over
 from pages.components.workbench.step.nested import inside_button
 from pages.components.workbench.step.nested_path import with_kept_inside
-from pages.components.workbench.step.output import output_actions, output_pen, output_view, unsaved_outputs
+from pages.components.workbench.step.output import output_actions, output_form, output_view, unsaved_outputs
 from pages.components.workbench.step.request_view import sight
 from studio.workbench import Workbench
 
@@ -40,10 +36,10 @@ def inspector(bench: Workbench, tab: TabState, view: SessionView) -> None:
                 unsaved_outputs(Editor.of(bench, tab, head, place="inspector"), None)
             return
         shown = Shown(tab, head, place="inspector")
-        editor = Editor(bench=bench, tab=tab, session=view.session.id, head=head, shown=shown)
+        editor = Editor(bench, tab, view.session.id, head, shown)
         state = _state_of(bench, view, selected)
         st.subheader(plain(step_name(head.workflow, selected), limit=80), anchor=False)
-        with st.container(horizontal=True, vertical_alignment="center", key="step-head"):
+        with row("step-head"):
             if state is not None:
                 status_badge(state)
             st.space("stretch")
@@ -51,10 +47,14 @@ def inspector(bench: Workbench, tab: TabState, view: SessionView) -> None:
         tab.show_notice("edit")
         fields = step_fields(editor, shown, selected, cards=bench.pool.cards, locked=view.live)
         _step_buttons(editor, selected, locked=view.live)
-        _work(editor, view, selected, state)
+        if state is not None:
+            inside_button(tab, editor.session, selected, state)
+        sight(editor, view, selected, state)
+        if state is not None:
+            on_the_way(state, key=f"{editor.session}-{selected}")
         draft = OutputDrafts(bench, head).of(selected)
         if draft is not None:
-            output_pen(editor, view, selected, state, draft)
+            output_form(editor, view, selected, state, draft)
         else:
             output_view(view, selected, state)
             output_actions(editor, view, selected, state)
@@ -76,6 +76,7 @@ def _state_of(bench: Workbench, view: SessionView, step: int) -> StepState | Non
     if output is None or view.radius is None:
         return None
     pinned = step in view.radius.kept
+    of_run = state.steps if state is not None else ()
     return StepState(
         status=status_of(output),
         text=output.text,
@@ -84,52 +85,25 @@ def _state_of(bench: Workbench, view: SessionView, step: int) -> StepState | Non
         reused=not pinned,
         kept="pinned" if pinned else None,
         worker_kind=output.worker_kind,
-        request=_request_of(state, output),
+        # The request that made it, where the run shown holds that.
+        request=next((own.request for own in of_run if own.output == output), None),
         usage=output.usage,
     )
 
 
-def _request_of(state: RunState | None, output: Output) -> Request | None:
-    """The request that made an output, where the run shown holds it."""
-    steps = state.steps if state is not None else ()
-    return next((step.request for step in steps if step.output == output), None)
-
-
 def _step_buttons(editor: Editor, step: int, *, locked: bool) -> None:
     last = editor.workflow.final
-
-    def act(name: str, icon: str, tip: str, do: Callable[[], None], *, disabled: bool) -> None:
-        def clicked() -> None:
-            do()
-            editor.tab.ask_redraw()
-
-        st.button(
-            name, key=f"step-{icon}", icon=f":material/{icon}:", help=tip, disabled=disabled, on_click=clicked
-        )
-
     with st.container(horizontal=True, gap="xsmall", key="step-buttons"):
-        act(
-            "Up",
-            "arrow_upward",
-            "Move the step up",
-            lambda: editor.move(step, step - 1),
-            disabled=locked or step == 0,
-        )
-        act(
-            "Down",
-            "arrow_downward",
-            "Move the step down",
-            lambda: editor.move(step, step + 1),
-            disabled=locked or step == last,
-        )
-        act("Add", "add", "Add a step that reads this one", lambda: editor.add(step), disabled=locked)
-        act("Remove", "delete", "Remove the step", lambda: editor.remove(step), disabled=locked or last == 0)
-
-
-def _work(editor: Editor, view: SessionView, step: int, state: StepState | None) -> None:
-    """What a step has inside, what it saw, and what happened before its answer."""
-    if state is not None:
-        inside_button(editor.tab, editor.session, step, state)
-    sight(editor, view, step, state)
-    if state is not None:
-        on_the_way(state, key=f"{editor.session}-{step}")
+        for name, icon, tip, do, disabled in (
+            ("Up", "arrow_upward", "Move the step up", lambda: editor.move(step, step - 1), step == 0),
+            (
+                "Down",
+                "arrow_downward",
+                "Move the step down",
+                lambda: editor.move(step, step + 1),
+                step == last,
+            ),
+            ("Add", "add", "Add a step that reads this one", lambda: editor.add(step), False),
+            ("Remove", "delete", "Remove the step", lambda: editor.remove(step), last == 0),
+        ):
+            action(name, icon, do, key=f"step-{icon}", help=tip, disabled=locked or disabled)

@@ -35,6 +35,14 @@ from pages.components.workbench.step.nested_path import (
 from pages.components.workbench.step.request_view import hidden_from, reader, request_view
 from studio.workbench import Workbench
 
+_OUTCOMES: Mapping[str, str] = {
+    "running": "running",
+    "failed": "failed",
+    "cancelled": "stopped",
+    "interrupted": "interrupted",
+    "over_budget": "stopped at the budget",
+}
+
 
 def inside_button(tab: TabState, session: str, step: int, state: StepState) -> None:
     """In the inspector: what a step has inside, and the button that opens or closes it.
@@ -182,15 +190,6 @@ def inner_facts(inner: RunState) -> list[str]:
     if inner.seconds is not None:
         facts.append(duration(inner.seconds))
     return [fact for fact in facts if fact]
-
-
-_OUTCOMES: Mapping[str, str] = {
-    "running": "running",
-    "failed": "failed",
-    "cancelled": "stopped",
-    "interrupted": "interrupted",
-    "over_budget": "stopped at the budget",
-}
 
 
 def _planning(inner: RunState, key: str) -> None:

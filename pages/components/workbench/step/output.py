@@ -2,37 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import streamlit as st
 
 from conductor.runs.step_state import StepState
 from pages.components.tab.fields import Shown
-from pages.components.tab.state import TabState, plain
+from pages.components.tab.state import plain
 from pages.components.tab.tab_storage import OutputDraft, OutputDrafts
 from pages.components.view_models.card_content import step_name
 from pages.components.view_models.session import SessionView
+from pages.components.widgets.controls import action, row
 from pages.components.widgets.step_result import silence, step_output
 from pages.components.widgets.text_block import text_block
 from pages.components.workbench.editor import Editor, same_text
 
 
 def output_view(view: SessionView, step: int, state: StepState | None) -> None:
+    """The output, or why there is none yet."""
     if state is None or (not state.text and state.status in ("waiting", "running")):
         st.caption(f"Output: {_silence(view, state)}")
         if state is None:
             _earlier_output(view, step)
-        return
-    if view.head is None:
-        return
-    own = view.head.workflow.steps[step]
-    since = ["pinned"] if own.pin is not None and state.kept is None else []
-    since += ["inputs changed"] if step in view.pin_changed else []
-    step_output(state, worker=own.worker, key=f"{view.session.id}-{step}", notes=since)
+    elif view.head is not None:
+        own = view.head.workflow.steps[step]
+        since = ["pinned"] if own.pin is not None and state.kept is None else []
+        since += ["inputs changed"] if step in view.pin_changed else []
+        step_output(state, worker=own.worker, key=f"{view.session.id}-{step}", notes=since)
 
 
 def _silence(view: SessionView, state: StepState | None) -> str:
-    """Why there is no output yet."""
     if state is None or not view.live:
         return "not run yet." if view.state is None else "will come with the next rerun."
     return f"{silence(state)}." if state.status == "running" else "waits for what it reads."
@@ -55,44 +52,28 @@ def _earlier_output(view: SessionView, step: int) -> None:
 
 def output_actions(editor: Editor, view: SessionView, step: int, state: StepState | None) -> None:
     """Pin the output shown, let it go again, or write another one."""
-    pin = editor.workflow.steps[step].pin
+    pinned = editor.workflow.steps[step].pin is not None
     output = state.output if state is not None else None
+    locked = view.locked
     with st.container(horizontal=True, gap="xsmall", key="output-actions"):
-        if pin is not None:
-            _button(
-                editor,
-                "Unpin",
-                "keep_off",
-                "Let the worker answer again; the stored output is reused where nothing changed",
-                lambda: editor.pin(step, None),
-                disabled=view.locked,
-            )
+        if pinned:
+            tip = "Let the worker answer again; the stored output is reused where nothing changed"
+            action("Unpin", "keep_off", editor.pin, step, None, key="output-unpin", help=tip, disabled=locked)
         elif output is not None:
-            _button(
-                editor,
-                "Pin",
-                "keep",
-                "Keep this output whatever changes above it; the step is not called any more",
-                lambda: editor.pin(step, output),
-                disabled=view.locked,
-            )
-        _button(
-            editor,
-            "Edit" if output is not None else "Write",
+            tip = "Keep this output whatever changes above it; the step is not called any more"
+            action("Pin", "keep", editor.pin, step, output, key="output-pin", help=tip, disabled=locked)
+        name = "Edit" if output is not None else "Write"
+        action(
+            name,
             "edit_note",
-            "Write this step's output yourself; it is pinned and marked as written by hand",
             lambda: OutputDrafts(editor.bench, editor.head).begin(step),
-            disabled=view.locked,
+            key=f"output-{name.lower()}",
+            help="Write this step's output yourself; it is pinned and marked as written by hand",
+            disabled=locked,
         )
         if output is not None and view.as_run:
-            _button(
-                editor,
-                "Swap",
-                "swap_horiz",
-                "Let other workers answer the same request, and compare them side by side",
-                _open_swap,
-                disabled=view.locked,
-            )
+            tip = "Let other workers answer the same request, and compare them side by side"
+            action("Swap", "swap_horiz", _open_swap, key="output-swap", help=tip, disabled=locked)
     if step in view.pin_changed:
         st.warning(
             "Pinned, inputs changed: the output answers an earlier request. Unpin it for a new answer.",
@@ -105,7 +86,7 @@ def _open_swap() -> None:
     st.session_state["experiment-kind"] = "swap"
 
 
-def output_pen(
+def output_form(
     editor: Editor, view: SessionView, step: int, state: StepState | None, draft: OutputDraft
 ) -> None:
     """The field in which the output of a step is written by hand, in place of that in `state`.
@@ -137,16 +118,11 @@ def output_pen(
             placeholder="The output of this step",
             on_change=shown.committing(key, typed, read=lambda sent: sent),
         )
-    with st.container(horizontal=True, gap="small", vertical_alignment="center", key="output-pen"):
-        _button(editor, "Save", "check", "Pin this text as the step's output", save, disabled=view.locked)
-        _button(
-            editor,
-            "Cancel",
-            "close",
-            "Keep the output as it is; your text is discarded",
-            lambda: drafts.end(step),
-            disabled=False,
-        )
+    with row("output-pen"):
+        tip = "Pin this text as the step's output"
+        action("Save", "check", save, key="output-save", help=tip, disabled=view.locked)
+        tip = "Keep the output as it is; your text is discarded"
+        action("Cancel", "close", drafts.end, step, key="output-cancel", help=tip)
         if draft.text is not None:
             st.badge("not saved", icon=":material/edit_note:", color="orange")
     st.caption("Ctrl+Enter saves. Steps that read it see that a person wrote it; Undo reverts it.")
@@ -156,36 +132,12 @@ def unsaved_outputs(editor: Editor, selected: int | None) -> None:
     """The other steps whose output was written by hand and not saved; each leads to its step."""
     for step in OutputDrafts(editor.bench, editor.head).unsaved:
         if step != selected:
-            st.button(
+            action(
                 f"Not saved: the output of {plain(step_name(editor.workflow, step), limit=60)}",
+                "edit_note",
+                editor.tab.select,
+                step,
                 key=f"unsaved-{step}",
-                icon=":material/edit_note:",
-                type="tertiary",
                 help="Select this step",
-                on_click=_selecting(editor.tab, step),
+                type="tertiary",
             )
-
-
-def _selecting(tab: TabState, step: int) -> Callable[[], None]:
-    def clicked() -> None:
-        tab.select(step)
-        tab.ask_redraw()
-
-    return clicked
-
-
-def _button(
-    editor: Editor, name: str, icon: str, tip: str, do: Callable[[], object], *, disabled: bool
-) -> None:
-    def clicked() -> None:
-        do()
-        editor.tab.ask_redraw()
-
-    st.button(
-        name,
-        key=f"output-{name.split(maxsplit=1)[0].lower()}",
-        icon=f":material/{icon}:",
-        help=tip,
-        disabled=disabled,
-        on_click=clicked,
-    )

@@ -18,6 +18,8 @@ from pages.components.widgets.request_legend import Place, origin_notes, source_
 from storage import RunRecord
 from studio.workbench import Workbench
 
+_PART_NAMES: Mapping[PartKind, str] = {"subtask": "task", "response": "response"}
+
 
 @dataclass(frozen=True, slots=True)
 class Sent:
@@ -107,9 +109,6 @@ def origins(bench: Workbench, view: SessionView, sent: Sent) -> dict[Place, tupl
         for _, earlier in bench.planning.rounds(view.session.id):
             found |= {(earlier.round, at): origin_notes(own) for at, own in enumerate(earlier.steps)}
     return found
-
-
-_PART_NAMES: Mapping[PartKind, str] = {"subtask": "task", "response": "response"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Literal
 
 import streamlit as st
@@ -21,6 +21,7 @@ from conductor.workflow.model import Workflow
 from pages.components.tab.state import plain
 from pages.components.view_models.card_content import step_name
 from pages.components.view_models.session import SessionView
+from pages.components.widgets.controls import action, expander
 from pages.components.widgets.request_legend import (
     UNREPORTED,
     Place,
@@ -41,6 +42,15 @@ from pages.components.workbench.step.request import (
     unchanged,
 )
 
+_compared = lru_cache(maxsize=16)(compare_texts)
+"""A redraw of a run under way asks again four times a second."""
+
+_CONTEXT = 160
+"""Characters shown of what did not change, on either side of what did."""
+
+_MANY = 6
+"""More hidden steps than this scroll in a separate box."""
+
 
 def sight(editor: Editor, view: SessionView, step: int, state: StepState | None) -> None:
     """Draw what `step` saw, if it was sent anything. `state` is the step's, as the page shows it."""
@@ -49,17 +59,13 @@ def sight(editor: Editor, view: SessionView, step: int, state: StepState | None)
     if sent is None:
         return
 
-    def let_see(unseen: Hidden) -> None:
-        grant(editor, step, unseen)
-        editor.tab.ask_redraw()
-
     request_view(
         sent.request,
         key=f"{editor.session}-{step}",
         reader=reader(bench.pool.cards, sent.workflow.steps[sent.step].worker, sent.own),
         hidden=unseen(editor, step),
         origins=origins(bench, view, sent),
-        let_see=let_see,
+        let_see=partial(_grant, editor, step),
         locked=view.locked,
         notes=sent.notes,
         before=lambda: asked_before(bench, sent.run, sent.step),
@@ -72,7 +78,7 @@ def unseen(editor: Editor, step: int) -> list[Hidden]:
     return [*([Hidden(None, "the round before")] if blind else []), *hidden_from(editor.workflow, step)]
 
 
-def grant(editor: Editor, step: int, unseen: Hidden) -> None:
+def _grant(editor: Editor, step: int, unseen: Hidden) -> None:
     """Let `step` see it: one edit."""
     if unseen.step is None:
         editor.commit(
@@ -81,18 +87,6 @@ def grant(editor: Editor, step: int, unseen: Hidden) -> None:
         )
     else:
         editor.access(step, gain=[unseen.step])
-
-
-_compared = lru_cache(maxsize=16)(compare_texts)
-"""A redraw of a run under way asks again four times a second."""
-
-
-_CONTEXT = 160
-"""Characters shown of what did not change, on either side of what did."""
-
-
-_MANY = 6
-"""More hidden steps than this scroll in a separate box."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,8 +127,8 @@ def request_view(
     `hidden` is what the step could not see, each with a button where `let_see` grants it. `origins` is what
     is noted on the outputs that were sent; `before` finds what the step was sent in an earlier run.
     """
-    box = st.expander("What this step saw", icon=":material/visibility:", key=f"saw-{key}", on_change="rerun")
-    if not box.open:
+    box = expander("What this step saw", "visibility", key=f"saw-{key}")
+    if box is None:
         return
     with box, st.container(gap="small"):
         if notes:
@@ -198,15 +192,9 @@ def _unseen(
     with st.container(height=height, border=False, gap="xsmall", key="unseen"):
         for unseen in hidden:
             place = "before" if unseen.step is None else unseen.step
-            st.button(
-                f"Let it see {plain(unseen.name, limit=80)}",
-                key=f"let-see-{key}-{place}",
-                type="tertiary",
-                icon=":material/visibility:",
-                disabled=locked,
-                on_click=let_see,
-                args=(unseen,),
-            )
+            name = f"Let it see {plain(unseen.name, limit=80)}"
+            button_key = f"let-see-{key}-{place}"
+            action(name, "visibility", let_see, unseen, key=button_key, disabled=locked, type="tertiary")
 
 
 def _against(before: Asked | None, request: Request, reader: Reader, *, key: str) -> None:
@@ -219,8 +207,8 @@ def _against(before: Asked | None, request: Request, reader: Reader, *, key: str
         return
     st.markdown(f"**Different from run {before.number}**")
     same = unchanged(before, request)
-    said = [*differing, *([f"unchanged: {', '.join(same)}"] if same else [])]
-    st.caption(plain(" ".join(f"{clause[0].upper()}{clause[1:]}." for clause in said), limit=2000))
+    clauses = [*differing, *([f"unchanged: {', '.join(same)}"] if same else [])]
+    st.caption(plain(" ".join(f"{clause[0].upper()}{clause[1:]}." for clause in clauses), limit=2000))
     old, new = comparable(before.request), comparable(request)
     if old == new or not st.toggle("Show the difference", key=f"saw-diff-{key}"):
         return

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from conductor.engine.experiments import EdgeVerdict
-from pages.components.workbench.drawer.trial_results import said
+from pages.components.workbench.drawer.trial_results import verdict_text
 
 
 @pytest.mark.parametrize(
@@ -30,4 +30,4 @@ from pages.components.workbench.drawer.trial_results import said
     ],
 )
 def test_an_edge_is_told_by_the_trials_that_came_to_an_end(verdict: EdgeVerdict, words: str) -> None:
-    assert said(verdict) == words
+    assert verdict_text(verdict) == words
