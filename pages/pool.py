@@ -16,10 +16,9 @@ from conductor.workers.keys.hosts import KeyHost, confirm
 from conductor.workers.keys.secret import SECRETS_FILE
 from conductor.workers.pool.pool import DEFAULT_PATH, Pool, configured_path, offline_pool
 from conductor.workers.pool.toml_editor import Place, PoolDocument
+from pages.components.pool.file import PLACE, file_fault, save, saved_notice, text_editor
 from pages.components.pool.form import open_form, pool_form
-from pages.components.pool.saving import PLACE, save, saved_notice
 from pages.components.pool.table import Actions, Row, key_label, pool_table, remove_key
-from pages.components.pool.text_editor import text_editor, trouble
 from pages.components.pool.tokens import tokens_view
 from pages.components.streamlit_patches.initial_values import drawn_to_the_end
 from pages.components.tab.keyboard import keep_focus
@@ -63,7 +62,8 @@ def page() -> None:
             _without_file(shared, tab, document, named=path is not None)
         else:
             _with_file(shared, tab, document)
-        tokens_view(shared.workbench.store, tab, _names(shared))
+        workers = shared.configured().workers.names if shared.configured.usable else ()
+        tokens_view(shared.workbench.store, tab, workers)
         if refusal is None:
             pool_form()
 
@@ -73,15 +73,11 @@ def _may_edit() -> bool:
     return access().editing_refusal is None
 
 
-def _names(shared: Services) -> Sequence[str]:
-    return shared.configured().workers.names if shared.configured.usable else ()
-
-
 def _with_file(shared: Services, tab: TabState, document: PoolDocument) -> None:
     try:
         pool = document.pool()
     except PoolError as error:
-        trouble(document, error)
+        file_fault(document, error)
         if shared.configured.usable:
             st.caption("Until that is fixed, the pool stays as it was.")
         if _may_edit():
@@ -209,7 +205,7 @@ def _remove(tab: TabState, document: PoolDocument, place: Place) -> None:
     entry = (document.conductor if place == "conductor" else document.workers[place]) or {}
     name = entry.get("name", "The Conductor")
     try:
-        save(document.without(place), said=f"{name} was removed.")
+        save(document.without(place), notice=f"{name} was removed.")
     except PoolError as error:
         tab.notify("error", f"{name} was not removed: {error}", place=PLACE)
 

@@ -110,11 +110,11 @@ def _type(annotation: Any) -> Any:
 
 def kind_of(entry: Entry) -> TableKind:
     """Which kind of worker a table describes."""
-    said = entry.get("kind", "model")
-    return said if said in ("offline", "simulated") else "model"
+    kind = entry.get("kind", "model")
+    return kind if kind in ("offline", "simulated") else "model"
 
 
-def typed(field: Field, entry: Entry) -> Any:
+def first_value(field: Field, entry: Entry) -> Any:
     """What the field of a table shows at first."""
     value = entry.get(field.key)
     match field.kind:
@@ -145,7 +145,7 @@ def entry_of(kind: TableKind, typed: Mapping[str, Any], *, old: Entry) -> tuple[
     new: dict[str, Any] = {} if kind in ("model", "conductor") else {"kind": kind}
     for field in (*fields(kind)[0], *fields(kind)[1]):
         try:
-            value = _said(field, typed.get(field.key))
+            value = _value(field, typed.get(field.key))
         except ValueError as error:
             faults[field.key] = str(error)
             continue
@@ -153,15 +153,11 @@ def entry_of(kind: TableKind, typed: Mapping[str, Any], *, old: Entry) -> tuple[
             new[field.key] = value
     if "kind" in old and kind == "model":
         new["kind"] = kind
-    return {key: new[key] for key in sorted(new, key=lambda key: _rank(key, old))}, faults
+    order = [*(key for key in old if key in new), *(key for key in new if key not in old)]
+    return {key: new[key] for key in order}, faults
 
 
-def _rank(key: str, old: Entry) -> int:
-    keys = list(old)
-    return keys.index(key) if key in old else len(keys)
-
-
-def _said(field: Field, value: Any) -> Any:
+def _value(field: Field, value: Any) -> Any:
     """The value of the key, None for an empty field. Raises `ValueError` with a message for the field."""
     match field.kind:
         case "text":
@@ -171,13 +167,9 @@ def _said(field: Field, value: Any) -> Any:
         case "number" if value is not None:
             return int(value) if float(value).is_integer() else float(value)
         case "table":
-            return _table(value or "")
+            try:
+                return tomllib.loads(value or "") or None
+            except (ValueError, RecursionError) as error:
+                raise ValueError(f"write lines like top_k = 40; {error}.") from None
         case _:
             return value
-
-
-def _table(text: str) -> dict[str, Any] | None:
-    try:
-        return tomllib.loads(text) or None
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"write lines like top_k = 40; {error}.") from None

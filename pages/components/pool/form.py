@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import cast
 
 import streamlit as st
 
@@ -22,11 +22,11 @@ from pages.components.pool.fields import (
     TableKind,
     entry_of,
     fields,
+    first_value,
     kind_of,
     missing,
-    typed,
 )
-from pages.components.pool.saving import save
+from pages.components.pool.file import save
 from pages.components.streamlit_patches.dialog_theme import dialog_theme
 from pages.components.streamlit_patches.initial_values import show_first
 from pages.components.tab.state import plain
@@ -55,10 +55,6 @@ class Form:
     old: Entry
     serial: int
 
-    @property
-    def of_conductor(self) -> bool:
-        return self.place == "conductor"
-
     def key(self, name: str) -> str:
         """The key of a widget."""
         return f"pool-{self.serial}-{name}"
@@ -79,9 +75,14 @@ def open_form(document: PoolDocument, place: Place | None) -> None:
 def pool_form() -> None:
     """Draw the form, where one is open."""
     form = _opened()
-    if form is not None:
-        dialog_theme()
-        st.dialog(_title(form), width="medium", on_dismiss=_close)(_draw)()
+    if form is None:
+        return
+    if form.place == "conductor":
+        title = "Change the Conductor" if form.old else "Add a Conductor"
+    else:
+        title = f"Change {plain(str(form.old.get('name', '')), limit=60)}" if form.old else "Add a worker"
+    dialog_theme()
+    st.dialog(title, width="medium", on_dismiss=_close)(_draw)()
 
 
 def _opened() -> Form | None:
@@ -90,12 +91,6 @@ def _opened() -> Form | None:
 
 def _close() -> None:
     st.session_state[_FORM] = None
-
-
-def _title(form: Form) -> str:
-    if form.of_conductor:
-        return "Change the Conductor" if form.old else "Add a Conductor"
-    return f"Change {plain(str(form.old.get('name', '')), limit=60)}" if form.old else "Add a worker"
 
 
 def _draw() -> None:
@@ -123,7 +118,10 @@ def _draw() -> None:
     # A container that is always there keeps the buttons in place, and the focus with them.
     with st.container(key="pool-summary"):
         if faults:
-            st.error(plain(_summary(faults, (*usual, *others))), icon=":material/error:")
+            labels = ", ".join(field.label for field in (*usual, *others) if field.key in faults)
+            # Beside the button, which may be far from the field.
+            summary = faults.get(_GENERAL) or f"Not saved. Please look at: {labels}."
+            st.error(plain(summary), icon=":material/error:")
     with st.container(horizontal=True):
         st.button(
             "Save", key="pool-save", type="primary", icon=":material/save:", on_click=_save, args=(form, kind)
@@ -132,7 +130,7 @@ def _draw() -> None:
 
 
 def _kind(form: Form) -> TableKind:
-    if form.of_conductor:
+    if form.place == "conductor":
         return "conductor"
     if form.old:
         return kind_of(form.old)
@@ -148,6 +146,13 @@ def _kind(form: Form) -> TableKind:
 
 def _services(form: Form) -> None:
     key = form.key("service")
+
+    def fill_in() -> None:
+        service = cast("Service | None", st.session_state[key])
+        if service is not None:
+            st.session_state[form.key("base_url")] = service.base_url
+            st.session_state[form.key("api_key_env")] = service.api_key_env or ""
+
     st.selectbox(
         "Where it is served",
         SERVICES,
@@ -155,16 +160,8 @@ def _services(form: Form) -> None:
         format_func=lambda service: service.name,
         placeholder="Choose a service to fill in its address, or write one below",
         key=key,
-        on_change=_fill_in,
-        args=(form, key),
+        on_change=fill_in,
     )
-
-
-def _fill_in(form: Form, key: str) -> None:
-    service = cast("Service | None", st.session_state[key])
-    if service is not None:
-        st.session_state[form.key("base_url")] = service.base_url
-        st.session_state[form.key("api_key_env")] = service.api_key_env or ""
 
 
 def _grid(form: Form, shown: Sequence[Field], faults: dict[str, str]) -> None:
@@ -182,7 +179,7 @@ def _grid(form: Form, shown: Sequence[Field], faults: dict[str, str]) -> None:
 def _field(form: Form, field: Field, faults: dict[str, str]) -> None:
     key = form.key(field.key)
     # A default would come back where a person empties the field.
-    show_first(key, typed(field, form.old))
+    show_first(key, first_value(field, form.old))
     tip, hint = field.help or None, field.hint or None
     match field.kind:
         case "text":
@@ -196,7 +193,9 @@ def _field(form: Form, field: Field, faults: dict[str, str]) -> None:
         case "flag":
             st.checkbox(field.label, key=key, help=tip)
         case "choice" | "worker":
-            options = field.options if field.kind == "choice" else _others(form)
+            own = form.old.get("name")
+            others = (name for worker in form.document.workers if (name := worker.get("name")) != own)
+            options = field.options if field.kind == "choice" else tuple(filter(None, others))
             st.selectbox(field.label, options, key=key, help=tip, placeholder=hint, index=None)
     if field.key in faults:
         with st.container(key=f"pool-fault-{field.key}"):
@@ -204,22 +203,22 @@ def _field(form: Form, field: Field, faults: dict[str, str]) -> None:
             st.markdown(f":material/error: {plain(message[:1].upper() + message[1:])}")
 
 
-def _others(form: Form) -> tuple[str, ...]:
-    """The workers that may be its fallback."""
-    own = form.old.get("name")
-    return tuple(name for worker in form.document.workers if (name := worker.get("name")) and name != own)
-
-
 def _save(form: Form, kind: TableKind) -> None:
-    said = {field.key: st.session_state.get(form.key(field.key)) for group in fields(kind) for field in group}
-    entry, faults = entry_of(kind, said, old=form.old)
+    keys = [field.key for group in fields(kind) for field in group]
+    typed = {key: st.session_state.get(form.key(key)) for key in keys}
+    entry, faults = entry_of(kind, typed, old=form.old)
     # The kind is known here, so that a missing address is reported as a missing address.
     found = conductor_faults(entry) if kind == "conductor" else worker_faults({"kind": kind, **entry})
     asked = missing(kind, entry)
     faults = {fault.key: asked.get(fault.key, fault.message) for fault in found} | faults
     if not faults:
         faults = _saved(form, entry)
-    st.session_state[_FAULTS] = faults if set(faults) <= set(said) else {_GENERAL: _joined(faults, said)}
+    if not set(faults) <= set(keys):
+        # All of them in one text, because some are of keys without a field.
+        own = (*keys, _GENERAL)
+        texts = (text if key in own else f"{key}: {text}" for key, text in faults.items())
+        faults = {_GENERAL: " ".join(texts)}
+    st.session_state[_FAULTS] = faults
     if not faults:
         _close()
 
@@ -229,10 +228,10 @@ def _saved(form: Form, entry: Entry) -> dict[str, str]:
     name = str(entry.get("name", "the Conductor"))
     try:
         if not form.old:
-            save(_added(form, entry), said=f"{name} was added.")
+            save(_added(form, entry), notice=f"{name} was added.")
         else:
             assert form.place is not None, "what was there has a place"
-            save(form.document.changed(form.place, entry), said=f"{name} was changed.")
+            save(form.document.changed(form.place, entry), notice=f"{name} was changed.")
     except PoolError as error:
         _follow(form)
         return {error.key or _GENERAL: error.reason or str(error)}
@@ -240,7 +239,7 @@ def _saved(form: Form, entry: Entry) -> dict[str, str]:
 
 
 def _added(form: Form, entry: Entry) -> PoolDocument:
-    if form.of_conductor:
+    if form.place == "conductor":
         return form.document.with_conductor(entry)
     document = form.document.with_worker(entry)
     if st.session_state.get(form.key("keep-experts")):
@@ -264,18 +263,3 @@ def _follow(form: Form) -> None:
     if same:
         place = tables.index(form.old) if isinstance(form.place, int) else form.place
         st.session_state[_FORM] = replace(form, document=now, place=place)
-
-
-def _summary(faults: dict[str, str], shown: Sequence[Field]) -> str:
-    """The text beside the button, which may be far from the field."""
-    if _GENERAL in faults:
-        return faults[_GENERAL]
-    labels = ", ".join(field.label for field in shown if field.key in faults)
-    return f"Not saved. Please look at: {labels}."
-
-
-def _joined(faults: dict[str, str], shown: dict[str, Any]) -> str:
-    """All faults in one text, for faults of keys without a field."""
-    return " ".join(
-        message if key in shown or key == _GENERAL else f"{key}: {message}" for key, message in faults.items()
-    )

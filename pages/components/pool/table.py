@@ -18,7 +18,6 @@ from conductor.workers.health.probe import HealthProbe
 from conductor.workers.health.targets import ProbeTarget
 from conductor.workers.keys.secret import find_secret
 from conductor.workers.pool.toml_editor import Place
-from conductor.workers.protocol import Price
 from pages.components.tab.state import plain
 
 _WIDTHS = (2.1, 2.5, 0.95, 1.05, 1.15, 1.25, 1.95, 1.45)
@@ -84,7 +83,8 @@ def _row(number: int, row: Row, probe: HealthProbe, actions: Actions | None) -> 
         st.markdown(plain(target.card.model, limit=_NAME_CHARACTERS))
         st.caption(plain(target.endpoint.base_url if target.endpoint else "in this program"))
     context.markdown(plain("-" if target.card.context is None else f"{target.card.context:,}"))
-    price.markdown(plain(_price(target.card.price)))
+    known = target.card.price
+    price.markdown(plain("-" if known is None else f"{known.prompt:g} in, {known.completion:g} out"))
     limits.markdown(plain(_limits(target)))
     with key:
         _key(target)
@@ -106,20 +106,16 @@ def _what(target: ProbeTarget) -> str:
     return " · ".join(filter(None, (kind[card.kind], own)))
 
 
-def _price(price: Price | None) -> str:
-    return "-" if price is None else f"{price.prompt:g} in, {price.completion:g} out"
-
-
 def _limits(target: ProbeTarget) -> str:
     endpoint = target.endpoint
     if endpoint is None:
         return "-"
-    said = []
+    limits = []
     if endpoint.concurrency is not None:
-        said.append(f"{endpoint.concurrency} at a time")
+        limits.append(f"{endpoint.concurrency} at a time")
     if endpoint.requests_per_minute is not None:
-        said.append(f"{endpoint.requests_per_minute:g} a minute")
-    return ", ".join(said) or "none"
+        limits.append(f"{endpoint.requests_per_minute:g} a minute")
+    return ", ".join(limits) or "none"
 
 
 def _key(target: ProbeTarget) -> None:
@@ -140,16 +136,11 @@ def _health(target: ProbeTarget, health: Health | None, *, going: bool) -> None:
     elif health is None:
         st.caption("not tested")
     else:
-        st.markdown(f"{_icon(health)} {_word(health)}")
+        icon = ":material/help:" if health.complaints else ":material/check_circle:"
+        st.markdown(f"{':material/error:' if health.failing else icon} {_word(health)}")
         if health.first_token is not None:
             st.caption(plain(f"{duration(health.first_token)} to the first token"))
             st.caption(plain(f"{_rate(health.tokens_per_second)} tokens/s"))
-
-
-def _icon(health: Health) -> str:
-    if health.failing:
-        return ":material/error:"
-    return ":material/help:" if health.complaints else ":material/check_circle:"
 
 
 def _word(health: Health) -> str:
@@ -168,37 +159,24 @@ def _rate(tokens_per_second: float | None) -> str:
 
 
 def _buttons(number: int, row: Row, probe: HealthProbe, actions: Actions) -> None:
-    name = plain(row.target.name, limit=_NAME_CHARACTERS)
-    st.button(
-        f"Test {name}",
-        key=f"pool-icon-test-{number}",
-        icon=":material/network_check:",
-        type="tertiary",
-        help="Test",
-        disabled=probe.examines(row.target),
-        on_click=actions.examine,
-        args=([row.target],),
-    )
-    if row.place is None:
-        return
-    st.button(
-        f"Change {name}",
-        key=f"pool-icon-change-{number}",
-        icon=":material/edit:",
-        type="tertiary",
-        help="Change",
-        on_click=actions.change,
-        args=(row.place,),
-    )
-    st.button(
-        f"Remove {name}",
-        key=remove_key(row),
-        icon=":material/delete:",
-        type="tertiary",
-        help="Remove",
-        on_click=actions.remove,
-        args=(row.place,),
-    )
+    name, target, place = plain(row.target.name, limit=_NAME_CHARACTERS), row.target, row.place
+
+    def button(word: str, key: str, icon: str, action: Callable[..., None], argument: object) -> None:
+        st.button(
+            f"{word} {name}",
+            key=key,
+            icon=icon,
+            type="tertiary",
+            help=word,
+            disabled=word == "Test" and probe.examines(target),
+            on_click=action,
+            args=(argument,),
+        )
+
+    button("Test", f"pool-icon-test-{number}", ":material/network_check:", actions.examine, [target])
+    if place is not None:
+        button("Change", f"pool-icon-change-{number}", ":material/edit:", actions.change, place)
+        button("Remove", remove_key(row), ":material/delete:", actions.remove, place)
 
 
 def _means(target: ProbeTarget) -> str:

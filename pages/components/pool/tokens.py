@@ -1,28 +1,35 @@
-"""The tokens of the API on the pool page: what there are, what each has used, and the buttons to make more.
+"""The tokens of the API on the pool page: what there are, what each has used, and the dialogs in which one is
+made, shown once, and revoked.
 
-Knows the store's tokens; what the dialogs ask is theirs.
+A new token's text is in the tab's state only while its dialog is open.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, cast
 
 import streamlit as st
 
+from conductor.errors import StorageError
 from conductor.text.formatting import counted, dollars
-from pages.components.pool.token_dialogs import open_creation, open_revocation, token_dialog
+from pages.components.streamlit_patches.dialog_theme import dialog_theme
 from pages.components.tab.account import api_url
 from pages.components.tab.notices import errors_shown
 from pages.components.tab.services import access
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models.run_text import clock
 from storage import SessionStore
-from storage.api_token import Spent, Token, told
+from storage.api_token import MAX_NAME, Period, Spent, Token, TokenLimits, told
 from studio.access.machine_token import NAME
 
 _WIDTHS = (2.2, 1.4, 1.4, 2.2, 3.2, 0.6)
 _HEADINGS = ("Name", "Created", "Last used", "Used so far", "Limits", "")
 _SHOWN = 50
+_DIALOG = "token-dialog"
+_PERIODS: dict[Period, str] = {"total": "In total", "month": "Each month", "day": "Each day"}
+_OF_PERIOD: dict[Period, str] = {"total": "", "month": " this month", "day": " today"}
 
 
 def tokens_view(store: SessionStore, tab: TabState, workers: Sequence[str]) -> None:
@@ -31,37 +38,32 @@ def tokens_view(store: SessionStore, tab: TabState, workers: Sequence[str]) -> N
         st.subheader("API tokens", anchor=False)
         tokens = store.tokens.listed()
         valid = [token for token in tokens if token.revoked_at is None]
-        st.caption(_standing(len(valid)))
+        which = {0: "a token", 1: "this token"}.get(len(valid), "one of these tokens")
+        st.caption(
+            f"Any OpenAI client can send requests to {plain(api_url())}, with {which} as its API key. "
+            f"Programs on the server's machine find one in the file {NAME} beside the store."
+        )
         tab.show_notice("tokens")
         may_edit = access().editing_refusal is None
         if may_edit:
             st.button(
-                "Create a token", key="token-create", icon=":material/key:", on_click=_creation, args=(tab,)
+                "Create a token",
+                key="token-create",
+                icon=":material/key:",
+                on_click=_open,
+                args=(tab, "create"),
             )
         if valid:
             _table(store, tab, valid[:_SHOWN], may_revoke=may_edit)
-        _without_rows(len(valid), revoked=len(tokens) - len(valid))
+        notes = []
+        if (older := len(valid) - _SHOWN) > 0:
+            notes.append(f"{older:,} more that are older; `tokens list` in a terminal shows all")
+        if len(tokens) > len(valid):
+            notes.append(f"{counted(len(tokens) - len(valid), 'token')} revoked")
+        if notes:
+            st.caption(" · ".join(notes))
         if may_edit:
-            token_dialog(store, workers)
-
-
-def _standing(valid: int) -> str:
-    url = plain(api_url())
-    which = {0: "a token", 1: "this token"}.get(valid, "one of these tokens")
-    return (
-        f"Any OpenAI client can send requests to {url}, with {which} as its API key. Programs on "
-        f"the server's machine find one in the file {NAME} beside the store."
-    )
-
-
-def _creation(tab: TabState) -> None:
-    open_creation()
-    tab.ask_redraw()
-
-
-def _revocation(tab: TabState, token: Token) -> None:
-    open_revocation(token)
-    tab.ask_redraw()
+            _dialog(store, workers)
 
 
 def _table(store: SessionStore, tab: TabState, tokens: Sequence[Token], *, may_revoke: bool) -> None:
@@ -82,43 +84,180 @@ def _row(tab: TabState, token: Token, spent: Spent, *, may_revoke: bool) -> None
     created.markdown(plain(clock(token.created_at)))
     used.markdown(plain("-" if token.used_at is None else clock(token.used_at)))
     with so_far:
-        st.markdown(plain(_amounts(spent)))
-        st.caption(plain(_of(token, spent)))
+        st.markdown(plain(f"{counted(spent.tokens, 'token')} · {dollars(spent.cost)}"))
+        requests = [f"{counted(spent.requests, 'request')}{_OF_PERIOD[token.limits.period]}"]
+        if spent.unknown_tokens:
+            requests.append(f"{spent.unknown_tokens:,} of unknown tokens")
+        if spent.unknown_costs:
+            requests.append(f"{spent.unknown_costs:,} of unknown cost")
+        st.caption(plain(" · ".join(requests)))
     limits.markdown(plain(" · ".join(told(token.limits)) or "none"))
-    if not may_revoke:
-        return
-    with buttons, st.container(horizontal=True, gap=None, horizontal_alignment="right"):
+    if may_revoke:
+        with buttons, st.container(horizontal=True, gap=None, horizontal_alignment="right"):
+            st.button(
+                f"Revoke {plain(token.name)}",
+                key=f"pool-icon-token-{token.id}",
+                icon=":material/key_off:",
+                type="tertiary",
+                help="Revoke",
+                on_click=_open,
+                args=(tab, "revoke", token),
+            )
+
+
+# -- dialogs ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class TokenDialog:
+    """What is asked or shown. A new `serial` makes new fields; `text` is a new token's, shown once."""
+
+    kind: Literal["create", "made", "revoke"]
+    serial: int
+    token: Token | None = None
+    text: str = ""
+    fault: str = ""
+
+    def key(self, name: str) -> str:
+        """The key of a widget."""
+        return f"token-{self.serial}-{name}"
+
+
+def _open(tab: TabState, kind: Literal["create", "revoke"], token: Token | None = None) -> None:
+    """Show the dialog on the next run of the page."""
+    serial = st.session_state.get("token-dialogs", 0) + 1
+    st.session_state["token-dialogs"] = serial
+    st.session_state[_DIALOG] = TokenDialog(kind, serial, token)
+    tab.ask_redraw()
+
+
+def _opened() -> TokenDialog | None:
+    return cast("TokenDialog | None", st.session_state.get(_DIALOG))
+
+
+def _close() -> None:
+    st.session_state[_DIALOG] = None
+
+
+def _dialog(store: SessionStore, workers: Sequence[str]) -> None:
+    """Draw the dialog, where one is open."""
+    dialog = _opened()
+    if dialog is not None:
+        dialog_theme()
+        title = "Revoke a token" if dialog.kind == "revoke" else "Create a token"
+        st.dialog(title, width="medium", on_dismiss=_close)(_draw)(store, workers)
+
+
+def _draw(store: SessionStore, workers: Sequence[str]) -> None:
+    dialog = _opened()
+    if dialog is None:
+        st.rerun()
+    elif dialog.kind == "create":
+        _creation(store, dialog, workers)
+    else:
+        assert dialog.token is not None, "what was made or is revoked has a token"
+        (_made if dialog.kind == "made" else _revocation)(store, dialog, dialog.token)
+
+
+def _creation(store: SessionStore, dialog: TokenDialog, workers: Sequence[str]) -> None:
+    st.text_input(
+        "Name",
+        key=dialog.key("name"),
+        max_chars=MAX_NAME,
+        placeholder="Who or what it is for, such as my laptop",
+    )
+    st.caption("Limits, all of them optional")
+    st.multiselect(
+        "Workers it may use",
+        workers,
+        key=dialog.key("workers"),
+        format_func=lambda name: plain(name, limit=60),
+        placeholder="All workers of the pool",
+    )
+    _amounts(dialog, ("tokens", "Tokens", 1, "%d"), ("cost", "US dollars", 0.0, "%g"))
+    st.segmented_control(
+        "Period of the token and dollar limits",
+        list(_PERIODS),
+        default="total",
+        required=True,
+        format_func=_PERIODS.__getitem__,
+        help="Calendar days and months, in UTC",
+        key=dialog.key("period"),
+    )
+    _amounts(dialog, ("requests", "Requests a minute", 1, "%d"), ("paced", "Tokens a minute", 1, "%d"))
+    # A box that is always there keeps the buttons the same, and the focus with them.
+    with st.container(key="token-summary"):
+        if dialog.fault:
+            st.error(plain(dialog.fault), icon=":material/error:")
+    with st.container(horizontal=True):
         st.button(
-            f"Revoke {plain(token.name)}",
-            key=f"pool-icon-token-{token.id}",
-            icon=":material/key_off:",
-            type="tertiary",
-            help="Revoke",
-            on_click=_revocation,
-            args=(tab, token),
+            "Create token",
+            key="token-create-now",
+            type="primary",
+            icon=":material/key:",
+            on_click=_create,
+            args=(store, dialog),
+        )
+        st.button("Cancel", key="token-cancel", on_click=_close)
+
+
+def _amounts(dialog: TokenDialog, *fields: tuple[str, str, float, str]) -> None:
+    for column, (name, label, least, form) in zip(st.columns(2), fields, strict=True):
+        column.number_input(
+            label, min_value=least, value=None, format=form, placeholder="No limit", key=dialog.key(name)
         )
 
 
-def _amounts(spent: Spent) -> str:
-    return f"{counted(spent.tokens, 'token')} · {dollars(spent.cost)}"
+def _create(store: SessionStore, dialog: TokenDialog) -> None:
+    if TabState().pressed_again("token-create-now"):
+        return
+    names = ("name", "workers", "tokens", "cost", "requests", "paced", "period")
+    given = {name: st.session_state.get(dialog.key(name)) for name in names}
+    limits = TokenLimits(
+        workers=tuple(given["workers"]) if given["workers"] else None,
+        tokens=given["tokens"],
+        cost=given["cost"] or None,
+        period=given["period"] or "total",
+        requests_per_minute=given["requests"],
+        tokens_per_minute=given["paced"],
+    )
+    try:
+        token, text = store.tokens.create(given["name"] or "", limits)
+    except StorageError as error:
+        st.session_state[_DIALOG] = replace(dialog, fault=str(error))
+    else:
+        st.session_state[_DIALOG] = TokenDialog("made", dialog.serial, token, text)
 
 
-def _of(token: Token, spent: Spent) -> str:
-    """How many requests that were, in which time, and of how many the amounts are unknown."""
-    period = {"day": " today", "month": " this month", "total": ""}[token.limits.period]
-    parts = [f"{counted(spent.requests, 'request')}{period}"]
-    if spent.unknown_tokens:
-        parts.append(f"{spent.unknown_tokens:,} of unknown tokens")
-    if spent.unknown_costs:
-        parts.append(f"{spent.unknown_costs:,} of unknown cost")
-    return " · ".join(parts)
+def _made(_store: SessionStore, dialog: TokenDialog, token: Token) -> None:
+    st.markdown(
+        f"This is the token **{plain(token.name)}**. Copy it now: it is shown only once. If you lose it, "
+        "create another one."
+    )
+    st.code(dialog.text, language=None, wrap_lines=True)
+    st.caption("Programs send it as their API key, preferably read from the environment:")
+    st.code('export CONDUCTOR_API_KEY="..."', language=None)
+    st.button("Done", key="token-done", type="primary", on_click=_close)
 
 
-def _without_rows(valid: int, *, revoked: int) -> None:
-    parts = []
-    if valid > _SHOWN:
-        parts.append(f"{valid - _SHOWN:,} more that are older; `tokens list` in a terminal shows all")
-    if revoked:
-        parts.append(f"{counted(revoked, 'token')} revoked")
-    if parts:
-        st.caption(" · ".join(parts))
+def _revocation(store: SessionStore, _dialog: TokenDialog, token: Token) -> None:
+    st.markdown(
+        f"Requests with the token **{plain(token.name)}** are refused from now on; this cannot be undone. "
+        "Requests that are already running are completed."
+    )
+    with st.container(horizontal=True):
+        st.button(
+            "Revoke",
+            key="token-revoke-now",
+            type="primary",
+            icon=":material/key_off:",
+            on_click=_revoke,
+            args=(store, token),
+        )
+        st.button("Cancel", key="token-cancel", on_click=_close)
+
+
+def _revoke(store: SessionStore, token: Token) -> None:
+    store.tokens.revoke(token.id)
+    TabState().notify("info", f"{token.name} was revoked.", place="tokens")
+    _close()

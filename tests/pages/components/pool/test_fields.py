@@ -10,7 +10,7 @@ import pytest
 from conductor.workers.endpoint.config import Endpoint
 from conductor.workers.pool.pool import parse_pool
 from conductor.workers.pool.schema import ConductorTable, ModelTable, OfflineTable, SimulatedTable
-from pages.components.pool.fields import SERVICES, entry_of, fields, kind_of, missing, typed
+from pages.components.pool.fields import SERVICES, entry_of, fields, first_value, kind_of, missing
 
 ROOT = Path(__file__).parents[4]
 EXAMPLE = tomllib.loads((ROOT / "pool.example.toml").read_text(encoding="utf-8"))
@@ -64,7 +64,7 @@ def test_a_field_follows_from_the_type_the_label_and_the_default_of_its_key(kind
 
 def shown(kind, entry):
     """What the form shows at first."""
-    return {field.key: typed(field, entry) for group in fields(kind) for field in group}
+    return {field.key: first_value(field, entry) for group in fields(kind) for field in group}
 
 
 @pytest.mark.parametrize("entry", EXAMPLE["worker"], ids=lambda entry: entry["name"])

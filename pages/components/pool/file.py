@@ -1,0 +1,138 @@
+"""The pool file: saving a new text of it with an undo, where it is wrong, and a box to correct it in.
+
+Keys that were pasted into the file are not shown.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+import streamlit as st
+
+from conductor.errors import PoolError
+from conductor.workers.keys.mask import MASK
+from conductor.workers.pool.excerpt import excerpt, left_masked, shown
+from conductor.workers.pool.toml_editor import PoolDocument
+from pages.components.tab.state import TabState, plain
+
+PLACE = "pool"
+"""Where this page's notices stand."""
+
+_SAVED = "pool-saved"
+_TYPED = "pool-text"
+_FAULT = "pool-text-fault"
+
+
+@dataclass(frozen=True)
+class Saved:
+    """What was done, and the document that undoes it; None where there was no file before."""
+
+    notice: str
+    undo: PoolDocument | None
+
+
+def save(document: PoolDocument, *, notice: str) -> None:
+    """Put the document in the file's place. Raises `PoolError`, and nothing is changed then."""
+    document.save()
+    before = document.before
+    undo = None if before is None else PoolDocument(document.path, before=document.text, text=before)
+    st.session_state[_SAVED] = Saved(notice, undo)
+
+
+def saved_notice(tab: TabState) -> None:
+    """What was saved last, with its undo; it stays until the next one or a reload."""
+    tab.show_notice(PLACE)
+    saved = cast("Saved | None", st.session_state.get(_SAVED))
+    if saved is None:
+        return
+    with st.container(border=True, horizontal=True, vertical_alignment="center", key=_SAVED):
+        st.markdown(f":material/check: {plain(saved.notice)}")
+        st.space("stretch")
+        if saved.undo is not None:
+            st.button("Undo", key="pool-undo", icon=":material/undo:", on_click=_undo, args=(tab, saved.undo))
+
+
+def _undo(tab: TabState, before: PoolDocument) -> None:
+    del st.session_state[_SAVED]
+    try:
+        before.save()
+    except PoolError as error:
+        tab.notify("error", str(error), place=PLACE)
+
+
+def file_fault(document: PoolDocument, error: PoolError) -> None:
+    """Show what is wrong with the file, and the place."""
+    st.error(plain(str(error), limit=1000), icon=":material/error:")
+    if error.line is not None:
+        st.code(excerpt(document.text, error.line), language=None)
+
+
+# -- as text ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Box:
+    """A box with a document's text, and a serial, by which a new box is made."""
+
+    document: PoolDocument
+    serial: int
+
+    @property
+    def key(self) -> str:
+        """The widget's key."""
+        return f"pool-text-{self.serial}"
+
+    @property
+    def touched(self) -> bool:
+        """Whether a person has typed there."""
+        own = shown(self.document.text)
+        return bool(st.session_state.get(self.key, own) != own)
+
+
+def text_editor(document: PoolDocument) -> None:
+    """The whole file in a box; it is saved only where it describes a pool."""
+    box = cast("Box | None", st.session_state.get(_TYPED))
+    # What was typed stays, also where the file was changed meanwhile.
+    if box is None or (box.document != document and not box.touched):
+        box = Box(document, st.session_state.get("pool-texts", 0) + 1)
+        st.session_state["pool-texts"] = box.serial
+        st.session_state[_TYPED] = box
+    with st.container(key="pool-editor"):
+        st.text_area(
+            "Text of the pool file",
+            shown(box.document.text),
+            key=box.key,
+            height=360,
+            help="It is saved only if it describes a valid pool. Do not write API keys into this file.",
+        )
+    fault = cast("PoolError | None", st.session_state.get(_FAULT))
+    if fault is not None:
+        with st.container(key="pool-text-fault-place"):
+            file_fault(document.with_text(st.session_state[box.key]), fault)
+    with st.container(horizontal=True):
+        st.button("Save the text", key="pool-text-save", icon=":material/save:", on_click=_save, args=(box,))
+        st.button("Reset to the file", key="pool-text-reset", on_click=_reset)
+
+
+def _reset() -> None:
+    st.session_state[_TYPED] = st.session_state[_FAULT] = None
+
+
+def _save(box: Box) -> None:
+    st.session_state[_FAULT] = None
+    if not box.touched:
+        return
+    text = st.session_state[box.key]
+    try:
+        line = left_masked(text, original=box.document.text)
+        if line is not None:
+            raise PoolError(
+                f"Line {line} hides what looks like a key behind {MASK}; name a variable in api_key_env.",
+                line=line,
+            )
+        save(box.document.with_text(text), notice=f"{box.document.path} was saved.")
+    except PoolError as error:
+        st.session_state[_FAULT] = error
+    else:
+        _reset()
