@@ -15,7 +15,8 @@ from conductor.workers.health.targets import ProbeTarget, targets, unconfirmed
 from conductor.workers.keys.hosts import KeyHost, confirm
 from conductor.workers.keys.secret import SECRETS_FILE
 from conductor.workers.pool.pool import DEFAULT_PATH, Pool, configured_path, offline_pool
-from conductor.workers.pool.toml_editor import Place, PoolDocument
+from conductor.workers.pool.toml_editor import PoolDocument
+from conductor.workers.pool.toml_file import Place
 from pages.components.pool.file import PLACE, file_fault, save, saved_notice, text_editor
 from pages.components.pool.form import open_form, pool_form
 from pages.components.pool.table import Actions, Row, key_label, pool_table, remove_key

@@ -1,5 +1,6 @@
 """The stream of a worker or Conductor: read to its completion, text handed on in batches, closed after use.
 
+Batches, so that redrawing and storing need not follow every token.
 Knows async iteration and the items of a stream; knows no step and no event. A stream is any async iterable:
 closing a generator frees what it holds, a plain iterator has nothing to close, and an error in closing takes
 no answer back.
@@ -7,13 +8,13 @@ no answer back.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import AsyncIterable, AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
 from conductor.values.messages import Completion, Delta, Retried, Thought
-from conductor.workers.delta_batches import DeltaBatch
 
 T = TypeVar("T")
 
@@ -36,6 +37,50 @@ async def opened(stream: AsyncIterable[T]) -> AsyncIterator[AsyncIterator[T]]:
                 await close()
             except Exception:  # noqa: BLE001 - a worker is foreign code
                 _log.exception("a stream cannot be closed")
+
+
+BATCH_SECONDS = 0.03
+"""Batches are at least this far apart; a page redraws no faster."""
+
+
+class DeltaBatch:
+    """Hands text to `emit`: what comes in the first turn of the loop after it, later pieces gathered over
+    `BATCH_SECONDS`.
+    """
+
+    __slots__ = ("_emit", "_first", "_pieces", "_timer")
+
+    def __init__(self, emit: Callable[[str], None]) -> None:
+        self._emit = emit
+        self._pieces: list[str] = []
+        self._timer: asyncio.Handle | None = None
+        self._first = True
+
+    def add(self, text: str) -> None:
+        """Take another piece."""
+        if not text:
+            return
+        self._pieces.append(text)
+        if self._first:
+            # Not at once: where the answer ends in the same turn, no piece of it is needed.
+            self._first = False
+            self._timer = asyncio.get_running_loop().call_soon(self.flush)
+        elif self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(BATCH_SECONDS, self.flush)
+
+    def flush(self) -> None:
+        """Hand on what is gathered."""
+        text = "".join(self._pieces)
+        self.drop()
+        if text:
+            self._emit(text)
+
+    def drop(self) -> None:
+        """Forget what is gathered."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        self._pieces.clear()
 
 
 async def read_stream(

@@ -131,5 +131,5 @@ def parse_pool(text: str, *, source: str = "the pool file", folder: Path = HERE)
 
     Files that a table names are looked for in `folder`.
     """
-    tables = read_tables(text, source=source, folder=folder)
-    return Pool(workers=tables.workers, conductor=tables.conductor)
+    workers, conductor = read_tables(text, source=source, folder=folder)
+    return Pool(workers=workers, conductor=conductor)

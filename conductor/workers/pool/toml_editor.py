@@ -19,13 +19,11 @@ from tomlkit.items import AbstractTable
 from conductor.errors import PoolError
 from conductor.text.named_file import read_whole, write_whole
 from conductor.workers.pool.pool import Pool, parse_pool
+from conductor.workers.pool.toml_file import Place
 from conductor.workers.pool.toml_tables import Table, lines_of, tables_in
 
 Entry = Mapping[str, Any]
 """A table as plain values."""
-
-Place = int | Literal["conductor"]
-"""A worker's position, from 0, or the Conductor's table."""
 
 
 @dataclass(frozen=True)
@@ -85,27 +83,23 @@ class PoolDocument:
 
         Workers that fall back to a renamed one follow it. Raises `PoolError`.
         """
-        old = self._entry(place)
+        name = self._found(place)[2].get("name")
         document = self._changed(place, entry)
-        if place == "conductor" or "name" not in entry or old.get("name") == entry["name"]:
+        if place == "conductor" or "name" not in entry or name == entry["name"]:
             return document
         for at, other in enumerate(document.workers):
-            if at != place and "fallback" in other and other["fallback"] == old.get("name"):
+            if at != place and "fallback" in other and other["fallback"] == name:
                 document = document._changed(at, {**other, "fallback": entry["name"]})
         return document
 
     def without(self, place: Place) -> PoolDocument:
         """The document without that table and the comment right above it. Raises `PoolError`."""
-        self._entry(place)
+        expected, owner, _ = self._found(place)
         lines, table = self._table(place)
         above, below = "".join(lines[: table.first]), "".join(lines[table.tail :])
         # The gap below goes with the table; at the end of the file it is the gap above.
         text = above + below.lstrip("\r\n") if below.strip() else above.rstrip() + "\n"
-        expected = self._tables()
-        if place == "conductor":
-            del expected["conductor"]
-        else:
-            expected["worker"] = [other for at, other in enumerate(self.workers) if at != place]
+        del owner[place]
         return self._edited(text, {key: value for key, value in expected.items() if value != []})
 
     # -- the disk --------------------------------------------------------------------------------
@@ -130,16 +124,16 @@ class PoolDocument:
             self.pool()
             raise
 
-    def _entry(self, place: Place) -> Entry:
+    def _found(self, place: Place) -> tuple[dict[str, Any], Any, Entry]:
+        """All tables, the list or table that holds the one at `place`, and that one."""
         tables = self._tables()
+        owner: Any = tables if place == "conductor" else tables.get("worker", [])
         try:
-            entry = tables["conductor"] if place == "conductor" else tables["worker"][place]
+            return tables, owner, owner[place]
         except (KeyError, IndexError):
             raise PoolError(
                 f"{self.path} has no such table any more; read its present text, and edit that."
             ) from None
-        assert isinstance(entry, dict), "the reader refuses anything else"
-        return entry
 
     def _table(self, place: Place) -> tuple[list[str], Table]:
         """The lines of the text, and the place of the table at `place` in them."""
@@ -157,11 +151,8 @@ class PoolDocument:
         assert isinstance(found, AbstractTable), "the part begins with the table's header"
         _update(found, entry)
         text = "".join([*lines[: table.header], part.as_string(), *lines[table.end :]])
-        expected = self._tables()
-        if place == "conductor":
-            expected["conductor"] = dict(entry)
-        else:
-            expected["worker"][place] = dict(entry)
+        expected, owner, _ = self._found(place)
+        owner[place] = dict(entry)
         return self._edited(text, expected)
 
     def _edited(self, text: str, expected: Mapping[str, Any]) -> PoolDocument:
@@ -199,8 +190,8 @@ def _update(table: AbstractTable, entry: Entry) -> None:
 
 def _same(item: Any, value: Any) -> bool:
     """Whether an item needs no rewriting: 1 equals 1.0, but not true."""
-    said = item.unwrap() if hasattr(item, "unwrap") else item
-    return bool(said == value) and isinstance(said, bool) == isinstance(value, bool)
+    plain = item.unwrap() if hasattr(item, "unwrap") else item
+    return bool(plain == value) and isinstance(plain, bool) == isinstance(value, bool)
 
 
 def _item(value: Any) -> Any:

@@ -7,37 +7,29 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
 from functools import lru_cache
+from itertools import permutations
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from pydantic import ValidationError
 
 from conductor.errors import PoolError
 from conductor.workers.endpoint.tokens import read_tokenizer
 from conductor.workers.pool.fallback import FallbackWorker
-from conductor.workers.pool.schema import (
-    ConductorTable,
-    ModelTable,
-    WorkerTable,
-    worker_table,
-)
+from conductor.workers.pool.schema import ConductorTable, ModelTable, WorkerTable, worker_table
 from conductor.workers.pool.schema_errors import faults
 from conductor.workers.pool.toml_tables import ends_before, lines_of, tables_in
 from conductor.workers.protocol import Worker
 
+T = TypeVar("T")
 
-@dataclass(frozen=True)
-class PoolFile:
-    """What a pool file describes."""
-
-    workers: tuple[Worker, ...]
-    conductor: ConductorTable | None
+Place = int | Literal["conductor"]
+"""A worker's position, from 0, or the Conductor's table."""
 
 
-def read_tables(text: str, *, source: str, folder: Path) -> PoolFile:
+def read_tables(text: str, *, source: str, folder: Path) -> tuple[tuple[Worker, ...], ConductorTable | None]:
     """The workers in order, with their fallbacks, and the Conductor. Raises `PoolError`.
 
     Files that a table names are looked up in `folder`.
@@ -49,39 +41,54 @@ def read_tables(text: str, *, source: str, folder: Path) -> PoolFile:
             raise places.error(
                 None, key, f"unknown key {key!r}; use [[worker]] tables and one [conductor] table."
             )
-    conductor = _conductor(document, places)
-    tables = _tables(document, places)
+    conductor = None
+    if (entry := document.get("conductor")) is not None:
+        if not isinstance(entry, dict):
+            raise places.error(None, "conductor", "write one [conductor] table, with single brackets.")
+        conductor = _table(entry, "conductor", ConductorTable.model_validate, places)
+    entries = document.get("worker", [])
+    if not isinstance(entries, list):
+        raise PoolError(f"{source}: write [[worker]] with two brackets, one table a worker.")
+    if not entries:
+        raise PoolError(f"{source} has no worker; add at least one [[worker]] table.")
+    tables = [_table(entry, at, worker_table, places) for at, entry in enumerate(entries)]
     _check_names(tables, conductor, places)
     _check_fallbacks(tables, places)
-    tables = _with_tokenizers(tables, folder, places)
-    return PoolFile(workers=_with_fallbacks(tables), conductor=conductor)
+    tables = [_with_tokenizer(table, at, folder, places) for at, table in enumerate(tables)]
+    return _with_fallbacks(tables), conductor
 
 
 class _Places:
-    """The lines of keys. A table is a worker's index (from 0), "conductor", or None for the whole file."""
+    """The lines of keys. A place is None for the whole file."""
 
     def __init__(self, text: str, source: str) -> None:
-        self.source = source
+        self._source = source
         self._lines = lines_of(text)
 
-    def error(self, table: int | Literal["conductor"] | None, key: str, message: str) -> PoolError:
-        """`message` with the file and the line of `key`, else of its table."""
-        line = self._line(table, key)
-        reason = message.partition(f", {key}: ")[2] or message
-        return PoolError(f"{self.source}, line {line}: {message}", line=line, key=key, reason=reason)
+    def error(self, place: Place | None, key: str, message: str, *, reason: str | None = None) -> PoolError:
+        """`message` with the file and the line of `key`, else of its table; `reason` is the message's end."""
+        line = self._line(place, key)
+        return PoolError(
+            f"{self._source}, line {line}: {message}", line=line, key=key, reason=reason or message
+        )
 
-    def _line(self, table: int | Literal["conductor"] | None, key: str) -> int:
-        start, end = self._extent(table)
-        owner = "" if table is None else r"""(?:\[\s*(?:worker|conductor)\s*\.\s*)?"""
+    def fault(self, place: Place, key: str, reason: str) -> PoolError:
+        """What is wrong with the value of `key`."""
+        whose = "[conductor]" if place == "conductor" else f"worker {place + 1}"
+        return self.error(place, key, f"{whose}, {key}: {reason}", reason=reason)
+
+    def _line(self, place: Place | None, key: str) -> int:
+        start, end = self._extent(place)
+        owner = "" if place is None else r"""(?:\[\s*(?:worker|conductor)\s*\.\s*)?"""
         spelled = re.compile(rf"""\s*{owner}\[*\s*["']?{re.escape(key)}["']?\s*[\]=.]""")
         for at in range(start, end):
             if spelled.match(self._lines[at]) and ends_before(self._lines, start, at):
                 return at + 1
         return start + 1
 
-    def _extent(self, table: int | Literal["conductor"] | None) -> tuple[int, int]:
+    def _extent(self, place: Place | None) -> tuple[int, int]:
         """The first line of a table, and the first one after it, from 0; of the whole file for None."""
-        name, at = ("conductor", 0) if table == "conductor" else ("worker", table)
+        name, at = ("conductor", 0) if place == "conductor" else ("worker", place)
         own = [found for found in tables_in(self._lines) if found.name == name]
         if at is None or at >= len(own):
             return 0, len(self._lines)
@@ -101,49 +108,16 @@ def _document(text: str, source: str) -> dict[str, Any]:
         raise PoolError(f"{source} holds a number with too many digits; write a shorter one.") from error
 
 
-def _conductor(document: Mapping[str, Any], places: _Places) -> ConductorTable | None:
-    entry = document.get("conductor")
-    if entry is None:
-        return None
-    if not isinstance(entry, dict):
-        raise places.error(None, "conductor", "write one [conductor] table, with single brackets.")
+def _table(entry: Any, place: Place, read: Callable[[Any], T], places: _Places) -> T:
     try:
-        table = ConductorTable.model_validate(entry)
+        table = read(entry)
     except ValidationError as error:
-        key, message = faults(error, entry, tagged=False)[0]
-        raise places.error("conductor", key, f"[conductor], {key}: {message}") from None
-    _check_price("conductor", table, "[conductor]", places)
+        key, message = faults(error, entry, tagged=place != "conductor")[0]
+        raise places.fault(place, key, message) from None
+    for given, missing in permutations(("price_prompt", "price_completion")):
+        if getattr(table, given, None) is not None and getattr(table, missing) is None:
+            raise places.fault(place, given, f"it needs {missing} too.")
     return table
-
-
-def _tables(document: Mapping[str, Any], places: _Places) -> list[WorkerTable]:
-    entries = document.get("worker", [])
-    if not isinstance(entries, list):
-        raise PoolError(f"{places.source}: write [[worker]] with two brackets, one table a worker.")
-    if not entries:
-        raise PoolError(f"{places.source} has no worker; add at least one [[worker]] table.")
-    return [_worker(entry, index, places) for index, entry in enumerate(entries)]
-
-
-def _worker(entry: object, index: int, places: _Places) -> WorkerTable:
-    try:
-        table = worker_table(entry)
-    except ValidationError as error:
-        key, message = faults(error, entry, tagged=True)[0]
-        raise places.error(index, key, f"worker {index + 1}, {key}: {message}") from None
-    if isinstance(table, ModelTable):
-        _check_price(index, table, f"worker {index + 1}", places)
-    return table
-
-
-def _check_price(
-    place: int | Literal["conductor"], table: ModelTable | ConductorTable, whose: str, places: _Places
-) -> None:
-    prices = {"price_prompt": table.price_prompt, "price_completion": table.price_completion}
-    missing = [key for key, price in prices.items() if price is None]
-    if len(missing) == 1:
-        (given,) = prices.keys() - missing
-        raise places.error(place, given, f"{whose}, {given}: it needs {missing[0]} too.")
 
 
 def _check_names(tables: list[WorkerTable], conductor: ConductorTable | None, places: _Places) -> None:
@@ -161,18 +135,17 @@ def _check_fallbacks(tables: list[WorkerTable], places: _Places) -> None:
     for index, table in enumerate(tables):
         chain = [table.name]
         while (following := _fallback(by_name[chain[-1]])) is not None:
-            where = f"worker {index + 1}, fallback:"
             if following not in by_name:
                 if len(chain) > 1:
                     break  # reported at the other worker
                 known = ", ".join(by_name)
-                raise places.error(
-                    index, "fallback", f"{where} there is no worker named {following!r}; there are {known}."
+                raise places.fault(
+                    index, "fallback", f"there is no worker named {following!r}; there are {known}."
                 )
             if following in chain:
                 circle = " → ".join([*chain, following])
-                raise places.error(
-                    index, "fallback", f"{where} {circle} goes in a circle; end it at a worker without one."
+                raise places.fault(
+                    index, "fallback", f"{circle} goes in a circle; end it at a worker without one."
                 )
             chain.append(following)
 
@@ -181,20 +154,16 @@ def _fallback(table: WorkerTable) -> str | None:
     return table.fallback if isinstance(table, ModelTable) else None
 
 
-def _with_tokenizers(tables: list[WorkerTable], folder: Path, places: _Places) -> list[WorkerTable]:
-    """The tables with whole paths. Raises `PoolError` at the first tokenizer that cannot be read."""
-    found: list[WorkerTable] = []
-    for index, table in enumerate(tables):
-        if isinstance(table, ModelTable) and table.tokenizer is not None:
-            path = _whole_path(table.tokenizer, folder)
-            try:
-                read_tokenizer(path)
-            except PoolError as error:
-                raise places.error(index, "tokenizer", f"worker {index + 1}, tokenizer: {error}") from error
-            found.append(table.model_copy(update={"tokenizer": str(path)}))
-        else:
-            found.append(table)
-    return found
+def _with_tokenizer(table: WorkerTable, place: int, folder: Path, places: _Places) -> WorkerTable:
+    """The table with the whole path of its tokenizer. Raises `PoolError` where that cannot be read."""
+    if not isinstance(table, ModelTable) or table.tokenizer is None:
+        return table
+    path = _whole_path(table.tokenizer, folder)
+    try:
+        read_tokenizer(path)
+    except PoolError as error:
+        raise places.fault(place, "tokenizer", str(error)) from error
+    return table.model_copy(update={"tokenizer": str(path)})
 
 
 @lru_cache(maxsize=4)
@@ -206,12 +175,12 @@ def tokenizer_files(text: str, folder: Path) -> tuple[Path, ...]:
         return ()
     tables = entries if isinstance(entries, list) else []
     named = [table.get("tokenizer") for table in tables if isinstance(table, dict)]
-    return tuple(_whole_path(said, folder) for said in named if isinstance(said, str))
+    return tuple(_whole_path(path, folder) for path in named if isinstance(path, str))
 
 
-def _whole_path(said: str, folder: Path) -> Path:
-    home, _, rest = said.partition("/")
-    return (Path.home() / rest if home == "~" else folder / said).absolute()
+def _whole_path(path: str, folder: Path) -> Path:
+    home, _, rest = path.partition("/")
+    return (Path.home() / rest if home == "~" else folder / path).absolute()
 
 
 def _with_fallbacks(tables: list[WorkerTable]) -> tuple[Worker, ...]:

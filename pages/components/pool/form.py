@@ -14,7 +14,8 @@ import streamlit as st
 from conductor.errors import PoolError
 from conductor.workers.offline.experts import EXPERTS
 from conductor.workers.pool.schema_errors import conductor_faults, worker_faults
-from conductor.workers.pool.toml_editor import Entry, Place, PoolDocument
+from conductor.workers.pool.toml_editor import Entry, PoolDocument
+from conductor.workers.pool.toml_file import Place
 from pages.components.pool.fields import (
     SERVICES,
     Field,

@@ -17,7 +17,7 @@ from conductor.workers.health.findings import Health
 from conductor.workers.health.probe import HealthProbe
 from conductor.workers.health.targets import ProbeTarget
 from conductor.workers.keys.secret import find_secret
-from conductor.workers.pool.toml_editor import Place
+from conductor.workers.pool.toml_file import Place
 from pages.components.tab.state import plain
 
 _WIDTHS = (2.1, 2.5, 0.95, 1.05, 1.15, 1.25, 1.95, 1.45)

@@ -24,9 +24,9 @@ from conductor.runs.events import (
 )
 from conductor.runs.state import fold
 from conductor.values.messages import Completion, Delta, Retried, Thought, Usage
-from conductor.workers.delta_batches import BATCH_SECONDS
 from conductor.workers.pool.pool import Pool
 from conductor.workers.protocol import StreamItem, WorkerCard
+from conductor.workers.stream import BATCH_SECONDS
 from conductor.workflow.plan_report import Dialect, Form
 
 GOOD = "I think.\nmodel_id = [0, 1]\nsubtasks = ['plan', 'do']\naccess_list = [[], [0]]"

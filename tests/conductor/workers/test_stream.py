@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -13,31 +14,31 @@ from conductor.engine.run import Note
 from conductor.errors import WorkerError
 from conductor.values.messages import Completion, Delta, Message, Part, Request, Retried, Thought
 from conductor.workers.protocol import StreamItem, Worker
-from conductor.workers.stream import read_stream
+from conductor.workers.stream import BATCH_SECONDS, DeltaBatch, read_stream
 
 REQUEST = Request(messages=(Message(role="user", parts=(Part("query", "why?"),)),))
 RETRIED = Retried(attempt=1, message="busy", seconds=0.5)
 
 
 @dataclass
-class Heard:
-    said: list[str] = field(default_factory=list)
-    thought: list[str] = field(default_factory=list)
+class Received:
+    texts: list[str] = field(default_factory=list)
+    thoughts: list[str] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
     counted: list[str] = field(default_factory=list)
 
     async def of(self, worker: Worker) -> Completion | None:
         return await read_stream(
             worker.stream(REQUEST),
-            on_text=self.said.append,
-            on_thought=self.thought.append,
+            on_text=self.texts.append,
+            on_thought=self.thoughts.append,
             note=self.notes.append,
             count=self.counted.append,
         )
 
 
 @pytest.mark.parametrize(
-    ("script", "said", "thought"),
+    ("script", "texts", "thoughts"),
     [
         pytest.param([], [], [], id="nothing but the completion"),
         pytest.param([Delta("a"), Delta("b")], [], [], id="all in one turn"),
@@ -46,60 +47,103 @@ class Heard:
         pytest.param([Thought("hm"), 1.0, Delta("a"), 1.0], ["a"], ["hm"], id="thoughts apart"),
     ],
 )
-def test_what_the_completion_tells_is_not_handed_on_twice(
-    script: list[StreamItem | float | Exception], said: list[str], thought: list[str]
+def test_what_the_completion_holds_is_not_handed_on_twice(
+    script: list[StreamItem | float | Exception], texts: list[str], thoughts: list[str]
 ) -> None:
-    heard = Heard()
+    received = Received()
     end = Completion(text="abc", reasoning="hm")
     worker = Scripted([*script, end])
-    assert in_simulated_time(heard.of(worker)) == end
-    assert (heard.said, heard.thought, worker.closed) == (said, thought, True)
+    assert in_simulated_time(received.of(worker)) == end
+    assert (received.texts, received.thoughts, worker.closed) == (texts, thoughts, True)
 
 
-@pytest.mark.parametrize("error", [WorkerError("it is gone"), ValueError("a fault")], ids=["told", "a fault"])
+@pytest.mark.parametrize(
+    "error", [WorkerError("it is gone"), ValueError("a fault")], ids=["worker error", "a fault"]
+)
 def test_of_a_broken_answer_everything_is_handed_on(error: Exception) -> None:
-    heard = Heard()
+    received = Received()
     with pytest.raises(type(error), match=str(error)):
-        in_simulated_time(heard.of(Scripted([Thought("hm"), Delta("a"), Delta("b"), error])))
-    assert (heard.said, heard.thought) == (["ab"], ["hm"])
+        in_simulated_time(received.of(Scripted([Thought("hm"), Delta("a"), Delta("b"), error])))
+    assert (received.texts, received.thoughts) == (["ab"], ["hm"])
 
 
 def test_a_stream_may_end_without_a_completion() -> None:
-    heard = Heard()
-    assert in_simulated_time(heard.of(Silent())) is None
-    assert heard.said == ["and then"]
+    received = Received()
+    assert in_simulated_time(received.of(Silent())) is None
+    assert received.texts == ["and then"]
 
 
-def test_what_else_a_worker_tells_is_passed_on() -> None:
-    heard = Heard()
-    in_simulated_time(heard.of(Scripted([RETRIED, Completion(text="a")])))
-    assert heard.notes == [RETRIED]
+def test_any_other_item_is_passed_on() -> None:
+    received = Received()
+    in_simulated_time(received.of(Scripted([RETRIED, Completion(text="a")])))
+    assert received.notes == [RETRIED]
 
 
 @pytest.mark.parametrize("kind", [Plain, PlainIterable, Unclosable])
 def test_any_asynchronous_iterable_is_a_stream(kind: Callable[[Sequence[StreamItem]], Worker]) -> None:
-    heard = Heard()
+    received = Received()
     end = Completion(text="paid for")
-    assert in_simulated_time(heard.of(kind([RETRIED, Delta("paid for"), end]))) == end
-    assert heard.notes == [RETRIED]
+    assert in_simulated_time(received.of(kind([RETRIED, Delta("paid for"), end]))) == end
+    assert received.notes == [RETRIED]
 
 
 @pytest.mark.parametrize("kind", [Plain, PlainIterable])
 def test_a_plain_iterator_may_end_without_a_completion(
     kind: Callable[[Sequence[StreamItem]], Worker],
 ) -> None:
-    heard = Heard()
-    assert in_simulated_time(heard.of(kind([Delta("and then")]))) is None
-    assert heard.said == ["and then"]
+    received = Received()
+    assert in_simulated_time(received.of(kind([Delta("and then")]))) is None
+    assert received.texts == ["and then"]
 
 
 def test_what_is_withdrawn_is_handed_on_before_it_is_taken_back() -> None:
-    heard: list[object] = []
+    received: list[object] = []
     withdrawal = Retried(attempt=1, message="broke", seconds=1, withdrawn=4)
     worker = Scripted([Thought("hm"), Delta("ab"), withdrawal, 1.0, Delta("blue"), Completion(text="blue")])
-    add, pieces = heard.append, list[str]()
+    add, pieces = received.append, list[str]()
     answering = read_stream(
         worker.stream(REQUEST), on_text=add, on_thought=add, note=add, count=pieces.append
     )
     assert in_simulated_time(answering) == Completion(text="blue")
-    assert heard == ["hm", "ab", withdrawal]
+    assert received == ["hm", "ab", withdrawal]
+
+
+# -- batches -----------------------------------------------------------------------------------------
+
+
+def test_the_first_pieces_are_handed_on_in_the_next_turn_and_later_ones_are_gathered() -> None:
+    async def scenario() -> None:
+        received: list[str] = []
+        batch = DeltaBatch(received.append)
+        for piece in ("", "a", "b"):
+            batch.add(piece)
+        assert received == []
+        await asyncio.sleep(0)
+        assert received == ["ab"]
+        for piece in ("c", "", "d"):
+            batch.add(piece)
+        await asyncio.sleep(BATCH_SECONDS * 0.9)
+        assert received == ["ab"]
+        await asyncio.sleep(BATCH_SECONDS * 0.2)
+        assert received == ["ab", "cd"]
+
+    in_simulated_time(scenario())
+
+
+def test_what_is_gathered_is_handed_on_once_or_dropped() -> None:
+    async def scenario() -> None:
+        received: list[str] = []
+        batch = DeltaBatch(received.append)
+        for piece in ("a", "b"):
+            batch.add(piece)
+            batch.flush()
+        batch.flush()
+        batch.add("dropped")
+        batch.drop()
+        await asyncio.sleep(BATCH_SECONDS * 2)
+        assert received == ["a", "b"]
+        batch.add("c")
+        await asyncio.sleep(BATCH_SECONDS * 2)
+        assert received == ["a", "b", "c"]
+
+    in_simulated_time(scenario())
