@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import NoReturn
 
 import httpx
@@ -24,6 +25,7 @@ _CHILDREN_SECONDS = 3.0
 _CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
+@dataclass
 class Server:
     """A server that runs as long as the `with` block.
 
@@ -33,30 +35,20 @@ class Server:
     interrupt: it stops its engine and frees the device's memory.
     """
 
-    def __init__(
-        self,
-        command: Sequence[str],
-        *,
-        environment: Mapping[str, str],
-        url: str,
-        show: Callable[[str], None],
-        key: str | None = None,
-        grace: float = 20.0,
-    ) -> None:
-        self._command = tuple(command)
-        self._environment = dict(environment)
-        self._url = url
-        self._show = show
-        self._key = key
-        self._grace = grace
+    command: Sequence[str]
+    environment: Mapping[str, str] = field(repr=False)
+    url: str
+    show: Callable[[str], None]
+    key: str | None = field(default=None, repr=False)
+    grace: float = 20.0
 
     def __enter__(self) -> Server:
         """Start the process. Raises `ServeError` when its address is taken or it cannot be run."""
-        _require_free(self._url)
+        _require_free(self.url)
         try:
             self._process = subprocess.Popen(  # noqa: S603 - the interpreter the user named, our arguments
-                self._command,
-                env=self._environment,
+                self.command,
+                env=self.environment,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
@@ -65,7 +57,7 @@ class Server:
                 start_new_session=True,
             )
         except OSError as error:
-            raise ServeError(f"{self._command[0]} cannot be run: {error.strerror}.") from error
+            raise ServeError(f"{self.command[0]} cannot be run: {error.strerror}.") from error
         self._reader = threading.Thread(target=self._read, name="server-log", daemon=True)
         self._reader.start()
         return self
@@ -78,7 +70,7 @@ class Server:
         group = self._process.pid
         with suppress(subprocess.TimeoutExpired, KeyboardInterrupt):
             _signal(group, signal.SIGINT)
-            self._process.wait(timeout=self._grace)
+            self._process.wait(timeout=self.grace)
             # Children may outlive the server a moment: the last of them frees shared memory.
             until = time.monotonic() + _CHILDREN_SECONDS
             while _signal(group, 0) and time.monotonic() < until:
@@ -96,9 +88,9 @@ class Server:
         an hour to download, so there is no limit. Raises `ServeError` when the server ends before it is
         ready, or serves something else.
         """
-        headers = {} if self._key is None else {"Authorization": f"Bearer {self._key}"}
+        headers = {} if self.key is None else {"Authorization": f"Bearer {self.key}"}
         # No proxy of the environment is used between this machine and itself.
-        with httpx.Client(base_url=self._url, timeout=5.0, trust_env=False, headers=headers) as client:
+        with httpx.Client(base_url=self.url, timeout=5.0, trust_env=False, headers=headers) as client:
             while not _healthy(client):
                 if self._process.poll() is not None:
                     raise ServeError(self._end("before it was ready"))
@@ -114,7 +106,7 @@ class Server:
         assert self._process.stdout is not None, "the process was started with a pipe"
         for raw in self._process.stdout:
             line = _CONTROL.sub("", raw.rstrip())
-            self._show(line.replace(self._key, "***") if self._key else line)
+            self.show(line.replace(self.key, "***") if self.key else line)
 
     def _end(self, when: str) -> str:
         # Its children may hold the pipe open; what they write no longer matters.

@@ -1,17 +1,77 @@
-"""How vLLM serves a model: the command line, the environment, and the lines of a pool file. Pure."""
+"""How vLLM serves a model: which vLLM an interpreter has, the command line, and the lines of a pool file."""
 
 from __future__ import annotations
 
 import json
+import os
+import re
+import subprocess
 from collections.abc import Mapping, Sequence
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Any
 
 import tomlkit
 
 from conductor.errors import ServeError
 from conductor.values.messages import Value
-from conductor.vllm.installed import Installed
+
+# -- the installed vLLM ------------------------------------------------------------------------------
+
+_PROBE = Path(__file__).with_name("probe.py")
+_OLDEST = (0, 12)
+"""The first vLLM with `structured_outputs`; before it, a constraint would be ignored in silence."""
+
+
+class Installed(Value):
+    """A vLLM: the interpreter that has it, the module that is its server, whether it is a CPU build."""
+
+    python: str
+    server: str
+    version: str | None
+    cpu: bool
+
+
+def installed(python: str) -> Installed:
+    """The vLLM of this interpreter. Raises `ServeError` when there is none that we can use."""
+    try:
+        probe = subprocess.run(  # noqa: S603 - the interpreter that the user named, and our own file
+            [python, str(_PROBE)], env=script_environment(), capture_output=True, text=True, check=False
+        )
+    except OSError as error:
+        raise ServeError(
+            f"{python} cannot be run: {error.strerror}. Name the Python that has vLLM by --python."
+        ) from error
+    try:
+        found = json.loads(probe.stdout)
+        server, version, cpu = found["server"], found["version"], found["cpu"]
+    except (ValueError, KeyError, TypeError) as error:
+        lines = (probe.stderr or probe.stdout).strip().splitlines()
+        why = lines[-1] if lines else f"exit code {probe.returncode}"
+        raise ServeError(f"{python} does not answer as Python does: {why}") from error
+    if server is None and version is not None:
+        raise ServeError(
+            f"vLLM {version} of {python} has no server module that we know; install another version."
+        )
+    if server is None:
+        raise ServeError(
+            f"vLLM is not installed for {python}; install it with: {python} -m pip install vllm - "
+            "or name another environment's Python by --python."
+        )
+    numbers = re.match(r"(\d+)\.(\d+)", version or "")
+    if numbers is not None and (int(numbers[1]), int(numbers[2])) < _OLDEST:
+        raise ServeError(
+            f"vLLM {version} of {python} is too old to constrain a plan; "
+            f"install {'.'.join(map(str, _OLDEST))} or newer: {python} -m pip install --upgrade vllm"
+        )
+    return Installed(python=python, server=server, version=version, cpu=cpu)
+
+
+def script_environment() -> dict[str, str]:
+    """Our environment for scripts and for vLLM, but that no folder of ours hides a module from them."""
+    return {**os.environ, "PYTHONSAFEPATH": "1"}
+
+
+# -- a server of it ----------------------------------------------------------------------------------
 
 _OPTIONS = {
     "--model": "--model",

@@ -12,9 +12,15 @@ import typer
 from typer import Argument, BadParameter
 
 from conductor.errors import ServeError
-from conductor.vllm.installed import Installed, installed, script_environment
 from conductor.vllm.server import Server
-from conductor.vllm.serving import Serving, extra_flags, open_to_others
+from conductor.vllm.serving import (
+    Installed,
+    Serving,
+    extra_flags,
+    installed,
+    open_to_others,
+    script_environment,
+)
 from conductor.workers.keys.secret import find_secret
 from studio.cli.options import Shared, count, option, takes_options
 

@@ -62,7 +62,7 @@ def faults(error: ValidationError, entry: object, *, tagged: bool) -> tuple[Faul
     return tuple(found.values())
 
 
-def _message(kind: str, said: str, key: str, entry: object) -> str:
+def _message(kind: str, message: str, key: str, entry: object) -> str:
     if kind.startswith("union_tag"):
         return 'needs kind = "offline" or kind = "simulated", or a base_url where a model is served.'
     if kind == "extra_forbidden":
@@ -70,7 +70,7 @@ def _message(kind: str, said: str, key: str, entry: object) -> str:
     if kind in _NO_TABLE:
         return "write a table, with its keys and values in { }."
     experts = f" Experts: {', '.join(EXPERTS)}." if key == "expert" else ""
-    return f"{said.removeprefix('Value error, ')}.{experts}"
+    return f"{message.removeprefix('Value error, ')}.{experts}"
 
 
 def _instead(key: str, entry: object) -> str:

@@ -81,24 +81,21 @@ def until_gone(pid: int) -> None:
     raise AssertionError(f"{pid} still runs")
 
 
-def test_it_is_ready_when_healthy_and_says_how_much_a_call_may_hold(make: Make) -> None:
-    with make() as server:
-        assert ready(server) == 4096
-
-
 def test_a_server_that_is_unhealthy_at_first_is_waited_for(make: Make) -> None:
     with make("slow") as server:
         assert ready(server) == 4096
 
 
-def test_a_server_that_ends_at_its_start_is_an_error_below_its_log(make: Make) -> None:
+def test_a_server_that_ends_at_its_start_is_an_error_below_its_log_without_the_key(make: Make) -> None:
     shown: list[str] = []
-    with pytest.raises(ServeError) as error, make("die", show=shown.append) as server:
+    with pytest.raises(ServeError) as error, make("leak", "die", show=shown.append) as server:
         ready(server)
     assert str(error.value) == (
         "The vLLM server ended with exit code 1 before it was ready; its log above gives the reason."
     )
     assert shown[-1] == "RuntimeError: Engine core initialization failed. See root cause above."
+    assert any("the key is ***" in line for line in shown)
+    assert KEY not in "".join(shown)
 
 
 def test_a_server_that_ends_later_is_not_taken_for_a_success(make: Make) -> None:
@@ -118,10 +115,11 @@ def test_a_server_that_was_killed_says_by_which_signal(make: Make, record: Path)
             server.join()
 
 
-def test_leaving_the_block_ends_it_in_order(make: Make, record: Path) -> None:
+def test_a_server_is_ready_when_healthy_and_ended_in_order_with_its_log(make: Make, record: Path) -> None:
     shown: list[str] = []
-    with make(show=shown.append) as server:
-        ready(server)
+    with make("controls", show=shown.append) as server:
+        assert ready(server) == 4096
+    assert "(APIServer pid=7) INFO 11-21 13:30:14 [model.py:733] go ]0;title 2J" in shown
     assert shown[-1].endswith("shutdown")
     assert not alive(json.loads(record.read_text())["pid"])
 
@@ -136,7 +134,10 @@ def test_an_interrupt_while_waiting_ends_it_too(make: Make, record: Path) -> Non
     assert not alive(json.loads(record.read_text())["pid"])
 
 
-def test_a_child_that_ignores_interrupts_ends_with_it(make: Make, record: Path) -> None:
+def test_a_child_that_ignores_interrupts_ends_with_it(
+    make: Make, record: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("conductor.vllm.server._CHILDREN_SECONDS", 0.1)
     with make("child") as server:
         ready(server)
         child = int(record.with_name("child").read_text())
@@ -151,7 +152,7 @@ def test_a_server_that_ignores_interrupts_is_ended_after_its_grace(make: Make, r
 
 
 def test_a_second_interrupt_skips_the_grace(make: Make, record: Path) -> None:
-    impatient = threading.Timer(0.5, signal.raise_signal, [signal.SIGINT])
+    impatient = threading.Timer(0.1, signal.raise_signal, [signal.SIGINT])
     with make("stubborn", grace=600.0) as server:
         ready(server)
         impatient.start()
@@ -180,21 +181,6 @@ def test_a_server_of_something_else_is_not_ready(
 ) -> None:
     with pytest.raises(ServeError, match=said), make(*fakes) as server:
         ready(server, model)
-
-
-def test_the_key_is_nowhere_in_what_is_shown(make: Make) -> None:
-    shown: list[str] = []
-    with pytest.raises(ServeError) as error, make("leak", "die", show=shown.append) as server:
-        ready(server)
-    assert any("the key is ***" in line for line in shown)
-    assert KEY not in str(error.value) + "".join(shown)
-
-
-def test_control_characters_of_the_log_are_not_shown(make: Make) -> None:
-    shown: list[str] = []
-    with make("controls", show=shown.append) as server:
-        ready(server)
-    assert "(APIServer pid=7) INFO 11-21 13:30:14 [model.py:733] go ]0;title 2J" in shown
 
 
 def test_an_interpreter_that_is_gone_is_named(tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ def test_what_the_completion_holds_is_not_handed_on_twice(
 
 
 @pytest.mark.parametrize(
-    "error", [WorkerError("it is gone"), ValueError("a fault")], ids=["worker error", "a fault"]
+    "error", [WorkerError("it is gone"), ValueError("a fault")], ids=["known", "a fault"]
 )
 def test_of_a_broken_answer_everything_is_handed_on(error: Exception) -> None:
     received = Received()
