@@ -38,8 +38,8 @@ def estimated(number: int | None, noun: str) -> str:
 def named(names: Sequence[str]) -> str:
     """The first few names in one line, each cut where it is long, and how many more there are."""
     more = len(names) - LISTED
-    said = ", ".join(" ".join(name.split())[:60] for name in names[:LISTED])
-    return f"{said} and {more:,} more" if more > 0 else said
+    listed = ", ".join(" ".join(name.split())[:60] for name in names[:LISTED])
+    return f"{listed} and {more:,} more" if more > 0 else listed
 
 
 def size(bytes: int) -> str:

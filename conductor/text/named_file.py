@@ -35,38 +35,15 @@ def read_bounded(place: Path | str, *, most: int, kind: str, called: str | None 
     `FormatError` where it is longer, and where it cannot be read, from the `OSError`.
     """
     name = called or _called(place)
-    try:
-        content = _of_stdin(most + 1) if place == STDIN else _of_file(Path(place), most + 1)
-    except OSError as error:
-        raise FormatError(f"{name} cannot be read: {error.strerror}.") from error
-    if content is None:
-        raise _unwritten(name)
+    with ExitStack() as stack:
+        try:
+            first, file = _opened(place, name, stack)
+            content = first + file.read(most + 1 - len(first))
+        except OSError as error:
+            raise FormatError(f"{name} cannot be read: {error.strerror}.") from error
     if len(content) > most:
         raise FormatError(f"{name} has more than {most:,} bytes, the most for {kind}; choose another file.")
     return content
-
-
-def _of_stdin(most: int) -> bytes | None:
-    """At most so much of it; None where the program was started without one."""
-    return None if sys.stdin is None else sys.stdin.buffer.read(most)
-
-
-def _of_file(path: Path, most: int) -> bytes | None:
-    """At most so much of it; None where it is a pipe that nothing writes to."""
-    with BufferedReader(FileIO(str(path), opener=_opened)) as file:
-        first = _first_byte(file)
-        return None if first is None else first + file.read(most - len(first))
-
-
-def _first_byte(file: BufferedReader[FileIO]) -> bytes | None:
-    """The file's first byte, b"" where it is empty, None where it is a pipe that nothing writes to."""
-    # None where a pipe's writer has written nothing yet.
-    first = file.raw.read(1)
-    if first == b"" and S_ISFIFO(os.fstat(file.fileno()).st_mode):
-        return None
-    if _NONBLOCK:
-        os.set_blocking(file.fileno(), True)
-    return first or b""
 
 
 @contextmanager
@@ -77,45 +54,43 @@ def open_seekable(place: Path | str) -> Iterator[BinaryIO]:
     """
     with ExitStack() as stack:
         try:
-            file = _seekable(place, stack)
+            first, file = _opened(place, _called(place), stack)
+            if not file.seekable():
+                copy: BinaryIO = stack.enter_context(TemporaryFile())
+                copy.write(first)
+                copyfileobj(file, copy)
+                file = copy
+            file.seek(0)
         except OSError as error:
             raise FormatError(f"{_called(place)} cannot be read: {error.strerror}.") from error
-        if file is None:
-            raise _unwritten(_called(place))
         yield file
-
-
-def _seekable(place: Path | str, stack: ExitStack) -> BinaryIO | None:
-    """The file at its beginning; None where it is a pipe that nothing writes to. `stack` closes it."""
-    source: BinaryIO
-    first: bytes | None = b""
-    if place == STDIN:
-        if sys.stdin is None:
-            return None
-        source = sys.stdin.buffer
-    else:
-        source = file = stack.enter_context(BufferedReader(FileIO(str(place), opener=_opened)))
-        first = _first_byte(file)
-    if first is None:
-        return None
-    if not source.seekable():
-        copy: BinaryIO = stack.enter_context(TemporaryFile())  # noqa: SIM115 - the stack closes it
-        copy.write(first)
-        copyfileobj(source, copy)
-        source = copy
-    source.seek(0)
-    return source
 
 
 def _called(place: Path | str) -> str:
     return "stdin" if place == STDIN else str(place)
 
 
-def _unwritten(name: str) -> FormatError:
-    return FormatError(f"{name} cannot be read: nothing writes to it; name a file.")
+def _opened(place: Path | str, name: str, stack: ExitStack) -> tuple[bytes, BinaryIO]:
+    """What was read of the file to see whether there is any, and the file, which `stack` closes.
+
+    Raises `FormatError` where nothing writes to it: a pipe without a writer, a program without stdin.
+    """
+    unwritten = FormatError(f"{name} cannot be read: nothing writes to it; name a file.")
+    if place == STDIN:
+        if sys.stdin is None:
+            raise unwritten
+        return b"", sys.stdin.buffer
+    file = stack.enter_context(BufferedReader(FileIO(str(place), opener=_nonblocking)))
+    # None where a pipe's writer has written nothing yet.
+    first = file.raw.read(1)
+    if first == b"" and S_ISFIFO(os.fstat(file.fileno()).st_mode):
+        raise unwritten
+    if _NONBLOCK:
+        os.set_blocking(file.fileno(), True)
+    return first or b"", file
 
 
-def _opened(path: str, flags: int) -> int:
+def _nonblocking(path: str, flags: int) -> int:
     """Opened without waiting for a pipe's other end, which may never come."""
     return os.open(path, flags | _NONBLOCK)
 
