@@ -5,25 +5,25 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from pathlib import Path
+from uuid import uuid4
 
 import streamlit as st
 
 from conductor.errors import ConductorError
 from conductor.text.formatting import counted
-from pages.components.sessions.actions import PLACE, SessionActions
-from pages.components.sessions.bulk_actions import session_picks
-from pages.components.sessions.dialogs import session_dialog
+from pages.components.sessions.actions import PLACE, SessionActions, session_dialog
 from pages.components.sessions.disk_usage import store_size
 from pages.components.sessions.filters import session_filters
 from pages.components.sessions.import_export import import_sessions, sessions_download
 from pages.components.sessions.list_state import PAGE_KEY, SessionList
-from pages.components.sessions.row import session_row
+from pages.components.sessions.rows import selection_bar, session_row
 from pages.components.streamlit_patches.initial_values import drawn_to_the_end
 from pages.components.tab.download import download
 from pages.components.tab.keyboard import FocusFallbacks, keep_focus
 from pages.components.tab.notices import errors_shown, pool_notice
 from pages.components.tab.services import workbench
 from pages.components.tab.state import TabState, plain
+from pages.components.widgets.controls import action
 from storage import EVERYTHING, SessionFilter, SessionSummary
 from studio.workbench import Workbench
 
@@ -34,7 +34,7 @@ _STYLES = Path(__file__).parent / "components" / "sessions" / "session_list.css"
 def page() -> None:
     """Draw the page for this tab."""
     with errors_shown("page"):
-        tab, listed = TabState(), SessionList()
+        tab, listed = TabState(), SessionList.of_tab()
         listed.leave()
         bench = workbench()
         listed.follow_address()
@@ -64,11 +64,11 @@ def _sessions(bench: Workbench, tab: TabState, listed: SessionList, actions: Ses
         _nothing_found(listed)
         return
     head, rows = st.container(), st.container(key="session-rows", gap="small")
-    at = _page_shown(math.ceil(count / _PER_PAGE))
+    at = _page_shown(listed, math.ceil(count / _PER_PAGE))
     shown = bench.store.sessions.listed(filter, limit=_PER_PAGE, offset=(at - 1) * _PER_PAGE)
     snippets = bench.store.sessions.snippets([session.id for session in shown], filter.search)
     with head:
-        session_picks(listed, actions, shown=shown, count=count)
+        selection_bar(listed, actions, shown=shown, count=count)
     with rows:
         for session in shown:
             session_row(tab, listed, session, snippet=snippets.get(session.id), actions=actions)
@@ -84,12 +84,8 @@ def _nothing_yet(bench: Workbench, listed: SessionList) -> None:
         st.caption("No sessions yet. Ask something on the workbench; its session is then listed here.")
     st.page_link("pages/workbench.py", label="Open the workbench", icon=":material/account_tree:")
     if deleted:
-        st.button(
-            f"Show {counted(deleted, 'deleted session')}",
-            key="find-gone",
-            on_click=listed.ask_for,
-            kwargs={"deleted": True},
-        )
+        label = f"Show {counted(deleted, 'deleted session')}"
+        st.button(label, key="find-gone", on_click=listed.ask_for, kwargs={"deleted": True})
 
 
 def _nothing_found(listed: SessionList) -> None:
@@ -102,15 +98,15 @@ def _nothing_found(listed: SessionList) -> None:
     st.button("Show all sessions", key="find-everything", on_click=listed.ask_for_everything)
 
 
-def _page_shown(pages: int) -> int:
+def _page_shown(listed: SessionList, pages: int) -> int:
     """The page of the list: the one shown last, also by an earlier visit, as far as there still is one."""
     shown = st.session_state.get(PAGE_KEY)
-    at: int = min(shown or st.session_state.get("sessions-at", 1), pages)
+    at: int = min(shown or listed.page, pages)
     if pages > 1:
         if shown is not None and shown != at:
             st.session_state[PAGE_KEY] = at
         at = st.pagination(pages, default=at, key=PAGE_KEY)
-    st.session_state["sessions-at"] = at
+    listed.page = at
     return at
 
 
@@ -131,24 +127,19 @@ def _deleted(listed: SessionList, actions: SessionActions) -> None:
     if deleted is None:
         return
     with st.container(border=True, horizontal=True, vertical_alignment="center"):
-        named = None if deleted.name is None else f"“{plain(deleted.name, limit=100)}”"
-        name = named or counted(len(deleted.ids), "session")
-        st.markdown(f"Deleted {name}")
+        title = None if deleted.name is None else f"“{plain(deleted.name, limit=100)}”"
+        st.markdown(f"Deleted {title or counted(len(deleted.ids), 'session')}")
         st.space("stretch")
-        st.button(
-            "Undo", key="undelete", icon=":material/undo:", on_click=actions.restore, args=(deleted.ids,)
-        )
+        action("Undo", "undo", actions.restore, deleted.ids, key="undelete", redraw=False)
 
 
 def _give_out(bench: Workbench, listed: SessionList) -> None:
     """Give out the sessions whose file was requested."""
-    wanted = listed.wanted_file
+    wanted, listed.wanted = listed.wanted, ()
     if wanted:
-        number = st.session_state.get("sessions-files", 0) + 1
-        st.session_state["sessions-files"] = number
         name = f"session-{wanted[0]}.jsonl" if len(wanted) == 1 else f"sessions-{len(wanted)}.jsonl"
         try:
-            listed.file = sessions_download(bench.store, wanted, id=f"sessions-{number}", name=name)
+            listed.file = sessions_download(bench.store, wanted, id=uuid4().hex, name=name)
         except ConductorError as error:
             st.error(plain(str(error)), icon=":material/error:")
             return

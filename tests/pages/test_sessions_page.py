@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pages.components.sessions.row import snippet_line
+from pages.components.sessions.rows import snippet_line
 from pages.components.tab.state import plain
 from storage import Snippet
 
@@ -22,7 +22,7 @@ def opened(page):
 
 def ask(page, what, session=""):
     """Open a dialog, as the menus do that these tests cannot reach into."""
-    page.session_state["sessions-asked"] = (what, session)
+    page.session_state["session-list"].asked = (what, session)
     return page.run()
 
 
@@ -90,7 +90,7 @@ def test_an_address_opens_the_list_as_it_was(app, bench, session):
     page = app("sessions")
     page.query_params["tag"] = "kept"
     page.query_params["state"] = ["planned", "asleep"]
-    page.session_state["sessions-written"] = float("-inf")
+    page.session_state["session-list"].written_at = float("-inf")
     page.run()
     assert opened(page) == [session]
     assert not page.multiselect, "the fields of closed filters would bring back what was taken away"

@@ -1,19 +1,27 @@
-"""What can be done with listed sessions, one or many at once. Errors stand above the list."""
+"""What can be done with listed sessions, one or many at once, and the dialogs that ask for more.
+
+Errors stand above the list.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+
+import streamlit as st
 
 from conductor.errors import ConductorError
 from conductor.text.formatting import counted
 from pages.components.sessions.forked_from import source_of
 from pages.components.sessions.import_export import report_download
-from pages.components.sessions.list_state import Asked, Deleted, SessionList
-from pages.components.tab.state import TabState
+from pages.components.sessions.list_state import Deleted, SessionList
+from pages.components.streamlit_patches.dialog_theme import dialog_theme
+from pages.components.tab.state import TabState, plain
 from pages.components.view_models.comparable import last_two
 from pages.components.widgets.compare_link import PAGE as COMPARE_PAGE
 from pages.components.widgets.compare_link import compare_query
+from storage import MAX_TITLE
 from studio.workbench import Workbench
 
 PLACE = "sessions"
@@ -28,60 +36,52 @@ class SessionActions:
     tab: TabState
     listed: SessionList
 
-    def ask(self, what: Asked, session: str = "") -> None:
-        """Open a dialog."""
-        self.listed.ask(what, session)
+    @contextmanager
+    def _errors_noted(self) -> Iterator[None]:
+        try:
+            yield
+        except ConductorError as error:
+            self.tab.notify("error", str(error), place=PLACE)
 
     def rename(self, session: str, title: str, *, drawn: str) -> None:
         """Give a session another title than the one `drawn`; an empty one is refused, and so is any where
         another person gave it a title meanwhile.
         """
         if not title.strip():
-            self.tab.notify(
-                "error", "A title needs at least one character; the old one is kept.", place=PLACE
-            )
+            text = "A title needs at least one character; the old one is kept."
+            self.tab.notify("error", text, place=PLACE)
             return
-
-        def rename_it() -> None:
+        with self._errors_noted():
             there, wanted = self.bench.store.sessions.find(session).title, " ".join(title.split())
             if there in (drawn, wanted):
                 self.bench.store.sessions.rename(session, wanted)
             else:
-                said = f"Not renamed to “{wanted}”: its title was changed to “{there}” meanwhile."
-                self.tab.notify("info", f"{said} Rename it again to use yours.", place=PLACE)
-
-        self._try(rename_it)
+                text = f"Not renamed to “{wanted}”: its title was changed to “{there}” meanwhile."
+                self.tab.notify("info", f"{text} Rename it again to use yours.", place=PLACE)
 
     def set_tags(self, session: str, tags: Sequence[str]) -> None:
         """Have a session tagged with these and no others."""
-
-        def set_them() -> None:
+        with self._errors_noted():
             for tag in self.bench.store.sessions.tags(session):
                 if tag not in tags:
                     self.bench.store.sessions.remove_tag(session, tag)
             for tag in tags:
                 self.bench.store.sessions.add_tag(session, tag)
 
-        self._try(set_them)
-
     def tag(self, sessions: Sequence[str], tags: Sequence[str]) -> None:
         """Give sessions tags beside those that they have."""
-
-        def add_them() -> None:
+        if not tags:
+            return
+        with self._errors_noted():
             self.bench.store.sessions.add_tags(sessions, tags)
             self.tab.notify("info", f"Tagged {counted(len(sessions), 'session')}.", place=PLACE)
 
-        if tags:
-            self._try(add_them)
-
     def fork(self, session: str) -> None:
         """Open a new session that continues from the current workflow of this one."""
-        if not self.tab.pressed_again(f"fork-{session}"):
-            self._try(
-                lambda: self._open(
-                    self.bench.store.sessions.fork(session, self.bench.required_head(session).id).id
-                )
-            )
+        if self.tab.pressed_again(f"fork-{session}"):
+            return
+        with self._errors_noted():
+            self._open(self.bench.store.sessions.fork(session, self.bench.required_head(session).id).id)
 
     def open_source(self, revision: str) -> None:
         """Open the session that a fork of this revision was made from."""
@@ -106,43 +106,110 @@ class SessionActions:
         self.listed.leave_for("pages/workbench.py", {"session": session})
 
     def export(self, sessions: Sequence[str]) -> None:
-        """Give sessions out as one file."""
-        self.listed.want_file(sessions)
+        """Give sessions out as one file when the page is drawn."""
+        self.listed.wanted = tuple(sessions)
 
     def report(self, session: str) -> None:
         """Export the newest run of a session as a separate page."""
-
-        def give() -> None:
+        with self._errors_noted():
             store = self.bench.store
             self.listed.file = report_download(store, store.sessions.find(session))
 
-        self._try(give)
-
     def delete(self, sessions: Sequence[str], *, name: str | None = None) -> None:
         """Delete sessions, which can be undone."""
-
-        def delete_them() -> None:
+        with self._errors_noted():
             self.bench.store.sessions.delete_all(sessions)
             self.listed.deleted = Deleted(tuple(sessions), name)
             self.listed.select_also(sessions, selected=False)
             if self.tab.remembered in sessions:
                 self.tab.open(None)
 
-        self._try(delete_them)
-
     def restore(self, sessions: Sequence[str]) -> None:
         """Bring sessions back to their places."""
-
-        def restore_them() -> None:
+        with self._errors_noted():
             self.bench.store.sessions.restore_all(sessions)
             self.listed.select_also(sessions, selected=False)
             if self.listed.deleted is not None and set(self.listed.deleted.ids) <= set(sessions):
                 self.listed.deleted = None
 
-        self._try(restore_them)
 
-    def _try(self, act: Callable[[], object]) -> None:
-        try:
-            act()
-        except ConductorError as error:
-            self.tab.notify("error", str(error), place=PLACE)
+# -- dialogs ---------------------------------------------------------------------------------------
+
+_TITLES = {"rename": "Rename", "tags": "Tags", "tag": "Tag the selected sessions"}
+
+
+def session_dialog(listed: SessionList, actions: SessionActions) -> None:
+    """Draw the dialog that is open, if one is."""
+    if listed.asked is None:
+        return
+    what, session = listed.asked
+    dialog_theme()
+    draw = {"rename": _rename, "tags": _tags, "tag": _tag_selected}[what]
+    st.dialog(_TITLES[what], on_dismiss=listed.close)(draw)(listed, actions, session)
+
+
+def _rename(listed: SessionList, actions: SessionActions, session: str) -> None:
+    key = f"title-{session}-{listed.times_asked}"
+    title = actions.bench.store.sessions.find(session).title
+
+    def save() -> None:
+        listed.close()
+        actions.rename(session, st.session_state[key], drawn=title)
+
+    with st.form(f"form-{key}", border=False):
+        st.text_input("Title", value=title, key=key, max_chars=MAX_TITLE)
+        if st.form_submit_button("Save", type="primary", on_click=save):
+            st.rerun()
+
+
+def _tags(listed: SessionList, actions: SessionActions, session: str) -> None:
+    found = actions.bench.store.sessions.find(session)
+    st.caption(plain(found.title, limit=110))
+    _tag_form(
+        listed,
+        actions,
+        f"tags-{session}-{listed.times_asked}",
+        chosen=list(actions.bench.store.sessions.tags(session)),
+        save=lambda tags: actions.set_tags(session, tags),
+        label="Save",
+    )
+
+
+def _tag_selected(listed: SessionList, actions: SessionActions, _session: str) -> None:
+    selected = listed.selected
+    st.caption(f"{counted(len(selected), 'session')} get these tags in addition to their own.")
+    _tag_form(
+        listed,
+        actions,
+        f"tag-selected-{listed.times_asked}",
+        chosen=[],
+        save=lambda tags: actions.tag(selected, tags),
+        label="Add tags",
+    )
+
+
+def _tag_form(
+    listed: SessionList,
+    actions: SessionActions,
+    key: str,
+    *,
+    chosen: list[str],
+    save: Callable[[Sequence[str]], None],
+    label: str,
+) -> None:
+    def submit() -> None:
+        listed.close()
+        save(st.session_state[key])
+
+    with st.form(f"form-{key}", border=False):
+        st.multiselect(
+            "Tags",
+            list(dict.fromkeys((*actions.bench.store.sessions.known_tags(), *chosen))),
+            default=chosen,
+            key=key,
+            accept_new_options=True,
+            placeholder="Choose tags, or write a new one and press Enter",
+            select_all=False,
+        )
+        if st.form_submit_button(label, type="primary", on_click=submit):
+            st.rerun()

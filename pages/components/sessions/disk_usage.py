@@ -12,13 +12,13 @@ from pages.components.sessions.list_state import SessionList
 from pages.components.streamlit_patches.dialog_theme import dialog_theme
 from pages.components.tab.notices import errors_shown
 from pages.components.tab.state import TabState, plain
+from pages.components.widgets.controls import action, row
 from storage.store.housekeeping import Cleaning
 from studio.sessions.retention import DAY, retention_days
 from studio.workbench import Workbench
 
 _PLACE = "store"
 _OPENED = "cleaning-opened"
-_KEEP = "cleaning-keeps"
 _NAMED = 5
 """Sessions that the dialog calls by their titles."""
 
@@ -27,15 +27,10 @@ def store_size(bench: Workbench) -> None:
     """Draw it, for the foot of a page."""
     with errors_shown(_PLACE), st.container(key="store-size"):
         TabState().show_notice(_PLACE)
-        with st.container(horizontal=True, vertical_alignment="center"):
+        with row():
             st.caption(_facts(bench), width="content")
-            st.button(
-                "Clean up",
-                key="clean-up",
-                icon=":material/mop:",
-                help="Remove deleted sessions for good and free their space",
-                on_click=_open,
-            )
+            help = "Remove deleted sessions for good and free their space"
+            action("Clean up", "mop", _open, key="clean-up", help=help, redraw=False)
     if _OPENED in st.session_state:
         dialog_theme()
         st.dialog("Clean up the store", width="medium", on_dismiss=_close)(_draw)(bench)
@@ -68,7 +63,7 @@ def _draw(bench: Workbench) -> None:
         older_than = _age()
         going = bench.store.housekeeping.removable(older_than=older_than)
         with listing:
-            _told(going.values())
+            _draw_titles(going.values())
         st.caption(
             "Outputs that no run refers to are removed, too; everything else stays. Meanwhile nothing can "
             "run, and saving waits."
@@ -94,11 +89,11 @@ def _age() -> float:
     days = retention_days()
     if days is None:
         return open_for
-    keeps = st.checkbox(f"Keep those deleted in the last {counted(days, 'day')}", key=_KEEP)
-    return days * DAY + open_for if keeps else open_for
+    recent_stay = st.checkbox(f"Keep those deleted in the last {counted(days, 'day')}", key="cleaning-keeps")
+    return days * DAY + open_for if recent_stay else open_for
 
 
-def _told(titles: Collection[str]) -> None:
+def _draw_titles(titles: Collection[str]) -> None:
     if not titles:
         st.markdown("No deleted session will be removed.")
         return
@@ -109,7 +104,7 @@ def _told(titles: Collection[str]) -> None:
 
 
 def _note(done: Cleaning) -> None:
-    tab, listed = TabState(), SessionList()
+    tab, listed = TabState(), SessionList.of_tab()
     if tab.remembered in done.sessions:
         tab.open(None)
     listed.select_also(tuple(done.sessions), selected=False)

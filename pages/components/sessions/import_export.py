@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from io import BytesIO
 from typing import Literal
 from uuid import uuid4
@@ -12,13 +12,12 @@ from uuid import uuid4
 import streamlit as st
 
 from conductor.errors import ConductorError, FormatError
-from conductor.text.formatting import counted
-from pages.components.sessions.import_preview import told
+from conductor.text.formatting import LISTED, counted, named, size
 from pages.components.streamlit_patches.dialog_theme import dialog_theme
 from pages.components.tab.download import Download
 from pages.components.tab.state import TabState, plain
 from storage import Session, SessionStore
-from studio.session_file import ImportPreview, look_into, write_sessions
+from studio.session_file import ImportPreview, PlanPreview, SessionPreview, look_into, write_sessions
 from studio.session_file import import_sessions as sessions_of
 from studio.sessions.reporting import newest_run, report_of
 from studio.workbench import Workbench
@@ -140,14 +139,22 @@ def _dialog(bench: Workbench, tab: TabState) -> None:
     if upload is None:
         return
     try:
-        preview = _seen(upload.file_id, lambda: _look(bench, upload))
+        # Read once however often the dialog is drawn.
+        if st.session_state.get("import-seen", ("", None))[0] != upload.file_id:
+            st.session_state["import-seen"] = (upload.file_id, _look(bench, upload))
+        preview: ImportPreview = st.session_state["import-seen"][1]
     except ConductorError as error:
         st.error(plain(str(error)), icon=":material/error:")
         return
-    refused = told(preview)
+    refused = draw_preview(preview)
+    if preview.plan is not None:
+        label = "Import the workflow"
+    else:
+        count = len(preview.sessions)
+        label = "Import and open" if count == 1 else f"Import {count:,} sessions"
     tab.show_notice("import-sessions")
     if st.button(
-        _button(preview),
+        label,
         key="import-now",
         type="primary",
         icon=":material/upload:",
@@ -155,7 +162,12 @@ def _dialog(bench: Workbench, tab: TabState) -> None:
         on_click=_import,
         args=(bench, tab, upload, preview),
     ):
-        _leave()
+        # Open what was imported; stay where the import failed.
+        made = st.session_state.pop("imported", None)
+        if made is not None:
+            st.switch_page("pages/workbench.py", query_params={"session": made})
+        if not st.session_state["import-open"]:
+            st.rerun()
 
 
 def _look(bench: Workbench, file: BytesIO) -> ImportPreview:
@@ -163,23 +175,6 @@ def _look(bench: Workbench, file: BytesIO) -> ImportPreview:
     if preview.plan is None and not preview.sessions:
         raise FormatError("The file holds no session; choose another one.")
     return preview
-
-
-def _seen(file: str, look: Callable[[], ImportPreview]) -> ImportPreview:
-    """What a file holds, read once however often the dialog is drawn."""
-    known = st.session_state.get("import-seen")
-    if known is None or known[0] != file:
-        known = (file, look())
-        st.session_state["import-seen"] = known
-    preview: ImportPreview = known[1]
-    return preview
-
-
-def _button(preview: ImportPreview) -> str:
-    if preview.plan is not None:
-        return "Import the workflow"
-    count = len(preview.sessions)
-    return "Import and open" if count == 1 else f"Import {count:,} sessions"
 
 
 def _import(bench: Workbench, tab: TabState, file: BytesIO, preview: ImportPreview) -> None:
@@ -198,14 +193,80 @@ def _import(bench: Workbench, tab: TabState, file: BytesIO, preview: ImportPrevi
         st.session_state["imported"] = made[0].id
         tab.open(made[0].id)
     else:
-        said = f"Imported {counted(len(made), 'session')}; they are first in the list."
-        tab.notify("info", said, place="sessions")
+        text = f"Imported {counted(len(made), 'session')}; they are first in the list."
+        tab.notify("info", text, place="sessions")
 
 
-def _leave() -> None:
-    """Open what was imported; stay where the import failed."""
-    made = st.session_state.pop("imported", None)
-    if made is not None:
-        st.switch_page("pages/workbench.py", query_params={"session": made})
-    if not st.session_state["import-open"]:
-        st.rerun()
+# -- what a file holds -----------------------------------------------------------------------------
+
+
+def draw_preview(preview: ImportPreview) -> bool:
+    """Draw what a file holds. Returns whether it cannot be imported."""
+    with st.container(border=True, gap="xsmall", key="import-preview"):
+        if preview.plan is not None:
+            st.markdown(f"**A workflow of {counted(preview.plan.steps, 'step')}**")
+            st.caption(plain(preview.plan.query or "It names no query.", limit=300))
+        elif len(preview.sessions) == 1:
+            _one(preview.sessions[0])
+        else:
+            _several(preview.sessions)
+        st.caption(plain(size(preview.size)))
+    if preview.plan is not None:
+        return _refused(preview.plan)
+    if preview.unknown_workers:
+        who = named(preview.unknown_workers)
+        text = f"This pool does not have {who}. You can read all of it; to run it, choose other workers."
+        st.warning(plain(text), icon=":material/person_off:")
+    return False
+
+
+def _refused(plan: PlanPreview) -> bool:
+    if plan.unknown_workers:
+        who = named(plan.unknown_workers)
+        reason = (
+            f"It cannot be imported: this pool does not have {who}. Add what is missing on the Pool page, or "
+            "name workers of this pool in the file."
+        )
+    elif plan.query is None:
+        reason = "It cannot be imported here: it names no query. Import it on the workbench, beside a query."
+    else:
+        return False
+    st.error(plain(reason), icon=":material/error:")
+    return True
+
+
+def _one(session: SessionPreview) -> None:
+    st.markdown(f"**{plain(session.title, limit=110)}**")
+    st.caption(plain(session.query, limit=300))
+    st.caption(plain(" · ".join(_holds(session))))
+    if session.called != session.title:
+        st.caption(
+            f"Another session has this title, so it will be called \u2068{plain(session.called)}\u2069."
+        )
+    if session.live:
+        runs = counted(session.live, "run")
+        st.caption(f"{runs} had not ended when the file was written, and will be shown as interrupted.")
+
+
+def _several(sessions: Sequence[SessionPreview]) -> None:
+    st.markdown(f"**{counted(len(sessions), 'session')}**")
+    for session in sessions[:LISTED]:
+        # A title may change the direction of writing: the marks around it confine that to the title.
+        st.caption(plain(f"\u2068{session.called}\u2069 · {' · '.join(_holds(session)[:2])}", limit=200))
+    if len(sessions) > LISTED:
+        st.caption(f"and {len(sessions) - LISTED:,} more")
+    renamed = sum(session.called != session.title for session in sessions)
+    if renamed:
+        st.caption(f"{counted(renamed, 'title')} exist already and get a number behind them.")
+
+
+def _holds(session: SessionPreview) -> list[str]:
+    """Its parts, counted."""
+    return [
+        counted(session.revisions, "revision"),
+        counted(session.runs, "run"),
+        *([counted(session.trials, "trial")] if session.trials else []),
+        f"{counted(session.outputs, 'output')} of {counted(session.output_characters, 'character')}",
+        counted(session.events, "event"),
+        *([f"tagged {', '.join(session.tags)}"] if session.tags else []),
+    ]

@@ -82,7 +82,7 @@ def test_a_removed_session_is_open_no_more_and_its_undo_is_gone(app, bench, sess
     bench.store.sessions.delete(session)
     page = app("sessions")
     page.session_state["session"] = session
-    page.session_state["deleted"] = Deleted((session,), "Which one?")
+    page.session_state["session-list"].deleted = Deleted((session,), "Which one?")
     page = opened(page.run())
     assert "undelete" in [button.key for button in page.button]
     page.button(key="clean-up-now").click().run()

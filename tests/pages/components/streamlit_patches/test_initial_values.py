@@ -91,7 +91,7 @@ def test_the_query_box_comes_with_the_query_of_its_session(app, redrawn, session
 def test_the_fields_of_the_sessions_page_come_with_what_the_address_says(app, redrawn, bench, session):
     bench.store.sessions.add_tag(session, "kept")
     page = app("sessions")
-    page.session_state["sessions-written"] = float("-inf")
+    page.session_state["session-list"].written_at = float("-inf")
     page.query_params.update({"tag": "kept", "least": "0", "from": "2026-01-01"})
     page.run()
 

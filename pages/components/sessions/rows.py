@@ -1,18 +1,22 @@
-"""One session in the list: its title, what is to be known of it, what a search found in it, its actions."""
+"""The list of sessions, each with its facts and actions, and above it what is done with those selected."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 
 import streamlit as st
 
+from conductor.errors import StorageError
 from conductor.text.formatting import counted
 from pages.components.sessions.actions import SessionActions
 from pages.components.sessions.list_state import SessionList
 from pages.components.tab.state import TabState, plain
+from pages.components.view_models.comparable import address_of
 from pages.components.view_models.run_text import STATE_ICONS, state_label
-from storage import SessionOrigin, SessionSummary, Snippet
+from pages.components.widgets.compare_link import compare_page_link
+from pages.components.widgets.controls import action, row
+from storage import SessionOrigin, SessionStore, SessionSummary, Snippet
 
 _WORKERS = 3
 """Workers that a row names; of the others it gives the number."""
@@ -46,9 +50,11 @@ def session_row(
     snippet: Snippet | None,
     actions: SessionActions,
 ) -> None:
-    """Draw it."""
-    with st.container(key=f"row-{session.id}", horizontal=True, vertical_alignment="center", gap="small"):
-        _pick(listed, session)
+    """Draw one session."""
+    with row(f"row-{session.id}"):
+        _checkbox(
+            listed, f"Select {plain(session.title, limit=110)}", [session.id], key=f"select-{session.id}"
+        )
         with st.container(width="stretch", gap=None):
             if st.button(
                 plain(session.title, limit=110),
@@ -66,25 +72,21 @@ def session_row(
         if session.deleted_at is None:
             _menu(session, actions)
         else:
-            st.button(
-                "Restore",
-                key=f"restore-{session.id}",
-                icon=":material/restore_from_trash:",
-                on_click=actions.restore,
-                args=((session.id,),),
-            )
+            _button("Restore", "restore_from_trash", f"restore-{session.id}", actions.restore, (session.id,))
 
 
-def _pick(listed: SessionList, session: SessionSummary) -> None:
-    key = f"select-{session.id}"
-    st.session_state[key] = session.id in listed.selected
+def _button(label: str, icon: str | None, key: str, do: Callable[..., object], *args: object) -> None:
+    action(label, icon, do, *args, key=key, redraw=False)
 
-    def selected() -> None:
-        listed.select_also([session.id], selected=bool(st.session_state[key]))
 
-    st.checkbox(
-        f"Select {plain(session.title, limit=110)}", key=key, label_visibility="collapsed", on_change=selected
-    )
+def _checkbox(listed: SessionList, label: str, ids: Sequence[str], *, key: str) -> None:
+    """Whether these sessions are selected."""
+    st.session_state[key] = bool(ids) and set(ids) <= set(listed.selected)
+
+    def changed() -> None:
+        listed.select_also(ids, selected=bool(st.session_state[key]))
+
+    st.checkbox(label, key=key, label_visibility="collapsed", on_change=changed)
 
 
 def _facts(session: SessionSummary) -> list[str]:
@@ -125,8 +127,8 @@ def snippet_line(snippet: Snippet) -> str:
 
 def _menu(session: SessionSummary, actions: SessionActions) -> None:
     acts: dict[str, Callable[[], None]] = {
-        "rename": lambda: actions.ask("rename", session.id),
-        "tags": lambda: actions.ask("tags", session.id),
+        "rename": lambda: actions.listed.ask("rename", session.id),
+        "tags": lambda: actions.listed.ask("tags", session.id),
         "fork": lambda: actions.fork(session.id),
         "origin": lambda: actions.open_source(session.forked_from or ""),
         "compare": lambda: actions.compare(session.id),
@@ -157,3 +159,46 @@ def _menu(session: SessionSummary, actions: SessionActions) -> None:
         format_func=_ACTIONS.__getitem__,
         on_click=act,
     )
+
+
+# -- what is selected ------------------------------------------------------------------------------
+
+
+def selection_bar(
+    listed: SessionList, actions: SessionActions, *, shown: Sequence[SessionSummary], count: int
+) -> None:
+    """Draw the line above the list, for the `shown` ones of `count` sessions."""
+    with row("selection"):
+        _checkbox(listed, "Select this page", [session.id for session in shown], key="select-page")
+        selected = listed.selected
+        if not selected:
+            st.caption(f"{counted(count, 'session')}, newest first")
+            return
+        st.caption(f"{len(selected):,} selected of {count:,}", width="content")
+
+        def select_all() -> None:
+            listed.select(actions.bench.store.sessions.ids(listed.filter))
+
+        if len(selected) < count:
+            action(f"Select all {count:,}", None, select_all, key="select-all", type="tertiary", redraw=False)
+        action("Select none", None, listed.select, (), key="select-none", type="tertiary", redraw=False)
+        st.space("stretch")
+        if listed.filter.deleted:
+            _button("Restore", "restore_from_trash", "restore-selected", actions.restore, selected)
+            return
+        if len(selected) == 2:
+            left, right = (_side(actions.bench.store, session) for session in selected)
+            if left is not None and right is not None:
+                compare_page_link(left, right, help="The newest runs of both, side by side")
+        _button("Tag", "sell", "tag-selected", listed.ask, "tag")
+        _button("Export", "download", "export-selected", actions.export, selected)
+        _button("Delete", "delete", "delete-selected", actions.delete, selected)
+
+
+def _side(store: SessionStore, session: str) -> str | None:
+    """What a session is compared by: its newest run, else its workflow; None before it has one."""
+    try:
+        side = store.runs.latest(session) or store.revisions.head(session)
+    except StorageError:
+        return None
+    return None if side is None else address_of(side)
