@@ -20,7 +20,7 @@ from pages.components.widgets.text_diff import text_diff
 
 Row = tuple[int | None, int | None]
 
-_ICONS = {"added": ":material/add:", "removed": ":material/remove:"}
+_ICONS = {"added": "add", "removed": "remove"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +30,6 @@ class Compared:
     left: Side
     right: Side
     diff: PlanDiff
-
-    @property
-    def both_ran(self) -> bool:
-        """Whether there are outputs on both sides."""
-        return self.left.state is not None and self.right.state is not None
 
     def states(self, row: Row) -> tuple[StepState | None, StepState | None]:
         """What came of a row's step on each side, None where it is not there or was not run."""
@@ -57,6 +52,11 @@ def _state(side: Side, step: int | None) -> StepState | None:
     return side.state.steps[step]
 
 
+def step_status(state: StepState) -> str:
+    """What came of a step, in a word."""
+    return "reused" if state.reused else state.kept or STATUSES[state.status]
+
+
 def row_key(compared: Compared, row: Row) -> str:
     """The key under which the page remembers whether a row is open."""
     return f"compare-row-{compared.left.address}-{compared.right.address}-{row[0]}-{row[1]}"
@@ -66,9 +66,13 @@ def compared_steps(compared: Compared, rows: Sequence[Row]) -> None:
     """Draw these rows."""
     for row in rows:
         words = compared.words(row)
+        # Of several changes the first decides; a step that only moved is the same one.
+        icon = _ICONS.get(words[0], "edit") if words else "equal"
+        if words == ("moved",):
+            icon = "swap_vert"
         box = st.expander(
             plain(" · ".join([row_name(compared.diff, row), ", ".join(words) or "the same"]), limit=200),
-            icon=_icon(words),
+            icon=f":material/{icon}:",
             key=row_key(compared, row),
             on_change="rerun",
         )
@@ -77,21 +81,19 @@ def compared_steps(compared: Compared, rows: Sequence[Row]) -> None:
                 _row(compared, row)
 
 
-def _icon(words: Sequence[str]) -> str:
-    if not words:
-        return ":material/equal:"
-    if words == ("moved",):
-        return ":material/swap_vert:"
-    return _ICONS.get(words[0], ":material/edit:")
-
-
 def _row(compared: Compared, row: Row) -> None:
     old, new = row
     key = row_key(compared, row)
     if old is None or new is None:
         side, step = (compared.right, new) if old is None else (compared.left, old)
         assert step is not None, "a row has a step"
-        _one_sided(side, step, key=key)
+        own, state = side.workflow.steps[step], _state(side, step)
+        text_block(
+            own.instruction, key=f"{key}-instruction", label="Instruction", notes=[own.worker], height=240
+        )
+        if state is not None and state.text:
+            notes = author_notes(own.worker, state)
+            text_block(state.text, key=f"{key}-output", label="Output", notes=notes, height=320)
         return
     pair = compared.diff.of_new[new]
     for sentence in sentences(compared.diff, pair):
@@ -102,25 +104,11 @@ def _row(compared: Compared, row: Row) -> None:
     )
     left, right = compared.states(row)
     if left is None or right is None:
-        _not_compared(compared)
+        if compared.left.state is not None or compared.right.state is not None:
+            st.caption("Outputs are compared where both sides are runs.")
     elif left.text or right.text:
         text_diff(left.text, right.text, key=f"{key}-output", label="Output", height=320)
     _facts(compared, (before.worker, after.worker), (left, right))
-
-
-def _not_compared(compared: Compared) -> None:
-    if compared.left.state is not None or compared.right.state is not None:
-        st.caption("Outputs are compared where both sides are runs.")
-
-
-def _one_sided(side: Side, step: int, *, key: str) -> None:
-    own = side.workflow.steps[step]
-    text_block(own.instruction, key=f"{key}-instruction", label="Instruction", notes=[own.worker], height=240)
-    state = _state(side, step)
-    if state is not None and state.text:
-        text_block(
-            state.text, key=f"{key}-output", label="Output", notes=author_notes(own.worker, state), height=320
-        )
 
 
 def _facts(
@@ -131,7 +119,7 @@ def _facts(
     for side, worker, state in zip((compared.left, compared.right), workers, states, strict=True):
         if state is not None:
             who = [note for note in author_notes(worker, state) if note != state.worker_kind]
-            said = "reused" if state.reused else state.kept or STATUSES[state.status]
-            lines.append(plain(" · ".join([side.name, *who, said, *step_facts(state)])))
+            facts = [side.name, *who, step_status(state), *step_facts(state)]
+            lines.append(plain(" · ".join(facts)))
     if lines:
         st.caption("  \n".join(lines))

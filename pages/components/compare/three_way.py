@@ -6,17 +6,17 @@ The rows are pure values; drawing them is one table.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import streamlit as st
 
 from conductor.drawing.network import title_of
-from conductor.report.words import STATUSES
-from conductor.runs.step_state import StepState
 from conductor.text.formatting import counted
 from conductor.text.word_diff import compare_texts
 from conductor.workflow.diff import PlanDiff, StepPair, ThreeWay, three_way
 from conductor.workflow.file import Origin
 from conductor.workflow.model import Step, Workflow
+from pages.components.compare.steps import step_status
 from pages.components.tab.state import plain
 from pages.components.view_models.card_content import step_name
 from pages.components.view_models.comparable import ThreeSides
@@ -54,19 +54,14 @@ def three_way_view(sides: ThreeSides) -> None:
 
 def summary(sides: ThreeSides, known: ThreeWay) -> list[str]:
     """What was edited since the plan, and what since the run, in a sentence each."""
-    since = _SINCE[sides.origin]
-    said = [f"From {since} to edit: {_lower(headline(known.planned))}"]
+    planned = headline(known.planned)
+    edit = f"From {_SINCE[sides.origin]} to edit: {planned[:1].lower()}{planned[1:]}"
     if known.run is None:
-        said.append("It was not run yet.")
-    elif known.run.empty:
-        said.append("It was run as it is now.")
-    else:
-        said.append(f"From edit to run: {_lower(headline(known.run))}")
-    return said
-
-
-def _lower(sentence: str) -> str:
-    return sentence[:1].lower() + sentence[1:]
+        return [edit, "It was not run yet."]
+    if known.run.empty:
+        return [edit, "It was run as it is now."]
+    run = headline(known.run)
+    return [edit, f"From edit to run: {run[:1].lower()}{run[1:]}"]
 
 
 def heads(sides: ThreeSides) -> list[str]:
@@ -127,13 +122,10 @@ def _run(sides: ThreeSides, known: ThreeWay, edited: int | None, run: int | None
         cell = _whole(known.run.new.steps[run], name, notes=("only in this run",), mark="added")
     else:
         cell = _changed(known.run, known.run.of_new[run], name, same="as edited")
-    facts = [] if state is None else _facts(state)
-    return Cell(cell.title, cell.text, cell.notes, "\n".join(filter(None, [cell.foot, *facts])), cell.mark)
-
-
-def _facts(state: StepState) -> list[str]:
-    said = "reused" if state.reused else state.kept or STATUSES[state.status]
-    return [" · ".join([said, *step_facts(state)])]
+    if state is None:
+        return cell
+    facts = " · ".join([step_status(state), *step_facts(state)])
+    return replace(cell, foot="\n".join(filter(None, [cell.foot, facts])))
 
 
 def _whole(step: Step, name: str, *, notes: tuple[str, ...] = (), mark: Mark = "") -> Cell:
@@ -154,9 +146,9 @@ def _changed(diff: PlanDiff, pair: StepPair, name: str, *, same: str) -> Cell:
     text: tuple[Stretch, ...] = ()
     notes = tuple(CHANGE_NAMES[change] for change in pair.changes)
     if "instruction" in pair.changes:
-        told = compare_texts(old.instruction, new.instruction)
-        text = tuple(_cut(stretches(told.pieces, context=_CONTEXT)))
-        notes = (*notes, *(said_of(told) if told.grain != "words" else ()))
+        wording = compare_texts(old.instruction, new.instruction)
+        text = tuple(_cut(stretches(wording.pieces, context=_CONTEXT)))
+        notes = (*notes, *(said_of(wording) if wording.grain != "words" else ()))
     return Cell(name, text, notes, "\n".join(sentences(diff, pair)), "changed")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
 import streamlit as st
@@ -40,34 +40,35 @@ def _summary(compared: Compared) -> str:
     """How the plans and the answers differ, in two sentences."""
     planned = headline(compared.diff)
     # Outputs may differ where the plans do not.
-    said = [planned if compared.diff.empty else f"Plan: {planned}"]
+    sentences = [planned if compared.diff.empty else f"Plan: {planned}"]
     left, right = compared.left.state, compared.right.state
     if left is not None and right is not None and left.answer is not None and right.answer is not None:
         same = left.answer == right.answer
-        said.append("The answers are the same." if same else "The answers differ.")
+        sentences.append("The answers are the same." if same else "The answers differ.")
     live = [side.name for side in (compared.left, compared.right) if side.state and side.state.live]
-    said += [f"{name} is still running; this is how far it had come." for name in live]
-    return " ".join(said)
+    sentences += [f"{name} is still running; this is how far it had come." for name in live]
+    return " ".join(sentences)
 
 
 def _figures(compared: Compared) -> None:
     if compared.left.state is None and compared.right.state is None:
         return
     found = figures(compared.left, compared.right)
-    left, right = side_names(compared)
+    left, right = compared.left.name, compared.right.name
+    if left == right:
+        # As of two sessions.
+        left, right = f"{left}, left", f"{right}, right"
+
+    def figures_row(name: str, texts: Iterable[str]) -> SheetRow:
+        return SheetRow(name, tuple(Cell(text=(Stretch(text),)) for text in texts))
+
     rows = [
-        SheetRow(left, tuple(Cell(text=(Stretch(figure.left),)) for figure in found)),
-        SheetRow(right, tuple(Cell(text=(Stretch(figure.right),)) for figure in found)),
-        SheetRow("Difference", tuple(Cell(text=(Stretch(figure.difference),)) for figure in found)),
+        figures_row(left, (figure.left for figure in found)),
+        figures_row(right, (figure.right for figure in found)),
+        figures_row("Difference", (figure.difference for figure in found)),
     ]
     columns = [figure.name for figure in found]
     text_table(rows, key="compare-figures", label="Figures of both sides", columns=columns, narrow=True)
-
-
-def side_names(compared: Compared) -> tuple[str, str]:
-    """What the sides are called here: two of one name, as of two sessions, by the side they stand on."""
-    left, right = compared.left.name, compared.right.name
-    return (left, right) if left != right else (f"{left}, left", f"{right}, right")
 
 
 def _answers(compared: Compared) -> None:
@@ -89,13 +90,13 @@ def _answers(compared: Compared) -> None:
         _answer(answered[1], key="same", notes=["the same on both sides"])
         return
     # Where nothing is left of a text, its changes are that text crossed out and the other one.
-    kin = _kin(old, new)
+    alike = _alike(old, new)
     view = st.segmented_control(
         "Answers as",
         _VIEWS,
-        default=_VIEWS[0] if kin else _VIEWS[1],
+        default=_VIEWS[0] if alike else _VIEWS[1],
         required=True,
-        key=f"compare-answers-{kin}",
+        key=f"compare-answers-{alike}",
         label_visibility="collapsed",
     )
     if view == _VIEWS[0]:
@@ -107,7 +108,7 @@ def _answers(compared: Compared) -> None:
 
 
 @lru_cache(maxsize=32)
-def _kin(old: str, new: str) -> bool:
+def _alike(old: str, new: str) -> bool:
     """Whether two texts have something in common."""
     return compare_texts(old, new).share > 0
 
