@@ -82,7 +82,7 @@ def page() -> None:
         view = None if current is None else current.of_page
         tab.show_query(view.session.query if view is not None else "")
         sidebar(bench, tab)
-        if view is not None and (trouble := bench.activities.trouble(view.session.id)):
+        if view is not None and (trouble := bench.activities.failure(view.session.id)):
             st.error(plain(trouble), icon=":material/error:")
         if view is not None:
             tell_news(bench, tab, view)

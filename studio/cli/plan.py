@@ -22,7 +22,7 @@ from studio.cli.options import Choice, Configured, Query, count, takes_options
 from studio.cli.parse import described, print_problems
 from studio.cli.shapes import Shape, findings_shape, report_shape, usage_shape
 from studio.cli.terminal import print_remark, print_shown
-from studio.sessions.alternatives import FEWEST, MOST
+from studio.sessions.activity import FEWEST, MOST
 from studio.workbench import Workbench
 
 _alternatives_option = count(

@@ -147,7 +147,7 @@ def _serve_api(host: str | None, port: int | None, options: Configured) -> int:
     from studio.sessions.retention import apply_daily  # noqa: PLC0415
     from studio.workbench import Workbench  # noqa: PLC0415
 
-    with closing(Workbench.following(SessionStore.open(default_url()), ConfiguredRuntime())) as workbench:
+    with closing(Workbench(SessionStore.open(default_url()), ConfiguredRuntime())) as workbench:
         store = workbench.store
         app_url = os.environ.get("CONDUCTOR_APP_URL") or None
         token = MachineToken.below(data_folder(default_url()))

@@ -16,4 +16,4 @@ from studio.workbench import Workbench
 def open_workbench(*, pool: Path | None = None, database: str | None = None) -> Workbench:
     """Raises `PoolError` or `StorageError`. Without a pool file or URL the configured ones are opened."""
     runtime = runtime_of(configured_pool(pool))
-    return Workbench.following(SessionStore.open(database or default_url()), lambda: runtime)
+    return Workbench(SessionStore.open(database or default_url()), lambda: runtime)

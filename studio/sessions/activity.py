@@ -18,13 +18,42 @@ from typing import Any
 from conductor.errors import ConductorError, WorkflowError
 from conductor.planner.planner import PlanningEnd
 from conductor.runs.events import Event, PlanRejected
-from studio.sessions.alternatives import LiveAlternatives
+from conductor.runs.state import RunState
 from studio.sessions.background_runs import Background, LivePlan, LiveRun
+
+FEWEST, MOST = 2, 5
+"""How many plans may be requested at once."""
 
 ENDING_SECONDS = 0.5
 """How long work may take to end after its run has."""
 
 _log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class LiveAlternatives:
+    """Plans that are requested at once, to choose from: as they are written, read from any thread.
+
+    `batch` is what the plans will have in common in the store.
+    """
+
+    batch: str
+    plans: tuple[LivePlan, ...]
+
+    @property
+    def ended(self) -> int:
+        """How many have ended."""
+        return sum(plan.done.is_set() for plan in self.plans)
+
+    @property
+    def done(self) -> bool:
+        """Whether all have ended."""
+        return self.ended == len(self.plans)
+
+    @property
+    def states(self) -> tuple[RunState, ...]:
+        """The newest snapshots, in the order of asking."""
+        return tuple(plan.state for plan in self.plans)
 
 
 @dataclass(slots=True)
@@ -128,13 +157,9 @@ class Activities:
         latest = self._latest.get(session)
         return latest is not None and latest.busy
 
-    def trouble(self, session: str) -> str | None:
+    def failure(self, session: str) -> str | None:
         """The error that ended the last activity, such as a full store; None where there was none."""
-        work = self.going(session)
-        error = work.exception() if work is not None and work.done() and not work.cancelled() else None
-        if error is None or isinstance(error, ConductorError):
-            return None if error is None else str(error)
-        return "The program failed while it planned or ran; its log has the error. What was finished is kept."
+        return failure_of(self.going(session), "planned or ran")
 
     def wait(self, session: str) -> None:
         """Wait until the session is idle. Raises the error that ended the activity, if any."""
@@ -189,3 +214,11 @@ class Activities:
         """Begin work in a session that is claimed; returns at once."""
         activity.work = self._background.spawn(activity.carry_out(work))
         self._latest[session] = activity
+
+
+def failure_of(work: Future[None] | None, did: str) -> str | None:
+    """The error that ended this work, of a program that `did` so; None where there was none."""
+    error = work.exception() if work is not None and work.done() and not work.cancelled() else None
+    if error is None or isinstance(error, ConductorError):
+        return None if error is None else str(error)
+    return f"The program failed while it {did}; its log has the error. What was finished is kept."

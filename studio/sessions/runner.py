@@ -34,8 +34,7 @@ from conductor.workers.protocol import WorkerCard
 from conductor.workflow.plan_report import PlanReport
 from storage.records import RequestSession, Revision
 from storage.store import SessionStore
-from studio.sessions.activity import Activities, Activity
-from studio.sessions.alternatives import LiveAlternatives
+from studio.sessions.activity import Activities, Activity, LiveAlternatives
 from studio.sessions.background_runs import Background, LivePlan, LiveRun
 from studio.sessions.recorder import Place, SessionRecorder
 
@@ -107,7 +106,7 @@ class SessionRunner:
         asked = plan_request(request, pool=runtime.pool, after=after)
         meter, turn = Meter(request.settings.budget), asyncio.Lock()
         with self._activities.claim(session):
-            live = LiveAlternatives.of(count, batch=new_id())
+            live = LiveAlternatives(new_id(), tuple(LivePlan() for _ in range(count)))
             activity = Activity(alternatives=live)
             plans: list[tuple[AsyncGenerator[Event, None], Activity]] = []
             for number, plan in enumerate(live.plans, start=1):

@@ -1,6 +1,7 @@
 """The workbench: what a person does with a session."""
 
 from studio.workbench.change_marks import RECENT, Marks, marks
+from studio.workbench.running import Outlook
 from studio.workbench.workbench import Workbench
 
-__all__ = ["RECENT", "Marks", "Workbench", "marks"]
+__all__ = ["RECENT", "Marks", "Outlook", "Workbench", "marks"]

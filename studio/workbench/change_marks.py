@@ -9,7 +9,7 @@ import hashlib
 from dataclasses import dataclass
 
 from conductor.errors import StorageError
-from studio.workbench.base import Bench
+from studio.workbench.workbench import Workbench
 
 RECENT = 8
 """Sessions that the list of recent ones shows."""
@@ -27,12 +27,12 @@ class Marks:
     recent: str
 
 
-def marks(bench: Bench, session: str | None) -> Marks:
+def marks(bench: Workbench, session: str | None) -> Marks:
     """The marks as of now; an unknown session's is "gone"."""
     return Marks(_session_mark(bench, session), _recent_mark(bench))
 
 
-def _session_mark(bench: Bench, session: str | None) -> str:
+def _session_mark(bench: Workbench, session: str | None) -> str:
     if session is None:
         return ""
     try:
@@ -45,7 +45,7 @@ def _session_mark(bench: Bench, session: str | None) -> str:
     return _digest(found.model_dump_json(), ran, bench.activities.busy(session))
 
 
-def _recent_mark(bench: Bench) -> str:
+def _recent_mark(bench: Workbench) -> str:
     listed = bench.store.sessions.listed(limit=RECENT)
     return _digest(*((one.id, one.title, one.state) for one in listed))
 

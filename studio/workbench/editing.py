@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from conductor.errors import FormatError, WorkflowError
 from conductor.planner.planner import check_query
 from conductor.text.formatting import named
 from conductor.workflow.file import read_plan, write_plan
 from conductor.workflow.model import Workflow
 from storage.records import Revision, Session
-from studio.workbench.base import Bench
+
+if TYPE_CHECKING:
+    from studio.workbench.workbench import Workbench
 
 
 class Editing:
     """Changing a session's workflow; importing and exporting it as a file."""
 
-    def __init__(self, bench: Bench) -> None:
+    def __init__(self, bench: Workbench) -> None:
         self._bench = bench
 
     def edit(
@@ -81,7 +85,7 @@ class Editing:
         """
         document = read_plan(text)
         workflow = document.workflow
-        self._check_known(workflow)
+        self._check_workers(workflow)
         asked = query or document.query or fallback
         if not asked:
             raise FormatError(
@@ -90,17 +94,6 @@ class Editing:
         return self._bench.store.revisions.import_workflow(
             check_query(asked), workflow, pool_label=self._bench.pool.label
         )
-
-    def _check_known(self, workflow: Workflow) -> None:
-        """Raise `WorkflowError` that names all workers that the pool does not have."""
-        unknown = [name for name in workflow.workers() if name not in self._bench.pool.names]
-        if unknown:
-            raise WorkflowError(
-                f"The file's workflow needs {named(unknown)}, which this pool does not have. Add what is "
-                "missing to the pool, or write names of this pool's into the file: "
-                f"{named(self._bench.pool.names)}.",
-                step=next(at for at, step in enumerate(workflow.steps) if step.worker == unknown[0]),
-            )
 
     def export(self, session: str) -> str:
         """The current workflow as a file's text. Raises `WorkflowError` before there is one."""
@@ -112,3 +105,14 @@ class Editing:
             workers=self._bench.pool.names,
             label=self._bench.pool.label,
         )
+
+    def _check_workers(self, workflow: Workflow) -> None:
+        """Raise `WorkflowError` that names all workers that the pool does not have."""
+        unknown = [name for name in workflow.workers() if name not in self._bench.pool.names]
+        if unknown:
+            raise WorkflowError(
+                f"The file's workflow needs {named(unknown)}, which this pool does not have. Add what is "
+                "missing to the pool, or write names of this pool's into the file: "
+                f"{named(self._bench.pool.names)}.",
+                step=next(at for at, step in enumerate(workflow.steps) if step.worker == unknown[0]),
+            )

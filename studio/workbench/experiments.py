@@ -1,67 +1,239 @@
-"""Trying variants of the current workflow."""
+"""Experiments: variants of the current workflow, tried on what its last run gave.
+
+Each trial is a separate run, several at once, all counted by one meter; ordinary runs of the session continue
+beside them. `conductor.engine.experiments` decides what a trial is.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import logging
+from collections.abc import Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from functools import partial
+from threading import Lock
+from typing import TYPE_CHECKING
+
 from conductor.engine.bound_workflow import BoundWorkflow
 from conductor.engine.estimate import Estimate, estimate, together
-from conductor.engine.experiments import Experiment, frozen_outputs, trials_of
+from conductor.engine.experiments import Experiment, Trial, frozen_outputs, trials_of
 from conductor.engine.meter import Meter
+from conductor.engine.run import WorkflowRun
 from conductor.engine.schedule import blast_radius
 from conductor.errors import WorkflowError
-from studio.sessions.experimenting import AT_ONCE, Base, LiveExperiment
-from studio.workbench.base import LOOKED_BACK, Bench
+from conductor.orchestrate import new_id
+from conductor.runs.state import RunState
+from conductor.values.messages import SeenResponse
+from conductor.workers.pool.pool import Pool
+from conductor.workflow.model import Workflow
+from storage.records import ExperimentRecord, RunRecord
+from studio.sessions.activity import failure_of
+from studio.sessions.background_runs import LiveRun
+
+if TYPE_CHECKING:
+    from studio.workbench.workbench import Workbench
+
+AT_ONCE = 6
+"""Trials that run at the same time; workers' own limits apply, too."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """The run that trials are compared with: its end, its workflow, what its steps saw of a round before."""
+
+    record: RunRecord
+    state: RunState
+    workflow: Workflow
+    previous: tuple[SeenResponse, ...] = ()
+
+    def bound(self, trial: Trial, pool: Pool) -> BoundWorkflow:
+        """The trial's workflow, set to what the run was asked."""
+        return BoundWorkflow.of(
+            trial.workflow,
+            query=self.state.query,
+            pool=pool,
+            previous=self.previous,
+            conversation=self.state.conversation,
+        )
+
+
+@dataclass(slots=True)
+class LiveExperiment:
+    """An experiment under way, read from any thread. `stopped` prevents further trials from starting."""
+
+    record: ExperimentRecord
+    work: Future[None] | None = None
+    stopped: bool = False
+    runs: list[LiveRun] = field(default_factory=list)
+
+    @property
+    def done(self) -> bool:
+        """Whether no trial runs or will run any more."""
+        return self.work is not None and self.work.done()
+
+    @property
+    def failure(self) -> str | None:
+        """The error that ended it, such as a full store; None where there was none."""
+        return failure_of(self.work, "experimented")
 
 
 class Experiments:
-    """Trying variants of the current workflow."""
+    """Trying variants of the current workflow; begun from any thread."""
 
-    def __init__(self, bench: Bench) -> None:
+    def __init__(self, bench: Workbench) -> None:
         self._bench = bench
+        self._live: dict[str, LiveExperiment] = {}
+        self._beginning = Lock()
+
+    def base(self, session: str) -> Base | None:
+        """The newest finished run of all steps of the current workflow; None where it has none."""
+        head = self._bench.required_head(session)
+        for run, state in self._bench.running.recent_states(session):
+            if state.status == "finished" and state.whole and state.tells_of(head.workflow):
+                assert state.workflow is not None, "it has finished"
+                return Base(run, state, state.workflow, previous=self._bench.runner.previous(head))
+        return None
+
+    def estimate(self, experiment: Experiment, base: Base) -> Estimate:
+        """What the trials of an experiment on that run will probably take. Raises `WorkflowError` where the
+        experiment does not fit the run's workflow or the pool.
+        """
+        pool, outputs = self._bench.pool, frozen_outputs(base.state)
+        history = self._bench.store.runs.outputs(base.record.session).values()
+        estimates = []
+        for trial in trials_of(experiment, base.workflow):
+            bound = base.bound(trial, pool)
+            radius = blast_radius(None, bound, outputs, scope=trial.scope, preloaded=base.state.outputs)
+            estimates.append(estimate(bound, radius.runs, history, cards=pool.cards, known=radius.known))
+        return together(estimates, at_once=AT_ONCE)
 
     def begin(self, session: str, experiment: Experiment) -> LiveExperiment:
         """Try variants of the current workflow on what its last run gave; returns at once.
 
         Raises `WorkflowError` where the current workflow has no finished run to compare with, an experiment
-        of the session goes on already, or this one does not fit the workflow.
+        of the session goes on already, or this one does not fit the workflow or the pool.
         """
         base = self.base(session)
         if base is None:
             raise WorkflowError(
                 "An experiment is compared with a finished run of the workflow as it is now; run it first."
             )
-        return self._bench.experimenting.begin(
-            experiment,
-            on=base,
-            runtime=self._bench.runner.runtime,
-            meter=Meter(self._bench.settings(session).budget),
-        )
+        trials = trials_of(experiment, base.workflow)
+        meter = Meter(self._bench.settings(session).budget)
+        pool = self._bench.runner.runtime.pool_for(meter)
+        for trial in trials:
+            trial.workflow.check_workers(pool.names)
+        # Of two who begin at once, the later sees the earlier's.
+        with self._beginning:
+            if self.under_way(session):
+                raise WorkflowError("An experiment goes on in this session; wait for it, or stop it first.")
+            record = self._bench.store.experiments.add(session, experiment, base=base.state.run)
+            live = self._live[record.id] = LiveExperiment(record)
+        live.work = self._bench.background.spawn(self._run(live, trials, base=base, pool=pool, meter=meter))
+        return live
 
-    def estimate(self, experiment: Experiment, base: Base) -> Estimate:
-        """What the trials of an experiment on that run will probably take. Raises `WorkflowError` where the
-        experiment does not fit the run's workflow or the pool.
+    def live(self, experiment: str) -> LiveExperiment | None:
+        """An experiment that this process began, also when it is over; None for others."""
+        return self._live.get(experiment)
+
+    def under_way(self, session: str) -> frozenset[str]:
+        """The session's experiments under way in this process, or with trials running in another one."""
+        # A copy: other threads begin others meanwhile.
+        begun = [live for live in tuple(self._live.values()) if live.record.session == session]
+        here = frozenset(live.record.id for live in begun if not live.done)
+        return here | self._bench.store.experiments.running(session) - {live.record.id for live in begun}
+
+    def stop(self, experiment: str) -> None:
+        """Start no further trial and stop those that run; finished results are kept. Where another process
+        runs it, that one is requested to stop it.
         """
-        if base.state.workflow is None:
-            raise WorkflowError("The run has no workflow to try variants of.")
-        pool, outputs = self._bench.pool, frozen_outputs(base.state)
-        history = self._bench.store.runs.outputs(base.record.session).values()
-        estimates = []
-        for trial in trials_of(experiment, base.state.workflow):
-            bound = BoundWorkflow.of(
-                trial.workflow,
-                query=base.state.query,
-                pool=pool,
-                previous=base.previous,
-                conversation=base.state.conversation,
-            )
-            radius = blast_radius(None, bound, outputs, scope=trial.scope, preloaded=base.state.outputs)
-            estimates.append(estimate(bound, radius.runs, history, cards=pool.cards, known=radius.known))
-        return together(estimates, at_once=AT_ONCE)
+        live = self._live.get(experiment)
+        if live is None:
+            self._bench.store.experiments.ask_to_stop(experiment)
+        else:
+            self._stop(live)
 
-    def base(self, session: str) -> Base | None:
-        """The newest finished run of all steps of the current workflow; None where it has none."""
-        head = self._bench.required_head(session)
-        for run in self._bench.store.runs.of_session(session)[:LOOKED_BACK]:
-            state = self._bench.state(run)
-            if state.status == "finished" and state.whole and state.tells_of(head.workflow):
-                return Base(record=run, state=state, previous=self._bench.runner.previous(head))
-        return None
+    def _stop(self, live: LiveExperiment) -> None:
+        live.stopped = True
+        for run in list(live.runs):
+            self._bench.background.cancel(run.run)
+
+    def states(self, experiment: str) -> dict[int, RunState]:
+        """The trials so far by their place, live or from the store."""
+        return {
+            run.trial: self._bench.state(run)
+            for run in self._bench.store.experiments.trials(experiment)
+            if run.trial is not None
+        }
+
+    async def _run(
+        self, live: LiveExperiment, trials: Sequence[Trial], *, base: Base, pool: Pool, meter: Meter
+    ) -> None:
+        store, room = self._bench.store, asyncio.Semaphore(AT_ONCE)
+
+        async def go(at: int, trial: Trial) -> None:
+            async with room:
+                if live.stopped or meter.crossing is not None:
+                    return
+                try:
+                    if await asyncio.to_thread(store.experiments.is_asked_to_stop, live.record.id):
+                        self._stop(live)
+                        return
+                    await self._follow(
+                        live,
+                        await self._bench.background.prepared(
+                            partial(self._prepared, live, at, trial, base=base, pool=pool, meter=meter)
+                        ),
+                    )
+                except Exception:
+                    # The others are stopped as by a person, so that the events of each include its end.
+                    self._stop(live)
+                    raise
+
+        ends = await asyncio.gather(
+            *(go(at, trial) for at, trial in enumerate(trials)), return_exceptions=True
+        )
+        broke = next((end for end in ends if isinstance(end, BaseException)), None)
+        if broke is not None:
+            _log.error("experiment %s broke", live.record.id, exc_info=broke)
+            raise broke
+
+    async def _follow(self, live: LiveExperiment, run: LiveRun) -> None:
+        live.runs.append(run)
+        try:
+            if live.stopped:
+                run.cancel()
+            await self._bench.background.follow(run)
+        finally:
+            # The store has it from here on; the experiment stays in memory for as long as the process lives.
+            live.runs.remove(run)
+
+    def _prepared(
+        self, live: LiveExperiment, at: int, trial: Trial, *, base: Base, pool: Pool, meter: Meter
+    ) -> LiveRun:
+        """A trial's run, started in the store and not yet followed."""
+        run = WorkflowRun(
+            base.bound(trial, pool),
+            pool,
+            run=new_id(),
+            outputs=frozen_outputs(base.state),
+            scope=trial.scope,
+            preloaded=base.state.outputs,
+            parent=base.state.run,
+            round=base.state.round,
+            meter=meter,
+        )
+        self._bench.store.runs.start(
+            run=run.run,
+            session=base.record.session,
+            revision=base.record.revision,
+            parent=run.parent,
+            pool_label=pool.label,
+            round=run.round,
+            experiment=live.record.id,
+            trial=at,
+        )
+        return self._bench.background.register(run)

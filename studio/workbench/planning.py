@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from conductor.errors import PlanError, WorkflowError
 from conductor.runs.request import RunRequest
 from conductor.runs.state import RunState
 from conductor.values.presets import MAX_ROUNDS
 from storage.records import Plan, Revision
-from studio.sessions.alternatives import FEWEST, MOST, LiveAlternatives
+from studio.sessions.activity import FEWEST, MOST, LiveAlternatives
 from studio.sessions.background_runs import LivePlan
 from studio.sessions.runner import Listener
-from studio.workbench.base import Bench
+
+if TYPE_CHECKING:
+    from studio.workbench.workbench import Workbench
 
 
 class Planning:
     """Asking a Conductor: for the first plan, again with reasons, for another round, for alternatives."""
 
-    def __init__(self, bench: Bench) -> None:
+    def __init__(self, bench: Workbench) -> None:
         self._bench = bench
 
     def plan(self, session: str, *, listen: Listener | None = None) -> Plan:
@@ -85,25 +89,14 @@ class Planning:
         request = self._once(session, rounds=state.round + 1)
         return self._bench.runner.begin_plan(session, request, then_run=True, after=state)
 
-    def begin_alternatives(self, session: str, count: int) -> LiveAlternatives:
+    def begin_alternatives(
+        self, session: str, count: int, *, listen: Listener | None = None
+    ) -> LiveAlternatives:
         """Ask the Conductor for `count` plans at once for the round that is shown; returns at once.
 
         `use_candidate` makes one the workflow. Raises `PlanError` where it is fewer than `FEWEST` or more
         than `MOST`.
         """
-        return self._begin_alternatives(session, count)
-
-    def plan_alternatives(
-        self, session: str, count: int, *, listen: Listener | None = None
-    ) -> tuple[Plan, ...]:
-        """Ask for them and wait; all of them, in the order of asking. Raises as `begin_alternatives`."""
-        self._begin_alternatives(session, count, listen=listen)
-        self._bench.activities.wait(session)
-        return self._bench.store.plans.alternatives(session)
-
-    def _begin_alternatives(
-        self, session: str, count: int, *, listen: Listener | None = None
-    ) -> LiveAlternatives:
         if not FEWEST <= count <= MOST:
             raise PlanError(f"{count} plans at once cannot be asked for; ask for {FEWEST} to {MOST}.")
         head = self._bench.store.revisions.head(session)
@@ -112,6 +105,14 @@ class Planning:
         return self._bench.runner.begin_alternatives(
             session, request, count=count, after=before, listen=listen
         )
+
+    def plan_alternatives(
+        self, session: str, count: int, *, listen: Listener | None = None
+    ) -> tuple[Plan, ...]:
+        """Ask for them and wait; all of them, in the order of asking. Raises as `begin_alternatives`."""
+        self.begin_alternatives(session, count, listen=listen)
+        self._bench.activities.wait(session)
+        return self._bench.store.plans.alternatives(session)
 
     def use_candidate(self, plan: str, candidate: int, *, head: Revision | None = None) -> Revision:
         """Make a candidate (from 0) of a plan its session's workflow; `head` is the revision it replaces.
@@ -132,7 +133,7 @@ class Planning:
             kept.session,
             workflow,
             origin="conductor",
-            note=_picked(kept, candidate),
+            note=_note_of(kept, candidate),
             plan=plan,
             expected=head.id if head is not None else None,
         )
@@ -156,7 +157,7 @@ class Planning:
         return tuple(reversed(before))
 
 
-def _picked(plan: Plan, candidate: int) -> str:
+def _note_of(plan: Plan, candidate: int) -> str:
     """The note of a revision that was made of this candidate."""
     several = plan.report is not None and len(plan.report.candidates) > 1
     which = f"plan {candidate + 1} of the text" if several else "its plan"

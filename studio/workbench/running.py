@@ -2,24 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from conductor.engine.bound_workflow import BoundWorkflow
+from conductor.engine.estimate import Estimate, estimate
+from conductor.engine.schedule import BlastRadius, blast_radius, changed_pins
 from conductor.engine.scope import EDITED, RunScope
 from conductor.errors import WorkflowError
 from conductor.runs.state import RunState
 from conductor.values.output import Output
 from conductor.workflow.model import Step, Workflow
+from storage.records import RunRecord
 from studio.sessions.background_runs import LiveRun
 from studio.sessions.runner import Listener
-from studio.workbench.base import LOOKED_BACK, Bench
-from studio.workbench.run_preview import Outlook, Resumption, outlook
+
+if TYPE_CHECKING:
+    from studio.workbench.workbench import Workbench
+
+LOOKED_BACK = 20
+"""Runs in which a step's last output, or a run to compare with, is looked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """`radius` names the steps, `estimate` what they will probably take. `changed_pins` are pinned steps
+    whose inputs, as far as they are known, have changed since their output was given.
+    """
+
+    radius: BlastRadius
+    estimate: Estimate
+    changed_pins: frozenset[int]
+
+    def resumption(self, covers: Collection[int]) -> Resumption | None:
+        """What a run of these steps reuses of one that broke off; None where it reuses nothing."""
+        kept = sum(step in self.radius.known for step in covers)
+        return Resumption(kept=kept, steps=len(covers)) if kept else None
+
+
+@dataclass(frozen=True, slots=True)
+class Resumption:
+    """What a run reuses of one that broke off: how many of the steps have their output already."""
+
+    kept: int
+    steps: int
+
+    @property
+    def words(self) -> str:
+        """After "Resumes:"."""
+        verb = "is" if self.kept == 1 else "are"
+        return f"{self.kept} of {self.steps} steps {verb} kept" if self.steps > 1 else "its step is kept"
 
 
 class Running:
     """Running the current workflow, and what a run of it would do."""
 
-    def __init__(self, bench: Bench) -> None:
+    def __init__(self, bench: Workbench) -> None:
         self._bench = bench
 
     def outlook(self, session: str) -> Outlook:
@@ -33,19 +72,15 @@ class Running:
         bound = self.bound_workflow(session)
         last = self._bench.store.runs.latest(session)
         old = self._bench.store.revisions.find(last.revision).workflow if last else None
-        outputs = self._bench.store.runs.outputs(session)
-        return {
-            scope: outlook(
-                bound,
-                old=old,
-                outputs=outputs,
-                scope=scope,
-                preloaded=self._preloaded(session, bound.workflow, scope),
-                cards=self._bench.pool.cards,
-            )
-            for scope in scopes
-            if scope.possible(bound.workflow)
-        }
+        outputs, cards = self._bench.store.runs.outputs(session), self._bench.pool.cards
+        found: dict[RunScope, Outlook] = {}
+        for scope in scopes:
+            if scope.possible(bound.workflow):
+                preloaded = self._preloaded(session, bound.workflow, scope)
+                radius = blast_radius(old, bound, outputs, scope=scope, preloaded=preloaded)
+                takes = estimate(bound, radius.runs, outputs.values(), cards=cards, known=radius.known)
+                found[scope] = Outlook(radius, takes, changed_pins(bound, radius.known))
+        return found
 
     def resumption(self, session: str, scope: RunScope = EDITED) -> Resumption | None:
         """What a run of the current workflow reuses where the session's newest run did not come to its end.
@@ -113,8 +148,7 @@ class Running:
         steps. Pinned outputs come before all others.
         """
         found: dict[int, Output] = dict(workflow.pins)
-        for run in self._bench.store.runs.of_session(session)[:LOOKED_BACK]:
-            state = self._bench.state(run)
+        for _, state in self.recent_states(session):
             if len(found) == len(workflow) or state.workflow is None:
                 break
             for at, step in enumerate(workflow.steps):
@@ -122,6 +156,11 @@ class Running:
                 if output is not None:
                     found[at] = output
         return found
+
+    def recent_states(self, session: str) -> Iterator[tuple[RunRecord, RunState]]:
+        """The session's last runs with their states, newest first."""
+        for run in self._bench.store.runs.of_session(session)[:LOOKED_BACK]:
+            yield run, self._bench.state(run)
 
     def unwritten(self, session: str, step: int) -> Output:
         """An empty output for a step of the current workflow that has none, for a person to write.

@@ -200,7 +200,7 @@ def test_an_attempt_that_is_cancelled_from_inside_is_kept(url: str) -> None:
         assert kept is not None
         assert kept.failure == "conductor cancelled its own call; ask again."
         assert live.state.planning_failure == kept.failure
-        assert bench.activities.trouble(session.id) is None
+        assert bench.activities.failure(session.id) is None
         assert bench.store.sessions.listed()[0].state == "unplanned"
     finally:
         bench.close()

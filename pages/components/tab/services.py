@@ -46,7 +46,7 @@ def services() -> Services:
     with _lock:
         if not _opened:
             configured = ConfiguredRuntime()
-            bench = Workbench.following(SessionStore.open(default_url()), configured)
+            bench = Workbench(SessionStore.open(default_url()), configured)
             tidying = threading.Thread(target=apply_daily, args=(bench.store,), name="retention", daemon=True)
             tidying.start()
             _opened.append(Services(bench, configured, HealthProbe(bench.background.spawn), tidying))

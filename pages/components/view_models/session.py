@@ -16,8 +16,7 @@ from conductor.values.messages import NOTHING_USED, Usage
 from conductor.values.presets import Settings
 from pages.components.view_models.replay import recording
 from storage import ExperimentRecord, Plan, Revision, RunRecord, Session
-from studio.workbench import Workbench
-from studio.workbench.run_preview import Outlook
+from studio.workbench import Outlook, Workbench
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,15 +223,15 @@ class Results:
     @classmethod
     def load(cls, bench: Workbench, record: ExperimentRecord) -> Results:
         """Raises `StorageError` where the store cannot be read."""
-        live = bench.experimenting.live(record.id)
+        live = bench.experiments.live(record.id)
         base = bench.state(bench.store.runs.find(record.base))
         return cls(
             record=record,
             base=base,
             trials=trials_of(record.experiment, base.workflow) if base.workflow is not None else (),
-            states=bench.experimenting.states(record.id),
-            live=record.id in bench.experimenting.under_way(record.session),
-            failure=live.trouble if live is not None else None,
+            states=bench.experiments.states(record.id),
+            live=record.id in bench.experiments.under_way(record.session),
+            failure=live.failure if live is not None else None,
         )
 
     @property

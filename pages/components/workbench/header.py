@@ -28,8 +28,7 @@ from pages.components.widgets.controls import action, expander, row
 from pages.components.widgets.text_block import text_block
 from pages.components.workbench.editor import redo, undo
 from storage import Session
-from studio.workbench import Workbench
-from studio.workbench.run_preview import Outlook
+from studio.workbench import Outlook, Workbench
 
 _DIRECTIONS: dict[Direction, str] = {"down": "Down", "right": "Right"}
 

@@ -17,7 +17,7 @@ from pages.components.widgets.controls import action, row
 from pages.components.widgets.step_result import silence, withdrawn_note
 from pages.components.widgets.text_block import text_block
 from pages.components.workbench.answer import pool_notes
-from studio.sessions.alternatives import LiveAlternatives
+from studio.sessions.activity import LiveAlternatives
 from studio.workbench import Workbench
 
 

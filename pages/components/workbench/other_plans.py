@@ -25,7 +25,7 @@ from pages.components.workbench.canvas import still_graph
 from pages.components.workbench.live_refresh import CurrentView
 from pages.components.workbench.plan import plan_facts
 from storage import Plan
-from studio.sessions.alternatives import FEWEST, MOST
+from studio.sessions.activity import FEWEST, MOST
 from studio.workbench import Workbench
 
 _USUAL = 3

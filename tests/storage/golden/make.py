@@ -153,7 +153,7 @@ def judged(bench: Workbench) -> None:
     last = run(bench, session)
     bench.store.corrections.rate(last, "up")
     bench.experiments.begin(session, Swap(step=0, workers=("quick",)))
-    wait(lambda: not bench.experimenting.under_way(session))
+    wait(lambda: not bench.experiments.under_way(session))
 
 
 def forked(bench: Workbench) -> None:

@@ -52,7 +52,7 @@ class Stage:
     def __init__(self, store: SessionStore) -> None:
         self.auth = AnyoneAs()
         self.faults: list[ConductorError] = []
-        self.workbench = Workbench.following(store, self._playing)
+        self.workbench = Workbench(store, self._playing)
         self.api = api(lambda: self.workbench, self.auth, app_url=APP)
         self.server = ApiServer(self.api)
         self.base_url = self.server.base_url

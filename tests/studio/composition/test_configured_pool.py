@@ -37,7 +37,7 @@ def pool_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def bench(url: str, pool_file: Path) -> Iterator[Workbench]:
-    bench = Workbench.following(SessionStore.open(url), ConfiguredRuntime())
+    bench = Workbench(SessionStore.open(url), ConfiguredRuntime())
     yield bench
     bench.close()
 

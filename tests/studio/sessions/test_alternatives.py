@@ -163,7 +163,7 @@ def test_stopping_keeps_the_plans_that_have_ended(opened: Callable[..., Workbenc
         "Planning was stopped.",
         None,
     ]
-    assert bench.activities.trouble(session) is None
+    assert bench.activities.failure(session) is None
 
 
 def test_all_of_them_share_one_budget(opened: Callable[..., Workbench]) -> None:
@@ -213,5 +213,5 @@ def test_a_full_store_is_told_once_all_have_ended(
     monkeypatch.setattr(bench.store.plans, "add", full)
     with pytest.raises(StorageError, match="is full"):
         bench.planning.plan_alternatives(session, 3)
-    assert bench.activities.trouble(session) == "The store is full."
+    assert bench.activities.failure(session) == "The store is full."
     assert [plan.attempt for plan in bench.store.plans.alternatives(session)] == [1, 3]

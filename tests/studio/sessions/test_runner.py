@@ -257,11 +257,11 @@ def test_what_broke_off_says_why(benches: list[Workbench], url: str, monkeypatch
     with pytest.raises(StorageError):
         bench.activities.wait(session.id)
     assert live.done.is_set()
-    assert bench.activities.trouble(session.id) == "The store is full."
+    assert bench.activities.failure(session.id) == "The store is full."
     monkeypatch.undo()
     bench.running.start(session.id)
     assert finished(bench, session) == [(1, "finished", "a says")]
-    assert bench.activities.trouble(session.id) is None
+    assert bench.activities.failure(session.id) is None
 
 
 def test_a_fault_of_the_program_is_logged_and_told_plainly(
@@ -280,7 +280,7 @@ def test_a_fault_of_the_program_is_logged_and_told_plainly(
     bench.planning.begin(session.id)
     with pytest.raises(RuntimeError):
         bench.activities.wait(session.id)
-    assert "its log has the error" in (bench.activities.trouble(session.id) or "")
+    assert "its log has the error" in (bench.activities.failure(session.id) or "")
     assert "no such luck" in caplog.text
 
 

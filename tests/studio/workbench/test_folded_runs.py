@@ -1,45 +1,28 @@
-"""Runs whose state is kept in memory: how many, and for whom."""
+"""Runs whose state is kept in memory: how many, also where many threads read at once."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from contextlib import closing
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from conductor.planner.rule_planner import OfflineConductor
 from conductor.runs.state import RunState
+from conductor.workers.pool.pool import Pool
+from storage import SessionStore
 from studio.workbench import Workbench
-from studio.workbench.base import FOLDED_RUNS
+from studio.workbench.workbench import FOLDED_RUNS
 
 FINISHED = RunState(status="finished")
 
 
-class Told:
-    """A store that has every run, and a background in which none lives."""
-
-    @property
-    def runs(self) -> Told:
-        return self
-
-    def state(self, _: str, *, known: RunState | None) -> RunState:  # noqa: ARG002
-        return FINISHED
-
-    def live(self, _: str) -> None:
-        return None
-
-
-@dataclass(frozen=True)
-class Named:
-    """As much of a run's record as its state is asked for by."""
-
-    id: str
-
-
 @pytest.fixture
-def hasty() -> Iterator[None]:
+def restless() -> Iterator[None]:
     """Threads that take turns after every few instructions."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
@@ -48,16 +31,18 @@ def hasty() -> Iterator[None]:
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("hasty")
-def test_many_threads_may_ask_for_more_runs_than_are_kept_in_memory() -> None:
-    told: Any = Told()
-    bench = Workbench(store=told, background=told, activities=told, runner=told)
+@pytest.mark.usefixtures("restless")
+def test_many_threads_may_ask_for_more_runs_than_are_kept_in_memory(
+    url: str, pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with closing(Workbench.over(SessionStore.open(url), pool=pool, conductor=OfflineConductor())) as bench:
+        monkeypatch.setattr(bench.store.runs, "state", lambda _, *, known: FINISHED)  # noqa: ARG005
 
-    def ask(thread: int) -> None:
-        for at in range(30_000):
-            run: Any = Named(f"{thread}-{at}")
-            assert bench.state(run) is FINISHED
+        def ask(thread: int) -> None:
+            for at in range(10_000):
+                run: Any = SimpleNamespace(id=f"{thread}-{at}")
+                assert bench.state(run) is FINISHED
 
-    with ThreadPoolExecutor(12) as threads:
-        list(threads.map(ask, range(12)))
-    assert len(bench._folded) == FOLDED_RUNS
+        with ThreadPoolExecutor(12) as threads:
+            list(threads.map(ask, range(12)))
+        assert len(bench._folded) == FOLDED_RUNS

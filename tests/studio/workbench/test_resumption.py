@@ -118,7 +118,7 @@ def test_an_experiment_that_was_interrupted_says_so_and_leaves_the_session_as_it
         before[1].update(bench.store.runs.outputs(session))
     with opened(url) as bench:
         (experiment,) = bench.store.experiments.of_session(session)
-        states = bench.experimenting.states(experiment.id)
+        states = bench.experiments.states(experiment.id)
         assert sorted(state.status for state in states.values()) == ["finished", "interrupted"]
         assert (bench.store.sessions.listed()[0].state, dict(bench.store.runs.outputs(session))) == before
         assert bench.running.resumption(session) is None

@@ -36,7 +36,7 @@ def trials_view(bench: Workbench, tab: TabState, view: SessionView) -> None:
     tab.show_notice("trials")
     _new(bench, tab, view, view.head.workflow)
     records = bench.store.experiments.of_session(view.session.id)
-    under_way = bench.experimenting.under_way(view.session.id)
+    under_way = bench.experiments.under_way(view.session.id)
     for at, record in enumerate(records):
         if record.id in under_way:
             _live(bench, tab, view, record)
@@ -132,7 +132,7 @@ def _why_not(bench: Workbench, view: SessionView, asked: Experiment | None) -> s
         return view.problem
     if asked is None:
         return "Nothing is chosen."
-    if bench.experimenting.under_way(view.session.id):
+    if bench.experiments.under_way(view.session.id):
         return "An experiment is running; wait for it, or stop it."
     base = bench.experiments.base(view.session.id)
     if base is None or base.state.workflow is None:
@@ -161,7 +161,7 @@ def _live(bench: Workbench, tab: TabState, view: SessionView, record: Experiment
     @st.fragment(key=f"experiment-live-{record.id}", run_every=POLL_SECONDS)
     def live() -> None:
         with errors_shown("trials"):
-            if record.id not in bench.experimenting.under_way(record.session):
+            if record.id not in bench.experiments.under_way(record.session):
                 st.rerun()
             _newest(bench, tab, view, record)
 
@@ -176,7 +176,7 @@ def _newest(bench: Workbench, tab: TabState, view: SessionView, record: Experime
             st.space("stretch")
             if results.live:
                 key = f"experiment-stop-{record.id}"
-                action("Stop", "stop", bench.experimenting.stop, record.id, key=key, redraw=False)
+                action("Stop", "stop", bench.experiments.stop, record.id, key=key, redraw=False)
         _results(bench, tab, view, results)
 
 

@@ -9,7 +9,7 @@ from conductor.engine.schedule import BlastRadius
 from conductor.errors import StorageError
 from conductor.values.output import Output
 from pages.components.view_models.session import SessionView, outlook_sentence
-from studio.workbench.run_preview import Outlook
+from studio.workbench import Outlook
 
 OUTPUT = Output(
     fingerprint="f", text="said", worker="w", worker_kind="simulated", seconds=0.1, run="r", step=0

@@ -20,8 +20,8 @@ from conductor.workers.pool.pool import Pool
 from conductor.workers.protocol import WorkerCard
 from conductor.workers.simulated import SimulatedWorker
 from storage import SessionStore
-from studio.sessions.experimenting import AT_ONCE, LiveExperiment
 from studio.workbench import Workbench
+from studio.workbench.experiments import AT_ONCE, LiveExperiment
 
 PLAN = plan_text((0, "find it", "[]"), (1, "check it", "[0]"), (0, "say it", '"all"'))
 
@@ -72,7 +72,7 @@ def test_a_swap_is_kept_and_leaves_the_session_as_it_is(bench: Workbench, sessio
     known = bench.store.runs.outputs(session)
     live = bench.experiments.begin(session, Swap(step=1, workers=("a", "b", "c")))
     ended(live)
-    states = bench.experimenting.states(live.record.id)
+    states = bench.experiments.states(live.record.id)
     assert [states[at].steps[1].text for at in range(3)] == ["0(nothing)", "0(nothing)", "c says"]
     assert [state.status for state in states.values()] == ["finished"] * 3
     after = bench.store.sessions.find(session)
@@ -120,7 +120,7 @@ def test_an_edge_test_read_from_the_store_tells_the_same(bench: Workbench, sessi
     assert base is not None
     assert base.state.workflow is not None
     trials = trials_of(test, base.state.workflow)
-    told = edge_verdicts(base.state.answer or "", trials, bench.experimenting.states(live.record.id))
+    told = edge_verdicts(base.state.answer or "", trials, bench.experiments.states(live.record.id))
     assert all(verdict.matters for verdict in told)
     with SessionStore.open(url) as store:
         record = store.experiments.of_session(session)[0]
@@ -135,9 +135,9 @@ def test_an_experiment_stops_within_a_second_and_keeps_what_is_done(bench: Workb
         bench.experiments.begin(session, Swap(step=1, workers=("a",)))
     while not bench.store.experiments.trials(live.record.id):
         time.sleep(0.005)
-    bench.experimenting.stop(live.record.id)
+    bench.experiments.stop(live.record.id)
     ended(live)
-    assert {state.status for state in bench.experimenting.states(live.record.id).values()} <= {
+    assert {state.status for state in bench.experiments.states(live.record.id).values()} <= {
         "finished",
         "cancelled",
     }
@@ -150,7 +150,7 @@ def test_the_session_may_run_beside_an_experiment(bench: Workbench, session: str
     latest = bench.store.runs.latest(session)
     assert latest is not None
     assert (latest.status, latest.experiment) == ("finished", None)
-    bench.experimenting.stop(live.record.id)
+    bench.experiments.stop(live.record.id)
     ended(live)
 
 
@@ -183,11 +183,11 @@ def test_whoever_asks_what_goes_on_is_not_disturbed_by_another_that_begins(
     others = iter(range(2))
 
     def ends_while_another_begins(_: LiveExperiment) -> bool:
-        bench.experimenting._live[f"another {next(others)}"] = live
+        bench.experiments._live[f"another {next(others)}"] = live
         return True
 
     monkeypatch.setattr(LiveExperiment, "done", property(ends_while_another_begins))
-    assert bench.experimenting.under_way(session) == frozenset()
+    assert bench.experiments.under_way(session) == frozenset()
 
 
 def test_of_two_experiments_that_begin_at_once_one_goes_on(
@@ -211,7 +211,7 @@ def test_of_two_experiments_that_begin_at_once_one_goes_on(
     with ThreadPoolExecutor(2) as threads:
         begun = [live for live in threads.map(begin, range(2)) if live is not None]
     assert len(begun) == 1 == len(bench.store.experiments.of_session(session))
-    bench.experimenting.stop(begun[0].record.id)
+    bench.experiments.stop(begun[0].record.id)
     ended(begun[0])
 
 
@@ -222,7 +222,7 @@ def test_a_trial_that_cannot_begin_stops_the_others_and_leaves_none_without_an_e
 
     def full_by_then(*, trial: int, experiment: str, **given: Any) -> object:
         if trial == 2:
-            while sum(state.steps != () for state in bench.experimenting.states(experiment).values()) < 2:
+            while sum(state.steps != () for state in bench.experiments.states(experiment).values()) < 2:
                 pass
             raise StorageError("The store is full.")
         return start_run(trial=trial, experiment=experiment, **given)
@@ -231,9 +231,9 @@ def test_a_trial_that_cannot_begin_stops_the_others_and_leaves_none_without_an_e
     live = bench.experiments.begin(session, Swap(step=1, workers=("endless",), repeats=3))
     with pytest.raises(StorageError):
         ended(live)
-    assert live.trouble == "The store is full."
+    assert live.failure == "The store is full."
     assert "The store is full." in caplog.text
-    states = bench.experimenting.states(live.record.id)
+    states = bench.experiments.states(live.record.id)
     assert [states[at].status for at in range(2)] == ["cancelled"] * 2
     assert [run.status for run in bench.store.experiments.trials(live.record.id)] == ["cancelled"] * 2
     assert not live.runs
@@ -248,15 +248,15 @@ def test_an_experiment_of_another_process_is_seen_and_stopped(
         pass
     elsewhere = Workbench.over(SessionStore.open(url), pool=bench.pool, conductor=bench.conductor)
     try:
-        assert elsewhere.experimenting.under_way(session) == {live.record.id}
+        assert elsewhere.experiments.under_way(session) == {live.record.id}
         with pytest.raises(WorkflowError, match="An experiment goes on"):
             elsewhere.experiments.begin(session, Swap(step=1, workers=("a",)))
-        elsewhere.experimenting.stop(live.record.id)
+        elsewhere.experiments.stop(live.record.id)
         ended(live)
         assert [run.status for run in elsewhere.store.experiments.trials(live.record.id)] == [
             "cancelled"
         ] * AT_ONCE
-        assert elsewhere.experimenting.under_way(session) == frozenset()
+        assert elsewhere.experiments.under_way(session) == frozenset()
         ended(elsewhere.experiments.begin(session, Swap(step=1, workers=("a",))))
     finally:
         elsewhere.close()
