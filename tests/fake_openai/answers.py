@@ -39,29 +39,17 @@ class CannotAnswerError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """`deltas` are as in a stream, a token each. A stream that did not ask for the usage does not send it."""
+    """`deltas` are a token each. `usage` is None in a stream that did not ask for it."""
 
     model: str
     deltas: tuple[Mapping[str, Any], ...]
     finish_reason: str
-    prompt_tokens: int
-    streams: bool
-    sends_usage: bool
-
-    @property
-    def usage(self) -> dict[str, int]:
-        """Tokens as OpenAI counts them: the reasoning is a part of the completion."""
-        completion = len(self.deltas)
-        return {
-            "prompt_tokens": self.prompt_tokens,
-            "completion_tokens": completion,
-            "total_tokens": self.prompt_tokens + completion,
-        }
+    usage: Mapping[str, int] | None
 
 
 def answer(body: Mapping[str, Any]) -> Answer:
     """The answer to a request's body, cut at its limit of tokens. Raises `CannotAnswerError`."""
-    model, streams = body["model"], body.get("stream", False)
+    model = body["model"]
     prompt = "\n\n".join(message["content"] for message in body["messages"])
     field = "reasoning" if model.startswith(REASONING_FIELD) else "reasoning_content"
     thoughts = _tokens(_THOUGHT) if model.startswith(REASONING) else []
@@ -69,13 +57,17 @@ def answer(body: Mapping[str, Any]) -> Answer:
         {"content": token} for token in _tokens(_text(body, prompt))
     ]
     limit = body.get("max_completion_tokens") or body.get("max_tokens") or len(deltas)
+    prompt_tokens, completion = len(_tokens(prompt)), min(limit, len(deltas))
+    usage = {
+        "prompt_tokens": prompt_tokens,
+        "completion_tokens": completion,
+        "total_tokens": prompt_tokens + completion,
+    }
     return Answer(
         model=model,
         deltas=tuple(deltas[:limit]),
         finish_reason="length" if limit < len(deltas) else "stop",
-        prompt_tokens=len(_tokens(prompt)),
-        streams=streams,
-        sends_usage=not streams or body.get("stream_options", {}).get("include_usage", False),
+        usage=usage if body.get("stream_options", {}).get("include_usage", False) else None,
     )
 
 

@@ -9,9 +9,21 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .answers import REASONING, REASONING_FIELD, CannotAnswerError, answer
-from .faults import CHANGES, DEFAULTS, FAULTS, REFUSALS, SPOILS, Call, wrong_key
+from .faults import (
+    CHANGES,
+    DEFAULTS,
+    FAULTS,
+    REFUSALS,
+    SPOILS,
+    Call,
+    Head,
+    Script,
+    encoded,
+    refused,
+    streamed,
+    wrong_key,
+)
 from .log import Entry, Log
-from .script import Head, Script, encoded, refused, sent
 
 _FAULT = "fault:"
 _MODELS = ("simulated", f"{REASONING}simulated", f"{REASONING_FIELD}simulated")
@@ -80,7 +92,7 @@ class FakeOpenAI:
             return refused(400, str(error))
         for name, call in calls:
             answered = CHANGES[name](answered, call) if name in CHANGES else answered
-        script = sent(answered, tokens_per_second=self.tokens_per_second)
+        script = tuple(streamed(answered, tokens_per_second=self.tokens_per_second))
         for name, call in calls:
             script = SPOILS[name](script, call) if name in SPOILS else script
         return script

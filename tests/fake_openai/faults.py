@@ -1,16 +1,84 @@
-"""The faults by name: functions from a call to a refusal, and that alter an answer or the script of one."""
+"""How an answer is sent: the script of what goes over the connection, and the faults by name."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
-from email.utils import format_datetime
-from itertools import pairwise
 from typing import Any
 
 from .answers import Answer
-from .script import DONE, Act, BreakOff, Head, Script, Wait, event, refused
+
+DONE = b"data: [DONE]\n\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The status line and the headers."""
+
+    status: int = 200
+    content_type: str = "application/json"
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Sends nothing for that many seconds; infinity lasts until the client leaves."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class BreakOff:
+    """Ends the connection and the script: by a reset, as a crash does, or by closing it inside the body."""
+
+    reset: bool
+
+
+Act = Head | bytes | Wait | BreakOff
+"""Bytes are one chunk of the body."""
+
+Script = tuple[Act, ...]
+
+
+def refused(status: int, message: str, *, code: str | None = None, retry_after: str | None = None) -> Script:
+    """An error in OpenAI's shape."""
+    error = {"message": message, "type": "invalid_request_error", "param": None, "code": code}
+    headers = {} if retry_after is None else {"retry-after": retry_after}
+    return (Head(status, headers=headers), encoded({"error": error}))
+
+
+def encoded(shape: Any) -> bytes:
+    """JSON in UTF-8."""
+    return json.dumps(shape, ensure_ascii=False).encode("utf-8", "backslashreplace")
+
+
+def _event(shape: Any) -> bytes:
+    return b"data: " + encoded(shape) + b"\n\n"
+
+
+def streamed(answer: Answer, *, tokens_per_second: float | None) -> Iterator[Act]:
+    """A stream at that pace, None at once."""
+    frame = {"id": "chatcmpl-simulated", "object": "chat.completion.chunk", "created": 0}
+    frame |= {"model": answer.model} | ({} if answer.usage is None else {"usage": None})
+
+    def chunk(delta: Mapping[str, Any], finish_reason: str | None = None) -> bytes:
+        choice = {"index": 0, "delta": delta, "finish_reason": finish_reason}
+        return _event({**frame, "choices": [choice]})
+
+    yield Head(content_type="text/event-stream; charset=utf-8")
+    yield chunk({"role": "assistant", "content": ""})
+    for delta in answer.deltas:
+        if tokens_per_second is not None:
+            yield Wait(1 / tokens_per_second)
+        yield chunk(delta)
+    yield chunk({}, answer.finish_reason)
+    if answer.usage is not None:
+        yield _event({**frame, "choices": [], "usage": answer.usage})
+    yield DONE
+
+
+# -- the faults --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +99,6 @@ class Call:
         return float(self.value)
 
 
-# -- in place of an answer ----------------------------------------------------------------------------
-
-
 def wrong_key(detail: str = "") -> Script:
     """The refusal of a wrong key."""
     return refused(401, f"Incorrect API key provided{detail}.", code="invalid_api_key")
@@ -43,46 +108,20 @@ def _limited(retry_after: str | None = None) -> Script:
     return refused(429, "Rate limit reached.", retry_after=retry_after)
 
 
-def _date(seconds: float) -> str:
-    return format_datetime(datetime.now(UTC) + timedelta(seconds=seconds), usegmt=True)
-
-
 def _unknown_parameter(call: Call) -> Script | None:
     return refused(400, f"Unknown parameter: '{call.value}'.") if call.value in call.body else None
 
 
-_SERVER_ERROR = refused(500, "The server had an error while processing your request.")
-_PAGE = b"<!doctype html><html><head><title>Sign in</title></head><body><h1>Sign in</h1></body></html>"
-
 REFUSALS: Mapping[str, Callable[[Call], Script | None]] = {
-    # 429, =TIMES, then an answer; once, with Retry-After =SECONDS; once, with it as a date.
+    # 429, =TIMES, then an answer; once, with Retry-After =SECONDS.
     "rate-limited": lambda call: _limited() if call.refused < call.amount else None,
     "rate-limited-retry-after": lambda call: None if call.refused else _limited(call.value),
-    "rate-limited-retry-date": lambda call: None if call.refused else _limited(_date(call.amount)),
-    "error-500-then-200": lambda call: None if call.refused else _SERVER_ERROR,
-    "error-500": lambda _: _SERVER_ERROR,
+    "error-500": lambda _: refused(500, "The server had an error while processing your request."),
     "bad-request-400": lambda _: refused(400, "Unsupported value: 'messages' does not suit this model."),
-    "unauthorized-401": lambda _: wrong_key(),
     "leaky-401": lambda call: wrong_key(f": {call.authorization}"),
     # 400 where the body has the parameter =NAME.
     "unknown-parameter": _unknown_parameter,
-    "wrong-content-type": lambda _: (Head(content_type="text/html; charset=utf-8"), _PAGE),
 }
-
-# -- another answer -----------------------------------------------------------------------------------
-
-_LINE = "These words are simulated and there are far too many of them; nobody asked for so much. " * 45
-_TOOL_CALL = {"index": 0, "id": "call_1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
-
-
-def _huge(answer: Answer, call: Call) -> Answer:
-    """`amount` million characters, in pieces of some four thousand."""
-    deltas = ({"content": _LINE},) * (1 + int(call.amount * 1_000_000) // len(_LINE))
-    return replace(answer, deltas=deltas, finish_reason="stop")
-
-
-def _half(answer: Answer, finish_reason: str) -> Answer:
-    return replace(answer, deltas=answer.deltas[: len(answer.deltas) // 2], finish_reason=finish_reason)
 
 
 def _leaking(answer: Answer, call: Call) -> Answer:
@@ -90,26 +129,21 @@ def _leaking(answer: Answer, call: Call) -> Answer:
     text = f"You sent {call.authorization}, as I see."
     pieces = [text[start : start + 7] for start in range(0, len(text), 7)]
     deltas = [{name: piece} for name in ("reasoning_content", "content") for piece in pieces]
-    return replace(answer, deltas=tuple(deltas), sends_usage=False)
+    return replace(answer, deltas=tuple(deltas), usage=None)
+
+
+def _half(answer: Answer) -> Answer:
+    return replace(answer, deltas=answer.deltas[: len(answer.deltas) // 2], finish_reason="length")
 
 
 CHANGES: Mapping[str, Callable[[Answer, Call], Answer]] = {
     "leaky-answer": _leaking,
     "empty": lambda answer, _: replace(answer, deltas=()),
-    "no-usage": lambda answer, _: replace(answer, sends_usage=False),
-    "huge": _huge,
-    "tool-calls": lambda answer, _: replace(
-        answer, deltas=({"tool_calls": [_TOOL_CALL]},), finish_reason="tool_calls"
-    ),
-    "length": lambda answer, _: _half(answer, "length"),
-    "content-filter": lambda answer, _: _half(answer, "content_filter"),
-    "non-stream-json": lambda answer, _: replace(answer, streams=False),
+    "no-usage": lambda answer, _: replace(answer, usage=None),
+    "length": lambda answer, _: _half(answer),
 }
 
-# -- another way of sending a stream ------------------------------------------------------------------
-
-_BROKEN_JSON = b'data: {"choices": [{"index": 0, "delta": {"content": "half\n\n'
-_ERROR = event({"error": {"message": "The engine died.", "type": "server_error", "code": 500}})
+_ERROR = _event({"error": {"message": "The engine died.", "type": "server_error", "code": 500}})
 
 _ARRIVAL = Wait(0.05)
 """A reset may overtake what was sent just before it; this lets the client read that first."""
@@ -125,37 +159,16 @@ def _until_half(script: Script, *end: Act) -> Script:
     return (*script[: len(script) // 2], *end)
 
 
-def _at_half(script: Script, act: Act) -> Script:
-    return (*_until_half(script, act), *script[len(script) // 2 :])
-
-
-def _ragged(script: Script) -> Script:
-    """A legal stream in a strange form: comments, other fields, CRLF, chunks of seven bytes."""
-    return tuple(piece for act in script for piece in (_cut(act) if isinstance(act, bytes) else (act,)))
-
-
-def _cut(content: bytes) -> tuple[Act, ...]:
-    # A line break between two members of the object puts the event's data on two lines.
-    content = b": a comment\nevent: message\nid: 7\ndata:" + content.removeprefix(b"data: ")
-    content = content.replace(b', "object"', b',\ndata: "object"').replace(b"\n", b"\r\n")
-    # One cut is behind the first byte of the first character that has several.
-    first = next((at + 1 for at, byte in enumerate(content) if byte > 127), 7) % 7 or 7
-    return tuple(
-        content[start:end] for start, end in pairwise((0, *range(first, len(content), 7), len(content)))
-    )
-
-
 SPOILS: Mapping[str, Callable[[Script, Call], Script]] = {
     "slow-first-token": _slow,
-    "stall": lambda script, call: _at_half(script, Wait(call.amount)),
+    "stall": lambda script, call: (
+        *_until_half(script, Wait(call.amount)),
+        *script[len(script) // 2 :],
+    ),
     "reset-before-first-byte": lambda _, __: (BreakOff(reset=True),),
     "reset-mid-stream": lambda script, _: _until_half(script, _ARRIVAL, BreakOff(reset=True)),
     "hang-up": lambda script, _: _until_half(script, BreakOff(reset=False)),
-    # The body ends in the middle as if that were its end: without finish_reason and [DONE].
-    "early-close": lambda script, _: _until_half(script),
-    "malformed-sse": lambda script, _: _at_half(script, _BROKEN_JSON),
     "error-event": lambda script, _: _until_half(script, _ERROR, DONE),
-    "ragged-sse": lambda script, _: _ragged(script),
 }
 
 FAULTS = (*REFUSALS, *CHANGES, *SPOILS)
@@ -163,8 +176,6 @@ FAULTS = (*REFUSALS, *CHANGES, *SPOILS)
 DEFAULTS = {
     "rate-limited": "2",
     "rate-limited-retry-after": "1",
-    "rate-limited-retry-date": "1",
-    "huge": "10",
     "slow-first-token": "30",
     "stall": "inf",
 }

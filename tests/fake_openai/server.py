@@ -14,8 +14,8 @@ from http import HTTPStatus
 from threading import Thread
 
 from .endpoint import FakeOpenAI
+from .faults import BreakOff, Head, Script, Wait
 from .log import Entry, Log
-from .script import BreakOff, Head, Script, Wait
 
 
 class Served:

@@ -89,28 +89,9 @@ TIMES = {
             ],
         ),
         (
-            "early-close",
-            [
-                START,
-                rf"attempt 1: {BROKE}\. \(\d+ withdrawn\)",
-                START,
-                rf"error: {BROKE}, at the last of 2 attempts; run the step again\.",
-            ],
-        ),
-        (
-            "malformed-sse",
-            [
-                START,
-                r"error: alpha: HOST sent something that is no chat completion \(Invalid JSON: .*\); run the "
-                r"step again, or check base_url in the pool file\.",
-            ],
-        ),
-        (
             "error-event",
             [START, r"error: alpha: HOST reported an error: “The engine died”; run the step again\."],
         ),
-        ("ragged-sse", [TEXT, r"stop: \d+ tokens"]),
-        ("non-stream-json", [TEXT, r"stop: \d+ tokens"]),
         ("rate-limited", [rf"attempt 1: {LIMITED}\.", rf"attempt 2: {LIMITED}\.", TEXT, r"stop: \d+ tokens"]),
         (
             "rate-limited=9",
@@ -122,7 +103,6 @@ TIMES = {
             ],
         ),
         ("rate-limited-retry-after=0.01", [rf"attempt 1: {LIMITED}\.", TEXT, r"stop: \d+ tokens"]),
-        ("rate-limited-retry-date=0", [rf"attempt 1: {LIMITED}\.", TEXT, r"stop: \d+ tokens"]),
         (
             "rate-limited-retry-after=900",
             [
@@ -130,7 +110,6 @@ TIMES = {
                 r"all; raise total_seconds in the pool file, or run the step later\."
             ],
         ),
-        ("error-500-then-200", [rf"attempt 1: {FAILED}\.", TEXT, r"stop: \d+ tokens"]),
         (
             "error-500",
             [
@@ -146,39 +125,9 @@ TIMES = {
                 r"this model”; change what it objects to in the step or the pool file\."
             ],
         ),
-        (
-            "unauthorized-401",
-            [
-                r"error: alpha: HOST answered 401 Unauthorized: “Incorrect API key provided”; name the "
-                r"variable that holds its key in api_key_env in the pool file\."
-            ],
-        ),
-        (
-            "wrong-content-type",
-            [
-                r"error: alpha: HOST answered with text/html instead of an event stream; check base_url in "
-                r"the pool file, which for most servers ends in /v1\."
-            ],
-        ),
         ("empty", [r"stop: \d+ tokens"]),
         ("no-usage", [TEXT, r"stop: None tokens"]),
-        (
-            "huge=0.06",
-            [
-                r"text: These words .*",
-                r"error: alpha: HOST sent more than 50,000 characters and was broken off; set max_tokens for "
-                r"the worker, or raise max_characters in the pool file\.",
-            ],
-        ),
-        (
-            "tool-calls",
-            [
-                r"error: alpha: HOST called tools that were not offered, and answered nothing; run the step "
-                r"again, or give the step another worker\."
-            ],
-        ),
         ("length", [START, r"length: \d+ tokens"]),
-        ("content-filter", [START, r"refused: \d+ tokens"]),
         (
             "unknown-parameter=stream_options",
             [
@@ -203,7 +152,6 @@ async def test_every_misbehaviour_says_what_it_was(
     chat = client(
         fake_openai.base_url,
         f"fault:{fault}",
-        max_characters=50_000,
         extra={"top_k": 3},
         **TIMES.get(fault, {}),
     )
@@ -212,13 +160,6 @@ async def test_every_misbehaviour_says_what_it_was(
     assert len(said) == len(expected), said
     for line, pattern in zip(said, expected, strict=True):
         assert re.fullmatch(pattern.replace("HOST", host), line, re.DOTALL), line
-
-
-@pytest.mark.slow
-async def test_ten_megabytes_are_broken_off_at_the_usual_limit(fake_openai: Served) -> None:
-    said = await told(asked(client(fake_openai.base_url, "fault:huge")))
-    assert len(said[0]) > 3_900_000
-    assert "sent more than 4,000,000 characters and was broken off" in said[1]
 
 
 async def test_the_end_of_all_attempts_together_is_told(fake_openai: Served) -> None:
@@ -333,24 +274,72 @@ async def test_an_answer_that_is_whole_is_kept_though_its_stream_never_ends(
         (chunk(content="all") + chunk("new_word"), ["text: all", "other: None tokens"]),
         (chunk(refusal="I will not.") + chunk("stop"), ["text: I will not.", "refused: None tokens"]),
         (chunk(content="all", tool_calls=[{}]) + chunk("tool_calls"), ["text: all", "other: None tokens"]),
-        (chunk(content="\n", tool_calls=[{}]) + DONE, ["text: \n", "called tools that were not offered"]),
+        (
+            chunk(content="\n", tool_calls=[{}]) + DONE,
+            [
+                "text: \n",
+                "called tools that were not offered, and answered nothing; run the step again, or give the "
+                "step another worker.",
+            ],
+        ),
+        (chunk(content="half") + chunk("content_filter") + DONE, ["text: half", "refused: None tokens"]),
         (chunk("content_filter"), ["held its answer back by its content filter; word the step differently"]),
         (chunk("error"), ["reported an error; run the step again."]),
         (b"", ["broke the connection before the first token"]),
+        (
+            chunk(content="half") + b'data: {"choices": [{"delta": {"content": "more\n\n',
+            [
+                "text: half",
+                "); run the step again, or check base_url in the pool file.",
+            ],
+        ),
         (b"data: 7\n\n", ["no chat completion (Input should be an object)"]),
         (b"data: {}\n\ndata: null\n\n", ["no chat completion (Input should be an object)"]),
         (b"data: " + b"[" * 5_000 + b"\n\n", ["Invalid JSON: recursion limit exceeded"]),
         (event({"choices": [{"delta": {"content": 7}}]}), ["no chat completion (choices.0.delta.content."]),
         (event({"choices": [{"index": 1, "delta": {"content": "b"}}]}) + DONE, ["other: None tokens"]),
         (b"data: " + b"x" * 700_000, ["sent more than 100 characters and was broken off"]),
+        (
+            chunk(content="x" * 60) * 2,
+            [
+                "text: x",
+                "sent more than 100 characters and was broken off; set max_tokens for the worker, or raise "
+                "max_characters in the pool file.",
+            ],
+        ),
     ],
 )
 async def test_every_end_of_a_stream_is_understood(body: bytes, expected: list[str]) -> None:
     async with raw_endpoint(says(body)) as base_url:
         said = await told(asked(client(base_url, retries=0, max_characters=100)))
     assert len(said) == len(expected), said
-    for line, part in zip(said, expected, strict=True):
-        assert part in line
+    assert all(part in line for line, part in zip(said, expected, strict=True)), said
+
+
+async def test_a_page_is_no_answer() -> None:
+    async with raw_endpoint(says("<html>", content_type="text/html; charset=utf-8")) as base_url:
+        (line,) = await told(asked(client(base_url)))
+    assert line.endswith(
+        "answered with text/html instead of an event stream; check base_url in the pool file, which for most "
+        "servers ends in /v1."
+    )
+
+
+async def test_a_stream_in_a_strange_form_is_read() -> None:
+    """Comments, other fields, CRLF, an event on two lines, cut inside a character."""
+    body = b": a comment\nevent: message\nid: 7\ndata:" + chunk(content="№ blue").removeprefix(b"data: ")
+    body = body.replace(b'{"index"', b'\ndata: {"index"') + chunk("stop") + DONE
+    body = body.replace(rb"\u2116", "№".encode()).replace(b"\n", b"\r\n")
+
+    async def ragged(writer: asyncio.StreamWriter) -> None:
+        writer.write(head())
+        for at in range(len(body)):
+            writer.write(body[at : at + 1])
+            await writer.drain()
+            await asyncio.sleep(0)
+
+    async with raw_endpoint(ragged) as base_url:
+        assert await told(asked(client(base_url))) == ["text: № blue", "stop: None tokens"]
 
 
 @pytest.mark.parametrize(

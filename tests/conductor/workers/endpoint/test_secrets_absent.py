@@ -36,7 +36,7 @@ def served(keyed: Served, monkeypatch: pytest.MonkeyPatch) -> Served:
 
 
 TIMES = {"fault:slow-first-token": {"first_token": 0.1}, "fault:stall": {"between_tokens": 0.1}}
-VALUES = {"fault:unknown-parameter": "=stream_options", "fault:huge": "=0.1"}
+VALUES = {"fault:unknown-parameter": "=stream_options"}
 
 
 def _worker(served: Served, model: str) -> OpenAIWorker:
@@ -46,7 +46,6 @@ def _worker(served: Served, model: str) -> OpenAIWorker:
             model + VALUES.get(model, ""),
             api_key_env="ALPHA_API_KEY",
             retries=0,
-            max_characters=10_000,
             **TIMES.get(model, {}),
         ),
         name="alpha",

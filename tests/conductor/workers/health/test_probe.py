@@ -191,11 +191,9 @@ def test_a_context_that_is_smaller_than_said_is_a_complaint() -> None:
     [
         ("fault:error-500", "fails", "500 Internal Server Error"),
         ("fault:rate-limited", "fails", "wait a while"),
-        ("fault:wrong-content-type", "fails", "instead of an event stream; check base_url"),
         ("fault:stall", "fails", "raise between_tokens_seconds in the pool file"),
         ("fault:slow-first-token", "fails", "raise first_token_seconds in the pool file"),
         ("fault:reset-before-first-byte", "fails", "broke the connection before the first token"),
-        ("fault:tool-calls", "fails", "called tools that were not offered"),
         ("fault:no-usage", "answers", ""),
         ("fault:length", "answers", ""),
         ("fault:unknown-parameter=stream_options", "answers", ""),

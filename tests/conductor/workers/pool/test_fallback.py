@@ -73,7 +73,7 @@ async def test_what_does_not_fit_one_context_may_fit_anothers(fake_openai: Serve
 
 async def test_the_one_that_stands_in_may_have_one_itself(fake_openai: Served) -> None:
     second = FallbackWorker(
-        _model(fake_openai, "beta", "fault:unauthorized-401"), SimulatedWorker(name="gamma", answer="blue")
+        _model(fake_openai, "beta", "fault:bad-request-400"), SimulatedWorker(name="gamma", answer="blue")
     )
     worker = FallbackWorker(_model(fake_openai, "alpha", "fault:error-500"), second)
     said = await told(worker.stream(request()))
