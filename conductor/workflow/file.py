@@ -132,11 +132,6 @@ def read_plan(text: str | bytes) -> PlanFile:
     return plan
 
 
-def plan_schema() -> dict[str, Any]:
-    """The published JSON Schema of the document."""
-    return PlanFile.model_json_schema()
-
-
 def _document(text: str | bytes) -> dict[str, Any]:
     try:
         document = json.loads(text, object_pairs_hook=unique, parse_constant=no_number, parse_float=finite)

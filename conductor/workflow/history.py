@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from heapq import heappop, heappush
+from itertools import count
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,63 +36,40 @@ def history(parents: Mapping[str, str | None], head: str | None) -> tuple[Histor
     A parent precedes its children; a parent that is not among the revisions counts as none.
     """
     known = {id: parent if parent in parents else None for id, parent in parents.items()}
-    current = _ancestry(known, head)
-    main = current | _redo(known, head)
+    # Redo leads to the newest child, again and again.
+    newest = {parent: id for id, parent in known.items() if parent is not None}
+    current = _way(known, head) if head in known else set()
+    main = current | _way(newest, newest.get(head) if head else None)
     rows: list[HistoryRow] = []
     waiting: dict[int, str] = {}
-    awaited: dict[str, list[int]] = {}
-    free: list[int] = []
-    widest = 0
     for id in reversed(known):
-        come = sorted(awaited.pop(id, []))
+        come = sorted(lane for lane, awaited in waiting.items() if awaited == id)
         for lane in come:
             del waiting[lane]
         if id in main:
             lane = 0
-        elif come:
-            lane = come[0]
-        elif free:
-            lane = heappop(free)
         else:
-            lane = widest = widest + 1
-        joins = tuple(other for other in come if other != lane)
-        passing = tuple(sorted(waiting))
+            lane = come[0] if come else next(free for free in count(1) if free not in waiting)
         parent = known[id]
-        if parent is not None:
-            waiting[lane] = parent
-            awaited.setdefault(parent, []).append(lane)
-        for ended in (*joins, *([lane] if parent is None else [])):
-            if ended:
-                heappush(free, ended)
         rows.append(
             HistoryRow(
                 id=id,
                 lane=lane,
                 above=lane in come,
                 below=parent is not None,
-                joins=joins,
-                passing=passing,
+                joins=tuple(other for other in come if other != lane),
+                passing=tuple(sorted(waiting)),
                 current=id in current,
             )
         )
+        if parent is not None:
+            waiting[lane] = parent
     return tuple(rows)
 
 
-def _ancestry(parents: Mapping[str, str | None], head: str | None) -> set[str]:
+def _way(following: Mapping[str, str | None], start: str | None) -> set[str]:
     found: set[str] = set()
-    at = head if head in parents else None
-    while at is not None:
-        found.add(at)
-        at = parents[at]
-    return found
-
-
-def _redo(parents: Mapping[str, str | None], head: str | None) -> set[str]:
-    """What redo would lead to, again and again: always the newest child."""
-    newest = {parent: id for id, parent in parents.items() if parent is not None}
-    found: set[str] = set()
-    at = newest.get(head) if head is not None else None
-    while at is not None:
-        found.add(at)
-        at = newest.get(at)
+    while start is not None:
+        found.add(start)
+        start = following.get(start)
     return found

@@ -6,7 +6,7 @@ the same ones; knows neither revisions nor persons.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, TypeVar
@@ -54,7 +54,7 @@ def rebase(base: Workflow, mine: Workflow, theirs: Workflow) -> Rebased:
         return Rebased(theirs)
     if theirs == base:
         return Rebased(mine)
-    merge = _Merge(base, _Side.of("mine", base, mine), _Side.of("theirs", base, theirs))
+    merge = _Merge(base, mine, theirs)
     clashes = tuple(dict.fromkeys(merge.clashes()))
     return Rebased(None, clashes) if clashes else merge.made()
 
@@ -68,8 +68,6 @@ class _Side:
 
     @classmethod
     def of(cls, name: _Origin, base: Workflow, workflow: Workflow) -> _Side:
-        if name == "base":
-            return cls(workflow, tuple(("base", at) for at in range(len(workflow))))
         came_from = {pair.new: pair.old for pair in plan_diff(base, workflow).pairs}
         nodes: list[_Node] = [
             ("base", came_from[at]) if at in came_from else (name, at) for at in range(len(workflow))
@@ -80,29 +78,24 @@ class _Side:
     def place(self) -> dict[_Node, int]:
         return {node: at for at, node in enumerate(self.order)}
 
-    @cached_property
-    def content(self) -> str:
-        return self.workflow.model_dump_json()
-
     def step(self, node: _Node) -> Step:
         return self.workflow.steps[self.place[node]]
 
     def reads(self, node: _Node) -> frozenset[_Node]:
         return frozenset(self.order[read] for read in self.step(node).access)
 
-    def added(self) -> list[_Node]:
-        return [node for node in self.order if node[0] != "base"]
-
 
 class _Merge:
     """Two edits of one base, neither of which is the base."""
 
-    def __init__(self, base: Workflow, mine: _Side, theirs: _Side) -> None:
-        self.base = _Side.of("base", base, base)
-        self.mine = mine
-        self.theirs = theirs
-        self.common = [node for node in self.base.order if node in mine.place and node in theirs.place]
-        self.kept = {*self.common, *mine.added(), *theirs.added()}
+    def __init__(self, base: Workflow, mine: Workflow, theirs: Workflow) -> None:
+        self.sides = (
+            _Side(base, tuple(("base", at) for at in range(len(base)))),
+            _Side.of("mine", base, mine),
+            _Side.of("theirs", base, theirs),
+        )
+        self.base, self.mine, self.theirs = self.sides
+        self.common = {*self.base.order} & {*self.mine.order} & {*self.theirs.order}
 
     # -- what cannot be merged -------------------------------------------------------------------------
 
@@ -142,11 +135,11 @@ class _Merge:
     def made(self) -> Rebased:
         """The merged workflow; clashes of order are found on the way."""
         common = _three_way(
-            *(tuple(node for node in side.order if node in self.common) for side in self._sides)
+            *(tuple(node for node in side.order if node in self.common) for side in self.sides)
         )
         if common is None:
             return Rebased(None, (Clash("order"),))
-        final = _three_way(*(side.order[-1] for side in self._sides))
+        final = _three_way(*(side.order[-1] for side in self.sides))
         order = [*self._added_after(None)]
         for node in common:
             order += [node, *self._added_after(node)]
@@ -165,44 +158,44 @@ class _Merge:
             )
         )
 
-    @property
-    def _sides(self) -> tuple[_Side, _Side, _Side]:
-        return self.base, self.mine, self.theirs
-
     def _added_after(self, node: _Node | None) -> list[_Node]:
         """The steps that either edit put behind a common one (None: before all), in an order that does not
         depend on who was first.
         """
-        groups = [(self._group(side, node), side) for side in (self.mine, self.theirs)]
-        # Steps of one content may be read by different ones.
-        in_order = sorted(groups, key=lambda found: (self._content(found[0]), found[1].content))
-        return [added for group, _ in in_order for added in group]
+
+        def content(side: _Side) -> tuple[list[str], str]:
+            # Steps of one content may be read by different ones.
+            steps = [self._step(added).model_dump_json() for added in self._group(side, node)]
+            return steps, side.workflow.model_dump_json()
+
+        in_order = sorted((self.mine, self.theirs), key=content)
+        return [added for side in in_order for added in self._group(side, node)]
 
     def _group(self, side: _Side, after: _Node | None) -> list[_Node]:
         found: list[_Node] = []
         behind: _Node | None = None
-        common = set(self.common)
         for node in side.order:
-            if node in common:
+            if node in self.common:
                 behind = node
             elif node[0] != "base" and behind == after:
                 found.append(node)
         return found
 
-    def _content(self, group: Sequence[_Node]) -> list[str]:
-        return [self._step(node).model_dump_json() for node in group]
-
     def _reads(self, node: _Node) -> set[_Node]:
         """The reads of the merged step: those that no edit removed, and those that an edit added."""
         if node[0] != "base":
-            return {read for read in self._home(node).reads(node) if read in self.kept}
-        before, mine, theirs = (side.reads(node) for side in self._sides)
-        return {*(before & mine & theirs), *(mine - before), *(theirs - before)} & self.kept
+            return self._kept(self._home(node).reads(node))
+        before, mine, theirs = (side.reads(node) for side in self.sides)
+        return self._kept((before & mine & theirs) | (mine - before) | (theirs - before))
+
+    def _kept(self, nodes: frozenset[_Node]) -> set[_Node]:
+        """Those that neither edit removed."""
+        return {node for node in nodes if node in self.common or node[0] != "base"}
 
     def _step(self, node: _Node) -> Step:
         if node[0] != "base":
             return self._home(node).step(node)
-        before, mine, theirs = (side.step(node) for side in self._sides)
+        before, mine, theirs = (side.step(node) for side in self.sides)
         fields: dict[str, object] = {
             name: getattr(theirs if getattr(mine, name) == getattr(before, name) else mine, name)
             for name in _FIELDS

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Literal, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 from pydantic import Field
 
@@ -28,8 +28,6 @@ MAX_INSTRUCTION = 100_000
 
 Topology = Literal["single", "chain", "fan-out", "planner-executor-verifier", "tree", "general"]
 
-Access = Annotated[tuple[int, ...], Field(description="0-based positions of earlier steps, ascending")]
-
 
 class Step(Value):
     """One piece of work. `access` holds 0-based positions of the earlier steps whose work it sees.
@@ -40,7 +38,7 @@ class Step(Value):
 
     instruction: str
     worker: str
-    access: Access = ()
+    access: tuple[int, ...] = Field(default=(), description="0-based positions of earlier steps, ascending")
     sees_previous: bool = False
     sampling: Sampling = Sampling()
     pin: Output | None = None
@@ -115,16 +113,21 @@ class Workflow(Value):
         chain whose steps see everything before them is still a chain; three such steps are the
         planner, executor and verifier of the paper.
         """
-        return topology_of(self)
+        count = len(self.steps)
+        if count == 1:
+            return "single"
+        if [step.access for step in self.steps] == [(), (0,), (0, 1)]:
+            return "planner-executor-verifier"
+        import networkx as nx  # noqa: PLC0415 - see above
 
-    def critical_path(self, seconds: Sequence[float] | None = None) -> tuple[int, ...]:
-        """The longest way through the workflow, as positions; each step lasts `seconds[i]`, else 1."""
-        last = seconds if seconds is not None else [1.0] * len(self.steps)
-        best: list[tuple[float, tuple[int, ...]]] = []
-        for i, step in enumerate(self.steps):
-            before = max((best[read] for read in step.access), default=(0.0, ()), key=lambda way: way[0])
-            best.append((before[0] + last[i], (*before[1], i)))
-        return max(best, key=lambda way: way[0])[1]
+        waits = nx.transitive_reduction(self.graph)
+        if all(waits.has_edge(i, i + 1) for i in range(count - 1)) and waits.number_of_edges() == count - 1:
+            return "chain"
+        if all(not step.access for step in self.steps[:-1]) and len(self.steps[-1].access) == count - 1:
+            return "fan-out"
+        if nx.is_arborescence(waits) or nx.is_arborescence(waits.reverse(copy=False)):
+            return "tree"
+        return "general"
 
     def workers(self) -> tuple[str, ...]:
         """Names of the workers used, in order of first use."""
@@ -134,10 +137,9 @@ class Workflow(Value):
         """Raise `WorkflowError` for the first step whose worker is not in `known`."""
         for i, step in enumerate(self.steps):
             if step.worker not in known:
-                names = ", ".join(known)
                 raise WorkflowError(
                     f"Step {i + 1} names the worker {step.worker!r}, which the pool does not have; "
-                    f"choose one of: {names}.",
+                    f"choose one of: {', '.join(known)}.",
                     step=i,
                 )
 
@@ -210,7 +212,7 @@ class Workflow(Value):
         """
         self._known(step)
         self._known(to)
-        order = [i for i in range(len(self.steps)) if i != step]
+        order: list[int | None] = [i for i in range(len(self.steps)) if i != step]
         order.insert(to, step)
         place = {old: new for new, old in enumerate(order)}
         for reader, seen in enumerate(self.steps):
@@ -221,7 +223,7 @@ class Workflow(Value):
                         f"step {read + 1} and must stay after it. Remove that access first.",
                         step=step,
                     )
-        return self._reordered(list(order))
+        return self._reordered(order)
 
     def _replace(self, step: int, **fields: object) -> Workflow:
         self._known(step)
@@ -283,22 +285,3 @@ def _step_problems(i: int, step: Step) -> Iterable[WorkflowError]:
 def _tidy(step: Step) -> Step:
     access = tuple(sorted(set(step.access)))
     return step if access == step.access else step.model_copy(update={"access": access})
-
-
-def topology_of(workflow: Workflow) -> Topology:
-    """See `Workflow.topology`."""
-    count = len(workflow.steps)
-    if count == 1:
-        return "single"
-    if [step.access for step in workflow.steps] == [(), (0,), (0, 1)]:
-        return "planner-executor-verifier"
-    import networkx as nx  # noqa: PLC0415 - see above
-
-    waits = nx.transitive_reduction(workflow.graph)
-    if all(waits.has_edge(i, i + 1) for i in range(count - 1)) and waits.number_of_edges() == count - 1:
-        return "chain"
-    if all(not step.access for step in workflow.steps[:-1]) and len(workflow.steps[-1].access) == count - 1:
-        return "fan-out"
-    if nx.is_arborescence(waits) or nx.is_arborescence(waits.reverse(copy=False)):
-        return "tree"
-    return "general"

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import pairwise
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 from property_cases import cases
 from pydantic import ValidationError
 from workflow_cases import Edit, edits, workflow_of, workflows
@@ -50,18 +48,6 @@ def test_ancestors_and_descendants_reach_through_other_steps() -> None:
     assert workflow.readers == ((1,), (3,), (3,), (4,), ())
 
 
-@pytest.mark.parametrize(
-    ("seconds", "path"),
-    [
-        (None, (0, 1, 3)),
-        ([1.0, 1.0, 5.0, 1.0], (0, 2, 3)),
-        ([1.0, 9.0, 1.0, 0.5], (0, 1, 3)),
-    ],
-)
-def test_the_critical_path_is_the_longest_way(seconds: list[float] | None, path: tuple[int, ...]) -> None:
-    assert DIAMOND.critical_path(seconds) == path
-
-
 def test_workers_are_named_once_in_order_of_first_use() -> None:
     steps = [Step(instruction="do", worker=worker) for worker in ("beta", "alpha", "beta")]
     assert Workflow.of(steps).workers() == ("beta", "alpha")
@@ -94,7 +80,6 @@ def test_a_broken_rule_is_said_in_words(steps: list[Step], reason: str) -> None:
 def test_a_hundred_steps_that_read_everything_are_a_workflow() -> None:
     workflow = workflow_of(*(range(i) for i in range(MAX_STEPS)))
     assert workflow.topology == "chain"
-    assert len(workflow.critical_path()) == MAX_STEPS
 
 
 def test_access_is_put_in_order_without_repeats() -> None:
@@ -213,19 +198,6 @@ def test_after_any_edits_each_step_reads_what_it_read_before(workflow: Workflow,
         assert by_name(workflow) == before
         workflow = Workflow.model_validate_json(edited.model_dump_json())
         assert workflow == edited
-
-
-@cases(100)
-@given(workflow=workflows(max_steps=9), data=st.data())
-def test_the_critical_path_is_a_way_that_no_other_outlasts(workflow: Workflow, data: st.DataObject) -> None:
-    count = len(workflow)
-    seconds = data.draw(st.lists(st.integers(1, 9), min_size=count, max_size=count))
-    path = workflow.critical_path(seconds)
-    assert all(a in workflow.steps[b].access for a, b in pairwise(path))
-    ends = [0] * count
-    for i, step in enumerate(workflow.steps):
-        ends[i] = seconds[i] + max((ends[read] for read in step.access), default=0)
-    assert sum(seconds[i] for i in path) == max(ends)
 
 
 def test_workflows_that_were_asked_for_what_they_are_without_pins_can_still_be_compared() -> None:

@@ -13,7 +13,7 @@ from property_cases import cases
 from workflow_cases import workflow_of, workflows
 
 from conductor.values.messages import Sampling
-from conductor.workflow.file import plan_schema, write_plan
+from conductor.workflow.file import PlanFile, write_plan
 from conductor.workflow.model import Workflow
 
 PUBLISHED = json.loads(
@@ -32,7 +32,7 @@ def exported(workflow: Workflow) -> dict[str, Any]:
 
 
 def test_the_published_schema_is_the_programs_own() -> None:
-    assert plan_schema() == PUBLISHED
+    assert PlanFile.model_json_schema() == PUBLISHED
     jsonschema.Draft202012Validator.check_schema(PUBLISHED)
 
 
