@@ -12,10 +12,8 @@ from __future__ import annotations
 from bisect import bisect_right, insort
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from math import inf
-
-import networkx as nx
 
 Node = tuple[int, int]
 """A step and a row: the step's card in its own row, its lane in a later one."""
@@ -36,8 +34,8 @@ class Strands:
     access: tuple[tuple[int, ...], ...]
     row_of: Mapping[int, int]
     rows: tuple[tuple[Node, ...], ...]
-    above: Mapping[Node, tuple[Node, ...]]
-    below: Mapping[Node, tuple[Node, ...]]
+    above: Mapping[Node, Sequence[Node]]
+    below: Mapping[Node, Sequence[Node]]
 
     @classmethod
     def of(cls, rows: Sequence[Sequence[int]], access: tuple[tuple[int, ...], ...]) -> Strands:
@@ -57,13 +55,7 @@ class Strands:
         for upper, lower in edges:
             above[lower].append(upper)
             below[upper].append(lower)
-        return cls(
-            access=access,
-            row_of=row_of,
-            rows=tuple(map(tuple, nodes)),
-            above={node: tuple(near) for node, near in above.items()},
-            below={node: tuple(near) for node, near in below.items()},
-        )
+        return cls(access, row_of, tuple(map(tuple, nodes)), above, below)
 
     def is_lane(self, node: Node) -> bool:
         """Whether an edge passes here rather than a card standing here."""
@@ -72,10 +64,13 @@ class Strands:
 
 def generations_of(access: Sequence[Sequence[int]]) -> list[list[int]]:
     """The steps by how many must have run before them at least; each generation in order."""
-    graph: nx.DiGraph[int] = nx.DiGraph()
-    graph.add_nodes_from(range(len(access)))
-    graph.add_edges_from((read, reader) for reader, reads in enumerate(access) for read in reads)
-    return [sorted(generation) for generation in nx.topological_generations(graph)]
+    generation: list[int] = []
+    for reads in access:
+        generation.append(max((generation[read] + 1 for read in reads), default=0))
+    generations: list[list[int]] = [[] for _ in range(max(generation, default=-1) + 1)]
+    for step, at in enumerate(generation):
+        generations[at].append(step)
+    return generations
 
 
 def rows_of(generations: Sequence[Sequence[int]], widest: int) -> list[Sequence[int]]:
@@ -172,10 +167,9 @@ def straightened(strands: Strands, *, separations: Sequence[Sequence[float]]) ->
     for row, spaces in zip(strands.rows, separations, strict=True):
         middle = sum(spaces) / 2
         at.update(zip(row, (place - middle for place in _running(spaces)), strict=True))
-    down, up = range(len(strands.rows)), range(len(strands.rows) - 1, -1, -1)
-    for sides, indices in [*[((strands.above,), down), ((strands.below,), up)] * _PASSES] + [
-        ((strands.above, strands.below), down)
-    ] * 2:
+    down = range(len(strands.rows))
+    to_and_fro = [((strands.above,), down), ((strands.below,), down[::-1])] * _PASSES
+    for sides, indices in [*to_and_fro, *[((strands.above, strands.below), down)] * 2]:
         for i in indices:
             row = strands.rows[i]
             wishes = [_wish(node, strands, sides=sides, at=at) for node in row]
@@ -219,7 +213,4 @@ def _settled(
 
 
 def _running(separations: Sequence[float]) -> list[float]:
-    places = [0.0]
-    for separation in separations:
-        places.append(places[-1] + separation)
-    return places
+    return list(accumulate(separations, initial=0.0))

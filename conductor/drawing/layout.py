@@ -188,36 +188,25 @@ def _layouts(
             continue
         for widest in range(min(scale.widest_row, max(map(len, generations))), 0, -1):
             rows = rows_of(generations, widest)
-            shown = _roomy(scale, widest) if scale in _DOWN else scale
+            shown = _roomy(scale, widest)
             if least <= _NARROWEST or len(rows) > shown.most_rows:
                 continue
-            picture = _picture(rows, access, shown)
+            picture = _Picture(rows, access, shown).layout()
             if picture.least_width < least and picture.least_height <= shown.high:
                 chosen.append(picture)
                 least = picture.least_width
     if all(picture.direction == "right" for picture in chosen):
-        longest = _longest(generations, access)
+        # Such a picture has to be zoomed into to be read.
+        rows = rows_of(generations, _DOWN[-1].widest_row)
+        longest = _Picture(rows, access, _roomy(_DOWN[-1], max(map(len, rows)))).layout()
         if longest.least_width < least or not chosen:
             chosen.append(longest)
     return tuple(chosen)
 
 
-def _longest(generations: Sequence[Sequence[int]], access: tuple[tuple[int, ...], ...]) -> Layout:
-    """The picture of a plan that has to be zoomed into to be read."""
-    scale = _DOWN[-1]
-    rows = rows_of(generations, scale.widest_row)
-    return _picture(rows, access, _roomy(scale, max(map(len, rows))))
-
-
-def _picture(rows: Sequence[Sequence[int]], access: tuple[tuple[int, ...], ...], scale: _Scale) -> Layout:
-    strands = ordered(Strands.of(rows, access))
-    across = straightened(strands, separations=[_separations(row, strands, scale) for row in strands.rows])
-    return _Picture(strands, across, scale).layout()
-
-
 def _roomy(scale: _Scale, widest: int) -> _Scale:
     """Cards of a narrow plan are broader where they are not high: width is what it has left over."""
-    if (scale.kind, widest) in _ROOMY:
+    if scale.direction == "down" and (scale.kind, widest) in _ROOMY:
         width, readable = _ROOMY[scale.kind, widest]
         return replace(scale, width=width, readable=readable)
     return scale
@@ -231,10 +220,15 @@ def _separations(row: Sequence[Node], strands: Strands, scale: _Scale) -> list[f
 
 
 class _Picture:
-    """Turns ordered strands and their positions across into cards and routes."""
+    """Turns rows of steps into cards and routes: orders their strands, and gives each a place across."""
 
-    def __init__(self, strands: Strands, across: Mapping[Node, float], scale: _Scale) -> None:
-        self.strands, self.scale, self.down = strands, scale, scale.direction == "down"
+    def __init__(
+        self, rows: Sequence[Sequence[int]], access: tuple[tuple[int, ...], ...], scale: _Scale
+    ) -> None:
+        self.strands = strands = ordered(Strands.of(rows, access))
+        separations = [_separations(row, strands, scale) for row in strands.rows]
+        across = straightened(strands, separations=separations)
+        self.scale, self.down = scale, scale.direction == "down"
         self.extent, self.depth = scale.width if self.down else scale.height, scale.depth
         first = min(at - (0 if strands.is_lane(node) else self.extent / 2) for node, at in across.items())
         self.across = {node: round(at - first) for node, at in across.items()}
@@ -261,14 +255,8 @@ class _Picture:
         """Where each row begins along; far-reaching curves get a deeper space, so that they stay steep."""
         starts = [0.0]
         for row in self.strands.rows[:-1]:
-            reach = max(
-                (
-                    abs(self.across[node] - self.across[below])
-                    for node in row
-                    for below in self.strands.below[node]
-                ),
-                default=0,
-            )
+            edges = ((node, below) for node in row for below in self.strands.below[node])
+            reach = max((abs(self.across[node] - self.across[below]) for node, below in edges), default=0)
             gap = self.scale.gap + min(self.scale.steep_gap, round(reach * 0.06))
             starts.append(starts[-1] + self.depth + gap)
         return starts
