@@ -12,7 +12,7 @@ from contextlib import aclosing
 
 from conductor.errors import WorkerError
 from conductor.planner.prompt.prompt import plan_messages
-from conductor.planner.prompt.structured_output import MAX_REGEX_STEPS, Constraint, structured
+from conductor.planner.prompt.structured_output import MAX_REGEX_STEPS, Constraint, PlanBounds
 from conductor.planner.protocol import Asked, PlanRequest
 from conductor.values.messages import Completion, Delta, Retried, Thought
 from conductor.workers.endpoint.client import ChatItem
@@ -42,7 +42,7 @@ class ModelConductor:
     """A served model that plans. See `Conductor` for the protocol.
 
     `room_to_think` lets it write some reasoning before the plan. `max_instruction` bounds instructions, for
-    models that would never end one; see `structured`.
+    models that would never end one; see `PlanBounds`.
     """
 
     def __init__(
@@ -110,17 +110,18 @@ class ModelConductor:
             call="this plan",
             advice="shorten the question, lower max_tokens, or serve a Conductor with a larger context",
         )
-        extra = structured(
-            constraint,
+        bounds = PlanBounds(
             workers=len(request.workers),
             max_steps=request.max_steps,
             dialect=self.dialect,
-            room_to_think=self._room_to_think,
             round=request.round,
+            room_to_think=self._room_to_think,
             max_instruction=self._max_instruction,
         )
         yield Asked(messages=messages, form=form)
-        stream = self.client.stream(messages, sampling=self.card.sampling, extra=extra)
+        stream = self.client.stream(
+            messages, sampling=self.card.sampling, extra=bounds.parameters(constraint)
+        )
         async with aclosing(stream) as items:
             async for item in items:
                 yield self.card.priced(item) if isinstance(item, Completion) else item

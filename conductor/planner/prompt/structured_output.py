@@ -7,6 +7,7 @@ to what all of vLLM's backends take: no look-around, no back-references, no anch
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from conductor.workflow.plan_report import Dialect
@@ -44,45 +45,101 @@ _THOUGHT = rf"[^\[{{`<{_UNWRITTEN} ]"
 _EMPTY = r"model_id = \[\]\nsubtasks = \[\]\naccess_list = \[\]"
 
 
-def plan_regex(
-    workers: int,
-    *,
-    max_steps: int,
-    dialect: Dialect,
-    room_to_think: bool,
-    round: int = 1,
-    max_instruction: int = MAX_INSTRUCTION_WORDS,
-) -> str:
-    """An expression that plans match from end to end, and little else does.
+@dataclass(frozen=True, slots=True)
+class PlanBounds:
+    """The plans that an endpoint may write for a pool of so many workers in this round.
 
-    A union over the number of steps: lists of one length, workers of the pool, access to earlier steps only
-    (from round 2 on also to the round before), instructions of at most `max_instruction` words that are never
-    empty. `room_to_think` lets a few lines of reasoning go before. In the dialect `worker` an access entry
-    may name any worker of the pool; no such expression of a size that compiles can check that one ran before.
-    Words have no limit of length, because a bound on characters takes ten times as long to compile.
+    `room_to_think` lets reasoning go first. `max_instruction` bounds an instruction, in words for an expression
+    and in characters for a schema, for models that would never end one; None is a wide bound, or none.
     """
-    instruction = f'"{_VISIBLE}{_WORD}(?: {_WORD}){{0,{max_instruction - 1}}}"'
-    plans = [
-        _lists(
-            [_number(range(workers))] * steps,
-            [instruction] * steps,
-            [_access(step, workers=workers, dialect=dialect, round=round) for step in range(steps)],
+
+    workers: int
+    max_steps: int
+    dialect: Dialect
+    round: int = 1
+    room_to_think: bool = False
+    max_instruction: int | None = None
+
+    def parameters(self, constraint: Constraint) -> Mapping[str, Any]:
+        """The parameters of a request's body that hold its answer to a plan; none for free text."""
+        if constraint == "regex":
+            return {"structured_outputs": {"regex": self.regex()}}
+        if constraint == "json":
+            schema = {"name": "plan", "strict": True, "schema": self.schema()}
+            return {"response_format": {"type": "json_schema", "json_schema": schema}}
+        return {}
+
+    # -- a regular expression ----------------------------------------------------------------------
+
+    def regex(self) -> str:
+        """An expression that plans match from end to end, and little else does.
+
+        A union over the number of steps: lists of one length, workers of the pool, access to earlier steps
+        only (from round 2 on also to the round before), instructions that are never empty. In the dialect
+        `worker` an access entry may name any worker of the pool; no such expression of a size that compiles
+        can check that one ran before. Words have no limit of length, because a bound on characters takes ten
+        times as long to compile.
+        """
+        most = self.max_instruction or MAX_INSTRUCTION_WORDS
+        instruction = f'"{_VISIBLE}{_WORD}(?: {_WORD}){{0,{most - 1}}}"'
+        plans = [
+            rf"model_id = \[{', '.join([_number(range(self.workers))] * steps)}\]\n"
+            rf"subtasks = \[{', '.join([instruction] * steps)}\]\n"
+            rf"access_list = \[{', '.join(map(self._access, range(steps)))}\]"
+            for steps in range(1, self.max_steps + 1)
+        ]
+        if self.round > 1:
+            plans.append(_EMPTY)
+        line = rf"{_THOUGHT}*(?: {_THOUGHT}*){{0,{MAX_THINKING_WORDS - 1}}}\n"
+        thinking = f"(?:{line}){{0,{MAX_THINKING_LINES}}}" if self.room_to_think else ""
+        return f"{thinking}(?:{'|'.join(plans)})"
+
+    def _access(self, step: int) -> str:
+        """The entries that the step at position `step` may have."""
+        everything = '"all"' if step or self.round > 1 else ""
+        if self.dialect == "binary":
+            return rf"(?:\[(?:{everything})?\]|{everything})" if everything else r"\[\]"
+        if self.dialect == "worker":
+            return _listed(_repeated(_number(range(self.workers)), at_most=step))
+        return _listed(*_ascending(step), everything if self.dialect == "any" else "")
+
+    # -- a JSON Schema -----------------------------------------------------------------------------
+
+    def schema(self) -> dict[str, Any]:
+        """A JSON Schema of plans with one object a step, fit for strict modes.
+
+        It promises lists of one length, workers of the pool and the number of steps (none from round 2 on
+        means to keep the answer). It cannot promise that access goes backwards, nor that an instruction has a
+        meaning; the parser checks those. A bounded instruction has no quotes and line breaks either.
+        """
+        instruction: dict[str, Any] = {"type": "string"}
+        if self.max_instruction is not None:
+            # Some backends know no maxLength, and hold a pattern against the text as it is escaped.
+            most = self.max_instruction - 1
+            instruction["pattern"] = f"^{_VISIBLE}[^{_SPECIAL}{_UNWRITTEN}]{{0,{most}}}$"
+        step = _object(
+            instruction=instruction,
+            model_id={"type": "integer", "enum": list(range(self.workers))},
+            access=self._access_schema(),
         )
-        for steps in range(1, max_steps + 1)
-    ]
-    if round > 1:
-        plans.append(_EMPTY)
-    line = rf"{_THOUGHT}*(?: {_THOUGHT}*){{0,{MAX_THINKING_WORDS - 1}}}\n"
-    thinking = f"(?:{line}){{0,{MAX_THINKING_LINES}}}" if room_to_think else ""
-    return f"{thinking}(?:{'|'.join(plans)})"
+        least = 0 if self.round > 1 else 1
+        steps = {"type": "array", "items": step, "minItems": least, "maxItems": self.max_steps}
+        reasoning = {"reasoning": {"type": "string"}} if self.room_to_think else {}
+        return _object(**reasoning, steps=steps)
 
-
-def _lists(numbers: Iterable[str], instructions: Iterable[str], access: Iterable[str]) -> str:
-    return (
-        rf"model_id = \[{', '.join(numbers)}\]\n"
-        rf"subtasks = \[{', '.join(instructions)}\]\n"
-        rf"access_list = \[{', '.join(access)}\]"
-    )
+    def _access_schema(self) -> dict[str, Any]:
+        """The entries that any step may have."""
+        earlier = self.max_steps - 1
+        numbers = list(range(self.workers if self.dialect == "worker" else earlier)) if earlier else []
+        kinds: list[dict[str, Any]] = []
+        if numbers and self.dialect != "binary":
+            kinds.append({"type": "integer", "enum": numbers})
+        if self.dialect in ("any", "binary") and (earlier or self.round > 1):
+            kinds.append({"type": "string", "enum": ["all"]})
+        if not kinds:
+            return {"type": "array", "items": {"type": "integer"}, "maxItems": 0}
+        most = 1 if self.dialect == "binary" else max(earlier, 1)
+        return {"type": "array", "items": kinds[0] if len(kinds) == 1 else {"anyOf": kinds}, "maxItems": most}
 
 
 def _number(numbers: range) -> str:
@@ -90,16 +147,6 @@ def _number(numbers: range) -> str:
     if len(numbers) == 1:
         return str(numbers[0])
     return f"[{numbers[0]}-{numbers[-1]}]" if numbers[-1] < 10 else f"(?:{'|'.join(map(str, numbers))})"
-
-
-def _access(step: int, *, workers: int, dialect: Dialect, round: int) -> str:
-    """The entries that the step at position `step` may have."""
-    everything = '"all"' if step or round > 1 else ""
-    if dialect == "binary":
-        return rf"(?:\[(?:{everything})?\]|{everything})" if everything else r"\[\]"
-    if dialect == "worker":
-        return _listed(_repeated(_number(range(workers)), at_most=step))
-    return _listed(*_ascending(step), everything if dialect == "any" else "")
 
 
 def _listed(*insides: str) -> str:
@@ -120,35 +167,6 @@ def _ascending(count: int) -> Iterable[str]:
         yield str(first) + "".join(f"(?:, {later})?" for later in range(first + 1, count))
 
 
-def plan_schema_json(
-    workers: int,
-    *,
-    max_steps: int,
-    dialect: Dialect,
-    round: int = 1,
-    room_to_think: bool = False,
-    max_instruction: int | None = None,
-) -> dict[str, Any]:
-    """A JSON Schema of plans with one object a step, fit for strict modes.
-
-    It promises lists of one length, workers of the pool and the number of steps (none from round 2 on means
-    to keep the answer). It cannot promise that access goes backwards, nor that an instruction has a meaning;
-    the parser checks those. `room_to_think` puts the reasoning first. `max_instruction` bounds an
-    instruction's characters for models that would never end one; it excludes quotes and line breaks as well.
-    """
-    instruction: dict[str, Any] = {"type": "string"}
-    if max_instruction is not None:
-        # Some backends know no maxLength, and hold a pattern against the text as it is escaped.
-        instruction["pattern"] = f"^{_VISIBLE}[^{_SPECIAL}{_UNWRITTEN}]{{0,{max_instruction - 1}}}$"
-    step = _object(
-        instruction=instruction,
-        model_id={"type": "integer", "enum": list(range(workers))},
-        access=_access_schema(workers, max_steps=max_steps, dialect=dialect, round=round),
-    )
-    steps = {"type": "array", "items": step, "minItems": 0 if round > 1 else 1, "maxItems": max_steps}
-    return _object(reasoning={"type": "string"}, steps=steps) if room_to_think else _object(steps=steps)
-
-
 def _object(**properties: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "type": "object",
@@ -156,60 +174,3 @@ def _object(**properties: Mapping[str, Any]) -> dict[str, Any]:
         "required": list(properties),
         "additionalProperties": False,
     }
-
-
-def _access_schema(workers: int, *, max_steps: int, dialect: Dialect, round: int) -> dict[str, Any]:
-    """The entries that any step may have."""
-    earlier = max_steps - 1
-    numbers = list(range(workers if dialect == "worker" else earlier)) if earlier else []
-    kinds: list[dict[str, Any]] = []
-    if numbers and dialect != "binary":
-        kinds.append({"type": "integer", "enum": numbers})
-    if dialect in ("any", "binary") and (earlier or round > 1):
-        kinds.append({"type": "string", "enum": ["all"]})
-    if not kinds:
-        return {"type": "array", "items": {"type": "integer"}, "maxItems": 0}
-    most = 1 if dialect == "binary" else max(earlier, 1)
-    return {"type": "array", "items": kinds[0] if len(kinds) == 1 else {"anyOf": kinds}, "maxItems": most}
-
-
-def structured(
-    constraint: Constraint,
-    *,
-    workers: int,
-    max_steps: int,
-    dialect: Dialect,
-    room_to_think: bool,
-    round: int = 1,
-    max_instruction: int | None = None,
-) -> Mapping[str, Any]:
-    """The parameters of a request's body that hold its answer to a plan; none for free text.
-
-    `max_instruction` is in words for an expression, in characters for a schema; None is no or a wide bound.
-    """
-    if constraint == "regex":
-        expression = plan_regex(
-            workers,
-            max_steps=max_steps,
-            dialect=dialect,
-            room_to_think=room_to_think,
-            round=round,
-            max_instruction=max_instruction or MAX_INSTRUCTION_WORDS,
-        )
-        return {"structured_outputs": {"regex": expression}}
-    if constraint == "json":
-        schema = plan_schema_json(
-            workers,
-            max_steps=max_steps,
-            dialect=dialect,
-            round=round,
-            room_to_think=room_to_think,
-            max_instruction=max_instruction,
-        )
-        return {
-            "response_format": {
-                "type": "json_schema",
-                "json_schema": {"name": "plan", "strict": True, "schema": schema},
-            }
-        }
-    return {}

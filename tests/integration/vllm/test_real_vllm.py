@@ -17,7 +17,7 @@ from real_vllm import KEY, VARIABLE, WORKERS, Served, commands
 
 from conductor.planner.parsing.parse import parse
 from conductor.planner.prompt.prompt import plan_messages
-from conductor.planner.prompt.structured_output import Constraint, plan_schema_json, structured
+from conductor.planner.prompt.structured_output import Constraint, PlanBounds
 from conductor.planner.protocol import PlanRequest
 from conductor.values.messages import Message
 from conductor.workers.pool.pool import read_pool
@@ -49,9 +49,7 @@ def completion(
 ) -> str:
     """One planning call, as sent by nobody but this test."""
     cards = tuple(read_pool(pool_file).cards.values())
-    held = structured(
-        constraint, workers=len(cards), max_steps=MAX_STEPS, dialect=dialect, room_to_think=think
-    )
+    held = PlanBounds(len(cards), MAX_STEPS, dialect, room_to_think=think).parameters(constraint)
     body: dict[str, Any] = {
         "model": served.conductor["model"],
         "messages": written(
@@ -135,7 +133,7 @@ def test_without_a_constraint_the_same_model_writes_no_plan(served: Served, pool
 @pytest.mark.parametrize("seed", range(3))
 def test_our_schema_is_taken_and_kept(served: Served, pool_file: Path, seed: int) -> None:
     text = completion(served, pool_file, constraint="json", dialect="any", think=False, seed=seed)
-    schema = plan_schema_json(len(WORKERS), max_steps=MAX_STEPS, dialect="any")
+    schema = PlanBounds(len(WORKERS), MAX_STEPS, "any").schema()
     jsonschema.validate(json.loads(text), schema)
 
 

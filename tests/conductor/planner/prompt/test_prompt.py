@@ -13,7 +13,7 @@ import pytest
 from conductor.planner.parsing.parse import parse
 from conductor.planner.prompt.examples import KEPT, Form, Writing, examples, written
 from conductor.planner.prompt.prompt import MAX_REPEATED, again_messages, plan_messages
-from conductor.planner.prompt.structured_output import plan_regex, plan_schema_json
+from conductor.planner.prompt.structured_output import PlanBounds
 from conductor.planner.protocol import PlanRequest
 from conductor.values.messages import Message, Part, Request, SeenResponse
 from conductor.workers.protocol import Price, PromptStyle, WorkerCard
@@ -90,13 +90,13 @@ def test_every_example_is_a_valid_plan_in_its_dialect(pool: int, dialect: Dialec
 
 @cache
 def _expression(pool: int, max_steps: int, dialect: Dialect) -> re.Pattern[str]:
-    return re.compile(plan_regex(pool, max_steps=max_steps, dialect=dialect, room_to_think=True))
+    return re.compile(PlanBounds(pool, max_steps, dialect, room_to_think=True).regex())
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 @pytest.mark.parametrize(("pool", "max_steps"), [(1, 3), (2, 2), (7, 5)])
 def test_every_example_is_what_the_constraint_asks_for(pool: int, max_steps: int, dialect: Dialect) -> None:
-    schema = plan_schema_json(pool, max_steps=max_steps, dialect=dialect, room_to_think=True)
+    schema = PlanBounds(pool, max_steps, dialect, room_to_think=True).schema()
     for example in examples(pool, max_steps=max_steps):
         text = written(example, Writing(dialect, "lists", True))
         assert _expression(pool, max_steps, dialect).fullmatch(text)

@@ -20,9 +20,7 @@ from conductor.planner.prompt.structured_output import (
     MAX_INSTRUCTION_WORDS,
     MAX_THINKING_LINES,
     MAX_THINKING_WORDS,
-    plan_regex,
-    plan_schema_json,
-    structured,
+    PlanBounds,
 )
 from conductor.workflow.plan_report import Dialect, PlanReport
 
@@ -34,7 +32,7 @@ NAMES = [f"worker {number}" for number in range(12)]
 def expression(
     workers: int = 3, max_steps: int = 5, dialect: Dialect = "any", think: bool = False, round: int = 1
 ) -> str:
-    return plan_regex(workers, max_steps=max_steps, dialect=dialect, room_to_think=think, round=round)
+    return PlanBounds(workers, max_steps, dialect, round, room_to_think=think).regex()
 
 
 def read(
@@ -77,17 +75,10 @@ def is_perfect(report: PlanReport, dialect: Dialect) -> bool:
 def test_what_the_expression_matches_is_a_valid_plan(
     dialect: Dialect, workers: int, max_steps: int, think: bool, round: int
 ) -> None:
-    short = plan_regex(
-        workers,
-        max_steps=max_steps,
-        dialect=dialect,
-        room_to_think=think,
-        round=round,
-        max_instruction=3,
-    )
+    bounds = PlanBounds(workers, max_steps, dialect, round, room_to_think=think, max_instruction=3)
 
     @cases(5)
-    @given(st.from_regex(short, fullmatch=True))
+    @given(st.from_regex(bounds.regex(), fullmatch=True))
     def valid(text: str) -> None:
         report = read(text, workers=workers, max_steps=max_steps, dialect=dialect, round=round)
         assert is_perfect(report, dialect), report.problems or report.repairs
@@ -285,7 +276,7 @@ def values(schema: Mapping[str, Any]) -> st.SearchStrategy[Any]:
 def test_what_the_schema_allows_is_a_plan_but_for_access_to_what_comes_later(
     dialect: Dialect, workers: int, max_steps: int, think: bool, round: int
 ) -> None:
-    schema = plan_schema_json(workers, max_steps=max_steps, dialect=dialect, round=round, room_to_think=think)
+    schema = PlanBounds(workers, max_steps, dialect, round, room_to_think=think).schema()
 
     @cases(5)
     @given(values(schema), st.booleans())
@@ -332,19 +323,19 @@ def step(worker: Any = 0, access: Any = (), **more: Any) -> dict[str, Any]:
 )
 def test_the_schema_refuses_what_it_can(dialect: Dialect, plan: dict[str, Any]) -> None:
     with pytest.raises(jsonschema.ValidationError):
-        Held(plan_schema_json(3, max_steps=5, dialect=dialect)).validate(plan)
+        Held(PlanBounds(3, 5, dialect).schema()).validate(plan)
 
 
 def test_a_schema_with_room_to_think_asks_for_the_reasoning_first() -> None:
-    schema = plan_schema_json(3, max_steps=5, dialect="any", room_to_think=True)
+    schema = PlanBounds(3, 5, "any", room_to_think=True).schema()
     assert list(schema["properties"]) == ["reasoning", "steps"]
 
 
 def test_an_instruction_without_end_can_be_bounded_in_both_ways() -> None:
-    bounded = plan_regex(3, max_steps=1, dialect="any", room_to_think=False, max_instruction=2)
+    bounded = PlanBounds(3, 1, "any", max_instruction=2).regex()
     assert re.fullmatch(bounded, lists("[0]", '["two words"]', "[[]]"))
     assert not re.fullmatch(bounded, lists("[0]", '["three words here"]', "[[]]"))
-    schema = plan_schema_json(3, max_steps=1, dialect="any", max_instruction=4)
+    schema = PlanBounds(3, 1, "any", max_instruction=4).schema()
     Held(schema).validate({"steps": [step(instruction="four")]})
     for refused in ("fives", "", " no", 'a"b'):
         with pytest.raises(jsonschema.ValidationError):
@@ -366,7 +357,7 @@ def objects(schema: Any) -> Iterator[dict[str, Any]]:
 @pytest.mark.parametrize("dialect", DIALECTS)
 @pytest.mark.parametrize("max_steps", [1, 5])
 def test_the_schema_is_fit_for_strict_modes(dialect: Dialect, max_steps: int) -> None:
-    schema = plan_schema_json(7, max_steps=max_steps, dialect=dialect, round=2, room_to_think=True)
+    schema = PlanBounds(7, max_steps, dialect, 2, room_to_think=True).schema()
     Held.check_schema(schema)
     found = list(objects(schema))
     assert len(found) == 2
@@ -379,11 +370,9 @@ def test_the_schema_is_fit_for_strict_modes(dialect: Dialect, max_steps: int) ->
 
 
 def test_the_parameters_are_those_that_servers_know() -> None:
-    asked: dict[str, Any] = {"workers": 3, "max_steps": 5, "dialect": "any", "room_to_think": True}
-    assert structured("regex", **asked) == {"structured_outputs": {"regex": expression(think=True)}}
-    assert structured("none", **asked) == {}
-    held = structured("json", **asked, round=2)["response_format"]
+    bounds = PlanBounds(3, 5, "any", room_to_think=True)
+    assert bounds.parameters("regex") == {"structured_outputs": {"regex": expression(think=True)}}
+    assert bounds.parameters("none") == {}
+    held = bounds.parameters("json")["response_format"]
     assert (held["type"], held["json_schema"]["strict"]) == ("json_schema", True)
-    assert held["json_schema"]["schema"] == plan_schema_json(
-        3, max_steps=5, dialect="any", round=2, room_to_think=True
-    )
+    assert held["json_schema"]["schema"] == bounds.schema()
