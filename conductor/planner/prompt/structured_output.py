@@ -49,8 +49,9 @@ _EMPTY = r"model_id = \[\]\nsubtasks = \[\]\naccess_list = \[\]"
 class PlanBounds:
     """The plans that an endpoint may write for a pool of so many workers in this round.
 
-    `room_to_think` lets reasoning go first. `max_instruction` bounds an instruction, in words for an expression
-    and in characters for a schema, for models that would never end one; None is a wide bound, or none.
+    `room_to_think` lets reasoning go first. `max_instruction` bounds an instruction, in words for an
+    expression and in characters for a schema, for models that would never end one; None is a wide bound, or
+    none.
     """
 
     workers: int
