@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
@@ -26,6 +25,7 @@ from pages.components.tab.keyboard import keep_focus
 from pages.components.tab.notices import errors_shown, pool_notice
 from pages.components.tab.services import Services, access, services
 from pages.components.tab.state import TabState, plain
+from pages.components.widgets.controls import action
 
 POLL_SECONDS = 0.4
 
@@ -94,7 +94,7 @@ def _with_file(shared: Services, tab: TabState, document: PoolDocument) -> None:
     label = f" · {pool.label}" if pool.label else ""
     st.caption(plain(f"{document.path} · {count:,} worker{'s' if count > 1 else ''}{label}"))
     if _may_edit():
-        _questions(tab, [row.target for row in rows])
+        _questions([row.target for row in rows])
     _members(shared, tab, document, rows, pool=pool)
     if not _may_edit():
         return
@@ -130,54 +130,30 @@ def _members(
         return
     polled = probe.busy
 
-    def examine(chosen: Sequence[ProbeTarget]) -> None:
-        probe.begin(chosen)
-        tab.ask_redraw()
-
-    def stop() -> None:
-        probe.stop()
-        tab.ask_redraw()
-
     def change(place: Place | None) -> None:
         open_form(document, place)
-        tab.ask_redraw()
 
     def remove(place: Place) -> None:
         _remove(tab, document, place)
-        tab.ask_redraw()
 
     @st.fragment(key="pool-members", run_every=POLL_SECONDS if polled else None)
     def members() -> None:
         tab.redraw_if_asked()
         with st.container(horizontal=True, key="pool-actions"):
-            st.button(
-                "Add a worker",
-                key="pool-add",
-                icon=":material/add:",
-                type="primary",
-                on_click=partial(change, None),
-            )
+            action("Add a worker", "add", change, None, key="pool-add", type="primary")
             if pool is not None and pool.conductor is None:
-                st.button(
-                    "Add a Conductor",
-                    key="pool-add-conductor",
-                    icon=":material/account_tree:",
-                    help="Until there is one, the built-in planner writes the workflows, by rule",
-                    on_click=partial(change, "conductor"),
-                )
+                key = "pool-add-conductor"
+                help = "Until there is one, the built-in planner writes the workflows, by rule"
+                action("Add a Conductor", "account_tree", change, "conductor", key=key, help=help)
             if probe.busy:
-                st.button("Stop testing", key="pool-stop", icon=":material/stop_circle:", on_click=stop)
+                action("Stop testing", "stop_circle", probe.stop, key="pool-stop")
             elif rows:
-                st.button(
-                    "Test all",
-                    key="pool-test-all",
-                    icon=":material/network_check:",
-                    help="Requests a short answer from each, several at a time",
-                    on_click=partial(examine, [row.target for row in rows]),
-                )
+                help = "Requests a short answer from each, several at a time"
+                found = [row.target for row in rows]
+                action("Test all", "network_check", probe.begin, found, key="pool-test-all", help=help)
         shown = _shown(rows)
         if shown:
-            pool_table(shown, probe, Actions(examine, change, remove))
+            pool_table(shown, probe, Actions(change, remove))
         _keep_focus(shown)
         if polled and not probe.busy:
             st.rerun()
@@ -211,7 +187,7 @@ def _remove(tab: TabState, document: PoolDocument, place: Place) -> None:
         tab.notify("error", f"{name} was not removed: {error}", place=PLACE)
 
 
-def _questions(tab: TabState, found: Sequence[ProbeTarget]) -> None:
+def _questions(found: Sequence[ProbeTarget]) -> None:
     """Ask about each key that was not confirmed for the host of its endpoint."""
     for pair in unconfirmed(found):
         key = _question_key(pair)
@@ -219,18 +195,11 @@ def _questions(tab: TabState, found: Sequence[ProbeTarget]) -> None:
             st.markdown(f":material/key: **Send {plain(pair.variable)} to {plain(pair.origin)}?**")
             st.caption("It was not confirmed for this host, so its workers cannot be used.")
             st.space("stretch")
-            st.button("Send it there", key=key, on_click=_confirm, args=(tab, pair))
+            action("Send it there", None, confirm, pair, key=key, place=PLACE, redraw=False)
 
 
 def _question_key(pair: KeyHost) -> str:
     return f"pool-confirm-{sha256(' '.join(pair).encode()).hexdigest()[:12]}"
-
-
-def _confirm(tab: TabState, pair: KeyHost) -> None:
-    try:
-        confirm(pair)
-    except PoolError as error:
-        tab.notify("error", str(error), place=PLACE)
 
 
 def _keys(found: Sequence[ProbeTarget]) -> None:

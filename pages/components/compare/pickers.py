@@ -6,6 +6,7 @@ Knows the query parameters and the store; what is done with the choice is the pa
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -15,6 +16,7 @@ from pages.components.tab.state import TabState, plain
 from pages.components.view_models.comparable import Choice, Side, choices, find_side, last_two
 from pages.components.view_models.plan_text import Which
 from pages.components.view_models.run_text import clock
+from pages.components.widgets.controls import action
 from storage import SessionStore
 from studio.workbench import Workbench
 
@@ -61,15 +63,8 @@ def side_pickers(bench: Workbench, left: Side | None, right: Side | None) -> Non
     columns = st.columns(2, gap="small")
     with columns[0]:
         with _head("left"):
-            st.button(
-                "Swap sides",
-                key="compare-swap",
-                icon=":material/swap_horiz:",
-                type="tertiary",
-                help="Swap sides",
-                disabled=left is None or right is None,
-                on_click=_swap,
-            )
+            button = partial(action, type="tertiary", redraw=False, disabled=left is None or right is None)
+            button("Swap sides", "swap_horiz", _swap, key="compare-swap", help="Swap sides")
         _picker(bench, "left", left)
     with columns[1]:
         _head("right")

@@ -15,6 +15,7 @@ from conductor.workers.keys.mask import MASK
 from conductor.workers.pool.excerpt import excerpt, left_masked, shown
 from conductor.workers.pool.toml_editor import PoolDocument
 from pages.components.tab.state import TabState, plain
+from pages.components.widgets.controls import action
 
 PLACE = "pool"
 """Where this page's notices stand."""
@@ -50,15 +51,12 @@ def saved_notice(tab: TabState) -> None:
         st.markdown(f":material/check: {plain(saved.notice)}")
         st.space("stretch")
         if saved.undo is not None:
-            st.button("Undo", key="pool-undo", icon=":material/undo:", on_click=_undo, args=(tab, saved.undo))
+            action("Undo", "undo", _undo, saved.undo, key="pool-undo", place=PLACE, redraw=False)
 
 
-def _undo(tab: TabState, before: PoolDocument) -> None:
+def _undo(before: PoolDocument) -> None:
     del st.session_state[_SAVED]
-    try:
-        before.save()
-    except PoolError as error:
-        tab.notify("error", str(error), place=PLACE)
+    before.save()
 
 
 def file_fault(document: PoolDocument, error: PoolError) -> None:
@@ -111,7 +109,7 @@ def text_editor(document: PoolDocument) -> None:
         with st.container(key="pool-text-fault-place"):
             file_fault(document.with_text(st.session_state[box.key]), fault)
     with st.container(horizontal=True):
-        st.button("Save the text", key="pool-text-save", icon=":material/save:", on_click=_save, args=(box,))
+        action("Save the text", "save", _save, box, key="pool-text-save", redraw=False)
         st.button("Reset to the file", key="pool-text-reset", on_click=_reset)
 
 

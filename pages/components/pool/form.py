@@ -31,6 +31,7 @@ from pages.components.pool.file import save
 from pages.components.streamlit_patches.dialog_theme import dialog_theme
 from pages.components.streamlit_patches.initial_values import show_first
 from pages.components.tab.state import plain
+from pages.components.widgets.controls import action
 
 _FORM = "pool-form"
 _FAULTS = "pool-faults"
@@ -124,9 +125,7 @@ def _draw() -> None:
             summary = faults.get(_GENERAL) or f"Not saved. Please look at: {labels}."
             st.error(plain(summary), icon=":material/error:")
     with st.container(horizontal=True):
-        st.button(
-            "Save", key="pool-save", type="primary", icon=":material/save:", on_click=_save, args=(form, kind)
-        )
+        action("Save", "save", _save, form, kind, key="pool-save", type="primary", redraw=False)
         st.button("Cancel", key="pool-cancel", on_click=_close)
 
 

@@ -6,6 +6,7 @@ Knows targets and their health; what a button does is the page's.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from hashlib import sha256
 from typing import NamedTuple
 
@@ -19,6 +20,7 @@ from conductor.workers.health.targets import ProbeTarget
 from conductor.workers.keys.secret import find_secret
 from conductor.workers.pool.toml_file import Place
 from pages.components.tab.state import plain
+from pages.components.widgets.controls import action
 
 _WIDTHS = (2.1, 2.5, 0.95, 1.05, 1.15, 1.25, 1.95, 1.45)
 _HEADINGS = ("Name", "Model and endpoint", "Context", "$ a million", "Limits", "Key", "Health", "")
@@ -35,7 +37,6 @@ class Row(NamedTuple):
 class Actions(NamedTuple):
     """What the buttons of a row do."""
 
-    examine: Callable[[Sequence[ProbeTarget]], None]
     change: Callable[[Place], None]
     remove: Callable[[Place], None]
 
@@ -161,22 +162,14 @@ def _rate(tokens_per_second: float | None) -> str:
 def _buttons(number: int, row: Row, probe: HealthProbe, actions: Actions) -> None:
     name, target, place = plain(row.target.name, limit=_NAME_CHARACTERS), row.target, row.place
 
-    def button(word: str, key: str, icon: str, action: Callable[..., None], argument: object) -> None:
-        st.button(
-            f"{word} {name}",
-            key=key,
-            icon=icon,
-            type="tertiary",
-            help=word,
-            disabled=word == "Test" and probe.examines(target),
-            on_click=action,
-            args=(argument,),
-        )
-
-    button("Test", f"pool-icon-test-{number}", ":material/network_check:", actions.examine, [target])
+    button = partial(action, type="tertiary")
+    tested = probe.examines(target)
+    key = f"pool-icon-test-{number}"
+    button(f"Test {name}", "network_check", probe.begin, [target], key=key, help="Test", disabled=tested)
     if place is not None:
-        button("Change", f"pool-icon-change-{number}", ":material/edit:", actions.change, place)
-        button("Remove", remove_key(row), ":material/delete:", actions.remove, place)
+        key = f"pool-icon-change-{number}"
+        button(f"Change {name}", "edit", actions.change, place, key=key, help="Change")
+        button(f"Remove {name}", "delete", actions.remove, place, key=remove_key(row), help="Remove")
 
 
 def _means(target: ProbeTarget) -> str:

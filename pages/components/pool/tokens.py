@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal, cast
 
 import streamlit as st
@@ -20,6 +21,7 @@ from pages.components.tab.notices import errors_shown
 from pages.components.tab.services import access
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models.run_text import clock
+from pages.components.widgets.controls import action
 from storage import SessionStore
 from storage.api_token import MAX_NAME, Period, Spent, Token, TokenLimits, told
 from studio.access.machine_token import NAME
@@ -46,15 +48,9 @@ def tokens_view(store: SessionStore, tab: TabState, workers: Sequence[str]) -> N
         tab.show_notice("tokens")
         may_edit = access().editing_refusal is None
         if may_edit:
-            st.button(
-                "Create a token",
-                key="token-create",
-                icon=":material/key:",
-                on_click=_open,
-                args=(tab, "create"),
-            )
+            action("Create a token", "key", _open, "create", key="token-create")
         if valid:
-            _table(store, tab, valid[:_SHOWN], may_revoke=may_edit)
+            _table(store, valid[:_SHOWN], may_revoke=may_edit)
         notes = []
         if (older := len(valid) - _SHOWN) > 0:
             notes.append(f"{older:,} more that are older; `tokens list` in a terminal shows all")
@@ -66,17 +62,17 @@ def tokens_view(store: SessionStore, tab: TabState, workers: Sequence[str]) -> N
             _dialog(store, workers)
 
 
-def _table(store: SessionStore, tab: TabState, tokens: Sequence[Token], *, may_revoke: bool) -> None:
+def _table(store: SessionStore, tokens: Sequence[Token], *, may_revoke: bool) -> None:
     with st.container(key="token-table", gap=None):
         with st.container(key="token-head"):
             for column, heading in zip(st.columns(_WIDTHS), _HEADINGS, strict=True):
                 column.caption(heading)
         for token in tokens:
             with st.container(key=f"token-row-{token.id}", gap=None):
-                _row(tab, token, store.tokens.spent(token.id), may_revoke=may_revoke)
+                _row(token, store.tokens.spent(token.id), may_revoke=may_revoke)
 
 
-def _row(tab: TabState, token: Token, spent: Spent, *, may_revoke: bool) -> None:
+def _row(token: Token, spent: Spent, *, may_revoke: bool) -> None:
     name, created, used, so_far, limits, buttons = st.columns(_WIDTHS, vertical_alignment="center")
     with name:
         st.markdown(f"**{plain(token.name)}**")
@@ -94,15 +90,8 @@ def _row(tab: TabState, token: Token, spent: Spent, *, may_revoke: bool) -> None
     limits.markdown(plain(" · ".join(told(token.limits)) or "none"))
     if may_revoke:
         with buttons, st.container(horizontal=True, gap=None, horizontal_alignment="right"):
-            st.button(
-                f"Revoke {plain(token.name)}",
-                key=f"pool-icon-token-{token.id}",
-                icon=":material/key_off:",
-                type="tertiary",
-                help="Revoke",
-                on_click=_open,
-                args=(tab, "revoke", token),
-            )
+            label, key = f"Revoke {plain(token.name)}", f"pool-icon-token-{token.id}"
+            action(label, "key_off", _open, "revoke", token, key=key, type="tertiary", help="Revoke")
 
 
 # -- dialogs ---------------------------------------------------------------------------------------
@@ -123,12 +112,11 @@ class TokenDialog:
         return f"token-{self.serial}-{name}"
 
 
-def _open(tab: TabState, kind: Literal["create", "revoke"], token: Token | None = None) -> None:
+def _open(kind: Literal["create", "revoke"], token: Token | None = None) -> None:
     """Show the dialog on the next run of the page."""
     serial = st.session_state.get("token-dialogs", 0) + 1
     st.session_state["token-dialogs"] = serial
     st.session_state[_DIALOG] = TokenDialog(kind, serial, token)
-    tab.ask_redraw()
 
 
 def _opened() -> TokenDialog | None:
@@ -190,14 +178,8 @@ def _creation(store: SessionStore, dialog: TokenDialog, workers: Sequence[str]) 
         if dialog.fault:
             st.error(plain(dialog.fault), icon=":material/error:")
     with st.container(horizontal=True):
-        st.button(
-            "Create token",
-            key="token-create-now",
-            type="primary",
-            icon=":material/key:",
-            on_click=_create,
-            args=(store, dialog),
-        )
+        create = partial(action, type="primary", redraw=False)
+        create("Create token", "key", _create, store, dialog, key="token-create-now")
         st.button("Cancel", key="token-cancel", on_click=_close)
 
 
@@ -246,14 +228,8 @@ def _revocation(store: SessionStore, _dialog: TokenDialog, token: Token) -> None
         "Requests that are already running are completed."
     )
     with st.container(horizontal=True):
-        st.button(
-            "Revoke",
-            key="token-revoke-now",
-            type="primary",
-            icon=":material/key_off:",
-            on_click=_revoke,
-            args=(store, token),
-        )
+        revoke = partial(action, type="primary", redraw=False)
+        revoke("Revoke", "key_off", _revoke, store, token, key="token-revoke-now")
         st.button("Cancel", key="token-cancel", on_click=_close)
 
 
