@@ -19,7 +19,7 @@ Property = Literal["capital", "continent", "currency", "languages"]
 PROPERTIES: tuple[Property, ...] = ("capital", "continent", "currency", "languages")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Country:
     """A country, its other names, and the text of each property in the table; `;` parts several values."""
 
@@ -46,90 +46,57 @@ def countries() -> tuple[Country, ...]:
         )
 
 
-def key_of(name: str) -> str:
-    """A name for comparing: lower case, no accents, words parted by one space."""
-    plain = unicodedata.normalize("NFKD", name.replace("đ", "d").replace("ł", "l")).casefold()
-    return " ".join(re.findall(r"[a-z0-9]+", "".join(c for c in plain if not unicodedata.combining(c))))
+def key_of(text: str) -> str:
+    """A text for comparing: its words in lower case, parted by one space."""
+    return _words(text).casefold()
 
 
-def named_countries(text: str) -> tuple[Country, ...]:
-    """The countries a text names, in order of first mention; capitals are not taken for countries."""
-    found: dict[str, Country] = {}
-    for name in _names_in(text):
-        if (country := _by_name().get(name)) is not None:
-            found.setdefault(country.name, country)
-    return tuple(found.values())
+def _words(text: str) -> str:
+    """The words of a text, parted by one space, without accents, and without possessives: France's."""
+    letters = unicodedata.normalize("NFKD", text.translate(_WITHOUT_STROKE))
+    plain = "".join(letter for letter in letters if not unicodedata.combining(letter))
+    named = re.sub(r"\bU\.\s?S\.(?:\s?A\.)?", "US", re.sub(r"['’]s\b", "", plain))
+    return " ".join(re.findall(r"[^\W_]+", named))
 
 
-def having(text: str, of: Property) -> Mapping[str, tuple[str, tuple[Country, ...]]]:
-    """Each value of a property that a text names, by its key: how it is written, and who has it."""
-    named = [name for name in _names_in(text, index=_by_value(of)) if name in _by_value(of)]
-    return {name: _by_value(of)[name] for name in named}
-
-
-_LONGEST_NAME = 7
+_WITHOUT_STROKE = str.maketrans("đĐłŁ", "dDlL")
 _CASED = {"us", "emirates", "georgia", "chad", "jordan", "turkey", "niger"}
 """Names that are also words: they count only when written with a capital letter, US in capitals."""
 
 
-def _names_in(text: str, *, index: Mapping[str, object] | None = None) -> list[str]:
-    """Longest known names (of countries and capitals, or of `index`) from left to right."""
-    known = index if index is not None else _known_names()
-    written = _words(text)
-    keys = {word: key_of(word) for word in set(written)}
-    words = [keys[word] for word in written]
-    begins = {name.split(" ")[0] for name in known}
-    names: list[str] = []
-    at = 0
-    while at < len(words):
-        if words[at].split(" ")[0] not in begins:
-            at += 1
-            continue
-        for length in range(min(_LONGEST_NAME, len(words) - at), 0, -1):
-            name = " ".join(words[at : at + length])
-            if name in known and (name not in _CASED or _cased(name, written[at])):
-                names.append(name)
-                at += length
-                break
-        else:
-            at += 1
-    return names
+def named_countries(text: str) -> tuple[Country, ...]:
+    """The countries a text names, in order of first mention; capitals are not taken for countries."""
+    return tuple(dict.fromkeys(_by_name()[name] for name in _names_in(text) if name in _by_name()))
+
+
+def having(text: str, of: Property) -> Mapping[str, tuple[str, tuple[Country, ...]]]:
+    """Each value of a property that a text names, by its key: how it is written, and who has it."""
+    return {name: _by_value(of)[name] for name in _names_in(text, of)}
 
 
 def words_beside(text: str, *, values: Collection[str] = ()) -> list[str]:
-    """The words of a text, as keys, without the countries that it names and these `values`.
-
-    A word in another script is itself.
-    """
-    rest = f" {' '.join(key_of(word) or word for word in _words(text))} "
+    """The words of a text, as keys, without the countries that it names and these `values`."""
+    rest = f" {key_of(text)} "
     for name in (*(name for name in _names_in(text) if name in _by_name()), *values):
         rest = rest.replace(f" {name} ", " ", 1)
     return rest.split()
 
 
-def _words(text: str) -> list[str]:
-    return re.findall(r"[^\W_]+", _joined(re.sub(r"\bU\.\s?S\.(?:\s?A\.)?", "US", text)))
+def _names_in(text: str, of: Property | None = None) -> list[str]:
+    """The longest names of countries and capitals, or values of a property, from left to right, as keys."""
+    found = ((name.lower(), name) for name in _pattern(of).findall(_words(text)))
+    return [key for key, name in found if key not in _CASED or name not in (key, "Us")]
 
 
-def _joined(text: str) -> str:
-    """The text without possessives, which would hide a name: France's."""
-    return re.sub(r"['’]s\b", "", text)
-
-
-def _cased(name: str, written: str) -> bool:
-    return written == "US" if name == "us" else written[:1].isupper()
+@cache
+def _pattern(of: Property | None) -> re.Pattern[str]:
+    names = {*_by_name(), *_by_value("capital")} if of is None else _by_value(of)
+    return re.compile(rf"(?<!\S)(?:{'|'.join(sorted(names, key=len, reverse=True))})(?!\S)", re.IGNORECASE)
 
 
 @cache
 def _by_name() -> Mapping[str, Country]:
-    named = [(name, country) for country in countries() for name in (country.name, *country.aliases)]
-    return {key_of(spelled): country for name, country in named for spelled in (name, _joined(name))}
-
-
-@cache
-def _known_names() -> Mapping[str, object]:
-    capitals = {key_of(capital): None for country in countries() for capital in country.values("capital")}
-    return {**capitals, **_by_name()}
+    return {key_of(name): country for country in countries() for name in (country.name, *country.aliases)}
 
 
 @cache
@@ -149,7 +116,7 @@ def _spellings(value: str, of: Property) -> dict[str, str]:
 
     A currency is also named by its last word and in the plural, a language by its first word.
     """
-    found = {key_of(_joined(value)): value, key_of(value): value}
+    found = {key_of(value): value}
     if of == "currency":
         last = key_of(value).split()[-1]
         found = {last: last, **found}

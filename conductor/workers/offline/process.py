@@ -83,11 +83,6 @@ class Calculator:
                 if not finished:
                     await self._ended()
 
-    async def warm_up(self) -> None:
-        """Start the child, so that the first question does not wait for it. Raises `WorkerError`."""
-        async with self._turn:
-            await self._started()
-
     async def close(self) -> None:
         """End the child; a computation that runs then fails. A later call starts another."""
         if self._process is not None and self._process.returncode is None:

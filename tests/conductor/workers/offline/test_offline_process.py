@@ -47,7 +47,7 @@ def alive(process: int) -> bool:
 
 @pytest.mark.slow
 async def test_questions_share_one_child_and_come_as_deltas_then_a_completion() -> None:
-    await calculator().warm_up()
+    await answered("1 + 1")
     first = pid()
     mathematics = OfflineExpert("mathematics", name="m")
     parts = [part async for part in mathematics.stream(request("What is 17 * 23?"))]
@@ -83,7 +83,7 @@ async def test_the_child_gets_no_variable_but_what_python_needs(
         monkeypatch.setenv(name, "sk-marked")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     monkeypatch.setenv("LC_ALL", "C.UTF-8")
-    await calculator().warm_up()
+    await answered("1 + 1")
     await calculator().close()
     found = dict(line.split("=", 1) for line in reported.read_text().splitlines())
     own_to_the_shell = {"PWD", "OLDPWD", "SHLVL", "_"}
@@ -106,7 +106,7 @@ async def rest(lines: AsyncGenerator[str, None]) -> list[str]:
 
 @pytest.mark.slow
 async def test_a_computation_that_takes_too_long_is_stopped_and_the_next_one_works() -> None:
-    await calculator().warm_up()
+    await answered("1 + 1")
     first = pid()
     with pytest.raises(WorkerError, match=r"took more than 0\.2 s"):
         async for _ in OfflineExpert("mathematics", name="m", seconds=0.2).stream(request(HARD)):
@@ -149,7 +149,10 @@ def test_the_package_is_imported_without_sympy_and_its_child_starts_anywhere_and
         f"import sys, asyncio; sys.path.insert(0, {str(root)!r})\n"
         "from conductor.workers.offline.process import calculator\n"
         "assert 'sympy' not in sys.modules\n"
-        "async def start() -> None:\n    await calculator().warm_up()\n"
+        "from conductor.workers.offline.task import Task\n"
+        "async def start() -> None:\n"
+        "    lines = calculator().lines('mathematics', Task('1 + 1', ''))\n"
+        "    assert [line async for line in lines][-1] == 'Answer: 2'\n"
         "asyncio.run(start())\n"
     )
     done = subprocess.run(

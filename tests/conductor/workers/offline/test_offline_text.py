@@ -57,12 +57,6 @@ def test_abbreviations_end_no_sentence() -> None:
     ]  # fmt: skip
 
 
-@pytest.fixture
-def few_ranked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sentences are compared with one another only up to a limit; a low one is as good and soon reached."""
-    monkeypatch.setattr("conductor.workers.offline.summary.MAX_RANKED", 10)
-
-
 def sentences(count: int) -> str:
     return " ".join(f"Sentence {at} speaks of rivers and topic {at % 37}." for at in range(count))
 
@@ -71,7 +65,7 @@ def test_of_thousands_of_sentences_as_few_are_quoted_as_asked_for() -> None:
     assert len(summarised(sentences(2_300), 3)) == 3
 
 
-def test_work_on_a_summary_grows_with_the_length_of_its_text(few_ranked: None) -> None:
+def test_work_on_a_summary_grows_with_the_length_of_its_text() -> None:
     found = growth(lambda text: summarised(text, 3), sentences, package=PACKAGE, length=50)
     assert found == pytest.approx(2, abs=0.2)
 
@@ -216,7 +210,7 @@ def read(long: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("repeated", HOSTILE)
-def test_work_grows_with_the_length_of_a_hostile_text(repeated: str, few_ranked: None) -> None:
+def test_work_grows_with_the_length_of_a_hostile_text(repeated: str) -> None:
     found = growth(read, lambda length: hostile(repeated, length), package=PACKAGE, length=1_000)
     assert found == pytest.approx(2, abs=0.2)
 
