@@ -112,7 +112,8 @@ _MATHS = re.compile(
     r"divisible|multiples?|remainder|modulo|(?:square|cube) roots?|squared|cubed|percent|per cent|plus|minus|"
     r"times|multiply|multiplied|divided?|subtract|add|power|half of|double|twice|equation|"
     r"areas?|perimeter|circumference|hypotenuse|volume|distance|probability|chance|odds|interest|tip|tax|discount|"
-    r"costs?|convert|days?|weeks?|weekday|leap year|ways|digits)\b",
+    r"costs?|convert|days?|weeks?|weekday|leap year|ways|digits|even|odd|slope|gradient|cube of|square of|"
+    r"reciprocal|decimal)\b",
     re.I,
 )
 _QUANTITY = re.compile(

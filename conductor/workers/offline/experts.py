@@ -59,14 +59,14 @@ class OfflineExpert:
 
     async def stream(self, request: Request) -> AsyncIterator[Delta | Completion]:
         """See `Worker.stream`. One delta a line; a last line that is a `Refusal` makes the answer one."""
-        said, refused = "", False
+        answer, refused = "", False
         async with aclosing(self._lines(Task.of(request))) as lines:
             async for line in lines:
-                piece = f"\n{line}" if said else line
-                said += piece
+                piece = f"\n{line}" if answer else line
+                answer += piece
                 refused = isinstance(line, Refusal)
                 yield Delta(text=piece)
-        yield Completion(text=said, finish_reason="refused" if refused else "stop")
+        yield Completion(text=answer, finish_reason="refused" if refused else "stop")
 
     async def _lines(self, task: Task) -> AsyncGenerator[str, None]:
         # Long texts take a while to read; other steps stream meanwhile.

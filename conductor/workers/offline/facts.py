@@ -27,9 +27,7 @@ CANNOT = Refusal(
 )
 MAX_LISTED = 60
 
-_TITLES: dict[Property, str] = {
-    "capital": "Capital", "continent": "Continent", "currency": "Currency", "languages": "Official languages",
-}  # fmt: skip
+_TITLES = dict(zip(PROPERTIES, ("Capital", "Continent", "Currency", "Official languages"), strict=True))
 _ASKED: dict[Property, re.Pattern[str]] = {
     "capital": re.compile(r"\bcapitals?\b", re.I),
     "continent": re.compile(r"\bcontinents?\b|\bpart of the world\b", re.I),
@@ -76,14 +74,15 @@ _USES: dict[Property, re.Pattern[str]] = {
 def facts(task: Task) -> list[str]:
     """The answer's lines; the instruction's country and properties count before the query's."""
     found = named_countries(task.instruction) or named_countries(task.query)
-    properties = asked_properties(task.instruction) or asked_properties(task.query)
+    properties = _asked_properties(task.instruction) or _asked_properties(task.query)
+    named = bool(named_countries(task.instruction))
     reverse = _reverse_lines(task.instruction) or _reverse_lines(task.query)
-    if reverse and (not found or not _about_country(task)):
+    # A country in a question which country it is, is not what is asked about.
+    if reverse and (not found or (_asks_which(task.query) and not named)):
         return reverse
     if not found:
         return [CANNOT]
-    named = bool(named_countries(task.instruction))
-    complete = named and bool(asked_properties(task.instruction))
+    complete = named and bool(_asked_properties(task.instruction))
     asked = task.instruction if complete else f"{task.instruction}\n{task.query}"
     if missing := _NOT_HELD.findall(asked):
         return [*_stated(found, properties)[:-1], _not_held(missing)] if properties else [_not_held(missing)]
@@ -96,19 +95,12 @@ def facts(task: Task) -> list[str]:
     return lines
 
 
-def asked_properties(text: str) -> tuple[Property, ...]:
-    """The properties a text asks for by name."""
+def _asked_properties(text: str) -> tuple[Property, ...]:
     return tuple(each for each in PROPERTIES if _ASKED[each].search(text))
 
 
-def fact_line(country: Country, of: Property) -> str:
-    """One fact as a line."""
+def _fact_line(country: Country, of: Property) -> str:
     return f"{_TITLES[of]} of {country.name}: {country.text(of)}"
-
-
-def _about_country(task: Task) -> bool:
-    """Whether a named country is what is asked about, not part of a question which country it is."""
-    return not _asks_which(task.query) or bool(named_countries(task.instruction))
 
 
 def _not_held(missing: Sequence[str]) -> Refusal:
@@ -137,7 +129,7 @@ def _unread(text: str, *, values: Collection[str] = (), beside: Collection[str] 
 
 
 def _stated(found: Sequence[Country], properties: Sequence[Property]) -> list[str]:
-    lines = [fact_line(country, each) for country in found for each in properties]
+    lines = [_fact_line(country, each) for country in found for each in properties]
     if len(lines) == 1:
         return [*lines, f"Answer: {found[0].text(properties[0])}"]
     if len(properties) == 1:
@@ -146,13 +138,14 @@ def _stated(found: Sequence[Country], properties: Sequence[Property]) -> list[st
 
 
 def _compared(found: Sequence[Country], properties: Sequence[Property]) -> list[str]:
-    said = []
+    compared = []
     for each in properties:
         shared = set(found[0].values(each)).intersection(*(country.values(each) for country in found[1:]))
         title = _TITLES[each].lower()
-        said.append(f"same {title} ({', '.join(sorted(shared))})" if shared else f"different {title}")
-    yes = {True: "yes, ", False: "no, "}.get(said[0].startswith("same"), "") if len(said) == 1 else ""
-    return ["Answer: " + yes + "; ".join(said)]
+        compared.append(f"same {title} ({', '.join(sorted(shared))})" if shared else f"different {title}")
+    if len(compared) > 1:
+        return ["Answer: " + "; ".join(compared)]
+    return [f"Answer: {'yes' if compared[0].startswith('same') else 'no'}, {compared[0]}"]
 
 
 def _asks_which(text: str) -> bool:
@@ -166,17 +159,21 @@ def _reverse_lines(text: str) -> list[str]:
     """Which countries have a capital, currency, language or continent that the text names."""
     if not _asks_which(text):
         return []
-    for of in PROPERTIES:
-        groups = having(text, of) if _USES[of].search(text) else {}
-        if len(groups) == 1 and not named_countries(text) and not _unread(text, values=groups):
-            [(value, found)] = groups.values()
-            names = [country.name for country in found]
-            more = "" if len(names) <= MAX_LISTED else f" and {len(names) - MAX_LISTED} more"
-            return [
-                f"Countries with {_TITLES[of].lower().removesuffix('s')} {value}: {len(names)}",
-                f"Answer: {', '.join(names[:MAX_LISTED])}{more}",
-            ]
-    return []
+    named = {of: groups for of in PROPERTIES if _USES[of].search(text) and (groups := having(text, of))}
+    keys = [key for groups in named.values() for key in groups]
+    if not named or len(keys) > len(named) or named_countries(text) or _unread(text, values=keys):
+        return []
+    [first, *others] = [found for groups in named.values() for _, found in groups.values()]
+    names = [country.name for country in first if all(country in other for other in others)]
+    if not names:
+        return []
+    values = [(of, value) for of, groups in named.items() for value, _ in groups.values()]
+    condition = " and ".join(f"{_TITLES[of].lower().removesuffix('s')} {value}" for of, value in values)
+    more = f" and {len(names) - MAX_LISTED} more" if len(names) > MAX_LISTED else ""
+    return [
+        f"Countries with {condition}: {len(names)}",
+        f"Answer: {', '.join(names[:MAX_LISTED])}{more}",
+    ]
 
 
 def fact_check(task: Task) -> list[str] | None:
@@ -190,8 +187,8 @@ def fact_check(task: Task) -> list[str] | None:
     values = _key_values(stated, right)
     answer = right
     for each in task.answers:
-        said = key_of(each.response)
-        complete = all(key_of(value) in said for value in values)
+        response = key_of(each.response)
+        complete = all(key_of(value) in response for value in values)
         if complete or _repeats_table(each.response):
             lines.append(f"Verified: {each.source} answers the same.")
             answer = each.answer if complete else answer
@@ -203,11 +200,11 @@ def fact_check(task: Task) -> list[str] | None:
 def _repeats_table(response: str) -> bool:
     """Whether a response states facts, and the table holds all of them."""
     stated = [line for line in response.splitlines() if line.startswith(tuple(_TITLES.values()))]
-    held = {fact_line(country, of) for country in named_countries(response) for of in PROPERTIES}
+    held = {_fact_line(country, of) for country in named_countries(response) for of in PROPERTIES}
     return bool(stated) and held.issuperset(stated)
 
 
 def _key_values(stated: Sequence[str], right: str) -> list[str]:
-    said = (_ROLE.sub("", line.split(": ", 1)[1]) for line in stated if " of " in line)
-    values = [part for facts in said for part in _PARTED.split(facts)]
+    facts = (_ROLE.sub("", line.split(": ", 1)[1]) for line in stated if " of " in line)
+    values = [part for fact in facts for part in _PARTED.split(fact)]
     return values or right.split(", ")

@@ -61,23 +61,24 @@ def _comparison(seen: Sequence[SeenStep]) -> list[str]:
         f"{title}: {'; '.join(f'{of} - {value}' for of, value in each.items())}"
         for title, each in values.items()
     ]
-    same = [title.lower() for title, each in values.items() if len(each) > 1 and len(set(each.values())) == 1]
-    different = [title.lower() for title, each in values.items() if len(set(each.values())) > 1]
-    said = [f"same {', '.join(same)}"] if same else []
-    said += [f"different {', '.join(different)}"] if different else []
-    return [*lines, f"Answer: {'; '.join(said)}"]
+    compared = {
+        "same": [title for title, each in values.items() if len(each) > 1 and len(set(each.values())) == 1],
+        "different": [title for title, each in values.items() if len(set(each.values())) > 1],
+    }
+    found = [f"{word} {', '.join(titles).lower()}" for word, titles in compared.items() if titles]
+    return [*lines, f"Answer: {'; '.join(found)}"]
 
 
 def _beside_facts(seen: Sequence[SeenStep]) -> list[str]:
     """Each line that is neither a fact nor an answer, once; with its step's name unless all steps have it."""
-    said: dict[str, list[tuple[SeenStep, str]]] = defaultdict(list)
+    found: dict[str, list[tuple[SeenStep, str]]] = defaultdict(list)
     for response in seen:
         for line in dict.fromkeys(map(str.strip, response.response.splitlines())):
             if line and not _FACT.match(line) and not _ANSWER_LINE.match(line):
-                said[_plain(line)].append((response, line))
+                found[_plain(line)].append((response, line))
     lines = [
         line if len(sources) == len(seen) else f"{_named(response)}: {line}"
-        for sources in said.values()
+        for sources in found.values()
         for response, line in sources[:1]
     ]
     return _shortened(lines, of="")
@@ -125,14 +126,14 @@ def _plain(text: str) -> str:
 
 def _disagreements(seen: Sequence[SeenStep]) -> list[str]:
     """Statements alike but for their values, made by different steps."""
-    said: dict[str, dict[int, tuple[str, str]]] = defaultdict(dict)
+    stated: dict[str, dict[int, tuple[str, str]]] = defaultdict(dict)
     for response in seen:
         for line in _statements(response.response):
             for subject, value in _claims(line):
-                said[subject].setdefault(response.step, (value, line))
+                stated[subject].setdefault(response.step, (value, line))
     return [
         "Disagreement: " + "; ".join(f'step {step + 1} states "{line}"' for step, (_, line) in claims.items())
-        for claims in said.values()
+        for claims in stated.values()
         if len({value for value, _ in claims.values()}) > 1
     ]
 
@@ -158,8 +159,8 @@ def _conclusion(answers: Sequence[SeenStep]) -> list[str]:
     if len({comparable(answer.answer) for answer in answers}) == 1:
         agree = [f"All {len(answers)} answers agree."] if len(answers) > 1 else []
         return [*agree, f"Answer: {answers[-1].answer}"]
-    said = "; ".join(f"{answer.source} answers {answer.answer}" for answer in answers)
-    return [f"Disagreement: {said}.", *_decided(answers)]
+    differing = "; ".join(f"{answer.source} answers {answer.answer}" for answer in answers)
+    return [f"Disagreement: {differing}.", *_decided(answers)]
 
 
 def _decided(answers: Sequence[SeenStep]) -> list[str]:

@@ -73,10 +73,10 @@ def _summary(given: str, task: Task) -> list[str]:
 
 def _count(text: str) -> int | None:
     """The number of sentences that a text asks for, None where it names none."""
-    said = _COUNT.search(text)
-    if said is None:
+    named = _COUNT.search(text)
+    if named is None:
         return None
-    word = said[1].lower()
+    word = named[1].lower()
     if word.isdigit():
         return max(1, int(word[:3]))
     return _WORDS.index(word) + 1 if word in _WORDS else 1

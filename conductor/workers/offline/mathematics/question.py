@@ -251,6 +251,10 @@ def _worded(operation: str, match: re.Match[str], meaning: str) -> Problem | Non
         return None  # A part is no formula, or names a day that no calendar has.
     if node.is_relation:
         return Problem(operation, (node,))
+    if operation == "value" and points:
+        node, points = substituted(node, named["x"], points[0]), []
+        if names_in((node,)):
+            return None
     free = names_in((node,))
     if operation == "derivative" and not {named.get("respect"), named.get("point")} <= {None, *free}:
         return None
@@ -317,13 +321,6 @@ _AMBIGUOUS = re.compile(
 readings: "the root of 9 + 16", "-5 squared", "80 minus 15%"."""
 
 _DEFINITION = re.compile(r"\b[fgh] ?\([a-z]\) ?=(?!=)")
-_AT_POINT = re.compile(
-    r"(?:if |given |let )?(?P<f>[fgh])\((?P<name>[a-z])\) ?=(?P<body>[^=]+?)[,;.]? (?:and |then )?"
-    r"(?:what is|what|find|compute|calculate|evaluate)? ?(?P=f)\((?P<at>[^()]+)\) ?\??",
-    re.IGNORECASE,
-)
-
-
 _SPACED_UNIT = re.compile(r"\d [a-z]\b", re.IGNORECASE)
 """10 m, which is a length rather than ten times m; 10m may be either."""
 
@@ -331,10 +328,6 @@ _SPACED_UNIT = re.compile(r"\d [a-z]\b", re.IGNORECASE)
 def _implied(plain: str) -> Problem | None:
     """A lone formula is evaluated, relations are solved; "y at x = 3" puts the numbers in."""
     try:
-        if at_point := _AT_POINT.fullmatch(plain):
-            body, point = _formula(at_point["body"]), _formula(at_point["at"])
-            node = substituted(body, at_point["name"], point)
-            return None if names_in((node,)) else Problem("value", (node,), explicit=True)
         contents = contents_of(_DEFINITION.sub("", plain))
     except FormatError:
         return _with_units(plain)

@@ -35,6 +35,8 @@ QUESTIONS: Mapping[str, Mapping[str, str | None]] = {
         "Increase 80 by 10% and then decrease it by 10%": "79.2",
         "What is 8% sales tax on 59.99?": "4.7992",
         "By how many percent is 60 more than 48?": "25",
+        "What is 1/8 in percent?": "12.5",
+        "What is 20% as a decimal?": "0.2",
     },
     "units": {
         "What is 5 km + 3 km?": "8 km",
@@ -109,6 +111,8 @@ QUESTIONS: Mapping[str, Mapping[str, str | None]] = {
         "sum of the first 10 prime numbers": "129",
         "What is the sum of the digits of 2^10?": "7",
         "How many r's are in strawberry?": NOTHING,
+        "Is 7 even?": "no, the sides are not equal",
+        "What is the cube of 3?": "27",
         "How many ways to choose 2 people from 5?": "10",
         "How many ways to choose 2 people from 5 men and 4 women?": NOTHING,
         "In how many ways can 5 people sit in a row?": "120",
@@ -123,6 +127,8 @@ QUESTIONS: Mapping[str, Mapping[str, str | None]] = {
         "pi * 5^2": "25*pi",
         "What is the distance from (0, 0) to (3, 4)?": "5",
         "What is the square root of 3^2 + 4^2?": NOTHING,
+        "What is the slope of the line through (1, 2) and (3, 6)?": "2",
+        "What is the area of a trapezoid with bases 3 and 5 and height 4?": "16",
     },
     "probability": {
         "What is the probability of rolling a 6 twice?": "1/36",
@@ -134,7 +140,7 @@ QUESTIONS: Mapping[str, Mapping[str, str | None]] = {
         "What is the probability of rolling a sum of 7 with two dice?": "1/6",
         "What is the probability of rolling a total of 13 with two dice?": "0",
         "What is the probability of drawing an ace from a deck of cards?": "1/13",
-        "What is the probability of drawing two aces from a deck of cards?": NOTHING,
+        "What is the probability of drawing two aces from a deck of cards?": "1/221",
     },
     "countries": {
         "What is the capital of France?": "Paris",
@@ -147,7 +153,12 @@ QUESTIONS: Mapping[str, Mapping[str, str | None]] = {
         "How tall is the Eiffel Tower in France?": NOTHING,
         "Who is the president of Brazil?": NOTHING,
         "Which is larger, Brazil or Peru?": NOTHING,
-        "Which countries in Africa speak French?": NOTHING,
+        "Which countries in Africa speak French?": (
+            "Benin, Burundi, Cameroon, Central African Republic, Chad, Comoros, Democratic Republic of the "
+            "Congo, Republic of the Congo, Côte d'Ivoire, Djibouti, Equatorial Guinea, Gabon, Guinea, "
+            "Madagascar, Rwanda, Senegal, Seychelles, Togo"
+        ),
+        "Which countries in Oceania use the franc?": NOTHING,
         "Which countries border France?": NOTHING,
         "What is the capital of the state of Georgia?": NOTHING,
         "How many people speak French in Canada?": NOTHING,
