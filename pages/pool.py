@@ -10,7 +10,7 @@ import streamlit as st
 
 from conductor.errors import PoolError
 from conductor.values.output import OFFLINE_LABEL
-from conductor.workers.health.targets import ProbeTarget, targets, unconfirmed
+from conductor.workers.health.probe import ProbeTarget, targets, unconfirmed
 from conductor.workers.keys.hosts import KeyHost, confirm
 from conductor.workers.keys.secret import SECRETS_FILE
 from conductor.workers.pool.pool import DEFAULT_PATH, Pool, configured_path, offline_pool

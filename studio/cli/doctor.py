@@ -15,8 +15,7 @@ import typer
 
 from conductor.text.formatting import counted
 from conductor.workers.health.findings import Check, Health
-from conductor.workers.health.probe import AT_ONCE, examine
-from conductor.workers.health.targets import ProbeTarget, targets
+from conductor.workers.health.probe import AT_ONCE, ProbeTarget, examine, targets
 from conductor.workers.pool.pool import configured_path, configured_pool
 from studio.cli.opening import confirm_keys
 from studio.cli.options import Pooled, flag, takes_options

@@ -51,7 +51,7 @@ def confirm_keys(path: Path | None, *, ask: bool) -> None:
     # A stream that was closed before the program started is None.
     if ask and not all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr)):
         return
-    from conductor.workers.health.targets import targets, unconfirmed  # noqa: PLC0415
+    from conductor.workers.health.probe import targets, unconfirmed  # noqa: PLC0415
     from conductor.workers.keys.hosts import confirm  # noqa: PLC0415
     from conductor.workers.pool.pool import configured_pool  # noqa: PLC0415
 

@@ -116,36 +116,27 @@ class TokenCount:
     def __init__(self, card: WorkerCard) -> None:
         self._kind = card.kind
         self._tokenizer = _tokenizer(card)
-        self._spaces = 0
-        self._ascii = 0
-        self._others = 0
-        self._exact = 0
-        self._any = False
+        # By length, four ASCII characters are a token, and any other character is one.
+        by_length = card.kind == "model" and self._tokenizer is None
+        self._parts_a_token = LIKELY_CHARACTERS if by_length else 1
+        self._parts = 0
 
     def add(self, text: str) -> None:
         """Count another piece; a tokenizer reads each piece for itself."""
         if not text or self._kind == "offline":
             return
-        self._any = True
         if self._tokenizer is not None:
-            self._exact += sum(self._tokenizer.counts([text]))
+            self._parts += sum(self._tokenizer.counts([text]))
         elif self._kind == "simulated":
-            self._spaces += text.count(" ")
+            self._parts += text.count(" ") + (self._parts == 0)
         else:
             ascii_characters = len(text.encode("ascii", "ignore"))
-            self._ascii += ascii_characters
-            self._others += len(text) - ascii_characters
+            self._parts += ascii_characters + LIKELY_CHARACTERS * (len(text) - ascii_characters)
 
     @property
     def total(self) -> int:
-        """The tokens so far. By length: four ASCII characters a token, any other character one token."""
-        if not self._any:
-            return 0
-        if self._tokenizer is not None:
-            return self._exact
-        if self._kind == "simulated":
-            return self._spaces + 1
-        return -(-self._ascii // LIKELY_CHARACTERS) + self._others
+        """The tokens so far."""
+        return -(-self._parts // self._parts_a_token)
 
 
 def _tokenizer(card: WorkerCard) -> Tokenizer | None:

@@ -11,7 +11,6 @@ from typing import Literal
 
 from conductor.values.messages import Completion, Value
 from conductor.workers.endpoint.wire import ServedModel
-from conductor.workers.keys.secret import SECRETS_FILE
 
 Check = Literal["key", "reachable", "model", "answer"]
 FindingState = Literal["well", "unsure", "failing", "skipped"]
@@ -62,81 +61,17 @@ class Health(Value):
         """What that check found, None where it was not made."""
         return next((finding for finding in self.findings if finding.check == check), None)
 
-    def found(self, *findings: Finding) -> Health:
-        """More findings."""
-        return self.model_copy(update={"findings": (*self.findings, *findings)})
-
-    def ended(self) -> Health:
-        """Nothing is to come."""
-        return self.model_copy(update={"done": True})
+    def found(self, *findings: Finding, done: bool = False) -> Health:
+        """It with more findings."""
+        return self.model_copy(update={"findings": (*self.findings, *findings), "done": done})
 
 
 # -- each check ----------------------------------------------------------------------------------------
 
-NO_KEY = Finding(check="key", state="well", word="none", message="No key is named, so none is sent.")
 
-
-def key_set(variable: str) -> Finding:
-    """The variable that holds the key is set."""
-    return Finding(check="key", state="well", word="set", message=f"{variable} is set.")
-
-
-def key_missing(variable: str) -> Finding:
-    """The variable that holds the key is not set."""
-    advice = f'export it before the program starts, or write {variable} = "..." into {SECRETS_FILE}'
-    return failing("key", "missing", f"{variable} is not set", advice)
-
-
-def reachable(host: str) -> Finding:
-    """The host answered, whatever the answer was."""
-    return Finding(check="reachable", state="well", word="yes", message=f"{host} can be reached.")
-
-
-def no_list(reason: str) -> Finding:
-    """The endpoint does not list its models, which it need not."""
-    return Finding(
-        check="model", state="unsure", word="no list", message=f"Its models are not known: {reason}."
-    )
-
-
-def listed(wanted: str, served: tuple[ServedModel, ...], *, context: int | None) -> Finding:
-    """How the endpoint's list names the model; `context` is the one in the pool file, in tokens."""
-    found = next((model for model in served if wanted in _spellings(model.name)), None)
-    if found is None:
-        return Finding(
-            check="model",
-            state="unsure",
-            word="not listed",
-            message=f"{wanted} is not among the {len(served):,} models listed there",
-            advice=_other_names(wanted, [model.name for model in served]),
-        )
-    if found.context is not None and context is not None and found.context < context:
-        return Finding(
-            check="model",
-            state="unsure",
-            word="listed",
-            message=f"{wanted} is served with a context of {found.context:,} tokens, "
-            f"and the pool file states {context:,}",
-            advice=f"write context = {found.context} there",
-        )
-    size = "" if found.context is None else f", with a context of {found.context:,} tokens"
-    return Finding(check="model", state="well", word="listed", message=f"{wanted} is listed{size}.")
-
-
-def answered(completion: Completion, *, limit: int) -> Finding:
-    """What came of a question whose answer could take `limit` tokens."""
-    if completion.text.strip() or completion.reasoning.strip():
-        return Finding(check="answer", state="well", word="answers", message="It answers.")
-    if completion.finish_reason == "length":
-        message = f"It answers; its first {limit} tokens were reasoning that is not shown."
-        return Finding(check="answer", state="well", word="answers", message=message)
-    return Finding(
-        check="answer",
-        state="unsure",
-        word="empty",
-        message="It answers with an empty text",
-        advice="give it a step and look; where that stays empty, check model and extra in the pool file",
-    )
+def well(check: Check, word: str, message: str) -> Finding:
+    """A check without a fault."""
+    return Finding(check=check, state="well", word=word, message=message)
 
 
 def failing(check: Check, word: str, message: str, advice: str) -> Finding:
@@ -144,9 +79,51 @@ def failing(check: Check, word: str, message: str, advice: str) -> Finding:
     return Finding(check=check, state="failing", word=word, message=message, advice=advice)
 
 
+def unsure(check: Check, word: str, message: str, advice: str = "") -> Finding:
+    """A finding that may be as it is meant."""
+    return Finding(check=check, state="unsure", word=word, message=message, advice=advice)
+
+
 def skipped(check: Check, why: str) -> Finding:
     """A check that another one's outcome makes pointless."""
     return Finding(check=check, state="skipped", word="-", message=f"Not known: {why}.")
+
+
+def listed(wanted: str, served: tuple[ServedModel, ...], *, context: int | None) -> Finding:
+    """How the endpoint's list names the model; `context` is the one in the pool file, in tokens."""
+    found = next((model for model in served if wanted in _spellings(model.name)), None)
+    if found is None:
+        return unsure(
+            "model",
+            "not listed",
+            f"{wanted} is not among the {len(served):,} models listed there",
+            _other_names(wanted, [model.name for model in served]),
+        )
+    if found.context is not None and context is not None and found.context < context:
+        return unsure(
+            "model",
+            "listed",
+            f"{wanted} is served with a context of {found.context:,} tokens, "
+            f"and the pool file states {context:,}",
+            f"write context = {found.context} there",
+        )
+    size = "" if found.context is None else f", with a context of {found.context:,} tokens"
+    return well("model", "listed", f"{wanted} is listed{size}.")
+
+
+def answered(completion: Completion, *, limit: int) -> Finding:
+    """What came of a question whose answer could take `limit` tokens."""
+    if completion.text.strip() or completion.reasoning.strip():
+        return well("answer", "answers", "It answers.")
+    if completion.finish_reason == "length":
+        message = f"It answers; its first {limit} tokens were reasoning that is not shown."
+        return well("answer", "answers", message)
+    return unsure(
+        "answer",
+        "empty",
+        "It answers with an empty text",
+        "give it a step and look; where that stays empty, check model and extra in the pool file",
+    )
 
 
 def _spellings(name: str) -> tuple[str, ...]:

@@ -12,8 +12,10 @@ import logging
 import threading
 from collections.abc import AsyncGenerator, AsyncIterable, Callable, Coroutine, Iterable
 from concurrent.futures import Future
-from contextlib import aclosing
-from typing import Any
+from contextlib import aclosing, suppress
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
 
 import httpx
 
@@ -22,23 +24,90 @@ from conductor.values.messages import Completion, Delta, Message, Part, Request,
 from conductor.workers.endpoint.client import ChatClient
 from conductor.workers.endpoint.config import Endpoint
 from conductor.workers.endpoint.failures import EndpointFailure
+from conductor.workers.endpoint.worker import OpenAIWorker
 from conductor.workers.health.findings import (
-    NO_KEY,
     Finding,
     Health,
     answered,
     failing,
-    key_missing,
-    key_set,
     listed,
-    no_list,
-    reachable,
     skipped,
+    unsure,
+    well,
 )
-from conductor.workers.health.targets import ProbeTarget
-from conductor.workers.keys.secret import find_secret
-from conductor.workers.protocol import StreamItem
+from conductor.workers.keys.hosts import KeyHost
+from conductor.workers.keys.secret import SECRETS_FILE, find_secret
+from conductor.workers.pool.fallback import FallbackWorker
+from conductor.workers.pool.pool import Pool
+from conductor.workers.protocol import StreamItem, Worker, WorkerCard
 from conductor.workers.stream import opened
+
+# -- what can be examined ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ProbeTarget:
+    """A worker, or the Conductor, without its fallback.
+
+    `offered`: it may be given a step, perhaps because its fallback does it.
+    """
+
+    role: Literal["conductor", "worker"]
+    worker: Worker
+    offered: bool
+
+    @property
+    def card(self) -> WorkerCard:
+        """Its own card, also where its fallback makes it usable."""
+        return self.worker.card
+
+    @property
+    def name(self) -> str:
+        """What steps call it."""
+        return self.card.name
+
+    @property
+    def endpoint(self) -> Endpoint | None:
+        """Where it is served; None for experts and simulated workers."""
+        return self.worker.client.endpoint if isinstance(self.worker, OpenAIWorker) else None
+
+    @cached_property
+    def mark(self) -> str:
+        """Differs where another one, or the same in another place, is examined."""
+        where = self.endpoint.model_dump_json() if self.endpoint else ""
+        card = self.card
+        return "\x1f".join((self.role, card.name, card.model, card.sampling.model_dump_json(), where))
+
+
+def targets(pool: Pool) -> tuple[ProbeTarget, ...]:
+    """The Conductor, where the pool file names one, and the workers in order."""
+    workers = tuple(map(_worker, pool.workers))
+    if pool.conductor is None:
+        return workers
+    conductor = pool.conductor.build()
+    offered = pool.conductor.as_worker and conductor.card.unusable is None
+    return (ProbeTarget("conductor", conductor, offered), *workers)
+
+
+def unconfirmed(found: Iterable[ProbeTarget]) -> tuple[KeyHost, ...]:
+    """The keys that are set and not confirmed for the host of their endpoint, each pair once.
+
+    Keys that cannot be looked up are left out; the card's `unusable` gives the reason.
+    """
+    pairs: dict[KeyHost, None] = {}
+    for target in found:
+        with suppress(PoolError):
+            if target.endpoint is not None and (pair := target.endpoint.unconfirmed) is not None:
+                pairs[pair] = None
+    return tuple(pairs)
+
+
+def _worker(worker: Worker) -> ProbeTarget:
+    own = worker.first if isinstance(worker, FallbackWorker) else worker
+    return ProbeTarget("worker", own, offered=worker.card.unusable is None)
+
+
+# -- an examination ------------------------------------------------------------------------------------
 
 PROBE_TOKENS = 16
 """The longest answer: one token shows that an answer comes, the others how fast they follow."""
@@ -76,9 +145,9 @@ async def examine(target: ProbeTarget) -> AsyncGenerator[Health, None]:
         health = health.found(*await _list(client, context=target.card.context))
         yield health
         if key.state != "well":
-            yield health.found(skipped("answer", f"the key is {key.word}")).ended()
+            yield health.found(skipped("answer", f"the key is {key.word}"), done=True)
         elif health.failing:
-            yield health.found(skipped("answer", "the endpoint cannot be reached")).ended()
+            yield health.found(skipped("answer", "the endpoint cannot be reached"), done=True)
         else:
             sampling = target.card.sampling.model_copy(update={"max_tokens": PROBE_TOKENS})
             yield await _asked(health, client.stream(_QUESTION, sampling=sampling), name=target.name)
@@ -102,24 +171,25 @@ def _once(endpoint: Endpoint, *, with_key: bool) -> Endpoint:
 def _key(endpoint: Endpoint) -> Finding:
     variable = endpoint.api_key_env
     if variable is None:
-        return NO_KEY
+        return well("key", "none", "No key is named, so none is sent.")
     try:
         key = find_secret(variable)
     except PoolError as error:
         reason, _, advice = str(error).rstrip(".").partition("; ")
         return failing("key", "unusable", reason, advice or "correct that file")
     if key is None:
-        return key_missing(variable)
+        advice = f'export it before the program starts, or write {variable} = "..." into {SECRETS_FILE}'
+        return failing("key", "missing", f"{variable} is not set", advice)
     fault = endpoint.key_fault()
     if fault is not None:
         reason, _, advice = fault.rstrip(".").partition("; ")
         return failing("key", "not confirmed", reason, advice)
-    return key_set(variable)
+    return well("key", "set", f"{variable} is set.")
 
 
 async def _list(client: ChatClient, *, context: int | None) -> tuple[Finding, Finding]:
     """Whether the endpoint can be reached, and whether it lists the model."""
-    yes = reachable(client.endpoint.host)
+    yes = well("reachable", "yes", f"{client.endpoint.host} can be reached.")
     try:
         served = await client.served()
     except EndpointFailure as failure:
@@ -129,7 +199,7 @@ async def _list(client: ChatClient, *, context: int | None) -> tuple[Finding, Fi
             return no, skipped("model", "the endpoint cannot be reached")
         if failure.status in (401, 403):
             return yes, skipped("model", "its list of models needs the right key")
-        return yes, no_list(reason)
+        return yes, unsure("model", "no list", f"Its models are not known: {reason}.")
     return yes, listed(client.endpoint.model, served, context=context)
 
 
@@ -151,10 +221,10 @@ async def _asked(health: Health, stream: AsyncIterable[StreamItem], *, name: str
                     completion = item
     except EndpointFailure as failure:
         finding = failing("answer", "fails", _nameless(failure, name), failure.advice)
-        return health.found(finding).ended()
+        return health.found(finding, done=True)
     except WorkerError as error:
         advice = "give its steps to another worker until this is fixed"
-        return health.found(failing("answer", "fails", str(error).rstrip("."), advice)).ended()
+        return health.found(failing("answer", "fails", str(error).rstrip("."), advice), done=True)
     measures: dict[str, float | None] = {}
     if first is not None and last is not None:
         tokens = completion.usage.completion_tokens
@@ -162,7 +232,7 @@ async def _asked(health: Health, stream: AsyncIterable[StreamItem], *, name: str
             "first_token": first - begun,
             "tokens_per_second": rate(tokens, first=first, last=last),
         }
-    return health.found(answered(completion, limit=PROBE_TOKENS)).model_copy(update=measures).ended()
+    return health.found(answered(completion, limit=PROBE_TOKENS), done=True).model_copy(update=measures)
 
 
 def _nameless(failure: EndpointFailure, name: str) -> str:

@@ -15,8 +15,7 @@ import streamlit as st
 from conductor.errors import PoolError
 from conductor.text.formatting import duration
 from conductor.workers.health.findings import Health
-from conductor.workers.health.probe import HealthProbe
-from conductor.workers.health.targets import ProbeTarget
+from conductor.workers.health.probe import HealthProbe, ProbeTarget
 from conductor.workers.keys.secret import find_secret
 from conductor.workers.pool.toml_file import Place
 from pages.components.tab.state import plain

@@ -11,7 +11,7 @@ from conductor.errors import PoolError
 from conductor.values.messages import Sampling
 from conductor.workers.endpoint.config import Endpoint, Patience
 from conductor.workers.endpoint.worker import OpenAIWorker
-from conductor.workers.health.targets import targets
+from conductor.workers.health.probe import targets
 from conductor.workers.keys.hosts import HOSTS
 from conductor.workers.pool.fallback import FallbackWorker
 from conductor.workers.pool.pool import Pool, parse_pool, read_pool

@@ -12,7 +12,7 @@ from tokenizer_cases import write_tokenizer
 from conductor.engine.scope import FORCE
 from conductor.errors import PoolError, WorkflowError
 from conductor.values.output import OFFLINE_LABEL
-from conductor.workers.health.targets import targets, unconfirmed
+from conductor.workers.health.probe import targets, unconfirmed
 from conductor.workers.keys.hosts import confirm
 from conductor.workflow.model import Step, Workflow
 from storage import SessionStore

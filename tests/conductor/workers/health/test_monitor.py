@@ -11,8 +11,7 @@ from threading import Thread
 import pytest
 
 from conductor.workers.health import probe as module
-from conductor.workers.health.probe import AT_ONCE, HealthProbe
-from conductor.workers.health.targets import ProbeTarget, targets
+from conductor.workers.health.probe import AT_ONCE, HealthProbe, ProbeTarget, targets
 from conductor.workers.pool.pool import Pool, parse_pool
 from conductor.workers.simulated import SimulatedWorker
 

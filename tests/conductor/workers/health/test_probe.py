@@ -14,8 +14,7 @@ from raw_endpoint import chunk, event, raw_endpoint, says
 from conductor.values.messages import Completion
 from conductor.workers.endpoint.wire import ServedModel
 from conductor.workers.health.findings import Check, Health, answered, listed
-from conductor.workers.health.probe import PROBE_TOKENS, examine, rate
-from conductor.workers.health.targets import ProbeTarget, targets
+from conductor.workers.health.probe import PROBE_TOKENS, ProbeTarget, examine, rate, targets
 from conductor.workers.pool.pool import parse_pool
 
 KEY = "sk-marked-0123456789"

@@ -11,7 +11,7 @@ from fake_openai import Served
 from raw_endpoint import raw_endpoint, says
 
 from conductor.errors import PoolError
-from conductor.workers.health.targets import targets, unconfirmed
+from conductor.workers.health.probe import targets, unconfirmed
 from conductor.workers.keys.hosts import HOSTS, HOSTS_FILE, KeyHost, confirm, is_confirmed, origin_of
 from conductor.workers.pool.pool import parse_pool
 
