@@ -2,7 +2,7 @@
 
 Joins the pool's Conductor, the planner and the engine, and folds their events. Knows no store: outputs to
 reuse are given as the runs that made them. `plan`, `run` and `ask` block in any thread, also where an event
-loop runs, as in a notebook; `aplan`, `arun` and `aask` are coroutines.
+loop runs, as in a notebook, and call `on_event` in another one; `aplan`, `arun` and `aask` are coroutines.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import atexit
 import threading
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable
 from contextlib import aclosing
-from functools import cache
-from typing import Any, TypeVar
+from functools import cache, wraps
+from typing import Any, ParamSpec, TypeVar
 
 from conductor.engine.meter import Meter
 from conductor.errors import PlanError
@@ -31,6 +31,7 @@ from conductor.workers.pool.pool import Pool, configured_pool
 from conductor.workflow.model import Workflow
 from conductor.workflow.plan_report import PlanReport
 
+P = ParamSpec("P")
 T = TypeVar("T")
 OnEvent = Callable[[Event], None]
 
@@ -94,33 +95,6 @@ async def aask(
     return state.runs[-1]
 
 
-def plan(
-    query: str, *, pool: Pool | None = None, settings: Settings | None = None, on_event: OnEvent | None = None
-) -> PlanReport:
-    """`aplan`, waited for. `on_event` is called in another thread."""
-    return _waited(aplan(query, pool=pool, settings=settings, on_event=on_event))
-
-
-def run(
-    workflow: Workflow,
-    query: str,
-    *,
-    pool: Pool | None = None,
-    after: RunState | Iterable[RunState] = (),
-    budget: Budget = NO_BUDGET,
-    on_event: OnEvent | None = None,
-) -> RunState:
-    """`arun`, waited for. `on_event` is called in another thread."""
-    return _waited(arun(workflow, query, pool=pool, after=after, budget=budget, on_event=on_event))
-
-
-def ask(
-    query: str, *, pool: Pool | None = None, settings: Settings | None = None, on_event: OnEvent | None = None
-) -> RunState:
-    """`aask`, waited for. `on_event` is called in another thread."""
-    return _waited(aask(query, pool=pool, settings=settings, on_event=on_event))
-
-
 def _events(request: RunRequest, pool: Pool | None, recorder: MemoryRecorder) -> AsyncGenerator[Event, None]:
     meter = Meter(request.settings.budget)
     runtime = runtime_of(pool or configured_pool())
@@ -152,14 +126,20 @@ def _no_plan(state: RunState) -> str:
 # -- waiting ---------------------------------------------------------------------------------------
 
 
-def _waited(work: Coroutine[Any, Any, T]) -> T:
-    """The coroutine's result. An interrupt, as of a notebook's kernel, cancels it."""
-    future = asyncio.run_coroutine_threadsafe(work, _loop())
-    try:
-        return future.result()
-    except BaseException:
-        future.cancel()
-        raise
+def _waited(work: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
+    """Waits for the coroutine's result. An interrupt, as of a notebook's kernel, cancels it."""
+
+    @wraps(work)
+    def wait(*arguments: P.args, **options: P.kwargs) -> T:
+        future = asyncio.run_coroutine_threadsafe(work(*arguments, **options), _loop())
+        try:
+            return future.result()
+        except BaseException:
+            future.cancel()
+            raise
+
+    wait.__name__ = wait.__qualname__ = work.__name__.removeprefix("a")
+    return wait
 
 
 @cache
@@ -177,3 +157,8 @@ def _loop() -> asyncio.AbstractEventLoop:
 
     atexit.register(close)
     return loop
+
+
+plan = _waited(aplan)
+run = _waited(arun)
+ask = _waited(aask)

@@ -30,7 +30,6 @@ class Runtime:
 
     @cached_property
     def pool(self) -> Pool:
-        """All who may be given a step."""
         return self.pool_for(Meter(NO_BUDGET))
 
     def pool_for(self, meter: Meter) -> Pool:

@@ -9,7 +9,6 @@ LISTED = 6
 
 
 def tokens(total: int | None) -> str:
-    """A number of tokens."""
     return "- tokens" if total is None else counted(total, "token")
 
 
@@ -23,7 +22,6 @@ def dollars(cost: float | None) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """A number with its noun."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
@@ -43,14 +41,12 @@ def named(names: Sequence[str]) -> str:
 
 
 def size(bytes: int) -> str:
-    """How much room something takes."""
     if bytes < 1000:
         return counted(bytes, "byte")
     return f"{bytes / 1000:,.1f} kB" if bytes < 1_000_000 else f"{bytes / 1_000_000:,.1f} MB"
 
 
 def duration(seconds: float | None) -> str:
-    """Seconds as people read them."""
     if seconds is None:
         return "-"
     if seconds < 0.001:

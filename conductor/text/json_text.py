@@ -27,7 +27,6 @@ def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def named_twice(name: str) -> FormatError:
-    """What is wrong with an object that has two members of this name."""
     return FormatError(
         f"The file names {name[:60]!r} twice in one object, so it has two values; take one out."
     )
@@ -70,7 +69,6 @@ class HalfJoiner:
         return joined(text)
 
     def end(self) -> str:
-        """What was held back for a second half that did not come."""
         held, self._held = self._held, ""
         return joined(held)
 

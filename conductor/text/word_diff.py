@@ -45,7 +45,6 @@ class TextDiff:
 
     @property
     def equal(self) -> bool:
-        """Whether the texts are the same, letter for letter."""
         return all(piece.kind == "same" for piece in self.pieces)
 
     @property
@@ -85,7 +84,6 @@ def _compared(
 
 
 def _tokens(pattern: re.Pattern[str], text: str) -> list[_Token]:
-    """Every word or line with the white space behind it."""
     return [(word, space) for word, space in pattern.findall(text) if word or space]
 
 

@@ -25,7 +25,6 @@ class Budget(Value):
 
     @property
     def open(self) -> bool:
-        """Whether nothing is limited."""
         return self.tokens is None and self.cost is None and self.seconds is None and self.calls is None
 
 

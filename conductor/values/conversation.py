@@ -47,7 +47,6 @@ class Conversation(Value):
 
     @property
     def characters(self) -> int:
-        """How long all of it is."""
         return len(self.instructions) + sum(len(turn.text) for turn in self.turns)
 
 

@@ -29,7 +29,6 @@ class Sampling(Value):
 
     @property
     def unset(self) -> bool:
-        """Whether everything is left to the worker."""
         return self.temperature is None and self.max_tokens is None
 
     def over(self, defaults: Sampling) -> Sampling:
@@ -103,7 +102,6 @@ class Message:
 
     @property
     def content(self) -> str:
-        """The text as sent."""
         return "".join([part.text for part in self.parts])
 
 
@@ -139,12 +137,10 @@ class Request:
 
     @property
     def instruction(self) -> str:
-        """The receiving step's own task."""
         return self._text("instruction")
 
     @property
     def seen(self) -> tuple[SeenResponse, ...]:
-        """The visible steps' subtasks and responses, in the order sent."""
         parts = [part for message in self.messages for part in message.parts]
         subtasks = {(part.round, part.step): part.text for part in parts if part.kind == "subtask"}
         return tuple(

@@ -79,12 +79,10 @@ class Shares:
 
     @property
     def total(self) -> int:
-        """All amounts together."""
         return sum(share.amount for share in self.shares)
 
 
 def source_of(part: Part) -> Source:
-    """Where a part of a message comes from."""
     kind = _KINDS[part.kind]
     if kind != "step":
         return Source(kind)
@@ -169,7 +167,6 @@ class Change:
 
     @property
     def any(self) -> bool:
-        """Whether anything differs."""
         return self.old is None or self.new is None or bool(self.changed)
 
 

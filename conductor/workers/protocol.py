@@ -100,9 +100,7 @@ class Worker(Protocol):
     """A worker of the pool."""
 
     @property
-    def card(self) -> WorkerCard:
-        """Who this is."""
-        ...
+    def card(self) -> WorkerCard: ...
 
     def stream(self, request: Request) -> AsyncIterable[StreamItem]:
         """Answer `request`: any number of other items, then one completion with the whole text.

@@ -49,7 +49,6 @@ class SimulatedWorker:
         )
 
     async def stream(self, request: Request) -> AsyncIterator[Delta | Completion]:
-        """See `Worker.stream`."""
         call = len(self.requests)
         self.requests.append(request)
         await asyncio.sleep(self.latency)
@@ -85,7 +84,6 @@ class SimulatedWorker:
 
 
 def _words(text: str) -> list[str]:
-    """Pieces that joined give the text, a word each."""
     first, *others = text.split(" ")
     return [first, *(f" {word}" for word in others)]
 

@@ -57,7 +57,6 @@ class DeltaBatch:
         self._first = True
 
     def add(self, text: str) -> None:
-        """Take another piece."""
         if not text:
             return
         self._pieces.append(text)
@@ -69,14 +68,12 @@ class DeltaBatch:
             self._timer = asyncio.get_running_loop().call_later(BATCH_SECONDS, self.flush)
 
     def flush(self) -> None:
-        """Hand on what is gathered."""
         text = "".join(self._pieces)
         self.drop()
         if text:
             self._emit(text)
 
     def drop(self) -> None:
-        """Forget what is gathered."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

@@ -130,7 +130,6 @@ class ChatClient:
         key: str | None,
         body: Mapping[str, Any] | None = None,
     ) -> Exchange:
-        """A request to `path`: a POST of `body`, else a GET."""
         client = await self._connections.client()
         method = "GET" if body is None else "POST"
         headers = {} if key is None else {"Authorization": f"Bearer {key}"}

@@ -108,7 +108,6 @@ class Endpoint(Value):
 
     @property
     def host(self) -> str:
-        """Host and port, for sentences."""
         return httpx.URL(self.base_url).netloc.decode("ascii")
 
     @property

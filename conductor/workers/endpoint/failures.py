@@ -98,7 +98,6 @@ class Failures:
         )
 
     def stalled(self, characters: int) -> EndpointFailure:
-        """The answer stopped in the middle."""
         seconds = _seconds(self._patience.between_tokens)
         return EndpointFailure(
             f"{self._at} sent nothing more for {seconds} after {_characters(characters)}",
@@ -124,7 +123,6 @@ class Failures:
     # -- the connection ----------------------------------------------------------------------------
 
     def of(self, error: httpx.TransportError, characters: int) -> EndpointFailure:
-        """What httpx met before or after so many characters of the answer."""
         if isinstance(error, httpx.ConnectTimeout):
             return EndpointFailure(
                 f"{self._at} took no connection within {_seconds(self._patience.connect)}",
@@ -146,7 +144,6 @@ class Failures:
         )
 
     def broken(self, characters: int) -> EndpointFailure:
-        """The connection ended before the answer did."""
         when = f"after {_characters(characters)}" if characters else "before the first token"
         return EndpointFailure(
             f"{self._at} broke the connection {when}", advice=_AGAIN, transient=True, cut_short=True
@@ -220,7 +217,6 @@ class Failures:
         )
 
     def malformed(self, what: str) -> EndpointFailure:
-        """What came is not the protocol."""
         return EndpointFailure(
             f"{self._at} sent something that is no chat completion ({what})",
             advice=f"{_AGAIN}, or check base_url in the pool file",
@@ -234,14 +230,12 @@ class Failures:
         )
 
     def tool_calls(self) -> EndpointFailure:
-        """Tools were called, and there is no text."""
         return EndpointFailure(
             f"{self._at} called tools that were not offered, and answered nothing",
             advice=f"{_AGAIN}, or give the step another worker",
         )
 
     def filtered(self) -> EndpointFailure:
-        """The provider's filter held everything back."""
         return EndpointFailure(
             f"{self._at} held its answer back by its content filter",
             advice="word the step differently, or give it another worker",
@@ -282,7 +276,6 @@ def _shortened(text: str) -> str:
 
 
 def _quoted(message: str) -> str:
-    """The message as the end of a sentence; "" where there is none."""
     return f": “{_shortened(message).rstrip('.')}”" if message else ""
 
 

@@ -51,7 +51,6 @@ class ThinkBlock:
         return items
 
     def end(self) -> list[Delta | Thought]:
-        """What was held back for a tag that did not come."""
         return self._rest(Thought if self._at == "thinking" else Delta)
 
     def _open(self) -> None:
@@ -154,7 +153,6 @@ class Reply:
         return items, progress or used is not None or choice.finish_reason is not None
 
     def end(self) -> list[Delta | Thought]:
-        """Items held back until now."""
         items = _thoughts(self._thought.end())
         return self._noted([*items, *self._think_block.feed(self._answer.end()), *self._think_block.end()])
 

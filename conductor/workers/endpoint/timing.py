@@ -73,7 +73,6 @@ class Traffic:
             raise
 
     def leave(self) -> None:
-        """Count a request of the running loop as ended."""
         loop = asyncio.get_running_loop()
         with self._lock:
             self._under_way[loop] -= 1
@@ -175,12 +174,10 @@ class Deadlines:
         self._next = now + self._patience.first_token
 
     def token(self) -> None:
-        """A part of the answer came."""
         self._began = True
         self._next = asyncio.get_running_loop().time() + self._patience.between_tokens
 
     def tail(self) -> None:
-        """The answer is whole."""
         tail = min(TAIL_SECONDS, self._patience.between_tokens)
         self._next = asyncio.get_running_loop().time() + tail
 
@@ -235,7 +232,6 @@ class Call:
         return Deadlines(self._endpoint, self._failures, until=self._until)
 
     def leave(self) -> None:
-        """The attempt has ended."""
         self._traffic.leave()
 
     def retry(self, failure: EndpointFailure, *, withdrawn: int) -> Retried:

@@ -135,7 +135,6 @@ class TokenCount:
 
     @property
     def total(self) -> int:
-        """The tokens so far."""
         return -(-self._parts // self._parts_a_token)
 
 

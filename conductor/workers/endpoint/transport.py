@@ -54,7 +54,6 @@ class Connections:
         )
 
     async def client(self) -> httpx.AsyncClient:
-        """The running loop's client."""
         loop = asyncio.get_running_loop()
         client, _ = self._opened.get(loop, (None, None))
         if client is None or client.is_closed:
@@ -73,14 +72,12 @@ class Connections:
         return client
 
     async def aclose(self) -> None:
-        """Close the running loop's client now."""
         _, closer = self._opened.pop(asyncio.get_running_loop(), (None, None))
         if closer is not None:
             await closer.aclose()
 
 
 async def _closing(client: httpx.AsyncClient) -> _Closer:
-    """Close the client when this generator is closed."""
     _open.add(client)
     try:
         yield
@@ -158,7 +155,6 @@ class Exchange:
                 raise self._failures.wrong_type(content_type)
 
     async def document(self) -> bytes:
-        """The JSON document that is the answer."""
         async with self._response() as (response, _):
             return await self._deadlines.within(response.aread())
 
@@ -234,7 +230,6 @@ class _CountedStream(httpx.AsyncByteStream):
 
 
 async def _beginning(response: httpx.Response) -> bytes:
-    """As much of the body as an error message can take."""
     body = b""
     async for part in response.aiter_bytes():
         body += part

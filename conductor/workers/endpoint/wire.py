@@ -39,7 +39,6 @@ class Piece(_Wire):
 
     @property
     def text(self) -> str:
-        """Text of the answer; a refusal is one, too."""
         if isinstance(self.content, list):
             return "".join(part.get("text") or "" for part in self.content if _is_text(part))
         return self.content or self.refusal or ""

@@ -58,7 +58,6 @@ class OpenAIWorker:
         return f"OpenAIWorker({self.card.name!r}, model={self.card.model!r}, endpoint={self.card.endpoint!r})"
 
     async def stream(self, request: Request) -> AsyncGenerator[ChatItem, None]:
-        """See `Worker.stream`."""
         check_context(
             self.card,
             request.messages,

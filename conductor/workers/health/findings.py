@@ -32,7 +32,6 @@ class Finding(Value):
 
     @property
     def sentence(self) -> str:
-        """The message with the advice."""
         return f"{self.message.rstrip('.')}; {self.advice}." if self.advice else self.message
 
 
@@ -49,7 +48,6 @@ class Health(Value):
 
     @property
     def failing(self) -> bool:
-        """Whether it cannot be used."""
         return any(finding.state == "failing" for finding in self.findings)
 
     @property
@@ -62,7 +60,6 @@ class Health(Value):
         return next((finding for finding in self.findings if finding.check == check), None)
 
     def found(self, *findings: Finding, done: bool = False) -> Health:
-        """It with more findings."""
         return self.model_copy(update={"findings": (*self.findings, *findings), "done": done})
 
 
@@ -70,7 +67,6 @@ class Health(Value):
 
 
 def well(check: Check, word: str, message: str) -> Finding:
-    """A check without a fault."""
     return Finding(check=check, state="well", word=word, message=message)
 
 
@@ -112,7 +108,6 @@ def listed(wanted: str, served: tuple[ServedModel, ...], *, context: int | None)
 
 
 def answered(completion: Completion, *, limit: int) -> Finding:
-    """What came of a question whose answer could take `limit` tokens."""
     if completion.text.strip() or completion.reasoning.strip():
         return well("answer", "answers", "It answers.")
     if completion.finish_reason == "length":

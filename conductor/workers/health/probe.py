@@ -63,7 +63,6 @@ class ProbeTarget:
 
     @property
     def name(self) -> str:
-        """What steps call it."""
         return self.card.name
 
     @property
@@ -262,13 +261,11 @@ class HealthProbe:
                     self._going[target.mark] = self._spawn(self._follow(target))
 
     def examines(self, target: ProbeTarget) -> bool:
-        """Whether its examination is under way."""
         going = self._going.get(target.mark)
         return going is not None and not going.done()
 
     @property
     def busy(self) -> bool:
-        """Whether any is under way."""
         return any(not going.done() for going in tuple(self._going.values()))
 
     def health(self, target: ProbeTarget) -> Health | None:

@@ -44,7 +44,6 @@ class KeyHost(NamedTuple):
 
     @property
     def fault(self) -> str:
-        """That the pair was not confirmed, and what to do."""
         return (
             f"{self.variable} is not confirmed for {self.origin}, so it is not sent there; confirm it on the "
             "Pool page or by python -m conductor doctor --confirm-keys, or set "

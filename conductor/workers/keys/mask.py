@@ -26,11 +26,9 @@ class Mask:
         return "Mask()"
 
     def __call__(self, text: str) -> str:
-        """The text without the keys."""
         return text if self._pattern is None else self._pattern.sub(MASK, text)
 
     def first(self, text: str, at: int) -> re.Match[str] | None:
-        """The first key from `at` on, None where there is none."""
         return None if self._pattern is None else self._pattern.search(text, at)
 
     def undecided(self, text: str, at: int) -> int:
@@ -72,6 +70,5 @@ class MaskedStream:
             at = found.end()
 
     def end(self) -> str:
-        """What was held back for a key that did not come."""
         held, self._held = self._held, ""
         return self._mask(held)

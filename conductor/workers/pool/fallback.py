@@ -33,7 +33,6 @@ class FallbackWorker:
         return f"FallbackWorker({self.first!r}, {self.second!r})"
 
     async def stream(self, request: Request) -> AsyncGenerator[StreamItem, None]:
-        """See `Worker.stream`."""
         shown = False
         try:
             async with opened(self.first.stream(request)) as items:

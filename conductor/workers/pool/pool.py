@@ -47,17 +47,14 @@ class Pool:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Names in order."""
         return tuple(worker.card.name for worker in self.workers)
 
     @cached_property
     def cards(self) -> Mapping[str, WorkerCard]:
-        """Cards by name, in order."""
         return {worker.card.name: worker.card for worker in self.workers}
 
     @cached_property
     def identities(self) -> Mapping[str, str]:
-        """The cards' identities by name."""
         return {name: card.identity for name, card in self.cards.items()}
 
     @cached_property

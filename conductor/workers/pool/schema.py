@@ -63,7 +63,6 @@ class OfflineTable(_Table):
     expert: Annotated[ExpertName, Label("Expert")]
 
     def build(self) -> Worker:
-        """The worker."""
         return offline_expert(self.expert, name=self.name)
 
 
@@ -85,7 +84,6 @@ class SimulatedTable(_Table):
     fail_on: Annotated[str | None, Label("Fails where the instruction contains", unset="nothing")] = None
 
     def build(self) -> Worker:
-        """The worker."""
         return SimulatedWorker(**self.model_dump(exclude={"kind"}))
 
 
@@ -139,7 +137,6 @@ class _ServedTable(_Table):
 
     @property
     def endpoint(self) -> Endpoint:
-        """The endpoint, with its settings."""
         patience = Patience(
             connect=self.connect_seconds,
             first_token=self.first_token_seconds,
@@ -150,12 +147,10 @@ class _ServedTable(_Table):
 
     @property
     def sampling(self) -> Sampling:
-        """The sampling of a step that sets none."""
         return Sampling(temperature=self.temperature, max_tokens=self.max_tokens)
 
     @property
     def price(self) -> Price | None:
-        """Both prices, None where they are not known."""
         if self.price_prompt is None or self.price_completion is None:
             return None
         return Price(prompt=self.price_prompt, completion=self.price_completion)

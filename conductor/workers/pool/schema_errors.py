@@ -74,7 +74,6 @@ def _message(kind: str, message: str, key: str, entry: object) -> str:
 
 
 def _instead(key: str, entry: object) -> str:
-    """What an unknown key was meant to be."""
     if _SECRET.search(key):
         return " Keys do not belong into this file; name the variable that holds it in api_key_env."
     if isinstance(entry, dict) and "base_url" in entry:

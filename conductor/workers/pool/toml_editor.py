@@ -19,8 +19,7 @@ from tomlkit.items import AbstractTable
 from conductor.errors import PoolError
 from conductor.text.named_file import read_whole, write_whole
 from conductor.workers.pool.pool import Pool, parse_pool
-from conductor.workers.pool.toml_file import Place
-from conductor.workers.pool.toml_tables import Table, lines_of, tables_in
+from conductor.workers.pool.toml_file import Place, Table, lines_of, table_at, tables_in
 
 Entry = Mapping[str, Any]
 """A table as plain values."""
@@ -58,7 +57,6 @@ class PoolDocument:
     # -- edits -----------------------------------------------------------------------------------
 
     def with_text(self, text: str) -> PoolDocument:
-        """Another text as a whole."""
         return replace(self, text=text)
 
     def with_worker(self, entry: Entry) -> PoolDocument:
@@ -136,13 +134,11 @@ class PoolDocument:
             ) from None
 
     def _table(self, place: Place) -> tuple[list[str], Table]:
-        """The lines of the text, and the place of the table at `place` in them."""
-        name, at = ("conductor", 0) if place == "conductor" else ("worker", place)
         lines = lines_of(self.text)
-        own = [table for table in tables_in(lines) if table.name == name]
-        if at >= len(own):
+        table = table_at(lines, place)
+        if table is None:
             raise self._unusual()
-        return lines, own[at]
+        return lines, table
 
     def _changed(self, place: Place, entry: Entry) -> PoolDocument:
         lines, table = self._table(place)

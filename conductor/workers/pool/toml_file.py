@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from itertools import permutations
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from pydantic import ValidationError
 
@@ -20,7 +20,6 @@ from conductor.workers.endpoint.tokens import read_tokenizer
 from conductor.workers.pool.fallback import FallbackWorker
 from conductor.workers.pool.schema import ConductorTable, ModelTable, WorkerTable, worker_table
 from conductor.workers.pool.schema_errors import faults
-from conductor.workers.pool.toml_tables import ends_before, lines_of, tables_in
 from conductor.workers.protocol import Worker
 
 T = TypeVar("T")
@@ -73,26 +72,18 @@ class _Places:
         )
 
     def fault(self, place: Place, key: str, reason: str) -> PoolError:
-        """What is wrong with the value of `key`."""
         whose = "[conductor]" if place == "conductor" else f"worker {place + 1}"
         return self.error(place, key, f"{whose}, {key}: {reason}", reason=reason)
 
     def _line(self, place: Place | None, key: str) -> int:
-        start, end = self._extent(place)
+        table = None if place is None else table_at(self._lines, place)
+        start, end = (0, len(self._lines)) if table is None else (table.header, table.following)
         owner = "" if place is None else r"""(?:\[\s*(?:worker|conductor)\s*\.\s*)?"""
         spelled = re.compile(rf"""\s*{owner}\[*\s*["']?{re.escape(key)}["']?\s*[\]=.]""")
         for at in range(start, end):
             if spelled.match(self._lines[at]) and ends_before(self._lines, start, at):
                 return at + 1
         return start + 1
-
-    def _extent(self, place: Place | None) -> tuple[int, int]:
-        """The first line of a table, and the first one after it, from 0; of the whole file for None."""
-        name, at = ("conductor", 0) if place == "conductor" else ("worker", place)
-        own = [found for found in tables_in(self._lines) if found.name == name]
-        if at is None or at >= len(own):
-            return 0, len(self._lines)
-        return own[at].header, own[at].following
 
 
 def _document(text: str, source: str) -> dict[str, Any]:
@@ -193,3 +184,83 @@ def _with_fallbacks(tables: list[WorkerTable]) -> tuple[Worker, ...]:
         return alone[name] if second is None else FallbackWorker(alone[name], whole(second))
 
     return tuple(whole(table.name) for table in tables)
+
+
+# -- the lines of a text, which must be valid TOML -----------------------------------------------------
+
+
+class Table(NamedTuple):
+    """A top-level table with its inner tables, as positions in the lines of the text, from 0.
+
+    The comment right above it begins at `first`, its header is at `header`. Its last value ends before `end`,
+    the comment right below that before `tail`, and the next table's header is at `following`.
+    """
+
+    name: str
+    first: int
+    header: int
+    end: int
+    tail: int
+    following: int
+
+
+def lines_of(text: str) -> list[str]:
+    return re.split(r"(?<=\n)", text)
+
+
+def tables_in(lines: Sequence[str]) -> list[Table]:
+    """The tables in order. A comment that begins the text belongs to the text, not to the first table."""
+    headers = [(at, name) for at, name, inner in _headers(lines) if not inner]
+    ends = [*(at for at, _ in headers[1:]), len(lines)]
+    found = []
+    for (header, name), following in zip(headers, ends, strict=False):
+        first = header
+        while first and _is_comment(lines[first - 1]):
+            first -= 1
+        end = following
+        while end > header + 1 and (_is_comment(lines[end - 1]) or not lines[end - 1].strip()):
+            end -= 1
+        tail = end
+        while tail < len(lines) and _is_comment(lines[tail]):
+            tail += 1
+        if tail < len(lines) and lines[tail].strip():
+            tail = end  # this comment is the next table's
+        found.append(Table(name, first or header, header, end, tail, following))
+    return found
+
+
+def table_at(lines: Sequence[str], place: Place) -> Table | None:
+    """The table at that place, None where it is not written as a table."""
+    name, at = ("conductor", 0) if place == "conductor" else ("worker", place)
+    own = [table for table in tables_in(lines) if table.name == name]
+    return own[at] if at < len(own) else None
+
+
+def ends_before(lines: Sequence[str], start: int, at: int) -> bool:
+    """Whether a statement ends before line `at`; false inside a text or a list of several lines.
+
+    `start` is an earlier line that begins a statement.
+    """
+    return _parsed(lines[start:at]) is not None
+
+
+def _headers(lines: Sequence[str]) -> Iterator[tuple[int, str, bool]]:
+    """The line of each header, the first part of its name, and whether it is of an inner table."""
+    start = 0
+    for at, line in enumerate(lines):
+        own = _parsed([line]) if line.lstrip().startswith("[") and ends_before(lines, start, at) else None
+        for name, table in (own or {}).items():
+            start = at
+            yield at, name, table not in ({}, [{}])
+
+
+def _parsed(lines: Sequence[str]) -> dict[str, Any] | None:
+    """The values in these lines; None where the lines are not valid TOML without the others."""
+    try:
+        return tomllib.loads("".join(lines))
+    except (ValueError, RecursionError):
+        return None
+
+
+def _is_comment(line: str) -> bool:
+    return line.lstrip().startswith("#")
