@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from typing import Any
 
 import streamlit as st
 
@@ -71,18 +73,31 @@ def graph(bench: Workbench, tab: TabState, view: SessionView) -> None:
 
 
 def still_graph(
-    bench: Workbench, tab: TabState, workflow: Workflow, *, run: RunState | None, key: str, inspector: str
-) -> None:
-    """The graph of a workflow that is only looked at; `run` is what its cards show."""
+    bench: Workbench,
+    tab: TabState,
+    workflow: Workflow,
+    *,
+    run: RunState | None,
+    key: str,
+    inspector: str,
+    selected: int | None = None,
+    reveal: str | None = None,
+    on_inside: Callable[[], None] = lambda: None,
+) -> Any:
+    """The graph of a workflow that is only looked at; `run` is what its cards show. The rest is as in
+    `workflow_graph`.
+    """
     pictures = layouts(workflow, direction=tab.direction)
     shown = card_contents(workflow, run=run, radius=None, cards=bench.pool.cards, now=time.time())
-    workflow_graph(
+    return workflow_graph(
         draw(workflow, shown, pictures),
         pictures,
         key=key,
         direction=tab.direction,
-        selected=None,
+        selected=selected,
         selection_revision=0,
         locked=True,
         inspector=inspector,
+        reveal=reveal,
+        on_inside=on_inside,
     )

@@ -48,7 +48,7 @@ def inspector(bench: Workbench, tab: TabState, view: SessionView) -> None:
         fields = step_fields(editor, shown, selected, cards=bench.pool.cards, locked=view.live)
         _step_buttons(editor, selected, locked=view.live)
         if state is not None:
-            inside_button(tab, editor.session, selected, state)
+            inside_button(editor.session, selected, state)
         sight(editor, view, selected, state)
         if state is not None:
             on_the_way(state, key=f"{editor.session}-{selected}")

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
-from conductor.drawing.layout import layouts
-from conductor.drawing.network import draw
 from conductor.planner.planner import STOPPED
 from conductor.runs.state import RunState
 from conductor.runs.step_state import StepState
 from conductor.text.formatting import counted, dollars, duration, tokens
 from conductor.values.output import NO_ANSWER
-from conductor.workers.protocol import WorkerCard
 from conductor.workflow.model import Workflow
-from pages.components.graph import workflow_graph
 from pages.components.tab.state import TabState, plain
-from pages.components.view_models.card_content import card_contents, inside_text, step_name
+from pages.components.view_models.card_content import inside_text, step_name
 from pages.components.view_models.session import SessionView
+from pages.components.widgets.controls import action, expander, row
 from pages.components.widgets.request_legend import origin_notes
 from pages.components.widgets.step_result import on_the_way, retry_text, silence, status_badge, step_output
 from pages.components.widgets.text_block import text_block
+from pages.components.workbench.canvas import still_graph
 from pages.components.workbench.step.nested_path import (
     Inside,
     Level,
@@ -44,7 +41,7 @@ _OUTCOMES: Mapping[str, str] = {
 }
 
 
-def inside_button(tab: TabState, session: str, step: int, state: StepState) -> None:
+def inside_button(session: str, step: int, state: StepState) -> None:
     """In the inspector: what a step has inside, and the button that opens or closes it.
 
     Opening and closing have a key each: while the page polls, the browser may send a press twice, and the
@@ -55,17 +52,14 @@ def inside_button(tab: TabState, session: str, step: int, state: StepState) -> N
     inside = Inside(session)
     opened = bool(inside.way) and inside.way[0].step == step
 
-    def clicked() -> None:
-        inside.open(() if opened else (Level(step),))
-        tab.ask_redraw()
-
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="open-inside"):
-        st.button(
+    with row("open-inside"):
+        action(
             "Close inside" if opened else "Open inside",
+            "unfold_less" if opened else "unfold_more",
+            inside.open,
+            () if opened else (Level(step),),
             key=f"{'close' if opened else 'open'}-inside-{step}",
-            icon=":material/unfold_less:" if opened else ":material/unfold_more:",
             help="Done by a workflow of its own, which is shown under the graph",
-            on_click=clicked,
         )
         st.caption(inside_text(state.inner))
 
@@ -80,7 +74,7 @@ def inner_view(bench: Workbench, tab: TabState, view: SessionView) -> None:
     if not found:
         return
     with st.container(border=True, key="inside", gap="small"):
-        _breadcrumb(tab, inside, found)
+        _breadcrumb(inside, found)
         place = found[-1]
         if place.outer.workflow is not None:
             st.markdown(f"**Inside {plain(step_name(place.outer.workflow, place.step), limit=80)}**")
@@ -88,46 +82,21 @@ def inner_view(bench: Workbench, tab: TabState, view: SessionView) -> None:
         _inner(bench, tab, inside, found)
 
 
-def _breadcrumb(tab: TabState, inside: Inside, found: Sequence[Place]) -> None:
+def _breadcrumb(inside: Inside, found: Sequence[Place]) -> None:
     """The way from the workflow to what is open, and a button that closes it."""
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="inside-way"):
-        st.button(
-            "Workflow",
-            key="inside-out",
-            type="tertiary",
-            icon=":material/account_tree:",
-            help="Back to the whole workflow; closes this panel",
-            on_click=_going(tab, inside, ()),
-        )
+    last = len(found) - 1
+    with row("inside-way"):
+        tip = "Back to the whole workflow; closes this panel"
+        action("Workflow", "account_tree", inside.open, (), key="inside-out", help=tip, type="tertiary")
         for depth, place in enumerate(found):
             st.caption(":material/chevron_right:", width="content")
-            st.button(
-                f"Step {place.step + 1}",
-                key=f"inside-step-{depth}",
-                type="tertiary",
-                disabled=depth == len(found) - 1,
-                on_click=_going(tab, inside, _way_of(found[: depth + 1])),
-            )
+            way, key = _way_of(found[: depth + 1]), f"inside-step-{depth}"
+            name = f"Step {place.step + 1}"
+            action(name, None, inside.open, way, key=key, type="tertiary", disabled=depth == last)
         st.space("stretch")
         with st.container(key="inside-close", width="content"):
-            st.button(
-                "Close",
-                key=f"inside-close-{len(found)}",
-                type="tertiary",
-                icon=":material/close:",
-                help="Close this panel",
-                on_click=_going(tab, inside, _way_of(found[:-1])),
-            )
-
-
-def _going(tab: TabState, inside: Inside, way: Way) -> Callable[[], None]:
-    """What goes to another place, and has the inspector know of it."""
-
-    def clicked() -> None:
-        inside.open(way)
-        tab.ask_redraw()
-
-    return clicked
+            way, key = _way_of(found[:-1]), f"inside-close-{len(found)}"
+            action("Close", "close", inside.open, way, key=key, help="Close this panel", type="tertiary")
 
 
 def _way_of(found: Sequence[Place]) -> Way:
@@ -166,15 +135,31 @@ def _key(inside: Inside, found: Sequence[Place]) -> str:
 
 
 def _inner(bench: Workbench, tab: TabState, inside: Inside, found: Sequence[Place]) -> None:
-    inner, key = found[-1].inner, _key(inside, found)
+    inner, key, way = found[-1].inner, _key(inside, found), _way_of(found)
     if facts := inner_facts(inner):
         st.caption(plain(" · ".join(facts)))
     _planning(inner, key)
-    if inner.workflow is None:
+    workflow = inner.workflow
+    if workflow is None:
         return
-    way = _way_of(found)
-    selected = _graph(tab, inside, inner, inner.workflow, key=key, way=way, cards=bench.pool.cards)
-    inner_step(inner, inner.workflow, selected, key=key, inside=inside, way=way, cards=bench.pool.cards)
+    name = f"inside-graph-{key}"
+    result = still_graph(
+        bench,
+        tab,
+        workflow,
+        run=inner,
+        key=name,
+        inspector=f"inside-step-{key}",
+        selected=workflow.final,
+        reveal=inside.reveal,
+        on_inside=lambda: inside.asked(st.session_state[name].inside, above=way),
+    )
+    answers = workflow.final if inner.answer_step is None else inner.answer_step
+    selected = result.selected["step"] if result.selected else answers
+    if selected is None or not 0 <= selected < len(workflow):
+        st.caption("Select a step to see its output, its request, its tokens and its time.")
+    else:
+        _inner_step(bench, inner, workflow, selected, key=key, inside=inside, way=way)
 
 
 def inner_facts(inner: RunState) -> list[str]:
@@ -212,8 +197,8 @@ def _planning(inner: RunState, key: str) -> None:
             st.caption("Waiting for the Conductor's first words…")
         return
     name = "Plan as it was written" if inner.report is not None else "Plan as it is written"
-    box = st.expander(name, icon=":material/account_tree:", key=f"inside-plan-{key}", on_change="rerun")
-    if not box.open:
+    box = expander(name, "account_tree", key=f"inside-plan-{key}")
+    if box is None:
         return
     with box:
         if inner.planning_thought:
@@ -229,71 +214,35 @@ def _planning(inner: RunState, key: str) -> None:
             )
 
 
-def _graph(
-    tab: TabState,
-    inside: Inside,
+def _inner_step(
+    bench: Workbench,
     inner: RunState,
     workflow: Workflow,
-    *,
-    key: str,
-    way: Way,
-    cards: Mapping[str, WorkerCard],
-) -> int | None:
-    """The nested graph; gives the step selected in it, the one that answers at first."""
-    name = f"inside-graph-{key}"
-    pictures = layouts(workflow, direction=tab.direction)
-    first = workflow.final if inner.answer_step is None else inner.answer_step
-    shown = card_contents(workflow, run=inner, radius=None, cards=cards, now=time.time())
-
-    def wished() -> None:
-        inside.asked(st.session_state[name].inside, above=way)
-
-    result = workflow_graph(
-        draw(workflow, shown, pictures),
-        pictures,
-        key=name,
-        direction=tab.direction,
-        selected=workflow.final,
-        selection_revision=0,
-        locked=True,
-        inspector=f"inside-step-{key}",
-        reveal=inside.reveal,
-        on_inside=wished,
-    )
-    chosen = result.selected["step"] if result.selected else first
-    return chosen if chosen is not None and 0 <= chosen < len(workflow) else None
-
-
-def inner_step(
-    inner: RunState,
-    workflow: Workflow,
-    selected: int | None,
+    selected: int,
     *,
     key: str,
     inside: Inside,
     way: Way,
-    cards: Mapping[str, WorkerCard],
 ) -> None:
-    """The work of the step selected in the nested graph; `cards` are the pool's."""
-    if selected is None:
-        st.caption("Select a step to see its output, its request, its tokens and its time.")
-        return
+    """The work of the step selected in the nested graph."""
     own, state = workflow.steps[selected], inner.steps[selected]
     place = f"{key}-{selected}"
     with st.container(key=f"inside-step-{key}", gap="small"):
-        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        with row():
             st.markdown(f"**{plain(step_name(workflow, selected), limit=80)}**", width="content")
             status_badge(state)
         st.caption(f"Worker: {plain(own.worker)}")
         text_block(own.instruction, key=f"inside-task-{place}", label="Instruction", copy=False, height=100)
         if state.inner:
-            st.button(
+            deeper, tip = (*way, Level(selected)), inside_text(state.inner)
+            action(
                 "Open inside",
+                "unfold_more",
+                inside.open,
+                deeper,
                 key=f"inside-open-{place}",
-                icon=":material/unfold_more:",
-                help=inside_text(state.inner),
-                on_click=inside.open,
-                args=((*way, Level(selected)),),
+                help=tip,
+                redraw=False,
             )
         on_the_way(state, key=place)
         if not state.text and not state.done:
@@ -303,7 +252,7 @@ def inner_step(
             request_view(
                 state.request,
                 key=place,
-                reader=reader(cards, own.worker, state),
+                reader=reader(bench.pool.cards, own.worker, state),
                 hidden=hidden_from(workflow, selected),
                 origins={(None, at): origin_notes(other) for at, other in enumerate(inner.steps)},
             )
