@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import streamlit as st
 
 from conductor.errors import StorageError
@@ -16,12 +18,12 @@ from pages.components.tab.tab_storage import tab_storage
 from pages.components.view_models.session import SessionView
 from pages.components.workbench.answer import earlier_rounds
 from pages.components.workbench.canvas import graph
-from pages.components.workbench.conflicts import conflicts, tell_news
+from pages.components.workbench.conflicts import conflicts, show_news
 from pages.components.workbench.drawer.panels import panels
 from pages.components.workbench.header import conversation_view, replay_bar, session_head, toolbar
 from pages.components.workbench.live import budget_meter, planning, progress, streaming
 from pages.components.workbench.live_refresh import POLL_SECONDS, CurrentView, changes
-from pages.components.workbench.other_plans import candidates
+from pages.components.workbench.other_plans import other_plans
 from pages.components.workbench.plan import attempts, no_plan, plan_panel
 from pages.components.workbench.settings import settings_focus_fallbacks
 from pages.components.workbench.sidebar import sidebar, welcome
@@ -82,27 +84,25 @@ def page() -> None:
         view = None if current is None else current.of_page
         tab.show_query(view.session.query if view is not None else "")
         sidebar(bench, tab)
-        if view is not None and (trouble := bench.activities.failure(view.session.id)):
-            st.error(plain(trouble), icon=":material/error:")
-        if view is not None:
-            tell_news(bench, tab, view)
-            if view.head is not None:
-                with st.container(key="storage"):
-                    tab_storage(bench, tab, view.head)
-        if current is None:
+        if current is None or view is None:
             welcome(bench, tab)
-        elif current.of_page.head is None:
+            return
+        if failure := bench.activities.failure(view.session.id):
+            st.error(plain(failure), icon=":material/error:")
+        show_news(bench, tab, view)
+        if view.head is None:
             _unplanned(bench, tab, current)
-        else:
-            _session(bench, tab, current)
+            return
+        with st.container(key="storage"):
+            tab_storage(bench, tab, view.head)
+        _session(bench, tab, current)
+        Shown(tab, view.head, place="page").mark()
 
 
 def _current(bench: Workbench, tab: TabState) -> CurrentView | None:
     """The session of this tab, read once for this run of the page."""
-    if tab.session is None:
-        return None
     try:
-        return CurrentView(bench, tab, tab.session)
+        return None if tab.session is None else CurrentView(bench, tab, tab.session)
     except StorageError as error:
         # The rest of the page still offers a way on: another session, a new query.
         st.error(plain(str(error)), icon=":material/error:")
@@ -110,6 +110,7 @@ def _current(bench: Workbench, tab: TabState) -> CurrentView | None:
 
 
 def _unplanned(bench: Workbench, tab: TabState, current: CurrentView) -> None:
+    """A session without a workflow: its plan as it is written, or why there is none."""
     view = current.of_page
     session_head(view.session)
     conversation_view(view.session)
@@ -120,119 +121,75 @@ def _unplanned(bench: Workbench, tab: TabState, current: CurrentView) -> None:
     shown = None if view.busy else view.no_plan
     attempts(bench.store.plans.of_session(view.session.id), of=view.latest_plan, shown=shown)
     if not view.busy:
-        candidates(bench, tab, current)
+        current.fragment("other-plans-part", partial(other_plans, bench, tab))
 
 
 def _planning(bench: Workbench, current: CurrentView, *, stop: bool) -> None:
     """Show the planning, and what comes between it and a run, as it proceeds."""
 
-    @st.fragment(key="planning-live", run_every=POLL_SECONDS)
-    def live() -> None:
-        with errors_shown("planning"):
-            now = current.of("planning-live")
-            if now.phase != current.of_page.phase:
-                st.rerun()
-            planning(bench, now, stop=stop)
+    def drawn(now: SessionView) -> None:
+        if now.phase != current.of_page.phase:
+            st.rerun()
+        planning(bench, now, stop=stop)
 
-    live()
-
-
-def _asked_since(bench: Workbench, tab: TabState, view: SessionView) -> None:
-    """What the Conductor was asked after the workflow shown, where that gave no other one."""
-    shown = None if view.busy else view.no_plan
-    if shown is not None:
-        no_plan(bench, tab, view)
-    latest, of = view.latest_plan, view.plan
-    if latest is not None and (of is None or (latest.round, latest.looks_back) != (of.round, of.looks_back)):
-        attempts(bench.store.plans.of_session(view.session.id), of=latest, shown=shown or view.kept_answer)
-
-
-def _above(bench: Workbench, tab: TabState, current: CurrentView, *, every: float | None) -> None:
-    """Draw what stands above the graph: the header, what is asked of the Conductor and what it planned."""
-    view = current.of_page
-
-    @st.fragment(key="meter", run_every=every)
-    def meter() -> None:
-        with errors_shown("meter"):
-            now = current.of("meter")
-            if now.state is not None:
-                budget_meter(now.state)
-
-    @st.fragment(key="replay", run_every=every)
-    def replayed() -> None:
-        tab.redraw_if_asked()
-        with errors_shown("replay"):
-            replay_bar(tab, current.of("replay"))
-
-    if view.replay is None:
-        toolbar(bench, tab, view)
-    else:
-        replayed()
-    conflicts(bench, tab, view)
-    if view.live:
-        meter()
-    if view.busy and not view.live:
-        _planning(bench, current, stop=False)
-    _asked_since(bench, tab, view)
-    conversation_view(view.session)
-    earlier_rounds(bench, tab, view.session.id)
-    if view.plan is not None:
-        plan_panel(view.plan, view.planned)
-        attempts(bench.store.plans.of_session(view.session.id), of=view.plan, shown=view.plan)
-        candidates(bench, tab, current)
+    current.fragment("planning-live", drawn, every=POLL_SECONDS)
 
 
 def _session(bench: Workbench, tab: TabState, current: CurrentView) -> None:
     view = current.of_page
     every = POLL_SECONDS if view.moves else None
 
-    @st.fragment(key="canvas", run_every=every)
-    def canvas() -> None:
-        tab.redraw_if_asked()
-        with errors_shown("canvas"):
-            now = current.of("canvas")
-            graph(bench, tab, now)
-            inner_view(bench, tab, now)
-            if now.state is not None and now.state.live:
-                progress(now.state)
-                if now.replay is None:
-                    streaming(now)
-            if every is not None and now.phase != view.phase:
-                st.rerun()
-
-    @st.fragment(key="inspector", run_every=every)
-    def side() -> None:
-        tab.redraw_if_asked()
-        with errors_shown("inspector"):
-            inspector(bench, tab, current.of("inspector"))
-
-    # While a replay plays, its player advances in the browser without the server.
-    @st.fragment(key="panels", run_every=every if view.replay is None else None)
-    def below() -> None:
-        tab.redraw_if_asked()
-        with errors_shown("panels"):
-            panels(bench, tab, current.of("panels"))
-
-    # Below the player, which stays where it is while texts come and go.
-    @st.fragment(key="replayed-texts", run_every=every)
-    def replayed_texts() -> None:
-        tab.redraw_if_asked()
-        with errors_shown("replayed-texts"):
-            streaming(current.of("replayed-texts"))
+    def canvas(now: SessionView) -> None:
+        graph(bench, tab, now)
+        inner_view(bench, tab, now)
+        if now.state is not None and now.state.live:
+            progress(now.state)
+            if now.replay is None:
+                streaming(now)
+        if every is not None and now.phase != view.phase:
+            st.rerun()
 
     centre, right = st.columns([2.4, 1], gap="medium")
     with centre:
         # However much stands above it, the graph keeps its place in the page and is not built again.
         with st.container(key="above"):
             _above(bench, tab, current, every=every)
-        canvas()
-        below()
+        current.fragment("canvas", canvas, every=every)
+        # While a replay plays, its player advances in the browser without the server.
+        panels_every = every if view.replay is None else None
+        current.fragment("panels", partial(panels, bench, tab), every=panels_every)
         if view.replay is not None:
-            replayed_texts()
+            # Below the player, which stays where it is while texts come and go.
+            current.fragment("replayed-texts", streaming, every=every)
     with right:
-        side()
-    if view.head is not None:
-        Shown(tab, view.head, place="page").mark()
+        current.fragment("inspector", partial(inspector, bench, tab), every=every)
+
+
+def _above(bench: Workbench, tab: TabState, current: CurrentView, *, every: float | None) -> None:
+    """Draw what stands above the graph: the header, what is asked of the Conductor and what it planned."""
+    view = current.of_page
+    plans = bench.store.plans.of_session(view.session.id)
+    if view.replay is None:
+        toolbar(bench, tab, view)
+    else:
+        current.fragment("replay", partial(replay_bar, tab), every=every)
+    conflicts(bench, tab, view)
+    if view.live:
+        current.fragment("meter", budget_meter, every=every)
+    if view.busy and not view.live:
+        _planning(bench, current, stop=False)
+    # What the Conductor was asked after the workflow shown, where that gave no other one.
+    if not view.busy:
+        no_plan(bench, tab, view)
+    latest, of = view.latest_plan, view.plan
+    if latest is not None and (of is None or (latest.round, latest.looks_back) != (of.round, of.looks_back)):
+        attempts(plans, of=latest, shown=(None if view.busy else view.no_plan) or view.kept_answer)
+    conversation_view(view.session)
+    earlier_rounds(bench, tab, view.session.id)
+    if of is not None:
+        plan_panel(of, view.planned)
+        attempts(plans, of=of, shown=of)
+        current.fragment("other-plans-part", partial(other_plans, bench, tab))
 
 
 page()

@@ -61,7 +61,7 @@ def conflicts(bench: Workbench, tab: TabState, view: SessionView) -> None:
         tab.show_notice("conflict")
 
 
-def tell_news(bench: Workbench, tab: TabState, view: SessionView) -> None:
+def show_news(bench: Workbench, tab: TabState, view: SessionView) -> None:
     """Show in a toast what another person did to the workflow since this tab drew it last."""
     head = view.session.head
     before = None if head is None else tab.note_drawn(view.session.id, head)

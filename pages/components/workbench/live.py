@@ -42,10 +42,11 @@ def progress_text(state: RunState, *, now: float) -> str:
     return " · ".join(parts)
 
 
-def budget_meter(state: RunState) -> None:
+def budget_meter(view: SessionView) -> None:
     """How much of each limit the run uses, in thin bars."""
-    limits = spent(state, now=time.time())
-    if not limits:
+    state = view.state
+    limits = () if state is None else spent(state, now=time.time())
+    if state is None or not limits:
         return
     with st.container(horizontal=True, gap="medium", key="budget-meter"):
         for limit in limits:

@@ -15,6 +15,7 @@ import streamlit as st
 
 from pages.components.routes.changes import PATH
 from pages.components.streamlit_patches.script_state import with_script_state
+from pages.components.tab.notices import errors_shown
 from pages.components.tab.state import TabState
 from pages.components.view_models.session import SessionView
 from studio.workbench import Marks, Workbench
@@ -64,16 +65,25 @@ class CurrentView:
     """
 
     def __init__(
-        self,
-        bench: Workbench,
-        tab: TabState,
-        session: str,
-        *,
-        now: Callable[[], float] = time.monotonic,
+        self, bench: Workbench, tab: TabState, session: str, *, now: Callable[[], float] = time.monotonic
     ) -> None:
         self._bench, self._tab, self._session, self._now = bench, tab, session, now
         self._drawn: set[str] = set()
         self._last = self.of_page = self._read()
+
+    def fragment(self, key: str, draw: Callable[[SessionView], None], *, every: float | None = None) -> None:
+        """Draw a part of the page, which is drawn again without the rest of it: `every` so many seconds, and
+        when a person acts in it.
+        """
+
+        def part() -> None:
+            self._tab.redraw_if_asked()
+            with errors_shown(key):
+                draw(self.of(key))
+
+        # Streamlit distinguishes the fragments at one place of the page by the names of their functions.
+        part.__qualname__ = key
+        st.fragment(part, key=key, run_every=every)()
 
     def of(self, fragment: str) -> SessionView:
         """The view from which to draw `fragment` (its key). Raises `StorageError` for a session that is gone.

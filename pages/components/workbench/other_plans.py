@@ -13,7 +13,6 @@ from streamlit.delta_generator import DeltaGenerator
 from conductor.errors import EditConflict
 from conductor.text.formatting import counted, dollars, tokens
 from conductor.values.messages import NOTHING_USED
-from pages.components.tab.notices import errors_shown
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models.plan_choices import PlanChoice, choices_of_batch, choices_of_text
 from pages.components.view_models.session import SessionView
@@ -22,7 +21,6 @@ from pages.components.widgets.completion_markup import marked
 from pages.components.widgets.controls import action, row
 from pages.components.widgets.text_block import text_block
 from pages.components.workbench.canvas import still_graph
-from pages.components.workbench.live_refresh import CurrentView
 from pages.components.workbench.plan import plan_facts
 from storage import Plan
 from studio.sessions.activity import FEWEST, MOST
@@ -41,19 +39,8 @@ _VERDICTS = {
 }
 
 
-def candidates(bench: Workbench, tab: TabState, current: CurrentView) -> None:
+def other_plans(bench: Workbench, tab: TabState, view: SessionView) -> None:
     """Draw the box with the other plans, closed until a person opens it."""
-
-    @st.fragment(key="other-plans-part")
-    def part() -> None:
-        tab.redraw_if_asked()
-        with errors_shown("other-plans"):
-            _box(bench, tab, current.of("other-plans-part"))
-
-    part()
-
-
-def _box(bench: Workbench, tab: TabState, view: SessionView) -> None:
     session = view.session.id
     shown = None if view.head is None else view.head.workflow
     of_text = () if view.plan is None else choices_of_text(view.plan, shown=shown)
