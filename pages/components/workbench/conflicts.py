@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from conductor.errors import ConductorError, EditConflict
+from conductor.errors import EditConflict
 from conductor.text.formatting import counted
 from conductor.workflow.diff import PlanDiff, plan_diff
 from conductor.workflow.merge import Rebased, rebase
@@ -20,6 +20,7 @@ from pages.components.view_models.card_content import step_name
 from pages.components.view_models.plan_text import change_lines, clash_sentence
 from pages.components.view_models.revision_text import Meanwhile, meanwhile, news, origin_text
 from pages.components.view_models.session import SessionView
+from pages.components.widgets.controls import action
 from pages.components.widgets.text_block import text_block
 from pages.components.widgets.text_diff import text_diff
 from storage import Revision
@@ -27,10 +28,8 @@ from studio.workbench import Workbench
 
 _CHANGED_AGAIN = "The workflow was changed once more; look at it and decide again."
 
-
 _MOST = 6
 """Lines that are shown of each side's changes; more are counted."""
-
 
 _TEXTS = 2
 """Instructions whose difference is shown of each side."""
@@ -53,11 +52,11 @@ def conflicts(bench: Workbench, tab: TabState, view: SessionView) -> None:
             _changes(plan_diff(edit.edited.workflow, edit.workflow), key="mine")
         with theirs:
             way = meanwhile(bench.store.revisions.history(edit.session), edited=edit.edited.id, head=head.id)
-            _way(way, head)
+            _changed_by(way, head)
             _changes(plan_diff(edit.edited.workflow, head.workflow), key="theirs")
         for clash in merged.clashes:
             st.markdown(f":material/block: {plain(clash_sentence(clash, edit.edited.workflow))}")
-        _decisions(_Decision(bench, tab, edit, head), merged, locked=view.locked or view.replay is not None)
+        _decisions(bench, tab, edit, head, merged, locked=view.locked or view.replay is not None)
         tab.show_notice("conflict")
 
 
@@ -81,20 +80,20 @@ def _headline(merged: Rebased, head: Revision) -> str:
     return "Your edit was not applied: the workflow was changed meanwhile"
 
 
-def _way(way: Meanwhile, head: Revision) -> None:
+def _changed_by(way: Meanwhile, head: Revision) -> None:
     """Who changed what since the edit's revision was drawn."""
+    facts = []
     if way.made:
         last = way.made[-1]
         st.markdown(f"**Meanwhile:** {plain(last.note or 'another workflow')}")
-        said = [origin_text(last)]
+        facts.append(origin_text(last))
         if len(way.made) > 1:
-            said.append(f"{counted(len(way.made) - 1, 'revision')} before it")
+            facts.append(f"{counted(len(way.made) - 1, 'revision')} before it")
     else:
         st.markdown(f"**Meanwhile:** back to revision {head.number}")
-        said = []
     if way.undone:
-        said.append(f"revision {', '.join(str(entry.number) for entry in way.undone)} undone")
-    sentence = "; ".join(said)
+        facts.append(f"revision {', '.join(str(entry.number) for entry in way.undone)} undone")
+    sentence = "; ".join(facts)
     st.caption(plain(f"{sentence[:1].upper()}{sentence[1:]}."))
 
 
@@ -126,81 +125,39 @@ def _changes(diff: PlanDiff, *, key: str) -> None:
             )
 
 
-def _decisions(decision: _Decision, merged: Rebased, *, locked: bool) -> None:
-    done = merged.workflow == decision.head.workflow
-    with st.container(horizontal=True, gap="small", key="conflict-decisions"):
-        if not done:
-            st.button(
-                "Apply on top",
-                key="conflict-apply",
-                icon=":material/merge:",
-                type="primary" if merged.workflow is not None else "secondary",
-                disabled=locked or merged.workflow is None,
-                help="Make your changes in the workflow as it is now"
-                if merged.workflow is not None
-                else "Not possible, for the reason above",
-                on_click=decision.apply,
-                args=(merged,),
-            )
-            st.button(
-                "Keep as a branch",
-                key="conflict-branch",
-                icon=":material/call_split:",
-                help="Keep your version in the history; the workflow stays as it is now",
-                on_click=decision.branch,
-            )
-            st.button(
-                "Branch and use mine",
-                key="conflict-switch",
-                icon=":material/alt_route:",
-                disabled=locked,
-                help="Keep your version as a branch and make it the workflow; the other stays in the history",
-                on_click=decision.switch,
-            )
-        st.button(
-            "Discard mine",
-            key="conflict-discard",
-            icon=":material/close:",
-            help="Discard your edit; the workflow stays as it is now",
-            on_click=decision.discard,
-        )
+def _decisions(
+    bench: Workbench, tab: TabState, edit: EditAside, head: Revision, merged: Rebased, *, locked: bool
+) -> None:
+    """What becomes of an edit, seen against the `head` that the page was drawn with."""
 
+    def settle(keep: Callable[[], Revision], *, leads: bool) -> None:
+        """Store the edit and forget that it waits, once, however often it is pressed; `leads`: the stored
+        revision is the head then.
+        """
+        if edit not in tab.edits_aside(edit.session):
+            return
+        seen = Shown(tab, head, place="page").seen
+        try:
+            if seen is not None and seen.revision != head.id:
+                raise EditConflict
+            made = keep()
+        except EditConflict:
+            tab.notify("error", _CHANGED_AGAIN, place="conflict")
+            return
+        if leads:
+            tab.note_own(made.id)
+        else:
+            branched = f"Kept as revision {made.number}, a branch of revision {edit.edited.number}."
+            tab.notify("info", branched, place="run")
+        tab.settle(edit)
 
-class _Decision:
-    """What becomes of an edit, seen against the `head` that the page was drawn with.
+    def merge() -> Revision:
+        assert merged.workflow is not None, "offered only where the edit can be merged"
+        note = f"{edit.note}, on top of revision {head.number}"
+        return bench.editing.edit(edit.session, merged.workflow, note=note, head=head, author=author())
 
-    Each is carried out once, however often it is pressed.
-    """
-
-    def __init__(self, bench: Workbench, tab: TabState, edit: EditAside, head: Revision) -> None:
-        self.bench, self.tab, self.edit, self.head = bench, tab, edit, head
-
-    def apply(self, merged: Rebased) -> None:
-        workflow = merged.workflow
-        if workflow is not None:
-            self._settle(
-                lambda: self.bench.editing.edit(
-                    self.edit.session,
-                    workflow,
-                    note=f"{self.edit.note}, on top of revision {self.head.number}",
-                    head=self.head,
-                    author=author(),
-                ),
-                leads=True,
-            )
-
-    def branch(self) -> None:
-        self._settle(lambda: self._branch(instead_of=None), leads=False)
-
-    def switch(self) -> None:
-        self._settle(lambda: self._branch(instead_of=self.head.id), leads=True)
-
-    def discard(self) -> None:
-        self.tab.settle(self.edit)
-
-    def _branch(self, *, instead_of: str | None) -> Revision:
-        edit = self.edit
-        return self.bench.editing.keep_branch(
+    def branch(instead_of: str | None) -> Revision:
+        return bench.editing.keep_branch(
             edit.session,
             edit.workflow,
             note=edit.note,
@@ -209,25 +166,36 @@ class _Decision:
             instead_of=instead_of,
         )
 
-    def _settle(self, keep: Callable[[], Revision], *, leads: bool) -> None:
-        """Store it and forget that it was aside; `leads`: the stored revision is the head then."""
-        if self.edit not in self.tab.edits_aside(self.edit.session):
-            return
-        seen = Shown(self.tab, self.head, place="page").seen
-        if seen is not None and seen.revision != self.head.id:
-            self.tab.notify("error", _CHANGED_AGAIN, place="conflict")
-            return
-        try:
-            made = keep()
-        except EditConflict:
-            self.tab.notify("error", _CHANGED_AGAIN, place="conflict")
-            return
-        except ConductorError as error:
-            self.tab.notify("error", str(error), place="conflict")
-            return
-        if leads:
-            self.tab.note_own(made.id)
-        else:
-            said = f"Kept as revision {made.number}, a branch of revision {self.edit.edited.number}."
-            self.tab.notify("info", said, place="run")
-        self.tab.settle(self.edit)
+    possible = merged.workflow is not None
+    tip = "Make your changes in the workflow as it is now"
+    with st.container(horizontal=True, gap="small", key="conflict-decisions"):
+        if merged.workflow != head.workflow:
+            action(
+                "Apply on top",
+                "merge",
+                lambda: settle(merge, leads=True),
+                key="conflict-apply",
+                help=tip if possible else "Not possible, for the reason above",
+                type="primary" if possible else "secondary",
+                disabled=locked or not possible,
+                place="conflict",
+            )
+            action(
+                "Keep as a branch",
+                "call_split",
+                lambda: settle(lambda: branch(None), leads=False),
+                key="conflict-branch",
+                help="Keep your version in the history; the workflow stays as it is now",
+                place="conflict",
+            )
+            action(
+                "Branch and use mine",
+                "alt_route",
+                lambda: settle(lambda: branch(head.id), leads=True),
+                key="conflict-switch",
+                help="Keep your version as a branch and make it the workflow; the other stays in the history",
+                disabled=locked,
+                place="conflict",
+            )
+        tip = "Discard your edit; the workflow stays as it is now"
+        action("Discard mine", "close", tab.settle, edit, key="conflict-discard", help=tip)

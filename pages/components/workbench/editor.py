@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from conductor.errors import ConductorError, EditConflict, UnknownId, WorkflowError
 from conductor.values.output import HandEdit, Output
@@ -70,8 +70,12 @@ class Editor:
         whose workflow this is again.
         """
         try:
-            self._refuse_while_busy()
-            self._stand_on_what_was_shown()
+            if self.bench.activities.busy(self.session):
+                # What is planned or run just now stands on the workflow as it is.
+                raise WorkflowError("The session is planning or running; wait for it or stop it, then edit.")
+            seen = None if self.shown is None else self.shown.seen
+            if seen is not None:
+                self.stand_on(self.tab.own_since(seen.revision))
             self._stand_on_own_edits()
             edited = edit()
             if edited != self.workflow and not self._kept(edited, note, select=select, restores=restores):
@@ -90,8 +94,7 @@ class Editor:
             self._keep(edited, note, restores=restores)
         except EditConflict:
             if not self._kept_on_own(edited, note, restores=restores):
-                aside = EditAside(self.session, drawn, edited, note, restores)
-                self.tab.lay_aside(aside)
+                self.tab.lay_aside(EditAside(self.session, drawn, edited, note, restores))
                 return False
         self.tab.note_edit(drawn=drawn.id, made=self.head.id, renumbered=select is not None)
         return True
@@ -115,11 +118,6 @@ class Editor:
         )
         self.tab.note_own(self.head.id)
 
-    def _refuse_while_busy(self) -> None:
-        """What is planned or run just now stands on the workflow as it is."""
-        if self.bench.activities.busy(self.session):
-            raise WorkflowError("The session is planning or running; wait for it or stop it, then edit.")
-
     def stand_on(self, revision: object) -> None:
         """Edit the revision with this id, which the browser named as the one it shows; one that is not of
         this session is ignored.
@@ -132,11 +130,6 @@ class Editor:
             return
         if named.session == self.session:
             self.head = named
-
-    def _stand_on_what_was_shown(self) -> None:
-        seen = None if self.shown is None else self.shown.seen
-        if seen is not None:
-            self.stand_on(self.tab.own_since(seen.revision))
 
     def _stand_on_own_edits(self) -> None:
         """Take over what this tab's other widgets changed since the page was drawn."""
@@ -166,12 +159,7 @@ class Editor:
         )
 
     def access(
-        self,
-        step: int,
-        *,
-        gain: Iterable[int] = (),
-        lose: Iterable[int] = (),
-        previous: bool | None = None,
+        self, step: int, *, gain: Iterable[int] = (), lose: Iterable[int] = (), previous: bool | None = None
     ) -> None:
         """Let a step read these as well, and those no longer; `previous`: whether it is to see the round
         before. What else it reads stays.
@@ -257,52 +245,42 @@ class Editor:
         return 0 <= step < len(self.workflow)
 
 
-def undo(
-    bench: Workbench, tab: TabState, session: str, *, drawn: str | None = None, shown: Shown | None = None
-) -> None:
-    """Go back one edit from the revision that was `drawn` (None: from any), or from the one that the browser
-    has `shown`; what another person made since is not undone.
+def undo(bench: Workbench, tab: TabState, session: str, shown: Shown | None = None) -> None:
+    """Go back one edit from the revision that the browser has `shown` (None: from any); what another person
+    made since is not undone.
     """
-    drawn = _in_browser(shown) or drawn
-    _step_through(bench, tab, session, drawn, bench.store.revisions.undo)
+    _move_head(bench, tab, session, shown, move=bench.store.revisions.undo)
 
 
-def redo(
-    bench: Workbench, tab: TabState, session: str, *, drawn: str | None = None, shown: Shown | None = None
+def redo(bench: Workbench, tab: TabState, session: str, shown: Shown | None = None) -> None:
+    """Go forward one edit; `shown` as in `undo`."""
+    _move_head(bench, tab, session, shown, move=bench.store.revisions.redo)
+
+
+def _move_head(
+    bench: Workbench,
+    tab: TabState,
+    session: str,
+    shown: Shown | None,
+    *,
+    move: Callable[..., Revision | None],
 ) -> None:
-    """Go forward one edit; `drawn` and `shown` as in `undo`."""
-    drawn = _in_browser(shown) or drawn
-    _step_through(bench, tab, session, drawn, bench.store.revisions.redo)
-
-
-def _in_browser(shown: Shown | None) -> str | None:
-    seen = None if shown is None else shown.seen
-    return None if seen is None else seen.revision
-
-
-class _Move(Protocol):
-    """Moves a session's head away from the revision that is expected there."""
-
-    def __call__(self, session: str, *, expected: str | None) -> Revision | None: ...
-
-
-def _step_through(bench: Workbench, tab: TabState, session: str, drawn: str | None, move: _Move) -> None:
+    leaves = None
+    if shown is not None:
+        leaves = shown.revision if shown.seen is None else shown.seen.revision
     try:
-        left = _left(bench, tab, session, drawn)
-        there = move(session, expected=left)
+        head = None if leaves is None else bench.store.revisions.head(session)
+        if head is not None and tab.made(head.id):
+            # What this tab made of the revision shown is left with it.
+            leaves = head.id
+        there = move(session, expected=leaves)
     except ConductorError as error:
         tab.notify("error", str(error), place="run")
         return
     if there is None:
         return
     tab.note_own(there.id)
-    if left is not None:
-        tab.note_move(left=left, to=there.id, renumbered=True)
+    if leaves is not None:
+        tab.note_move(left=leaves, to=there.id, renumbered=True)
     if tab.selected is not None and tab.selected >= len(there.workflow):
         tab.select(None)
-
-
-def _left(bench: Workbench, tab: TabState, session: str, drawn: str | None) -> str | None:
-    """The revision that a press leaves: the one drawn, or what this tab made of it since."""
-    there = None if drawn is None else bench.store.revisions.head(session)
-    return there.id if there is not None and tab.made(there.id) else drawn

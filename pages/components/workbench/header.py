@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator
-from functools import partial
 from uuid import uuid4
 
 import streamlit as st
@@ -101,7 +100,6 @@ def _shortfall(state: RunState) -> list[str]:
 
 def _undo_and_redo(bench: Workbench, tab: TabState, view: SessionView) -> None:
     shown = None if view.head is None else Shown(tab, view.head, place="page")
-    drawn = None if view.head is None else view.head.id
     for name, key, target, edit, go in (
         ("Undo", "Ctrl+Z", view.undo, view.head, undo),
         ("Redo", "Ctrl+Shift+Z", view.redo, view.redo, redo),
@@ -112,7 +110,11 @@ def _undo_and_redo(bench: Workbench, tab: TabState, view: SessionView) -> None:
         action(
             name,
             name.lower(),
-            partial(go, bench, tab, view.session.id, drawn=drawn, shown=shown),
+            go,
+            bench,
+            tab,
+            view.session.id,
+            shown,
             key=name.lower(),
             help=tip,
             disabled=view.locked or target is None,

@@ -6,6 +6,7 @@ import pytest
 import streamlit as st
 
 from pages.components.tab.account import AUTHOR
+from pages.components.tab.fields import Shown
 from pages.components.workbench import editor as editing
 from pages.components.workbench.editor import NEW_INSTRUCTION, Editor
 
@@ -195,7 +196,7 @@ def test_undo_leaves_alone_what_somebody_else_made_since(bench, tab, session, ed
     editor.worker(0, "beta")
     drawn = bench.store.revisions.head(session)
     bench.editing.edit(session, three, note="Theirs")
-    editing.undo(bench, tab, session, drawn=drawn.id)
+    editing.undo(bench, tab, session, Shown(tab, drawn, place="page"))
     assert bench.store.revisions.head(session).note == "Theirs"
     assert "nothing was undone" in st.session_state["notice"].text
 
@@ -207,5 +208,5 @@ def test_undo_twice_goes_back_twice_also_where_the_page_was_not_drawn_between(be
     drawn = bench.store.revisions.head(session)
     tab.drawn()
     for _ in range(2):
-        editing.undo(bench, tab, session, drawn=drawn.id)
+        editing.undo(bench, tab, session, Shown(tab, drawn, place="page"))
     assert bench.store.revisions.head(session) == first
