@@ -11,14 +11,12 @@ from contextlib import aclosing
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from conductor.text.formatting import counted
 from conductor.workers.health.findings import Check, Health
 from conductor.workers.health.probe import AT_ONCE, ProbeTarget, examine, targets
 from conductor.workers.pool.pool import configured_path, configured_pool
 from studio.cli.opening import confirm_keys
-from studio.cli.options import Pooled, flag, takes_options
+from studio.cli.options import App, Pooled, flag
 from studio.cli.terminal import UNKNOWN, one_line, print_remark, table
 
 Examined = tuple[ProbeTarget, Health]
@@ -26,11 +24,10 @@ Examined = tuple[ProbeTarget, Health]
 _HEADINGS = ("", "key", "reachable", "model", "answer", "first token", "tokens/s")
 _CHECKS: tuple[Check, ...] = ("key", "reachable", "model", "answer")
 
-app = typer.Typer(add_completion=False)
+app = App()
 
 
 @app.command()
-@takes_options
 def doctor(
     confirm: Annotated[bool, flag("--confirm-keys", "First let each key be sent to its host.")] = False,
     *,
@@ -88,7 +85,7 @@ def _row(target: ProbeTarget, health: Health) -> tuple[str, ...]:
 
 def _shape(path: Path | None, examined: Sequence[Examined], *, ok: bool) -> dict[str, Any]:
     """`{"ok", "pool", "conductor", "workers"}`: `conductor` is null for the built-in planner."""
-    shapes = [(target.role, _subject_shape(target, health)) for target, health in examined]
+    shapes = [(target.role, _target_shape(target, health)) for target, health in examined]
     return {
         "ok": ok,
         "pool": None if path is None else str(path),
@@ -97,7 +94,7 @@ def _shape(path: Path | None, examined: Sequence[Examined], *, ok: bool) -> dict
     }
 
 
-def _subject_shape(target: ProbeTarget, health: Health) -> dict[str, Any]:
+def _target_shape(target: ProbeTarget, health: Health) -> dict[str, Any]:
     return {
         "name": target.name,
         "kind": target.card.kind,

@@ -19,14 +19,14 @@ from typer import Argument
 from conductor.planner.corrections import LeftOut, RowKind, Thumbs, row_of
 from conductor.text.formatting import counted
 from studio.cli.opening import opened, session_ids, session_of
-from studio.cli.options import Configured, OutputFile, flag, option, takes_options
+from studio.cli.options import App, Configured, OutputFile, flag, option
 from studio.cli.terminal import print_remark, written_to
 
 CORRECTIONS = "corrections"
 _PANEL = "Corrections"
 _rows_option = partial(option, panel=_PANEL)
 
-app = typer.Typer(add_completion=False)
+app = App()
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,6 @@ class Rows:
 
 
 @app.command()
-@takes_options
 def export(
     ctx: typer.Context,
     *,

@@ -191,11 +191,20 @@ class Choice:
     budget_calls: Annotated[int | None, _most("The most calls.")] = None
 
 
-def takes_options(function: Callable[..., int]) -> Callable[..., int]:
-    """Give a command the fields of each dataclass among its parameters as its options.
+class App(typer.Typer):
+    """The commands of a module. A dataclass among a command's parameters gives it its fields as options."""
 
-    Typer reads options from a signature alone; this is how several commands share a group of them.
-    """
+    def __init__(self) -> None:
+        super().__init__(add_completion=False)
+
+    def command(self, name: str | None = None, **settings: Any) -> Callable[[Callable[..., int]], Any]:
+        """A decorator that adds a command."""
+        register = super().command(name, **settings)
+        return lambda function: register(_with_flat_options(function))
+
+
+def _with_flat_options(function: Callable[..., int]) -> Callable[..., int]:
+    """Typer reads options from a signature alone; this is how several commands share a group of them."""
     groups: dict[str, Any] = {}
     parameters: list[Parameter] = []
     for name, each in signature(function, eval_str=True).parameters.items():

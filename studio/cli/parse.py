@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated
 
-import typer
 from typer import Argument
 
 from conductor.errors import FormatError
@@ -14,18 +13,17 @@ from conductor.planner.protocol import MAX_PLANNED_STEPS
 from conductor.text.named_file import STDIN, read_bounded
 from conductor.workflow.model import Workflow
 from conductor.workflow.plan_report import Candidate, Dialect, PlanReport
-from studio.cli.options import Shared, count, names, option, takes_options
+from studio.cli.options import App, Shared, count, names, option
 from studio.cli.shapes import report_shape
 from studio.cli.terminal import print_remark, print_shown
 
 MAX_BYTES = 5_000_000
 """More than the longest reply that is accepted from an endpoint usually has."""
 
-app = typer.Typer(add_completion=False)
+app = App()
 
 
 @app.command()
-@takes_options
 def parse(
     workers: Annotated[Sequence[str], option("The numbered pool.", "A,B,C", names)],
     file: Annotated[str, Argument(parser=str, metavar="FILE", help="A file, or - for stdin.")] = STDIN,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -18,7 +17,7 @@ from conductor.workflow.lint import Finding, check
 from conductor.workflow.plan_report import PlanReport
 from storage import Plan, Session
 from studio.cli.opening import confirm_keys, opened, session_of, session_option
-from studio.cli.options import Choice, Configured, Query, count, takes_options
+from studio.cli.options import App, Choice, Configured, Query, count
 from studio.cli.parse import described, print_problems
 from studio.cli.shapes import Shape, findings_shape, report_shape, usage_shape
 from studio.cli.terminal import print_remark, print_shown
@@ -30,11 +29,10 @@ _alternatives_option = count(
 )
 _OF_MODE = {"max_steps", "rounds", "economical"}
 
-app = typer.Typer(add_completion=False)
+app = App()
 
 
 @app.command()
-@takes_options
 def plan(
     ctx: typer.Context,
     query: Query = None,
@@ -55,11 +53,11 @@ def plan(
         else:
             chosen = new_session(workbench, query or "", choice)
         if alternatives is not None:
-            return _alternatives(workbench, chosen, alternatives, as_json=options.json)
-        return _plan(workbench, chosen, as_json=options.json)
+            return _alternatives(workbench, chosen, alternatives, options)
+        return _plan(workbench, chosen, options)
 
 
-def _plan(workbench: Workbench, session: Session, *, as_json: bool) -> int:
+def _plan(workbench: Workbench, session: Session, options: Configured) -> int:
     report = report_of(workbench.planning.plan(session.id))
     label, names = workbench.pool.label, workbench.pool.names
     takes: Estimate | None = None
@@ -73,15 +71,17 @@ def _plan(workbench: Workbench, session: Session, *, as_json: bool) -> int:
             query=session.query,
             workers=settings.workers or names,
         )
-    if as_json:
+    if options.json:
         shape = {
             "session": session.id,
             "label": label,
             "request_id": report.request_id,
             "estimate": None if takes is None else asdict(takes),
             **report_shape(report),
+            "reasoning": report.reasoning,
+            "findings": findings_shape(findings),
         }
-        print(json.dumps({**shape, "reasoning": report.reasoning, "findings": findings_shape(findings)}))
+        options.show(shape)
     else:
         if report.workflow is not None:
             print_shown(f"{report.reasoning}\n")
@@ -173,14 +173,14 @@ def _workers(choice: Choice, pool: Pool, *, before: Sequence[str]) -> tuple[str,
 # -- alternatives ----------------------------------------------------------------------------------
 
 
-def _alternatives(workbench: Workbench, session: Session, number: int, *, as_json: bool) -> int:
+def _alternatives(workbench: Workbench, session: Session, number: int, options: Configured) -> int:
     """Several plans beside each other; the session has none of them as its workflow until one is used."""
     plans = workbench.planning.plan_alternatives(session.id, number)
     label = workbench.pool.label
     equal = [_first_equal(plans, at) for at in range(len(plans))]
-    if as_json:
+    if options.json:
         shapes = [_alternative_shape(plan, same_as) for plan, same_as in zip(plans, equal, strict=True)]
-        print(json.dumps({"session": session.id, "label": label, "alternatives": shapes}))
+        options.show({"session": session.id, "label": label, "alternatives": shapes})
     else:
         for plan, same_as in zip(plans, equal, strict=True):
             print_shown(f"Alternative {plan.attempt}: {_summary(plan, same_as)}\n")

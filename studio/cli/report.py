@@ -9,15 +9,14 @@ import typer
 from typer import Argument
 
 from studio.cli.opening import run_of, session_of, session_option, stored
-from studio.cli.options import OutputFile, Stored, takes_options
+from studio.cli.options import App, OutputFile, Stored
 from studio.cli.terminal import write_file, written_to
 from studio.sessions.reporting import newest_run, report_of
 
-app = typer.Typer(add_completion=False)
+app = App()
 
 
 @app.command()
-@takes_options
 def report(
     ctx: typer.Context,
     run: Annotated[str | None, Argument(metavar="RUN", help="The run's id.")] = None,

@@ -21,7 +21,7 @@ from conductor.text.named_file import read_bounded
 from conductor.workflow.file import MAX_BYTES
 from storage import Session
 from studio.cli.opening import confirm_keys, opened, session_option
-from studio.cli.options import Choice, Configured, Query, count, flag, option, takes_options
+from studio.cli.options import App, Choice, Configured, Query, count, flag, option
 from studio.cli.parse import print_problems
 from studio.cli.plan import new_session, print_estimate, print_label, report_of, session_again, settings_of
 from studio.cli.progress import EventLines, Progress
@@ -50,11 +50,10 @@ _AGAIN = (
 _PANEL = "How much of the workflow is run"
 _step = partial(count, metavar="STEP", panel=_PANEL)
 
-app = typer.Typer(add_completion=False)
+app = App()
 
 
 @app.command()
-@takes_options
 def run(
     ctx: typer.Context,
     *,

@@ -15,13 +15,11 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from conductor.errors import PoolError, ServeError
 from studio.access.exposure import OPEN, configured_access, reaches_beyond
 from studio.access.password import SETTING
 from studio.cli.opening import confirm_keys
-from studio.cli.options import Configured, count, flag, not_empty, option, takes_options
+from studio.cli.options import App, Configured, count, flag, not_empty, option
 from studio.cli.terminal import print_remark
 
 _APP = Path(__file__).resolve().parents[2] / "app.py"
@@ -37,11 +35,10 @@ _port = count(_PORT_HELP, "PORT", least=0, most=65535)
 # An empty address would be every one of this machine.
 _host = option(_HOST_HELP, "HOST", not_empty("name an address, like 127.0.0.1"))
 
-app = typer.Typer(add_completion=False)
+app = App()
 
 
 @app.command()
-@takes_options
 def serve(
     port: Annotated[int | None, _port] = None,
     host: Annotated[str | None, _host] = None,

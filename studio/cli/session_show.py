@@ -11,7 +11,7 @@ from conductor.workflow.history import HistoryRow, history
 from storage import Plan, Revision, RunRecord, Session, SessionStore, SessionSummary
 from storage.search.filter import SessionFilter
 from studio.cli.opening import SessionId, session_of, stored
-from studio.cli.options import Stored, takes_options
+from studio.cli.options import Stored
 from studio.cli.shapes import Shape
 from studio.cli.terminal import UNKNOWN, amount, lines_of, moment, one_line, table, tokens_cell
 
@@ -24,7 +24,6 @@ def state_word(state: str) -> str:
     return _WORDS.get(state, state)
 
 
-@takes_options
 def show(id: SessionId, options: Stored) -> int:
     """Show a session's revisions, runs and answer."""
     with stored(options) as store:

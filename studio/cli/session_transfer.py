@@ -14,7 +14,7 @@ from conductor.text.formatting import counted, size
 from conductor.text.named_file import STDIN, open_seekable
 from storage import Revision, Session, SessionStore
 from studio.cli.opening import SESSION, SessionId, named, opened, session_of, stored
-from studio.cli.options import Configured, Stored, count, flag, option, takes_options
+from studio.cli.options import Configured, Stored, count, flag, option
 from studio.cli.terminal import moment, one_line, print_remark, written_to
 from studio.session_file import (
     ImportPreview,
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 # -- export ----------------------------------------------------------------------------------------
 
 
-@takes_options
 def export(
     ctx: typer.Context,
     ids: Annotated[list[str] | None, SESSION] = None,
@@ -61,7 +60,6 @@ def export(
 # -- import ----------------------------------------------------------------------------------------
 
 
-@takes_options
 def import_file(
     file: Annotated[str, Argument(parser=str, metavar="FILE", help="A file, or - for stdin.")],
     dry_run: Annotated[bool, flag("--dry-run", "Print what the file holds, and store nothing.")] = False,
@@ -118,7 +116,6 @@ def _held(session: SessionPreview) -> Iterator[str]:
 # -- fork ------------------------------------------------------------------------------------------
 
 
-@takes_options
 def fork(
     id: SessionId,
     revision: Annotated[int | None, count("Its number; default: the current one.")] = None,

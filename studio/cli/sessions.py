@@ -21,7 +21,7 @@ from storage.search.snippet import Snippet
 from storage.store.housekeeping import Cleaning
 from studio.cli import session_show, session_transfer
 from studio.cli.opening import SessionId, SessionIds, named, session_of, stored
-from studio.cli.options import Stored, count, flag, option, takes_options
+from studio.cli.options import App, Stored, count, flag, option
 from studio.cli.session_show import state_word
 from studio.cli.shapes import Shape
 from studio.cli.terminal import UNKNOWN, agreed, amount, moment, one_line, print_remark, table, tokens_cell
@@ -36,7 +36,7 @@ _STATES = {
 }
 _SHAPES = {shape: shape for shape in get_args(Topology)}
 
-app = typer.Typer(add_completion=False)
+app = App()
 
 
 @app.callback()
@@ -109,7 +109,6 @@ class Filter(Stored):
 
 
 @app.command("list")
-@takes_options
 def list_sessions(ctx: typer.Context, options: Filter) -> int:
     """List sessions, last updated first.
 
@@ -119,7 +118,6 @@ def list_sessions(ctx: typer.Context, options: Filter) -> int:
 
 
 @app.command()
-@takes_options
 def search(
     ctx: typer.Context, words: Annotated[list[str], Argument(metavar="WORDS", help=_WORDS)], options: Filter
 ) -> int:
@@ -196,7 +194,6 @@ def _counts(asked: SessionFilter, *, shown: int, total: int, offset: int) -> str
 
 
 @app.command()
-@takes_options
 def delete(
     ctx: typer.Context,
     ids: SessionIds,
@@ -219,7 +216,6 @@ def delete(
 
 
 @app.command()
-@takes_options
 def restore(ids: SessionIds, options: Stored) -> int:
     """Put deleted sessions back."""
     with stored(options) as store:
@@ -238,7 +234,6 @@ def _each(options: Stored, chosen: Sequence[Session], act: Callable[[str], objec
 
 
 @app.command()
-@takes_options
 def rename(
     id: SessionId,
     title: Annotated[str, Argument(metavar="TITLE", help="Empty: what its query begins with.")],
@@ -251,7 +246,6 @@ def rename(
 
 
 @app.command()
-@takes_options
 def tag(
     id: SessionId,
     add: Annotated[list[str] | None, Argument(metavar="TAG", help="Add these; none: show all.")] = None,
@@ -286,7 +280,6 @@ _days = count("Deleted more days ago than these; 0: all that are deleted.", "DAY
     epilog=f"{VARIABLE} sets how many days deleted sessions stay, {DEFAULT_DAYS} where it is not set; with 0 "
     "they stay until they are removed with --older-than. The app applies it once a day when it starts."
 )
-@takes_options
 def vacuum(
     older_than: Annotated[int | None, _days] = None,
     dry_run: Annotated[bool, flag("--dry-run", "Print what would be removed, and do nothing.")] = False,

@@ -91,20 +91,14 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequ
     Rich's own tables are not used: they cut cells to the terminal's width, and a list that is piped into
     another program may have a hundred thousand rows.
     """
-    lines = [headings, *rows]
-    widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
-    return "\n".join(
-        "  ".join(
-            _filled(cell, width, right=at in right)
-            for at, (cell, width) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        for line in lines
-    )
-
-
-def _filled(cell: str, width: int, *, right: bool) -> str:
-    space = " " * (width - cell_len(cell))
-    return space + cell if right else cell + space
+    columns = []
+    for at, column in enumerate(zip(headings, *rows, strict=True)):
+        width = max(map(cell_len, column))
+        gaps = [" " * (width - cell_len(cell)) for cell in column]
+        columns.append(
+            [gap + cell if at in right else cell + gap for cell, gap in zip(column, gaps, strict=True)]
+        )
+    return "\n".join("  ".join(cells).rstrip() for cells in zip(*columns, strict=True))
 
 
 def moment(at: float | None) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated
 
-import typer
 from typer import Argument
 
 from conductor.errors import StorageError
@@ -13,13 +12,13 @@ from conductor.text.formatting import counted
 from storage import SessionStore
 from storage.api_token import Period, Spent, Token, TokenLimits, told
 from studio.cli.opening import stored
-from studio.cli.options import Stored, above_zero, count, names, option, takes_options
+from studio.cli.options import App, Stored, above_zero, count, names, option
 from studio.cli.shapes import Shape
 from studio.cli.terminal import UNKNOWN, moment, one_line, print_remark, table
 
 _HEADINGS = ("id", "name", "created", "last used", "state", "requests", "tokens", "cost", "limits")
 
-app = typer.Typer(add_completion=False)
+app = App()
 
 
 @app.callback()
@@ -33,7 +32,6 @@ def tokens() -> None:
 
 
 @app.command()
-@takes_options
 def create(
     *,
     name: Annotated[str, Argument(metavar="NAME", help="Who or what it is for.")],
@@ -64,7 +62,6 @@ def create(
 
 
 @app.command("list")
-@takes_options
 def list_tokens(options: Stored) -> int:
     """List tokens and what they have used."""
     with stored(options) as store:
@@ -79,7 +76,6 @@ def list_tokens(options: Stored) -> int:
 
 
 @app.command()
-@takes_options
 def revoke(
     token: Annotated[str, Argument(metavar="NAME", help="Its name or its id.")], *, options: Stored
 ) -> int:

@@ -22,13 +22,13 @@ from conductor.vllm.serving import (
     script_environment,
 )
 from conductor.workers.keys.secret import find_secret
-from studio.cli.options import Shared, count, option, takes_options
+from studio.cli.options import App, Shared, count, option
 
 _KEYS = ("CONDUCTOR_KEY", "VLLM_API_KEY")
 _KEY_HELP = f"The variable that holds the API key; default: {_KEYS[0]}."
 _ENDING = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 
-app = typer.Typer(add_completion=False)
+app = App()
 
 
 def _variable(text: str) -> str:
@@ -42,7 +42,6 @@ def _variable(text: str) -> str:
     epilog="Flags after -- go to vLLM as they are and win over the defaults. "
     "vLLM guards only /v1 with the key: keep the server on this machine or in a trusted network."
 )
-@takes_options
 def vllm(
     ctx: typer.Context,
     *,
