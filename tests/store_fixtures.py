@@ -16,7 +16,13 @@ from store_scenario import ticking
 
 from storage import SessionStore
 
-STANDING_ON_THE_STORE = ("test_alternatives", "test_configured_pool", "test_experiments", "test_runner")
+STANDING_ON_THE_STORE = (
+    "test_alternatives",
+    "test_composition",
+    "test_experiments",
+    "test_folded_runs",
+    "test_runner",
+)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

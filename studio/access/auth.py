@@ -21,7 +21,7 @@ from conductor.workflow.model import Workflow
 from storage.api_token import Token, end_of, is_secret_of, read_token
 from storage.store.tokens import Tokens
 from studio.access.errors import ApiError
-from studio.access.origin_check import address_in
+from studio.access.origin_check import is_loopback
 from studio.access.rate_limits import Admission, RateLimits
 
 OWN_KEY = secrets.token_urlsafe(32)
@@ -91,7 +91,7 @@ class TokenAuthenticator:
         token = None if read is None else await asyncio.to_thread(self._known, *read)
         if token is not None:
             return await self._admitted(token)
-        if self._open and _is_loopback(client):
+        if self._open and is_loopback(client or ""):
             return Principal()
         raise _no_token(given=bearer is not None)
 
@@ -113,7 +113,6 @@ class TokenAuthenticator:
         return Principal(token=token.id, workers=limits.workers, budget=budget, headers=admission.headers)
 
     def _is_machines(self, bearer: str) -> bool:
-        """Whether it is this process's own key or this machine's token."""
         known = (OWN_KEY, self._machine())
         return any(hmac.compare_digest(bearer.encode(), key.encode()) for key in known if key is not None)
 
@@ -155,11 +154,6 @@ class TokenAuthenticator:
             code="insufficient_quota",
             headers=headers,
         )
-
-
-def _is_loopback(client: str | None) -> bool:
-    address = address_in(client or "")
-    return address is not None and address.is_loopback
 
 
 def _refused(message: str, *, code: str | None) -> ApiError:

@@ -6,12 +6,9 @@ Knows statuses and the error object; knows nothing of requests, runs or transpor
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any
 
 from conductor.errors import ConductorError
-
-_NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
 
 class ApiError(ConductorError):
@@ -28,14 +25,14 @@ class ApiError(ConductorError):
         type: str = "invalid_request_error",
         param: str | None = None,
         code: str | None = None,
-        headers: Mapping[str, str] = _NO_HEADERS,
+        headers: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(message)
         self.status = status
         self.type = type
         self.param = param
         self.code = code
-        self.headers = headers
+        self.headers = headers or {}
 
     @property
     def shape(self) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from conductor.errors import ServeError
 from conductor.workers.keys.secret import own_setting
-from studio.access.origin_check import HOSTS, address_in, configured_hosts
+from studio.access.origin_check import HOSTS, configured_hosts, is_loopback
 from studio.access.password import SETTING, Password
 
 OPEN = "CONDUCTOR_API_OPEN"
@@ -69,7 +69,4 @@ def configured_access(*listening: str | None) -> Access:
 
 def reaches_beyond(listening: str | None) -> bool:
     """Whether a server that listens at this address or name may be reached from other machines."""
-    if listening is None or listening == "localhost":
-        return False
-    address = address_in(listening)
-    return address is None or not address.is_loopback
+    return listening is not None and listening != "localhost" and not is_loopback(listening)

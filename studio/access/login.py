@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from studio.access.errors import ApiError
 from studio.access.exposure import PATH
-from studio.access.origin_check import address_in, host_in, refuse
+from studio.access.origin_check import address_in, host_in, is_loopback, refuse
 from studio.access.password import SESSION_SECONDS, SETTING, Password
 from studio.access.rate_limits import RateLimits
 
@@ -65,7 +65,6 @@ class Login:
         self._attempts = RateLimits(time.monotonic)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request or websocket."""
         if scope["type"] not in ("http", "websocket") or self._is_for_everybody(get_route_path(scope)):
             await self._app(scope, receive, send)
         elif self._password is not None:
@@ -82,8 +81,8 @@ class Login:
         """Whether both ends of the connection are on this machine, and the request names one of its hosts."""
         name = host_in(HTTPConnection(scope).headers.get("host", "")) or ""
         ends = [(scope.get(end) or ("",))[0] for end in ("client", "server")]
-        return all(map(_is_loopback, ends)) and (
-            name == "localhost" or name in self._hosts or _is_loopback(name)
+        return all(map(is_loopback, ends)) and (
+            name == "localhost" or name in self._hosts or is_loopback(name)
         )
 
     # -- with a password -----------------------------------------------------------------------------
@@ -199,11 +198,6 @@ def _cookie(asked: HTTPConnection) -> str:
 def _is_encrypted(asked: HTTPConnection) -> bool:
     """Whether the browser uses https; a proxy may have ended that."""
     return asked.url.scheme == "https" or asked.headers.get("origin", "").startswith("https://")
-
-
-def _is_loopback(text: str) -> bool:
-    address = address_in(text)
-    return address is not None and address.is_loopback
 
 
 def _network(client: str) -> str:

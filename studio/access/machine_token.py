@@ -25,7 +25,6 @@ class MachineToken:
 
     @classmethod
     def below(cls, folder: Path) -> MachineToken:
-        """The token in that folder."""
         return cls((folder / NAME).resolve())
 
     def read(self) -> str | None:

@@ -40,7 +40,6 @@ class OwnOrigin:
         self._hosts = hosts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request or websocket."""
         if scope["type"] in ("http", "websocket"):
             try:
                 check_origin(Headers(scope=scope), hosts=self._hosts, method=scope.get("method"))
@@ -99,6 +98,12 @@ def address_in(text: str) -> IPv4Address | IPv6Address | None:
         return None
     mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
     return mapped or address
+
+
+def is_loopback(text: str) -> bool:
+    """Whether a text is an address of this machine alone; names are none."""
+    address = address_in(text)
+    return address is not None and address.is_loopback
 
 
 def host_in(host: str) -> str | None:

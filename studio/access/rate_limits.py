@@ -31,7 +31,6 @@ class Bucket:
     at: float
 
     def fill(self, now: float) -> None:
-        """Add what came since the last call."""
         self.level = min(self.limit, self.level + (now - self.at) * self.limit / _MINUTE)
         self.at = now
 

@@ -49,7 +49,6 @@ class Answer:
 
     @property
     def given_out(self) -> str:
-        """All text that was given out."""
         return "".join(self._given_out)
 
     @property
@@ -60,7 +59,6 @@ class Answer:
 
     @property
     def finish_reason(self) -> FinishReason:
-        """Why the answer ends where it does."""
         output = self.state.output
         return "stop" if self._stops.found or output is None else output.finish_reason
 
@@ -131,7 +129,6 @@ class StopSequences:
         return held[:place]
 
     def _place(self, text: str) -> int | None:
-        """Where the first stop in `text` begins."""
         return min((at for stop in self._stops if (at := text.find(stop)) >= 0), default=None)
 
 

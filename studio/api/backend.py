@@ -41,5 +41,4 @@ class Backend:
         return await self.call(lambda bench: query(bench.store, *args, **kwargs))
 
     async def pool(self) -> Pool:
-        """The workers, as of now."""
         return await self.call(lambda bench: bench.pool)

@@ -61,7 +61,6 @@ def model_of(name: str) -> Model:
 
 
 def unknown_model(name: str) -> ApiError:
-    """There is no such model."""
     message = (
         f"The model {name[:200]!r} does not exist. There are {', '.join(NAMES)}, {WORKER}NAME for a worker "
         f"of the pool and {WORKFLOW}ID for a saved workflow; GET /v1/models lists them."
@@ -70,18 +69,15 @@ def unknown_model(name: str) -> ApiError:
 
 
 def conductor_entry(name: str) -> dict[str, Any]:
-    """The entry of a model that plans."""
     return _entry(name, about={"kind": "conductor", "mode": NAMES[name]})
 
 
 def worker_entry(card: WorkerCard) -> dict[str, Any]:
-    """The entry of a worker."""
     about = {"kind": card.kind, "strengths": card.strengths, "context": card.context}
     return _entry(f"{WORKER}{card.name}", about=about)
 
 
 def workflow_entry(stored: StoredWorkflow) -> dict[str, Any]:
-    """The entry of a stored workflow."""
     about = {
         "kind": "workflow",
         "title": stored.title,

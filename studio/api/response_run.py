@@ -157,7 +157,6 @@ class ResponseRun:
 
     @property
     def seconds(self) -> float:
-        """Since it started."""
         return time.monotonic() - self._started
 
     @property
@@ -179,7 +178,6 @@ class ResponseRun:
         await asyncio.shield(self._runs.follow_up(self._record_usage()))
 
     async def whole(self) -> None:
-        """Read all events."""
         async for _ in self.progress():
             pass
 

@@ -60,7 +60,6 @@ class InputMessage(RequestPart):
 
     @property
     def turn(self) -> Turn:
-        """The message in a conversation."""
         content = self.content
         text = content if isinstance(content, str) else "".join(part.text for part in content)
         return Turn(role="system" if self.role == "developer" else self.role, text=text)

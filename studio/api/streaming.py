@@ -80,7 +80,6 @@ class EventStream(EventSourceResponse):
         self._on_end = on_end
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send until the pieces end or the client leaves, whichever is first."""
         try:
             await super().__call__(scope, receive, send)
         finally:

@@ -36,7 +36,7 @@ def stored(options: Stored) -> Iterator[SessionStore]:
 @contextmanager
 def opened(options: Configured) -> Iterator[Workbench]:
     """A workbench from `--pool` and `--database`; closed afterwards in every case."""
-    from studio.composition.opening import open_workbench  # noqa: PLC0415
+    from studio.composition import open_workbench  # noqa: PLC0415
 
     with closing(open_workbench(pool=options.pool, database=options.database)) as workbench:
         yield workbench

@@ -139,7 +139,7 @@ def _serve_api(host: str | None, port: int | None, options: Configured) -> int:
     from studio.access.machine_token import MachineToken  # noqa: PLC0415
     from studio.api.app import api  # noqa: PLC0415
     from studio.api.server import ApiServer  # noqa: PLC0415
-    from studio.composition.configured_pool import ConfiguredRuntime  # noqa: PLC0415
+    from studio.composition import ConfiguredRuntime  # noqa: PLC0415
     from studio.gc_tuning import settle  # noqa: PLC0415
     from studio.sessions.retention import apply_daily  # noqa: PLC0415
     from studio.workbench import Workbench  # noqa: PLC0415

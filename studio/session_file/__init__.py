@@ -1,6 +1,5 @@
 """Sessions as files: written whole, shown before they are imported, imported as new sessions."""
 
-from studio.session_file.format import line_schema
 from studio.session_file.importing import import_sessions
 from studio.session_file.preview import ImportPreview, PlanPreview, SessionPreview, look_into
 from studio.session_file.writing import write_sessions
@@ -10,7 +9,6 @@ __all__ = [
     "PlanPreview",
     "SessionPreview",
     "import_sessions",
-    "line_schema",
     "look_into",
     "write_sessions",
 ]

@@ -42,17 +42,14 @@ class LiveAlternatives:
 
     @property
     def ended(self) -> int:
-        """How many have ended."""
         return sum(plan.done.is_set() for plan in self.plans)
 
     @property
     def done(self) -> bool:
-        """Whether all have ended."""
         return self.ended == len(self.plans)
 
     @property
     def states(self) -> tuple[RunState, ...]:
-        """The newest snapshots, in the order of asking."""
         return tuple(plan.state for plan in self.plans)
 
 
@@ -73,12 +70,10 @@ class Activity:
 
     @property
     def planning(self) -> LivePlan | None:
-        """The planning under way, None when there is none."""
         return None if self.plan is None or self.plan.done.is_set() else self.plan
 
     @property
     def busy(self) -> bool:
-        """Whether it has not ended yet."""
         return self.work is not None and not self.work.done()
 
     def begin_planning(self) -> None:
@@ -101,7 +96,6 @@ class Activity:
                 self.planning.done.set()
 
     def end(self) -> None:
-        """End the planning."""
         if self.plan is not None:
             self.plan.done.set()
 
@@ -153,7 +147,6 @@ class Activities:
         return latest.alternatives if latest is not None and latest.busy else None
 
     def busy(self, session: str) -> bool:
-        """Whether this process plans or runs here, or will do so next."""
         latest = self._latest.get(session)
         return latest is not None and latest.busy
 

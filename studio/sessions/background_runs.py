@@ -71,11 +71,9 @@ class LivePlan:
 
     @property
     def state(self) -> RunState:
-        """The newest snapshot."""
         return self._snapshots.newest()
 
     def add(self, event: Event) -> None:
-        """Add an event; called in the loop's thread."""
         self._snapshots.add(event)
 
 
@@ -102,7 +100,6 @@ class LiveRun:
 
     @property
     def state(self) -> RunState:
-        """The newest snapshot."""
         return self._snapshots.newest()
 
     async def events(self, journal: Journal) -> AsyncGenerator[Event, None]:
@@ -204,7 +201,6 @@ class Background:
             self._loop.call_soon_threadsafe(live.cancel)
 
     def wait(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """Run a coroutine in the loop and wait for its result."""
         return self.spawn(coroutine).result()
 
     def close(self) -> None:

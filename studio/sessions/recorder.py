@@ -115,7 +115,6 @@ class SessionRecorder:
         return len(asked.rejected) + 1 if self._place is None else self._place.number
 
     async def history(self) -> RunHistory:
-        """See `Recorder.history`."""
         return await asyncio.to_thread(self.read_history)
 
     def read_history(self) -> RunHistory:

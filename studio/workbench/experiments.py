@@ -50,7 +50,6 @@ class Base:
     previous: tuple[SeenResponse, ...] = ()
 
     def bound(self, trial: Trial, pool: Pool) -> BoundWorkflow:
-        """The trial's workflow, set to what the run was asked."""
         return BoundWorkflow.of(
             trial.workflow,
             query=self.state.query,

@@ -158,7 +158,6 @@ class Planning:
 
 
 def _note_of(plan: Plan, candidate: int) -> str:
-    """The note of a revision that was made of this candidate."""
     several = plan.report is not None and len(plan.report.candidates) > 1
     which = f"plan {candidate + 1} of the text" if several else "its plan"
     if plan.alternative is None:

@@ -102,7 +102,6 @@ class Workbench:
         )
 
     def settings(self, session: str) -> Settings:
-        """The session's settings for its Conductor."""
         return self.store.sessions.find(session).settings or Settings()
 
     def required_head(self, session: str) -> Revision:

@@ -22,7 +22,7 @@ from typing import Any
 
 _FORKS = multiprocessing.get_context("forkserver")
 _FORKS.set_forkserver_preload(
-    ["studio.composition.opening", "studio.session_file", "tests.fake_openai", "alembic.command"]
+    ["studio.composition", "studio.session_file", "tests.fake_openai", "alembic.command"]
 )
 
 _NEVER_BEGAN = 60.0

@@ -13,7 +13,7 @@ from session_files import exported
 from conductor.planner.corrections import row_of
 from conductor.runs.events import EVENT
 from conductor.workers.keys.hosts import HOSTS
-from studio.composition.opening import open_workbench
+from studio.composition import open_workbench
 from studio.sessions.reporting import report_of
 from studio.workbench import Workbench
 

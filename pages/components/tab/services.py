@@ -16,7 +16,7 @@ from conductor.workers.health.probe import HealthProbe
 from storage import SessionStore, data_folder, default_url
 from studio.access.exposure import Access, configured_access
 from studio.access.machine_token import MachineToken
-from studio.composition.configured_pool import ConfiguredRuntime
+from studio.composition import ConfiguredRuntime
 from studio.sessions.retention import apply_daily
 from studio.workbench import Workbench
 

@@ -12,7 +12,7 @@ import pytest
 from command_line import Line
 
 from conductor.planner.parsing.parse import parse
-from studio.composition.opening import open_workbench
+from studio.composition import open_workbench
 
 pytestmark = pytest.mark.slow  # the built-in experts compute in a process of their own
 

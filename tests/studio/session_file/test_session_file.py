@@ -15,6 +15,7 @@ from typing import Any
 import jsonschema
 import pytest
 from hypothesis import given
+from line_schema import line_schema
 from property_cases import cases
 from session_files import exported, file_of, imported, lines_of, previewed
 from session_history import Act, acts, lived
@@ -30,7 +31,7 @@ from storage import SessionStore
 from storage.copies.session_entries import ENTRIES, Kind
 from storage.database.schema import METADATA
 from storage.search.filter import SessionFilter
-from studio.session_file import import_sessions, line_schema, write_sessions
+from studio.session_file import import_sessions, write_sessions
 
 GOLDEN = Path(__file__).parent / "session_files"
 PUBLISHED = json.loads(

@@ -16,7 +16,7 @@ from conductor.workers.health.probe import targets, unconfirmed
 from conductor.workers.keys.hosts import confirm
 from conductor.workflow.model import Step, Workflow
 from storage import SessionStore
-from studio.composition.configured_pool import ConfiguredRuntime
+from studio.composition import ConfiguredRuntime
 from studio.workbench import Workbench
 
 ONE = '[[worker]]\nkind = "simulated"\nname = "{name}"\nanswer = "{answer}"\nlatency = {latency}\n'

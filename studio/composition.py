@@ -1,7 +1,6 @@
-"""The configured pool, read again whenever its file has changed.
+"""The workbench and the pool from what is configured.
 
-For a program that runs while the file is edited. While the file cannot be used, the previous runtime stays,
-and `fault` is the reason; knows neither sessions nor pages.
+The composition root of the app and the commands; nothing below knows where its parts come from.
 """
 
 from __future__ import annotations
@@ -16,6 +15,8 @@ from conductor.workers.keys.hosts import HOSTS_FILE
 from conductor.workers.keys.secret import SECRETS_FILE
 from conductor.workers.pool.pool import configured_path, configured_pool
 from conductor.workers.pool.toml_file import tokenizer_files
+from storage.store import SessionStore, default_url
+from studio.workbench import Workbench
 
 _Version = tuple[int, int] | None
 _Stamp = tuple[Path | None, str | None, tuple[_Version, ...]]
@@ -23,8 +24,18 @@ _Stamp = tuple[Path | None, str | None, tuple[_Version, ...]]
 hosts, and of the files that it names."""
 
 
+def open_workbench(*, pool: Path | None = None, database: str | None = None) -> Workbench:
+    """Raises `PoolError` or `StorageError`. Without a pool file or URL the configured ones are opened."""
+    runtime = runtime_of(configured_pool(pool))
+    return Workbench(SessionStore.open(database or default_url()), lambda: runtime)
+
+
 class ConfiguredRuntime:
-    """Returns the runtime for what begins now, from any thread. See `Runtimes`."""
+    """The configured pool, read again whenever its file has changed: a `Runtimes`, from any thread.
+
+    For a program that runs while the file is edited. While the file cannot be used, the previous runtime
+    stays, and `fault` is the reason.
+    """
 
     def __init__(self) -> None:
         self._looking = threading.Lock()

@@ -1,1 +1,0 @@
-"""The objects that the application is built of, from what is configured."""
