@@ -1,4 +1,4 @@
-"""Workers that behave badly, or wait until they are told, and the events of a whole run."""
+"""Workers that behave badly, or wait until they are released, and the events of a whole run."""
 
 from __future__ import annotations
 
@@ -24,17 +24,23 @@ def card_of(name: str) -> WorkerCard:
     return WorkerCard(name=name, kind="simulated", strengths="tests", model=name)
 
 
+class Named:
+    """Has a simulated worker's card with its `name`."""
+
+    name: str
+
+    @property
+    def card(self) -> WorkerCard:
+        return card_of(self.name)
+
+
 @dataclass
-class Gated:
+class Gated(Named):
     """Answers an instruction once its gate is open; `asked` has the instructions in the order they came."""
 
     name: str = "alpha"
     asked: list[str] = field(default_factory=list)
     gates: defaultdict[str, asyncio.Event] = field(default_factory=lambda: defaultdict(asyncio.Event))
-
-    @property
-    def card(self) -> WorkerCard:
-        return card_of(self.name)
 
     async def stream(self, request: Request) -> AsyncIterator[Delta | Completion]:
         self.asked.append(request.instruction)
@@ -43,15 +49,11 @@ class Gated:
 
 
 @dataclass
-class Stubborn:
+class Stubborn(Named):
     """Says a word, then swallows every cancellation until `release` is set."""
 
     name: str = "alpha"
     release: asyncio.Event = field(default_factory=asyncio.Event)
-
-    @property
-    def card(self) -> WorkerCard:
-        return card_of(self.name)
 
     async def stream(self, _: Request) -> AsyncIterator[Delta | Completion]:
         yield Delta(text="one")
@@ -64,17 +66,13 @@ class Stubborn:
 
 
 @dataclass
-class Breaking:
+class Breaking(Named):
     """Says what `first` holds, withdraws it, and answers "blue"; `begun` counts how often it was asked."""
 
     first: Sequence[Delta | Thought]
     name: str = "alpha"
     usage: Usage = Usage(prompt_tokens=3, completion_tokens=1, cost=0.5)
     begun: int = 0
-
-    @property
-    def card(self) -> WorkerCard:
-        return card_of(self.name)
 
     async def stream(self, _: Request) -> AsyncIterator[StreamItem]:
         self.begun += 1
@@ -91,16 +89,12 @@ class Breaking:
 
 
 @dataclass
-class Raising:
+class Raising(Named):
     """Says half a sentence and raises `error`."""
 
     error: BaseException
     name: str = "alpha"
     pieces: tuple[str, ...] = ("half a ",)
-
-    @property
-    def card(self) -> WorkerCard:
-        return card_of(self.name)
 
     async def stream(self, _: Request) -> AsyncIterator[Delta | Completion]:
         for piece in self.pieces:
@@ -109,30 +103,22 @@ class Raising:
 
 
 @dataclass
-class Silent:
+class Silent(Named):
     """Ends its stream without a completion."""
 
     name: str = "alpha"
-
-    @property
-    def card(self) -> WorkerCard:
-        return card_of(self.name)
 
     async def stream(self, _: Request) -> AsyncIterator[Delta | Completion]:
         yield Delta(text="and then")
 
 
 @dataclass
-class Scripted:
+class Scripted(Named):
     """Yields items in turn; pauses for as many seconds where the script has a number, raises an exception."""
 
     script: Sequence[StreamItem | float | Exception]
     name: str = "alpha"
     closed: bool = False
-
-    @property
-    def card(self) -> WorkerCard:
-        return card_of(self.name)
 
     async def stream(self, _: Request) -> AsyncIterator[StreamItem]:
         try:
@@ -148,15 +134,11 @@ class Scripted:
 
 
 @dataclass
-class Plain:
+class Plain(Named):
     """Answers by an iterator that has only what the protocol asks for: no `aclose`, unlike a generator."""
 
     items: Sequence[StreamItem]
     name: str = "alpha"
-
-    @property
-    def card(self) -> WorkerCard:
-        return card_of(self.name)
 
     def stream(self, _: Request) -> AsyncIterator[StreamItem]:
         return PlainIterator(self.items)
@@ -174,15 +156,11 @@ class PlainIterator(AsyncIterator[StreamItem]):
 
 
 @dataclass
-class PlainIterable:
+class PlainIterable(Named):
     """Answers by an iterable that is no iterator itself."""
 
     items: Sequence[StreamItem]
     name: str = "alpha"
-
-    @property
-    def card(self) -> WorkerCard:
-        return card_of(self.name)
 
     def stream(self, _: Request) -> AsyncIterable[StreamItem]:
         return self
@@ -192,15 +170,11 @@ class PlainIterable:
 
 
 @dataclass
-class Unclosable:
+class Unclosable(Named):
     """Answers by a generator that raises when it is closed."""
 
     items: Sequence[StreamItem]
     name: str = "alpha"
-
-    @property
-    def card(self) -> WorkerCard:
-        return card_of(self.name)
 
     async def stream(self, _: Request) -> AsyncIterator[StreamItem]:
         try:
@@ -211,15 +185,11 @@ class Unclosable:
 
 
 @dataclass
-class Declining:
+class Declining(Named):
     """Declines to answer, in these words."""
 
     name: str = "alpha"
     asked: list[Request] = field(default_factory=list)
-
-    @property
-    def card(self) -> WorkerCard:
-        return card_of(self.name)
 
     async def stream(self, request: Request) -> AsyncIterator[Delta | Completion]:
         self.asked.append(request)

@@ -143,101 +143,84 @@ def _alpha(**keys: Any) -> str:
 BETA = ALPHA.replace("alpha", "beta")
 
 
+KEY_FAULTS = [
+    ("modle", '"a"', "unknown key. A parameter of the endpoint's own goes"),
+    ("api_key", '"sk-marked"', "unknown key. Keys do not belong into"),
+    ("token", '"sk-marked"', "unknown key. Keys do not belong into"),
+    ("api_key_env", '"sk-marked"', "write the name of an environment"),
+    ("extra", '{ api_key = "sk-marked" }', "api_key looks like a key"),
+    ("extra", "{ model = 3 }", "model cannot be set in extra"),
+    ("extra", "{ day = 2020-01-01 }", "every extra parameter must be a text"),
+    ("extra", "3", "write a table, with its keys and"),
+    ("kind", '"openai"', 'needs kind = "offline" or kind = "simulated", or'),
+    ("temperature", "3", "Input should be less than or equal to 2"),
+    ("temperature", "true", "Input should be a valid number"),
+    ("max_tokens", "0", "Input should be greater than or equal to 1"),
+    ("max_tokens", "1.5", "Input should be a valid integer"),
+    ("retries", "-1", "Input should be greater than or equal to 0"),
+    ("total_seconds", "0", "Input should be greater than 0"),
+    ("total_seconds", "inf", "Input should be a finite number"),
+    ("price_prompt", "-1", "Input should be greater than or equal"),
+    ("price_prompt", "1", "it needs price_completion too."),
+    ("price_completion", "1", "it needs price_prompt too."),
+    ("prompt_style", '"mine"', "Input should be 'ours' or 'paper'"),
+    ("fallback", '"gamma"', "there is no worker named 'gamma'"),
+    ("fallback", '"alpha"', "alpha → alpha goes in a circle; end it at"),
+]
+
+FILE_FAULTS = [
+    (ALPHA.replace("model =", "modell ="), "line 4: worker 1, modell: unknown key; write model."),
+    (
+        ALPHA.replace("localhost", "user:sk-marked@localhost"),
+        "line 3: worker 1, base_url: a user and password do not belong into this file",
+    ),
+    (
+        ALPHA.replace("/v1", "/v1?key=sk-marked"),
+        "line 3: worker 1, base_url: a key in the URL does not belong into this file",
+    ),
+    (f"{ALPHA}[worker.extra]\nstream = false\n", "line 5: worker 1, extra: stream cannot be set in extra"),
+    (_alpha(extra="{}") + "\n\nextra.stream = false", "is not valid TOML"),
+    (ALPHA.replace("http://localhost:1/v1", "localhost"), "line 3: worker 1, base_url: write a whole URL"),
+    (ALPHA.replace('"a"', '""'), "line 4: worker 1, model: String should have at least 1 character"),
+    (ALPHA.replace('model = "a"\n', ""), "line 1: worker 1, model: Field required"),
+    (ALPHA.replace('name = "alpha"\n', "") + BETA, "line 1: worker 1, name: Field required"),
+    (_alpha(kind='"offline"'), "line 1: worker 1, expert: Field required"),
+    (
+        BETA + 'fallback = "alpha"\n' + _alpha(fallback='"beta"'),
+        "line 5: worker 1, fallback: beta → alpha → beta goes in a circle",
+    ),
+    (
+        _alpha(fallback='"beta"') + BETA + 'fallback = "gamma"\n',
+        "line 10: worker 2, fallback: there is no worker named 'gamma'; there are alpha, beta.",
+    ),
+    (CONDUCTOR, "has no worker"),
+    (CONDUCTOR + 'expert = "facts"\n' + ALPHA, "line 4: [conductor], expert: unknown key."),
+    (CONDUCTOR + 'dialect = "french"\n' + ALPHA, "line 4: [conductor], dialect: Input should be 'any',"),
+    (CONDUCTOR + "as_worker = 1\n" + ALPHA, "line 4: [conductor], as_worker: Input should be a valid bool"),
+    (CONDUCTOR + "price_prompt = 1\n" + ALPHA, "line 4: [conductor], price_prompt: it needs"),
+    (ALPHA + CONDUCTOR.replace('model = "conductor"\n', ""), "line 5: [conductor], model: Field required"),
+    (ALPHA + "[[conductor]]\nname = 'c'\n", "line 5: write one [conductor] table, with single brackets."),
+    (
+        CONDUCTOR + 'as_worker = true\nname = "alpha"\n' + ALPHA,
+        "line 7: a second worker is named 'alpha'; give each its own name.",
+    ),
+    (ALPHA + "[pool]\nname = 'a'\n", "line 5: unknown key 'pool'; use [[worker]] tables and one [conductor]"),
+    (
+        ALPHA + 'strengths = """\n[[worker]]\nretries = 9\n"""\nretries = "no"\n',
+        "line 9: worker 1, retries: Input should be a valid integer",
+    ),
+    ('worker = [{ name = "a", base_url = "http://h/v1" }]', "line 1: worker 1, model: Field required"),
+]
+
+
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        (ALPHA.replace("model =", "modell ="), "line 4: worker 1, modell: unknown key; write model."),
-        (_alpha(modle='"a"'), "line 5: worker 1, modle: unknown key. A parameter of the endpoint's own goes"),
-        (_alpha(api_key='"sk-marked"'), "line 5: worker 1, api_key: unknown key. Keys do not belong into"),
-        (_alpha(token='"sk-marked"'), "line 5: worker 1, token: unknown key. Keys do not belong into"),
-        (
-            _alpha(api_key_env='"sk-marked"'),
-            "line 5: worker 1, api_key_env: write the name of an environment",
+        *(
+            (_alpha(**{key: value}), f"line 5: worker 1, {key}: {reason}")
+            for key, value, reason in KEY_FAULTS
         ),
-        (
-            ALPHA.replace("localhost", "user:sk-marked@localhost"),
-            "line 3: worker 1, base_url: a user and password do not belong into this file",
-        ),
-        (
-            ALPHA.replace("/v1", "/v1?key=sk-marked"),
-            "line 3: worker 1, base_url: a key in the URL does not belong into this file",
-        ),
-        (_alpha(extra='{ api_key = "sk-marked" }'), "line 5: worker 1, extra: api_key looks like a key"),
-        (_alpha(extra="{ model = 3 }"), "line 5: worker 1, extra: model cannot be set in extra"),
-        (
-            _alpha(extra="{ day = 2020-01-01 }"),
-            "line 5: worker 1, extra: every extra parameter must be a text",
-        ),
-        (_alpha(extra="3"), "line 5: worker 1, extra: write a table, with its keys and"),
-        (
-            f"{ALPHA}[worker.extra]\nstream = false\n",
-            "line 5: worker 1, extra: stream cannot be set in extra",
-        ),
-        (_alpha(extra="{}") + "\n\nextra.stream = false", "is not valid TOML"),
-        (
-            ALPHA.replace("http://localhost:1/v1", "localhost"),
-            "line 3: worker 1, base_url: write a whole URL",
-        ),
-        (ALPHA.replace('"a"', '""'), "line 4: worker 1, model: String should have at least 1 character"),
-        (ALPHA.replace('model = "a"\n', ""), "line 1: worker 1, model: Field required"),
-        (ALPHA.replace('name = "alpha"\n', "") + BETA, "line 1: worker 1, name: Field required"),
-        (_alpha(kind='"offline"'), "line 1: worker 1, expert: Field required"),
-        (_alpha(kind='"openai"'), 'line 5: worker 1, kind: needs kind = "offline" or kind = "simulated", or'),
-        (_alpha(temperature='"warm"'), "line 5: worker 1, temperature: Input should be a valid number"),
-        (_alpha(temperature="3"), "line 5: worker 1, temperature: Input should be less than or equal to 2"),
-        (_alpha(temperature="true"), "line 5: worker 1, temperature: Input should be a valid number"),
-        (_alpha(max_tokens="0"), "line 5: worker 1, max_tokens: Input should be greater than or equal to 1"),
-        (_alpha(max_tokens="1.5"), "line 5: worker 1, max_tokens: Input should be a valid integer"),
-        (_alpha(context='"8k"'), "line 5: worker 1, context: Input should be a valid integer"),
-        (_alpha(retries="-1"), "line 5: worker 1, retries: Input should be greater than or equal to 0"),
-        (_alpha(total_seconds="0"), "line 5: worker 1, total_seconds: Input should be greater than 0"),
-        (_alpha(total_seconds="inf"), "line 5: worker 1, total_seconds: Input should be a finite number"),
-        (_alpha(price_prompt="-1"), "line 5: worker 1, price_prompt: Input should be greater than or equal"),
-        (_alpha(price_prompt="1"), "line 5: worker 1, price_prompt: it needs price_completion too."),
-        (
-            _alpha(price_completion="1"),
-            "line 5: worker 1, price_completion: it needs price_prompt too.",
-        ),
-        (_alpha(prompt_style='"mine"'), "line 5: worker 1, prompt_style: Input should be 'ours' or 'paper'"),
-        (_alpha(fallback='"gamma"') + BETA, "line 5: worker 1, fallback: there is no worker named 'gamma'"),
-        (_alpha(fallback='"alpha"'), "line 5: worker 1, fallback: alpha → alpha goes in a circle; end it at"),
-        (
-            BETA + 'fallback = "alpha"\n' + _alpha(fallback='"beta"'),
-            "line 5: worker 1, fallback: beta → alpha → beta goes in a circle",
-        ),
-        (
-            _alpha(fallback='"beta"') + BETA + 'fallback = "gamma"\n',
-            "line 10: worker 2, fallback: there is no worker named 'gamma'; there are alpha, beta.",
-        ),
-        (CONDUCTOR, "has no worker"),
-        (CONDUCTOR + 'expert = "facts"\n' + ALPHA, "line 4: [conductor], expert: unknown key."),
-        (CONDUCTOR + 'dialect = "french"\n' + ALPHA, "line 4: [conductor], dialect: Input should be 'any',"),
-        (
-            CONDUCTOR + "as_worker = 1\n" + ALPHA,
-            "line 4: [conductor], as_worker: Input should be a valid bool",
-        ),
-        (CONDUCTOR + "price_prompt = 1\n" + ALPHA, "line 4: [conductor], price_prompt: it needs"),
-        (
-            ALPHA + CONDUCTOR.replace('model = "conductor"\n', ""),
-            "line 5: [conductor], model: Field required",
-        ),
-        (ALPHA + "[[conductor]]\nname = 'c'\n", "line 5: write one [conductor] table, with single brackets."),
-        (
-            CONDUCTOR + 'as_worker = true\nname = "alpha"\n' + ALPHA,
-            "line 7: a second worker is named 'alpha'; give each its own name.",
-        ),
-        (
-            ALPHA + "[pool]\nname = 'a'\n",
-            "line 5: unknown key 'pool'; use [[worker]] tables and one [conductor]",
-        ),
-        (
-            ALPHA + 'strengths = """\n[[worker]]\nretries = 9\n"""\nretries = "no"\n',
-            "line 9: worker 1, retries: Input should be a valid integer",
-        ),
-        (
-            'worker = [{ name = "a", base_url = "http://h/v1" }]',
-            "line 1: worker 1, model: Field required",
-        ),
+        *FILE_FAULTS,
     ],
 )
 def test_a_wrong_file_is_refused_with_its_name_and_line(text: str, reason: str, tmp_path: Path) -> None:
