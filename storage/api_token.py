@@ -66,7 +66,7 @@ class Spent(Value):
     unknown_costs: int = 0
 
 
-def told(limits: TokenLimits) -> tuple[str, ...]:
+def limit_texts(limits: TokenLimits) -> tuple[str, ...]:
     """Each limit in words, nothing where there is none."""
     each = {"day": "a day", "month": "a month", "total": "in total"}[limits.period]
     amounts = (

@@ -10,7 +10,7 @@ from typer import Argument
 from conductor.errors import StorageError
 from conductor.text.formatting import counted
 from storage import SessionStore
-from storage.api_token import Period, Spent, Token, TokenLimits, told
+from storage.api_token import Period, Spent, Token, TokenLimits, limit_texts
 from studio.cli.opening import stored
 from studio.cli.options import App, Stored, above_zero, count, names, option
 from studio.cli.shapes import Shape
@@ -111,5 +111,5 @@ def _row(token: Token, spent: Spent) -> tuple[str, ...]:
         f"{spent.requests:,}",
         f"{spent.tokens:,}",
         f"${spent.cost:,.4f}",
-        one_line(", ".join(told(token.limits)), 100) or UNKNOWN,
+        one_line(", ".join(limit_texts(token.limits)), 100) or UNKNOWN,
     )

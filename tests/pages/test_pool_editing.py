@@ -41,7 +41,7 @@ def keys(page):
     return {button.key for button in page.button}
 
 
-def said(page):
+def page_text(page):
     return "\n".join(re.sub(r"\\(.)", r"\1", str(element.value)) for element in (*page.info, *page.markdown))
 
 
@@ -57,7 +57,7 @@ def test_the_pool_is_edited_on_this_machine_or_behind_a_password(opened, setting
     page = opened(**settings)
     assert {"pool-add", "pool-test-all", "pool-text-save", "token-create", "pool-icon-test-0"} <= keys(page)
     assert any(key.startswith("pool-confirm-") for key in keys(page))
-    assert "cannot be changed here" not in said(page)
+    assert "cannot be changed here" not in page_text(page)
 
 
 @pytest.mark.parametrize("text", [POOL, "nothing =", ""], ids=["a pool", "a wrong file", "an empty file"])
@@ -66,8 +66,8 @@ def test_a_server_of_other_names_without_a_password_shows_the_pool_and_changes_n
     assert keys(page) == set()
     assert not page.text_area
     assert not page.text_input
-    assert "this server also goes by studio.example.org and has no password" in said(page)
-    assert "Set CONDUCTOR_PASSWORD and start it again" in said(page)
+    assert "this server also goes by studio.example.org and has no password" in page_text(page)
+    assert "Set CONDUCTOR_PASSWORD and start it again" in page_text(page)
     if text == POOL:
-        assert "**alpha**" in said(page)
-        assert "**lab**" in said(page)
+        assert "**alpha**" in page_text(page)
+        assert "**lab**" in page_text(page)

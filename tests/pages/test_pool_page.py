@@ -58,7 +58,7 @@ def texts(page):
     return [re.sub(r"\\(.)", r"\1", str(element.value)).replace("\u2060", "") for element in shown]
 
 
-def said(page):
+def page_text(page):
     return "\n".join(texts(page))
 
 
@@ -116,10 +116,10 @@ def test_a_key_is_shown_as_set_or_missing_and_never_itself(app, file, monkeypatc
     page = app("pool")
     assert ":material/key_off: missing" in texts(page)
     assert ":material/error: cannot be used" in texts(page)
-    assert ":material/error: beta answers instead of it: ALPHA_API_KEY is not set" in said(page)
+    assert ":material/error: beta answers instead of it: ALPHA_API_KEY is not set" in page_text(page)
     file.write_text(keyed.replace('fallback = "beta"', ""), encoding="utf-8")
     page.run()
-    assert "It is not offered to the Conductor: ALPHA_API_KEY is not set" in said(page)
+    assert "It is not offered to the Conductor: ALPHA_API_KEY is not set" in page_text(page)
     assert any('ALPHA_API_KEY = "..."' in code.value for code in page.code)
     monkeypatch.setenv("ALPHA_API_KEY", KEY)
     file.write_text(f"{keyed}\n", encoding="utf-8")
@@ -128,7 +128,7 @@ def test_a_key_is_shown_as_set_or_missing_and_never_itself(app, file, monkeypatc
     press(page, confirm_button(page))
     assert ":material/key: set" in texts(page)
     assert not page.error
-    assert KEY not in said(page) + "".join(code.value for code in page.code)
+    assert KEY not in page_text(page) + "".join(code.value for code in page.code)
 
 
 def test_a_key_is_asked_about_before_it_is_sent_to_another_host(app, file, monkeypatch, tmp_path):
@@ -136,31 +136,31 @@ def test_a_key_is_asked_about_before_it_is_sent_to_another_host(app, file, monke
     page = press(app("pool"), "pool-icon-change-0")
     fill(page, api_key_env="ALPHA_API_KEY")
     press(page, "pool-save")
-    assert "**Send ALPHA_API_KEY to http://127.0.0.1:9?**" in said(page)
-    assert "is not confirmed for http://127.0.0.1:9, so it is not sent there" in said(page)
+    assert "**Send ALPHA_API_KEY to http://127.0.0.1:9?**" in page_text(page)
+    assert "is not confirmed for http://127.0.0.1:9, so it is not sent there" in page_text(page)
     press(page, confirm_button(page))
     assert not confirm_button(page)
-    assert "not confirmed" not in said(page)
+    assert "not confirmed" not in page_text(page)
     press(page, "pool-icon-change-0")
     fill(page, base_url="https://api.example.com/v1")
     press(page, "pool-save")
-    assert "**Send ALPHA_API_KEY to https://api.example.com?**" in said(page)
+    assert "**Send ALPHA_API_KEY to https://api.example.com?**" in page_text(page)
     assert ":material/key_off: not confirmed" in texts(page)
     (tmp_path / HOSTS_FILE).chmod(0o666)
     page.run()
     assert not confirm_button(page)
-    assert "is not yours alone" in said(page)
+    assert "is not yours alone" in page_text(page)
 
 
 def test_other_pages_name_the_workers_that_cannot_be_used(app, file):
     keyed = POOL.replace('fallback = "beta"', 'api_key_env = "ALPHA_API_KEY"')
     file.write_text(keyed, encoding="utf-8")
-    assert "1 of 2 workers cannot be used: alpha." in said(app("workbench"))
+    assert "1 of 2 workers cannot be used: alpha." in page_text(app("workbench"))
     keyless = '[conductor]\nbase_url = "http://127.0.0.1:9/v1"\nmodel = "m"\napi_key_env = "ALPHA_API_KEY"\n'
     file.write_text(keyless + POOL, encoding="utf-8")
-    assert "The Conductor cannot plan." in said(app("workbench"))
+    assert "The Conductor cannot plan." in page_text(app("workbench"))
     file.write_text(POOL, encoding="utf-8")
-    assert "cannot be used" not in said(app("workbench"))
+    assert "cannot be used" not in page_text(app("workbench"))
 
 
 def test_the_offline_pool_is_labelled_and_says_how_a_model_gets_in(app, tmp_path, monkeypatch):
@@ -204,7 +204,7 @@ def test_a_wrong_file_opens_the_page_at_the_fault_and_is_mended_there(app, file)
     file.write_text(wrong, encoding="utf-8")
     page = app("pool")
     assert not page.exception
-    assert f"{file}, line 16: worker 2, api_key: unknown key" in said(page)
+    assert f"{file}, line 16: worker 2, api_key: unknown key" in page_text(page)
     assert '> 16 | api_key = "***"' in page.code[0].value
     box = page.text_area[0]
     assert KEY not in box.value
@@ -248,7 +248,7 @@ def test_the_other_pages_say_what_is_wrong_and_lead_to_the_pool_page(app, file, 
     file.write_text("[[worker]]\n", encoding="utf-8")
     page = app(name)
     assert not page.exception
-    assert f"{file}, line 1: worker 1, kind: needs kind" in said(page)
+    assert f"{file}, line 1: worker 1, kind: needs kind" in page_text(page)
     links = [link.proto.page for link in page.get("page_link")]
     assert "pool" in links
 
@@ -260,8 +260,9 @@ def test_a_file_that_goes_wrong_leaves_the_pool_as_it_was_and_says_so(app, file)
     page.run()
     assert not page.exception
     assert len(page.warning) == 1
-    assert "line 16: worker 2, speed: unknown key. Until that is fixed, the pool stays as it was." in said(
-        page
+    assert (
+        "line 16: worker 2, speed: unknown key. Until that is fixed, the pool stays as it was."
+        in page_text(page)
     )
     assert services.workbench().pool.names == ("alpha", "beta")
 
@@ -346,7 +347,7 @@ def fill(page, **values):
 @pytest.mark.usefixtures("file")
 def test_what_is_missing_is_said_at_its_field(app):
     page = press(press(app("pool"), "pool-add"), "pool-save")
-    shown = said(page)
+    shown = page_text(page)
     for message in (
         "The name is missing. Write the name",
         "The model is missing. Write its name",
@@ -354,7 +355,7 @@ def test_what_is_missing_is_said_at_its_field(app):
     ):
         assert message in shown
     assert "required" not in shown
-    assert "Not saved. Please look at: Name, Model, Base URL." in said(page)
+    assert "Not saved. Please look at: Name, Model, Base URL." in page_text(page)
 
 
 def test_a_worker_is_added_and_the_app_uses_it_at_once(app, file):
@@ -385,7 +386,7 @@ def test_what_is_wrong_is_said_beside_its_field_and_nothing_is_written(app, file
     page = press(app("pool"), "pool-icon-change-0")
     fill(page, base_url="nowhere", api_key_env=KEY, temperature=3.0, extra="top_k: 40")
     press(page, "pool-save")
-    shown = said(page)
+    shown = page_text(page)
     for message in (
         "Write a whole URL, like",
         "Write the name of an environment variable",
@@ -398,7 +399,7 @@ def test_what_is_wrong_is_said_beside_its_field_and_nothing_is_written(app, file
     assert file.read_text(encoding="utf-8") == POOL
     fill(page, base_url="http://127.0.0.1:9/v1", api_key_env="", temperature=1.5, extra="", name="beta")
     press(page, "pool-save")
-    assert "A second worker is named 'beta'" in said(page)
+    assert "A second worker is named 'beta'" in page_text(page)
     fill(page, name="first")
     press(page, "pool-save")
     assert 'name = "first"' in file.read_text(encoding="utf-8")
@@ -408,8 +409,8 @@ def test_a_tokenizer_is_named_and_what_is_wrong_with_it_is_said_beside_its_field
     page = press(app("pool"), "pool-icon-change-0")
     fill(page, tokenizer="models/m-1.json")
     press(page, "pool-save")
-    assert "cannot be read: No such file or directory. Download the model's tokenizer.json" in said(page)
-    assert "Not saved. Please look at: Tokenizer." in said(page)
+    assert "cannot be read: No such file or directory. Download the model's tokenizer.json" in page_text(page)
+    assert "Not saved. Please look at: Tokenizer." in page_text(page)
     write_tokenizer(file.parent / "models" / "m-1.json")
     press(page, "pool-save")
     assert 'tokenizer = "models/m-1.json"\n' in file.read_text(encoding="utf-8")
@@ -471,7 +472,7 @@ def test_who_is_needed_cannot_be_removed(app, file, text, wrong):
     file.write_text(text, encoding="utf-8")
     page = remove(app("pool"), "beta")
     assert file.read_text(encoding="utf-8") == text
-    assert re.search(wrong, said(page))
+    assert re.search(wrong, page_text(page))
 
 
 def test_a_form_goes_on_with_the_same_worker_of_a_file_that_was_changed_meanwhile(app, file):
@@ -480,7 +481,7 @@ def test_a_form_goes_on_with_the_same_worker_of_a_file_that_was_changed_meanwhil
     file.write_text(theirs, encoding="utf-8")
     fill(page, context=4096)
     press(page, "pool-save")
-    assert "changed by someone else meanwhile" in said(page)
+    assert "changed by someone else meanwhile" in page_text(page)
     assert file.read_text(encoding="utf-8") == theirs
     press(page, "pool-save")
     assert file.read_text(encoding="utf-8") == theirs.replace("8192", "4096")
@@ -493,7 +494,7 @@ def test_a_form_does_not_overwrite_another_change_of_the_same_worker(app, file):
     fill(page, context=4096)
     for _ in range(2):
         press(page, "pool-save")
-        assert "changed by someone else meanwhile" in said(page)
+        assert "changed by someone else meanwhile" in page_text(page)
     assert file.read_text(encoding="utf-8") == theirs
 
 

@@ -16,9 +16,9 @@ from storage.api_token import (
     day_of,
     end_of,
     is_secret_of,
+    limit_texts,
     new_secret,
     read_token,
-    told,
 )
 
 TEXT = f"conductor_0123456789_{'aB3-_' * 8}xyz"
@@ -88,8 +88,13 @@ def test_limits_are_told_in_words() -> None:
     limits = TokenLimits(
         workers=("alpha", "beta"), tokens=20_000, cost=1.5, period="day", requests_per_minute=60
     )
-    assert told(limits) == ("20,000 tokens a day", "$1.5 a day", "60 requests a minute", "only alpha, beta")
-    assert told(TokenLimits()) == ()
+    assert limit_texts(limits) == (
+        "20,000 tokens a day",
+        "$1.5 a day",
+        "60 requests a minute",
+        "only alpha, beta",
+    )
+    assert limit_texts(TokenLimits()) == ()
 
 
 @pytest.mark.parametrize("wrong", [{"tokens": 0}, {"cost": -1.0}, {"cost": float("inf")}, {"period": "year"}])

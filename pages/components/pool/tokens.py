@@ -23,7 +23,7 @@ from pages.components.tab.state import TabState, plain
 from pages.components.view_models.run_text import clock
 from pages.components.widgets.controls import action
 from storage import SessionStore
-from storage.api_token import MAX_NAME, Period, Spent, Token, TokenLimits, told
+from storage.api_token import MAX_NAME, Period, Spent, Token, TokenLimits, limit_texts
 from studio.access.machine_token import NAME
 
 _WIDTHS = (2.2, 1.4, 1.4, 2.2, 3.2, 0.6)
@@ -87,7 +87,7 @@ def _row(token: Token, spent: Spent, *, may_revoke: bool) -> None:
         if spent.unknown_costs:
             requests.append(f"{spent.unknown_costs:,} of unknown cost")
         st.caption(plain(" · ".join(requests)))
-    limits.markdown(plain(" · ".join(told(token.limits)) or "none"))
+    limits.markdown(plain(" · ".join(limit_texts(token.limits)) or "none"))
     if may_revoke:
         with buttons, st.container(horizontal=True, gap=None, horizontal_alignment="right"):
             label, key = f"Revoke {plain(token.name)}", f"pool-icon-token-{token.id}"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Said:
+class Result:
     """What a command left: its exit code and its two streams."""
 
     code: int
@@ -15,5 +15,5 @@ class Said:
     err: str
 
 
-Line = Callable[..., Said]
+Line = Callable[..., Result]
 """Runs one command with these arguments in this process."""

@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from command_line import Line, Said
+from command_line import Line, Result
 
 from studio.cli.line import main
 
@@ -24,13 +24,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, empty_store: Path) -
 def line(capsys: pytest.CaptureFixture[str]) -> Line:
     """Runs one command in this process."""
 
-    def run(*arguments: str) -> Said:
+    def run(*arguments: str) -> Result:
         try:
             code = main(arguments)
         except SystemExit as stop:
             code = int(stop.code or 0)
-        said = capsys.readouterr()
-        return Said(code, said.out, said.err)
+        result = capsys.readouterr()
+        return Result(code, result.out, result.err)
 
     return run
 

@@ -41,14 +41,14 @@ def test_when_all_can_be_used_a_table_shows_it_and_the_exit_code_is_0(
     line: Line, folder: Path, served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ALPHA_API_KEY", KEY)
-    said = line("doctor", "--pool", pool(folder, served, CONDUCTOR, ALPHA, FACTS))
-    assert said.code == 0
-    rows = {row.split("  ")[0]: row.split() for row in said.out.splitlines() if row}
+    result = line("doctor", "--pool", pool(folder, served, CONDUCTOR, ALPHA, FACTS))
+    assert result.code == 0
+    rows = {row.split("  ")[0]: row.split() for row in result.out.splitlines() if row}
     assert rows["conductor (Conductor)"][2:6] == ["set", "yes", "listed", "answers"]
     assert rows["alpha"][1:5] == ["set", "yes", "listed", "answers"]
     assert rows["facts"][1:5] == ["-", "-", "-", "answers"]
-    assert said.err == "conductor: asking 3, a short answer each\n"
-    assert KEY not in said.out
+    assert result.err == "conductor: asking 3, a short answer each\n"
+    assert KEY not in result.out
 
 
 def test_every_missing_key_is_listed_with_what_to_do(
@@ -56,17 +56,17 @@ def test_every_missing_key_is_listed_with_what_to_do(
 ) -> None:
     monkeypatch.setenv("ALPHA_API_KEY", KEY)
     file = pool(folder, served, KEYLESS.format(1), ALPHA, KEYLESS.format(2))
-    said = line("doctor", "--pool", file)
-    assert said.code == 1
-    rows = {row.split("  ")[0]: row.split() for row in said.out.splitlines() if row}
+    result = line("doctor", "--pool", file)
+    assert result.code == 1
+    rows = {row.split("  ")[0]: row.split() for row in result.out.splitlines() if row}
     assert [rows[name][1] for name in ("keyless-1", "alpha", "keyless-2")] == ["missing", "set", "missing"]
     for number in (1, 2):
         assert (
             f"keyless-{number}: NO_{number}_API_KEY is not set; export it before the program starts, or "
             f'write NO_{number}_API_KEY = "..." into .streamlit/secrets.toml.\n'
-        ) in said.out
-    assert "Not offered to the Conductor: keyless-1, keyless-2.\n" in said.out
-    assert "No [conductor] is named: the built-in planner writes the workflows, by rule.\n" in said.out
+        ) in result.out
+    assert "Not offered to the Conductor: keyless-1, keyless-2.\n" in result.out
+    assert "No [conductor] is named: the built-in planner writes the workflows, by rule.\n" in result.out
 
 
 def test_json_holds_every_finding(
@@ -74,23 +74,23 @@ def test_json_holds_every_finding(
 ) -> None:
     monkeypatch.setenv("ALPHA_API_KEY", "sk-another")
     file = pool(folder, served, CONDUCTOR, ALPHA, FACTS)
-    said = line("doctor", "--json", "--pool", file)
-    assert (said.code, said.err) == (1, "")
-    shape = json.loads(said.out)
+    result = line("doctor", "--json", "--pool", file)
+    assert (result.code, result.err) == (1, "")
+    shape = json.loads(result.out)
     assert (shape["ok"], shape["pool"]) == (False, file)
     assert shape["conductor"]["name"] == "conductor"
     alpha, facts = shape["workers"]
     assert (alpha["ok"], facts["ok"]) == (False, True)
     assert [finding["word"] for finding in alpha["findings"]] == ["set", "yes", "-", "fails"]
     assert alpha["findings"][-1]["advice"] == "check the key in ALPHA_API_KEY"
-    assert "sk-another" not in said.out
+    assert "sk-another" not in result.out
 
 
 @pytest.mark.slow
 def test_without_a_pool_file_the_built_in_experts_are_tried(line: Line) -> None:
-    said = line("doctor", "--json")
-    shape = json.loads(said.out)
-    assert (said.code, shape["pool"], shape["conductor"]) == (0, None, None)
+    result = line("doctor", "--json")
+    shape = json.loads(result.out)
+    assert (result.code, shape["pool"], shape["conductor"]) == (0, None, None)
     assert [worker["name"] for worker in shape["workers"]] == ["mathematics", "facts", "text", "checker"]
 
 
@@ -101,18 +101,18 @@ def test_the_built_in_pool_is_labelled(line: Line, folder: Path) -> None:
 
 def test_a_wrong_pool_file_is_one_sentence(line: Line, folder: Path) -> None:
     (folder / "pool.toml").write_text('[[worker]]\nname = "a"\n', encoding="utf-8")
-    said = line("doctor")
-    assert (said.code, said.out) == (1, "")
-    assert said.err.startswith("conductor: pool.toml, line 1: worker 1, kind: needs kind")
+    result = line("doctor")
+    assert (result.code, result.out) == (1, "")
+    assert result.err.startswith("conductor: pool.toml, line 1: worker 1, kind: needs kind")
 
 
 def test_names_and_servers_words_cannot_steer_the_terminal(line: Line, folder: Path) -> None:
     table = '[[worker]]\nkind = "simulated"\nname = "red\\u001b[31m\\nname"\nfail_on = "one"\n'
     (folder / "pool.toml").write_text(table, encoding="utf-8")
-    said = line("doctor")
-    assert said.code == 1
-    assert "\x1b" not in said.out
-    assert "red [31m name" in said.out
+    result = line("doctor")
+    assert result.code == 1
+    assert "\x1b" not in result.out
+    assert "red [31m name" in result.out
 
 
 def test_a_key_is_confirmed_for_its_host_by_the_command_that_the_error_names(
@@ -121,10 +121,12 @@ def test_a_key_is_confirmed_for_its_host_by_the_command_that_the_error_names(
     monkeypatch.delenv(HOSTS)
     monkeypatch.setenv("ALPHA_API_KEY", KEY)
     file, origin = pool(folder, served, ALPHA), served.base_url.removesuffix("/v1")
-    said = line("doctor", "--pool", file)
-    assert said.code == 1
-    assert f"alpha: ALPHA_API_KEY is not confirmed for {origin}, so it is not sent there; confirm" in said.out
-    assert "doctor --confirm-keys" in said.out
+    result = line("doctor", "--pool", file)
+    assert result.code == 1
+    assert (
+        f"alpha: ALPHA_API_KEY is not confirmed for {origin}, so it is not sent there; confirm" in result.out
+    )
+    assert "doctor --confirm-keys" in result.out
     assert not served.log.entries[-1].authorization_sent
     confirmed = line("doctor", "--confirm-keys", "--pool", file)
     assert confirmed.code == 0
@@ -142,6 +144,6 @@ def test_a_person_at_a_terminal_is_asked(
     monkeypatch.setattr(terminal, "isatty", lambda: True)
     monkeypatch.setattr(sys, "stdin", terminal)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    said = line("doctor", "--pool", pool(folder, served, ALPHA, ALPHA.replace("alpha", "beta")))
-    assert said.code == code
-    assert said.err.count(f"Send ALPHA_API_KEY to {served.base_url.removesuffix('/v1')}? [y/N] ") == 1
+    result = line("doctor", "--pool", pool(folder, served, ALPHA, ALPHA.replace("alpha", "beta")))
+    assert result.code == code
+    assert result.err.count(f"Send ALPHA_API_KEY to {served.base_url.removesuffix('/v1')}? [y/N] ") == 1

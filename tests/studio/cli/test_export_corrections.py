@@ -42,9 +42,9 @@ def rows(text: str) -> list[dict[str, Any]]:
 
 def test_pairs_are_written_with_their_origin(line: Line, folder: Path) -> None:
     (session,) = corrected(folder, thumbs="up")
-    said = line("export", "corrections", "--format", "jsonl")
-    (row,) = rows(said.out)
-    assert (said.code, said.err) == (0, "conductor: 1 correction written.\n")
+    result = line("export", "corrections", "--format", "jsonl")
+    (row,) = rows(result.out)
+    assert (result.code, result.err) == (0, "conductor: 1 correction written.\n")
     assert [message["role"] for message in row["prompt"]] == ["system", "user"]
     assert "What is 17 * 0?" in row["prompt"][1]["content"]
     about = row["metadata"]
@@ -64,8 +64,8 @@ def test_pairs_are_written_with_their_origin(line: Line, folder: Path) -> None:
 
 def test_supervised_rows_go_bare_to_a_file(line: Line, folder: Path) -> None:
     corrected(folder)
-    said = line("export", "corrections", "rows.jsonl", "--kind", "supervised", "--bare", "--json")
-    assert json.loads(said.out) == {"file": "rows.jsonl", "rows": 1, "left_out": {}}
+    result = line("export", "corrections", "rows.jsonl", "--kind", "supervised", "--bare", "--json")
+    assert json.loads(result.out) == {"file": "rows.jsonl", "rows": 1, "left_out": {}}
     (row,) = rows((folder / "rows.jsonl").read_text())
     assert row.keys() == {"prompt", "completion"}
 
@@ -78,26 +78,26 @@ def test_thumbs_choose_among_the_rows(
     line: Line, folder: Path, thumbs: str | None, asked: str, count: int
 ) -> None:
     corrected(folder, thumbs=thumbs)
-    said = line("export", "corrections", "--thumbs", asked)
-    assert len(rows(said.out)) == count
+    result = line("export", "corrections", "--thumbs", asked)
+    assert len(rows(result.out)) == count
     if not count:
-        assert said.err == (
+        assert result.err == (
             "conductor: none of 1 correction gives a row.\n"
             f"conductor: 1 left out: its answer has no thumbs {asked}.\n"
         )
 
 
 def test_an_empty_store_names_what_makes_a_correction(line: Line) -> None:
-    said = line("export", "corrections")
-    assert (said.code, said.out) == (0, "")
-    assert "no correction yet; edit a workflow that a Conductor planned" in said.err
+    result = line("export", "corrections")
+    assert (result.code, result.out) == (0, "")
+    assert "no correction yet; edit a workflow that a Conductor planned" in result.err
 
 
 def test_a_file_that_cannot_be_written_is_named(line: Line, folder: Path) -> None:
     corrected(folder)
-    said = line("export", "corrections", "none/rows.jsonl")
-    assert (said.code, said.out) == (1, "")
-    assert said.err == "conductor: none/rows.jsonl cannot be written: No such file or directory.\n"
+    result = line("export", "corrections", "none/rows.jsonl")
+    assert (result.code, result.out) == (1, "")
+    assert result.err == "conductor: none/rows.jsonl cannot be written: No such file or directory.\n"
 
 
 @pytest.mark.parametrize(
@@ -110,9 +110,9 @@ def test_a_file_that_cannot_be_written_is_named(line: Line, folder: Path) -> Non
     ],
 )
 def test_arguments_that_do_not_go_together_are_refused(line: Line, arguments: list[str], reason: str) -> None:
-    said = line("export", *arguments)
-    assert said.code == 2
-    assert reason in said.err
+    result = line("export", *arguments)
+    assert result.code == 2
+    assert reason in result.err
 
 
 @pytest.mark.slow

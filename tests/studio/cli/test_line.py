@@ -32,17 +32,17 @@ COMMANDS = (*("plan", "run", "parse", "export", "report", "sessions", "tokens", 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["-h", "sessions"]])
 def test_the_help_names_every_command(line: Line, arguments: list[str]) -> None:
-    said = line(*arguments)
-    assert said.code == 0
-    listed = {row.split()[0] for row in said.out.splitlines() if row.startswith("  ")}
+    result = line(*arguments)
+    assert result.code == 0
+    listed = {row.split()[0] for row in result.out.splitlines() if row.startswith("  ")}
     assert set(COMMANDS) <= listed
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_the_help_of_every_command_shows_what_it_takes(line: Line, command: str) -> None:
-    said = line(command, "--help")
-    assert said.code == 0
-    assert said.out.startswith(f"Usage: python -m conductor {command} ")
+    result = line(command, "--help")
+    assert result.code == 0
+    assert result.out.startswith(f"Usage: python -m conductor {command} ")
 
 
 def test_a_command_is_listed_with_the_sentence_that_its_own_help_begins_with(line: Line) -> None:
@@ -62,19 +62,19 @@ def test_on_a_terminal_help_and_wrong_arguments_stand_in_frames(
     monkeypatch.setenv("TERM", "dumb")
     assert "╭─ Commands ─" in line("--help").out
     assert "╭─ How the answer is sought ─" in line("run", "--help").out
-    said = line("run", "x", "--rounds", "9")
-    assert said.code == 2
-    assert "╭─ Error ─" in said.err
-    assert "'--rounds': Input should be less than or equal to 3" in said.err
+    result = line("run", "x", "--rounds", "9")
+    assert result.code == 2
+    assert "╭─ Error ─" in result.err
+    assert "'--rounds': Input should be less than or equal to 3" in result.err
 
 
 @pytest.mark.parametrize(
     ("arguments", "reason"), [([], "COMMAND"), (["plant"], "No such command 'plant'. Did you mean 'plan'?")]
 )
 def test_what_is_no_command_is_refused(line: Line, arguments: list[str], reason: str) -> None:
-    said = line(*arguments)
-    assert said.code == 2
-    assert reason in said.err
+    result = line(*arguments)
+    assert result.code == 2
+    assert reason in result.err
 
 
 @pytest.mark.parametrize(
@@ -109,9 +109,9 @@ def test_what_is_no_command_is_refused(line: Line, arguments: list[str], reason:
     ],
 )
 def test_wrong_arguments_are_named_and_exit_with_2(line: Line, arguments: list[str], reason: str) -> None:
-    said = line(*arguments)
-    assert (said.code, said.out) == (2, "")
-    assert reason in said.err
+    result = line(*arguments)
+    assert (result.code, result.out) == (2, "")
+    assert reason in result.err
 
 
 @pytest.mark.parametrize(
@@ -135,9 +135,9 @@ def complete(line: Line, monkeypatch: pytest.MonkeyPatch) -> Complete:
             patch.setenv("_CONDUCTOR_COMPLETE", "complete_bash")
             patch.setenv("COMP_WORDS", " ".join(["conductor", *words]))
             patch.setenv("COMP_CWORD", str(len(words)))
-            said = line()
-        assert (said.code, said.err) == (0, "")
-        return said.out.split()
+            result = line()
+        assert (result.code, result.err) == (0, "")
+        return result.out.split()
 
     return proposed
 
@@ -178,9 +178,9 @@ def test_only_the_installed_command_offers_to_install_its_completion(
 ) -> None:
     assert "--install-completion" not in line("--help").out
     monkeypatch.setattr(sys, "argv", ["/usr/local/bin/conductor"])
-    said = line("--help").out
-    assert said.startswith("Usage: conductor ")
-    assert "--install-completion" in said
+    result = line("--help").out
+    assert result.startswith("Usage: conductor ")
+    assert "--install-completion" in result
 
 
 @pytest.mark.slow
@@ -193,8 +193,15 @@ def test_an_interrupt_before_the_command_begins_ends_it_without_a_word(folder: P
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("command", ["run 'What is 2 + 2?'", "sessions list --json"])
-@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize(
+    ("command", "closed"),
+    [
+        ("sessions list --json", "<&-"),
+        ("sessions list --json", ">&-"),
+        ("sessions list --json", "2>&-"),
+        ("run 'What is 2 + 2?'", "<&- >&- 2>&-"),
+    ],
+)
 def test_a_stream_that_is_closed_is_no_fault(folder: Path, command: str, closed: str) -> None:
     ended = subprocess.run(
         f"{sys.executable} -m conductor {command} {closed}",
@@ -210,13 +217,13 @@ def test_a_stream_that_is_closed_is_no_fault(folder: Path, command: str, closed:
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
 @pytest.mark.parametrize("arguments", ["'What is 2 + 2?'", "'What is 2 + 2?' --events"])
 def test_a_line_about_a_run_that_cannot_be_printed_does_not_end_it(folder: Path, arguments: str) -> None:
-    told = ">" if "--events" in arguments else "2>"
+    redirected = ">" if "--events" in arguments else "2>"
     ended = subprocess.run(
-        f"{sys.executable} -m conductor run {arguments} {told} /dev/full",
+        f"{sys.executable} -m conductor run {arguments} {redirected} /dev/full",
         shell=True, cwd=folder, env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"}, capture_output=True,
         check=False,
     )  # fmt: skip
-    if told == "2>":
+    if redirected == "2>":
         assert (ended.returncode, b"Answer: 4" in ended.stdout) == (0, True)
     else:
         assert ended.returncode == 1

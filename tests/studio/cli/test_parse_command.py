@@ -15,14 +15,14 @@ GOOD = "So:\nmodel_id: [0, 1]\nsubtasks = ['plan', 'do']\naccess_list = [[], ['a
 
 
 def spoken(folder: Path, text: str) -> str:
-    (folder / "said.txt").write_text(text, encoding="utf-8")
-    return "said.txt"
+    (folder / "result.txt").write_text(text, encoding="utf-8")
+    return "result.txt"
 
 
 def test_json_has_exactly_the_published_shape(line: Line, folder: Path) -> None:
-    said = line("parse", spoken(folder, GOOD), "--workers", "a,b", "--json")
-    shape = json.loads(said.out)
-    assert (said.code, said.err) == (0, "")
+    result = line("parse", spoken(folder, GOOD), "--workers", "a,b", "--json")
+    shape = json.loads(result.out)
+    assert (result.code, result.err) == (0, "")
     [repair] = shape.pop("repairs")
     assert (repair["kind"], set(repair)) == ("colon-label", {"kind", "detail", "span"})
     assert repair["span"][0] == GOOD.index(": [")
@@ -41,9 +41,9 @@ def test_json_has_exactly_the_published_shape(line: Line, folder: Path) -> None:
 
 
 def test_a_bad_plan_exits_with_1_and_its_reasons(line: Line, folder: Path) -> None:
-    said = line("parse", spoken(folder, GOOD), "--workers", "a", "--json")
-    shape = json.loads(said.out)
-    assert (said.code, shape["ok"], shape["workflow"]) == (1, False, None)
+    result = line("parse", spoken(folder, GOOD), "--workers", "a", "--json")
+    shape = json.loads(result.out)
+    assert (result.code, shape["ok"], shape["workflow"]) == (1, False, None)
     [error] = shape["errors"]
     assert error["step"] == 1
     assert error["message"].startswith("Step 2 asks for worker 1")
@@ -52,9 +52,9 @@ def test_a_bad_plan_exits_with_1_and_its_reasons(line: Line, folder: Path) -> No
 def test_three_empty_lists_return_the_previous_answer_in_a_later_round(line: Line, folder: Path) -> None:
     file = spoken(folder, "model_id = []\nsubtasks = []\naccess_list = []")
     assert line("parse", file, "--workers", "a", "--json").code == 1
-    said = line("parse", file, "--workers", "a", "--round", "2", "--json")
-    shape = json.loads(said.out)
-    assert (said.code, shape["return_previous"], shape["workflow"]) == (0, True, None)
+    result = line("parse", file, "--workers", "a", "--round", "2", "--json")
+    shape = json.loads(result.out)
+    assert (result.code, shape["return_previous"], shape["workflow"]) == (0, True, None)
     assert "returns the previous answer" in line("parse", file, "--workers", "a", "--round", "2").out
 
 
@@ -83,11 +83,11 @@ def test_a_person_reads_the_steps_the_repairs_and_the_reasons(line: Line, folder
 
 def test_plans_that_do_not_count_are_listed(line: Line, folder: Path) -> None:
     plans = [GOOD.replace("do", "draft"), GOOD, GOOD.replace("1", "9")]
-    said = line("parse", spoken(folder, "\n\n".join(plans)), "--workers", "a,b")
-    assert (said.code, said.err) == (0, "")
-    assert "2. b: do (sees 1)" in said.out
-    assert "plan 1 of 3 does not count: chain, 2 steps, valid, but not the last\n" in said.out
-    assert "plan 3 of 3 does not count: Step 2 asks for worker 9" in said.out
+    result = line("parse", spoken(folder, "\n\n".join(plans)), "--workers", "a,b")
+    assert (result.code, result.err) == (0, "")
+    assert "2. b: do (sees 1)" in result.out
+    assert "plan 1 of 3 does not count: chain, 2 steps, valid, but not the last\n" in result.out
+    assert "plan 3 of 3 does not count: Step 2 asks for worker 9" in result.out
     neither = line("parse", spoken(folder, "\n\n".join(plans)), "--workers", "c")
     assert "plan 2 of 3 does not count: Step 2 asks for worker 1" in neither.out
     assert neither.err.startswith("conductor: Step 2 asks for worker 9")
@@ -115,21 +115,21 @@ def test_a_completion_may_come_from_stdin(
 )
 def test_a_file_that_cannot_be_read_is_named(line: Line, folder: Path, name: str, reason: str) -> None:
     (folder / "bytes.txt").write_bytes(b"\xff\xfe")
-    said = line("parse", name, "--workers", "a")
-    assert (said.code, said.out, said.err) == (1, "", f"conductor: {reason}\n")
+    result = line("parse", name, "--workers", "a")
+    assert (result.code, result.out, result.err) == (1, "", f"conductor: {reason}\n")
 
 
 def test_stdin_in_another_encoding_is_named(line: Line, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(GOOD.encode("utf-16"))))
-    said = line("parse", "--workers", "a,b")
-    assert (said.code, said.err) == (1, "conductor: stdin is not text in UTF-8; save it as such.\n")
+    result = line("parse", "--workers", "a,b")
+    assert (result.code, result.err) == (1, "conductor: stdin is not text in UTF-8; save it as such.\n")
 
 
 @pytest.mark.parametrize("workers", ["", "a,,b", ","])
 def test_workers_without_a_name_are_refused(line: Line, workers: str) -> None:
-    said = line("parse", "--workers", workers)
-    assert said.code == 2
-    assert "none of them empty" in said.err
+    result = line("parse", "--workers", workers)
+    assert result.code == 2
+    assert "none of them empty" in result.err
 
 
 def test_any_text_can_be_printed_on_any_terminal(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,19 +15,19 @@ from storage import SessionStore
 
 
 def test_a_person_reads_the_rule_the_shape_and_the_steps(line: Line) -> None:
-    said = line("plan", "Compare the capitals of France and Germany.")
-    assert said.code == 0
-    assert said.out.startswith("Rule: comparison. ")
-    assert "fan-out, 3 steps" in said.out
-    assert "  1. facts: France" in said.out
-    assert "(sees 1, 2)" in said.out
-    assert said.err == "(offline, no model is called)\n"
+    result = line("plan", "Compare the capitals of France and Germany.")
+    assert result.code == 0
+    assert result.out.startswith("Rule: comparison. ")
+    assert "fan-out, 3 steps" in result.out
+    assert "  1. facts: France" in result.out
+    assert "(sees 1, 2)" in result.out
+    assert result.err == "(offline, no model is called)\n"
 
 
 def test_a_program_reads_the_plan_its_session_and_label(line: Line) -> None:
-    said = line("plan", "What is 17 * 23?", "--json")
-    shape = json.loads(said.out)
-    assert (said.code, said.err) == (0, "")
+    result = line("plan", "What is 17 * 23?", "--json")
+    shape = json.loads(result.out)
+    assert (result.code, result.err) == (0, "")
     assert (shape["ok"], shape["errors"], shape["repairs"]) == (True, [], [])
     assert shape["label"] == "offline, no model is called"
     assert shape["findings"] == []
@@ -38,9 +38,9 @@ def test_a_program_reads_the_plan_its_session_and_label(line: Line) -> None:
 
 @pytest.mark.parametrize("steps", ["0", "-1", "many", "1.5"])
 def test_a_limit_that_is_no_whole_number_is_refused(line: Line, steps: str) -> None:
-    said = line("plan", "2 + 2", "--max-steps", steps)
-    assert said.code == 2
-    assert "Invalid value for '--max-steps': Input should be " in said.err
+    result = line("plan", "2 + 2", "--max-steps", steps)
+    assert result.code == 2
+    assert "Invalid value for '--max-steps': Input should be " in result.err
 
 
 def test_a_lower_limit_gives_a_shorter_plan(line: Line) -> None:
@@ -57,12 +57,12 @@ def test_what_the_plan_check_finds_is_a_line_each_and_no_reason_to_fail(
         Draft("checker", "Check the answer.", (0,)),
     )
     monkeypatch.setattr(rule_planner, "rule_for", lambda *_, **__: Ruling("rash", "No time.", drafts))
-    said = line("plan", "Who was it?")
+    result = line("plan", "Who was it?")
     found = "conductor: warning: No step reads step 2, so its work cannot reach the answer.\n"
-    assert (said.code, said.err) == (0, f"(offline, no model is called)\n{found}")
-    said = line("plan", "Who was it?", "--json")
-    assert said.err == found
-    assert json.loads(said.out)["findings"] == [
+    assert (result.code, result.err) == (0, f"(offline, no model is called)\n{found}")
+    result = line("plan", "Who was it?", "--json")
+    assert result.err == found
+    assert json.loads(result.out)["findings"] == [
         {
             "rule": "unread-output",
             "step": 1,
@@ -81,8 +81,8 @@ def test_a_plan_is_exported_with_its_pool_and_label(line: Line, folder: Path) ->
     assert (read.query, read.origin) == ("2 + 2", "conductor")
     assert read.pool.label == "offline, no model is called"
     assert read.pool.workers == ("mathematics", "facts", "text", "checker")
-    said = line("export", session, "-o", "plan.json", "--json")
-    assert json.loads(said.out) == {"session": session, "file": "plan.json"}
+    result = line("export", session, "-o", "plan.json", "--json")
+    assert json.loads(result.out) == {"session": session, "file": "plan.json"}
     assert (folder / "plan.json").read_text() == printed.out
 
 
@@ -96,24 +96,24 @@ def test_a_plan_is_exported_with_its_pool_and_label(line: Line, folder: Path) ->
 def test_what_cannot_be_planned_or_exported_is_one_sentence(
     line: Line, arguments: list[str], reason: str
 ) -> None:
-    said = line(*arguments)
-    assert (said.code, said.out) == (1, "")
-    assert reason in said.err
+    result = line(*arguments)
+    assert (result.code, result.out) == (1, "")
+    assert reason in result.err
 
 
 def test_a_file_that_cannot_be_written_is_named(line: Line) -> None:
     session = json.loads(line("plan", "2 + 2", "--json").out)["session"]
-    said = line("export", session, "-o", "none/plan.json")
-    assert said.code == 1
-    assert said.err == "conductor: none/plan.json cannot be written: No such file or directory.\n"
+    result = line("export", session, "-o", "none/plan.json")
+    assert result.code == 1
+    assert result.err == "conductor: none/plan.json cannot be written: No such file or directory.\n"
 
 
 def test_alternatives_stand_beside_each_other_and_equal_ones_are_marked(line: Line) -> None:
-    said = line("plan", "What is 17 * 23?", "--alternatives", "3")
-    assert said.code == 0
-    assert said.out.startswith("Alternative 1: chain, 2 steps\n  1. mathematics: ")
-    assert said.out.count("the same plan as alternative 1.") == 2
-    assert said.err == "(offline, no model is called)\n"
+    result = line("plan", "What is 17 * 23?", "--alternatives", "3")
+    assert result.code == 0
+    assert result.out.startswith("Alternative 1: chain, 2 steps\n  1. mathematics: ")
+    assert result.out.count("the same plan as alternative 1.") == 2
+    assert result.err == "(offline, no model is called)\n"
 
 
 def test_a_program_reads_each_alternative(line: Line) -> None:
@@ -128,9 +128,9 @@ def test_a_program_reads_each_alternative(line: Line) -> None:
 
 @pytest.mark.parametrize("count", ["1", "6"])
 def test_too_few_or_too_many_alternatives_are_wrong_arguments(line: Line, count: str) -> None:
-    said = line("plan", "2 + 2", "--alternatives", count)
-    assert said.code == 2
-    assert "Invalid value for '--alternatives': Input should be " in said.err
+    result = line("plan", "2 + 2", "--alternatives", count)
+    assert result.code == 2
+    assert "Invalid value for '--alternatives': Input should be " in result.err
 
 
 @pytest.fixture
@@ -146,20 +146,20 @@ def interrupted(folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 def test_a_session_whose_planning_was_interrupted_is_planned_again(line: Line, interrupted: str) -> None:
     assert "interrupted" in line("sessions", "list").out
-    said = json.loads(line("plan", "--session", interrupted[:6], "--json").out)
-    assert (said["session"], said["ok"]) == (interrupted, True)
+    result = json.loads(line("plan", "--session", interrupted[:6], "--json").out)
+    assert (result["session"], result["ok"]) == (interrupted, True)
     assert "planned" in line("sessions", "list").out
 
 
 def test_a_session_whose_planning_was_interrupted_is_planned_and_run(line: Line, interrupted: str) -> None:
-    said = line("run", "--session", interrupted)
-    assert said.code == 0
-    assert "391" in said.out
-    assert "no workflow yet; the Conductor is asked for one" in said.err
+    result = line("run", "--session", interrupted)
+    assert result.code == 0
+    assert "391" in result.out
+    assert "no workflow yet; the Conductor is asked for one" in result.err
 
 
 @pytest.mark.parametrize("arguments", [[], ["why?", "--session", "abcd"]])
 def test_a_plan_is_of_a_query_or_of_a_session(line: Line, arguments: list[str]) -> None:
-    said = line("plan", *arguments)
-    assert said.code == 2
-    assert "give a query or --session ID" in said.err
+    result = line("plan", *arguments)
+    assert result.code == 2
+    assert "give a query or --session ID" in result.err

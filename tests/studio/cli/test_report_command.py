@@ -21,16 +21,16 @@ def ran(line: Line, folder: Path, pool: str) -> dict[str, str]:
     (folder / "plan.json").write_text(
         write_plan(workflow, query="What <b>is</b> it?", origin="human", workers=(), label=None)
     )
-    said = line("run", "--workflow", "plan.json", "--pool", pool, "--json")
-    told: dict[str, str] = json.loads(said.out)
-    return told
+    result = line("run", "--workflow", "plan.json", "--pool", pool, "--json")
+    shape: dict[str, str] = json.loads(result.out)
+    return shape
 
 
 def test_a_run_is_reported_by_its_id_and_by_its_session(line: Line, folder: Path, simulated: str) -> None:
-    told = ran(line, folder, simulated)
-    said = line("report", "--session", told["session"][:8], "-o", "report.html", "--json")
-    assert (said.code, said.err) == (0, "")
-    about = json.loads(said.out)
+    shape = ran(line, folder, simulated)
+    result = line("report", "--session", shape["session"][:8], "-o", "report.html", "--json")
+    assert (result.code, result.err) == (0, "")
+    about = json.loads(result.out)
     assert about["file"] == "report.html"
     html = (folder / "report.html").read_text(encoding="utf-8")
     assert "What &lt;b&gt;is&lt;/b&gt; it?" in html
@@ -61,11 +61,11 @@ def test_a_report_shows_the_conductors_reasoning_and_whether_its_plan_was_edited
 def test_a_report_is_utf_8_in_whatever_encoding_the_terminal_is(
     line: Line, folder: Path, simulated: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told = ran(line, folder, simulated)
+    shape = ran(line, folder, simulated)
     out = io.TextIOWrapper(io.BytesIO(), encoding="ascii", errors="backslashreplace")
     with monkeypatch.context() as patch:
         patch.setattr("sys.stdout", out)
-        assert main(["report", told["run"]]) == 0
+        assert main(["report", shape["run"]]) == 0
     html = out.buffer.getvalue().decode("utf-8")  # type: ignore[attr-defined]
     assert "from alpha" in html
     assert "\\x" not in html
@@ -73,7 +73,7 @@ def test_a_report_is_utf_8_in_whatever_encoding_the_terminal_is(
 
 
 def test_what_cannot_be_reported_is_refused(line: Line, folder: Path, simulated: str) -> None:
-    told = ran(line, folder, simulated)
+    shape = ran(line, folder, simulated)
     cases = [
         (("report",), 2, "give either RUN or --session ID"),
         (("report", "x", "--session", "y"), 2, "give either RUN or --session ID"),
@@ -81,8 +81,8 @@ def test_what_cannot_be_reported_is_refused(line: Line, folder: Path, simulated:
         (("report", "gone"), 1, "no run 'gone' in this store; `sessions show SESSION` shows which there are"),
         (("report", ""), 1, "'' is too short for a run's id"),
         (("report", "--session", "nobody"), 1, "no session 'nobody'"),
-        (("report", "--session", told["session"], "-o", "no/where.html"), 1, "cannot be written"),
+        (("report", "--session", shape["session"], "-o", "no/where.html"), 1, "cannot be written"),
     ]
     for arguments, code, why in cases:
-        said = line(*arguments)
-        assert (said.code, why in said.err) == (code, True), said.err
+        result = line(*arguments)
+        assert (result.code, why in result.err) == (code, True), result.err

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import Line, Said
+from command_line import Line, Result
 from workflow_cases import workflow_of
 
 from conductor.runs.events import EVENT, RunFinished, StepStarted
@@ -54,22 +54,22 @@ def process(*arguments: str, folder: Path, **options: Any) -> subprocess.Popen[s
 
 
 def test_a_person_reads_the_answer_and_that_no_model_was_called(line: Line) -> None:
-    said = line("run", FACT)
-    assert said.code == 0
-    assert "Paris" in said.out
-    assert "[1/1] facts is done" in said.err
-    assert said.err.rstrip().endswith("(offline, no model is called)")
+    result = line("run", FACT)
+    assert result.code == 0
+    assert "Paris" in result.out
+    assert "[1/1] facts is done" in result.err
+    assert result.err.rstrip().endswith("(offline, no model is called)")
 
 
 def test_a_run_without_an_answer_has_an_exit_code_of_its_own_and_is_found_by_it(line: Line) -> None:
-    said = line("run", "Write a poem about rain")
-    assert said.code == 3
-    assert said.out.startswith("No answer: I am the built-in text expert")
-    assert "[1/1] text has no answer" in said.err
-    assert "conductor: the run finished without an answer" in said.err
-    said = line("run", "Calculate 5 apples + 3 pears", "--json")
-    shape = json.loads(said.out)
-    assert (said.code, shape["status"], shape["answered"]) == (3, "finished", False)
+    result = line("run", "Write a poem about rain")
+    assert result.code == 3
+    assert result.out.startswith("No answer: I am the built-in text expert")
+    assert "[1/1] text has no answer" in result.err
+    assert "conductor: the run finished without an answer" in result.err
+    result = line("run", "Calculate 5 apples + 3 pears", "--json")
+    shape = json.loads(result.out)
+    assert (result.code, shape["status"], shape["answered"]) == (3, "finished", False)
     assert "Verified" not in shape["answer"]
     assert [step["answered"] for step in shape["steps"]] == [False, False]
     assert line("run", FACT).code == 0
@@ -86,9 +86,9 @@ def test_where_there_is_no_store_one_is_made(line: Line, simulated: str, folder:
 
 
 def test_a_program_reads_one_json_object(line: Line) -> None:
-    said = line("run", FACT, "--json")
-    assert (said.code, said.err) == (0, "")
-    shape = json.loads(said.out)
+    result = line("run", FACT, "--json")
+    assert (result.code, result.err) == (0, "")
+    shape = json.loads(result.out)
     assert {"answer", "session", "run", "workflow", "steps", "usage"} <= set(shape)
     assert "Paris" in shape["answer"]
     assert shape["label"] == "offline, no model is called"
@@ -103,9 +103,9 @@ def test_a_program_reads_one_json_object(line: Line) -> None:
 
 
 def test_events_are_json_lines_that_fold_to_the_run(line: Line, simulated: str, folder: Path) -> None:
-    said = line("run", "--workflow", written(PAIR, folder), "--pool", simulated, "--events")
-    events = [EVENT.validate_json(text) for text in said.out.splitlines()]
-    assert said.code == 0
+    result = line("run", "--workflow", written(PAIR, folder), "--pool", simulated, "--events")
+    events = [EVENT.validate_json(text) for text in result.out.splitlines()]
+    assert result.code == 0
     assert isinstance(events[-1], RunFinished)
     state = fold(events)
     assert (state.status, state.answer, state.query) == ("finished", "from beta", "why?")
@@ -119,9 +119,9 @@ def test_events_of_a_query_begin_with_its_planning(line: Line) -> None:
 
 def test_a_failed_run_exits_with_1_and_keeps_what_it_has(line: Line, simulated: str, folder: Path) -> None:
     workflow = workflow_of((), (), (0, 1)).with_instruction(0, "a bad one").with_worker(1, "beta")
-    said = line("run", "--workflow", written(workflow, folder), "--pool", simulated, "--json")
-    shape = json.loads(said.out)
-    assert (said.code, shape["status"], shape["answer"]) == (1, "failed", None)
+    result = line("run", "--workflow", written(workflow, folder), "--pool", simulated, "--json")
+    shape = json.loads(result.out)
+    assert (result.code, shape["status"], shape["answer"]) == (1, "failed", None)
     assert [step["status"] for step in shape["steps"]] == ["failed", "finished", "blocked"]
     assert shape["steps"][0]["error"] == "alpha was set to fail on this call."
     assert shape["steps"][1]["output"] == "from beta"
@@ -129,18 +129,18 @@ def test_a_failed_run_exits_with_1_and_keeps_what_it_has(line: Line, simulated: 
 
 def test_a_person_reads_why_a_run_failed(line: Line, simulated: str, folder: Path) -> None:
     workflow = workflow_of(()).with_instruction(0, "a bad one")
-    said = line("run", "--workflow", written(workflow, folder), "--pool", simulated)
-    assert (said.code, said.out) == (1, "")
-    assert "failed: alpha was set to fail" in said.err
-    assert "conductor: the run failed; there is no answer." in said.err
+    result = line("run", "--workflow", written(workflow, folder), "--pool", simulated)
+    assert (result.code, result.out) == (1, "")
+    assert "failed: alpha was set to fail" in result.err
+    assert "conductor: the run failed; there is no answer." in result.err
 
 
 def test_an_exported_plan_runs_again(line: Line, folder: Path) -> None:
     session = json.loads(line("run", FACT, "--json").out)["session"]
     assert line("export", session, "--output", "plan.json").code == 0
     text = (folder / "plan.json").read_text()
-    told = json.loads(line("export", session[:8], "shorter.json", "--json").out)
-    assert (told["session"], (folder / "shorter.json").read_text()) == (session, text)
+    exported = json.loads(line("export", session[:8], "shorter.json", "--json").out)
+    assert (exported["session"], (folder / "shorter.json").read_text()) == (session, text)
     again = json.loads(line("run", "--workflow", "plan.json", "--json").out)
     assert again["status"] == "finished"
     assert again["session"] != session
@@ -149,8 +149,8 @@ def test_an_exported_plan_runs_again(line: Line, folder: Path) -> None:
 
 def test_a_query_beside_a_file_counts_over_the_files_own(line: Line, simulated: str, folder: Path) -> None:
     file = written(PAIR, folder)
-    said = line("run", "how?", "--workflow", file, "--pool", simulated, "--events")
-    assert json.loads(said.out.splitlines()[0])["query"] == "how?"
+    result = line("run", "how?", "--workflow", file, "--pool", simulated, "--events")
+    assert json.loads(result.out.splitlines()[0])["query"] == "how?"
 
 
 @pytest.mark.parametrize(
@@ -164,9 +164,9 @@ def test_a_query_beside_a_file_counts_over_the_files_own(line: Line, simulated: 
     ],
 )
 def test_wrong_arguments_exit_with_2(line: Line, arguments: list[str], reason: str) -> None:
-    said = line(*arguments)
-    assert (said.code, said.out) == (2, "")
-    assert reason in said.err
+    result = line(*arguments)
+    assert (result.code, result.out) == (2, "")
+    assert reason in result.err
 
 
 @pytest.mark.parametrize(
@@ -205,10 +205,10 @@ def test_an_error_is_one_sentence_and_exits_with_1(
     worker = '[[worker]]\nkind = "simulated"\nname = "a"\n'
     (folder / "key.toml").write_text(f"{worker}sped = 3\n")
     (folder / "twice.toml").write_text(worker * 2)
-    said = line(*arguments)
-    assert (said.code, said.out) == (1, "")
-    assert re.fullmatch(r"conductor: [^\n]+\n", said.err)
-    assert re.search(reason, said.err)
+    result = line(*arguments)
+    assert (result.code, result.out) == (1, "")
+    assert re.fullmatch(r"conductor: [^\n]+\n", result.err)
+    assert re.search(reason, result.err)
 
 
 def test_only_debug_shows_where_an_error_comes_from(line: Line) -> None:
@@ -257,10 +257,10 @@ def test_a_killed_run_is_resumed_from_what_it_had_finished(line: Line, folder: P
         running.kill()
         running.communicate()
     (folder / "slow.toml").write_text(slow.format(0))
-    said = line("run", "--session", listed[0].id, "--pool", "slow.toml")
-    assert (said.code, said.out) == (0, "late\n")
-    assert said.err.startswith("resumes: 1 of 2 steps is kept\nconductor: a run takes ~")
-    assert "\n[1/2] alpha's output is reused\n" in said.err
+    result = line("run", "--session", listed[0].id, "--pool", "slow.toml")
+    assert (result.code, result.out) == (0, "late\n")
+    assert result.err.startswith("resumes: 1 of 2 steps is kept\nconductor: a run takes ~")
+    assert "\n[1/2] alpha's output is reused\n" in result.err
     assert "resumes" not in line("run", "--session", listed[0].id, "--pool", "slow.toml").err
 
 
@@ -302,7 +302,7 @@ def test_a_terminal_shows_who_works_until_all_is_done(folder: Path, simulated: s
 def chain(line: Line, folder: Path, simulated: str) -> tuple[Line, str]:
     """A line on a simulated pool, and the session of a chain of three that it has run."""
 
-    def on_pool(*arguments: str) -> Said:
+    def on_pool(*arguments: str) -> Result:
         return line(*arguments, "--pool", simulated)
 
     file = written(workflow_of((), (0,), (1,)), folder)
@@ -323,9 +323,9 @@ def test_a_session_runs_again_as_far_as_asked(
     chain: tuple[Line, str], scope: list[str], statuses: list[str]
 ) -> None:
     line, session = chain
-    said = line("run", "--session", session, *scope, "--json")
-    assert said.code == 0
-    assert [step["status"] for step in json.loads(said.out)["steps"]] == statuses
+    result = line("run", "--session", session, *scope, "--json")
+    assert result.code == 0
+    assert [step["status"] for step in json.loads(result.out)["steps"]] == statuses
 
 
 def test_a_session_runs_again_by_the_beginning_of_its_id(chain: tuple[Line, str]) -> None:
@@ -350,17 +350,17 @@ def test_what_names_no_session_or_several_is_refused(
     with SessionStore.open("sqlite:///data/conductor.db") as store:
         store.sessions.create("one")
         store.sessions.create("two")
-    said = line(*command, given)
-    assert (said.code, said.out) == (1, "")
-    assert said.err.startswith(f"conductor: {reason}")
+    result = line(*command, given)
+    assert (result.code, result.out) == (1, "")
+    assert result.err.startswith(f"conductor: {reason}")
 
 
 def test_a_session_that_runs_again_keeps_its_settings_but_for_those_named(chain: tuple[Line, str]) -> None:
     line, session = chain
     changes = ("--budget-seconds", "600", "--budget-calls", "1", "--mode", "mini", "--exclude", "beta")
-    said = line("run", "--session", session, "--all", "--json", *changes)
-    shape = json.loads(said.out)
-    assert (said.code, shape["status"], shape["budget_crossed"]) == (1, "over_budget", "calls")
+    result = line("run", "--session", session, "--all", "--json", *changes)
+    shape = json.loads(result.out)
+    assert (result.code, shape["status"], shape["budget_crossed"]) == (1, "over_budget", "calls")
     again = json.loads(line("run", "--session", session, "--budget-calls", "9", "--json").out)
     assert again["status"] == "finished"
     with SessionStore.open("sqlite:///data/conductor.db") as store:
@@ -381,8 +381,8 @@ def test_a_pinned_step_whose_inputs_changed_is_named(line: Line, folder: Path, s
         step=1,
     )
     file = written(PAIR.with_pin(1, pin), folder)
-    said = line("run", "--workflow", file, "--pool", simulated)
-    assert "conductor: step 2 is pinned, and its inputs changed; unpin it" in said.err
+    result = line("run", "--workflow", file, "--pool", simulated)
+    assert "conductor: step 2 is pinned, and its inputs changed; unpin it" in result.err
     shape = json.loads(line("run", "--workflow", file, "--pool", simulated, "--json").out)
     assert [step["pinned_inputs_changed"] for step in shape["steps"]] == [False, True]
 
@@ -390,45 +390,45 @@ def test_a_pinned_step_whose_inputs_changed_is_named(line: Line, folder: Path, s
 def test_what_a_first_run_takes_is_estimated_before_it(line: Line, folder: Path, simulated: str) -> None:
     file = written(PAIR, folder)
     err = line("run", "--workflow", file, "--pool", simulated).err.splitlines()
-    about = next(said for said in err if said.startswith("conductor: a run takes ~"))
+    about = next(result for result in err if result.startswith("conductor: a run takes ~"))
     assert about.endswith(" tokens, cost -, ~18.0 s, assuming 400 tokens an answer")
     assert err.index(about) < err.index("[1/2] alpha works")
     assert "a run takes" not in line("run", FACT).err
 
 
 def test_planning_counts_in_the_budget_of_a_run(line: Line) -> None:
-    said = line("run", FACT, "--budget-calls", "1", "--json")
-    shape = json.loads(said.out)
-    assert (said.code, shape["status"], shape["budget_crossed"]) == (1, "over_budget", "calls")
+    result = line("run", FACT, "--budget-calls", "1", "--json")
+    shape = json.loads(result.out)
+    assert (result.code, shape["status"], shape["budget_crossed"]) == (1, "over_budget", "calls")
     assert {step["status"] for step in shape["steps"]} == {"waiting"}
 
 
 def test_of_a_part_the_output_is_printed_and_marked_as_no_answer(chain: tuple[Line, str]) -> None:
     line, session = chain
     steps = json.loads(line("run", "--session", session, "--json").out)["steps"]
-    said = line("run", "--session", session, "--to", "2")
-    assert (said.code, said.out) == (0, steps[1]["output"] + "\n")
-    assert "this is what step 2 gave" in said.err
+    result = line("run", "--session", session, "--to", "2")
+    assert (result.code, result.out) == (0, steps[1]["output"] + "\n")
+    assert "this is what step 2 gave" in result.err
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "reason"),
     [
         (["--session", "x", "why?"], "give --session alone"),
         (["--session", "x", "--all", "--to", "1"], "choose one of --from, --to, --only and --all"),
     ],
 )
-def test_a_run_that_is_not_clear_is_refused(line: Line, arguments: list[str], said: str) -> None:
-    told = line("run", *arguments)
-    assert told.code == 2
-    assert said in told.err
+def test_a_run_that_is_not_clear_is_refused(line: Line, arguments: list[str], reason: str) -> None:
+    outcome = line("run", *arguments)
+    assert outcome.code == 2
+    assert reason in outcome.err
 
 
 def test_a_step_that_is_not_there_is_an_error(chain: tuple[Line, str]) -> None:
     line, session = chain
-    said = line("run", "--session", session, "--only", "7")
-    assert (said.code, said.out) == (1, "")
-    assert "There is no step 7" in said.err
+    result = line("run", "--session", session, "--only", "7")
+    assert (result.code, result.out) == (1, "")
+    assert "There is no step 7" in result.err
 
 
 KEYLESS = '[[worker]]\nname = "keyless"\nbase_url = "http://127.0.0.1:9/v1"\nmodel = "m"\n'
@@ -440,9 +440,9 @@ UNSET = "NO_SUCH_API_KEY is not set; export it, or write it into .streamlit/secr
 def test_a_worker_without_its_key_stops_only_what_uses_it(line: Line, folder: Path) -> None:
     pool = folder / "keyless.toml"
     pool.write_text(KEYLESS + FACTS, encoding="utf-8")
-    said = line("run", FACT, "--pool", str(pool))
-    assert (said.code, "Paris" in said.out) == (0, True)
-    assert f"conductor: keyless is not offered to the Conductor: {UNSET}\n" in said.err
+    result = line("run", FACT, "--pool", str(pool))
+    assert (result.code, "Paris" in result.out) == (0, True)
+    assert f"conductor: keyless is not offered to the Conductor: {UNSET}\n" in result.err
     left_out = line("run", FACT, "--pool", str(pool), "--workers", "facts")
     assert (left_out.code, "keyless" in left_out.err) == (0, False)
     named = line("run", FACT, "--pool", str(pool), "--workers", "keyless,facts")

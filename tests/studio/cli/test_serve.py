@@ -56,18 +56,18 @@ def nothing_starts(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_port_that_is_taken_is_named_before_the_app_starts(line: Line, options: list[str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        said = line("serve", "--port", str(port), *options)
-    assert (said.code, said.out) == (1, "")
-    assert said.err.startswith("conductor: The app cannot listen at ")
-    assert f", port {port}: Address already in use. Choose another --port or --host.\n" in said.err
+        result = line("serve", "--port", str(port), *options)
+    assert (result.code, result.out) == (1, "")
+    assert result.err.startswith("conductor: The app cannot listen at ")
+    assert f", port {port}: Address already in use. Choose another --port or --host.\n" in result.err
 
 
 @pytest.mark.usefixtures("nothing_starts")
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "studio.example.org"])
 def test_an_app_without_a_password_is_not_served_to_other_machines(line: Line, host: str) -> None:
-    said = line("serve", "--port", "0", "--host", host)
-    assert (said.code, said.out) == (1, "")
-    assert said.err == (
+    result = line("serve", "--port", "0", "--host", host)
+    assert (result.code, result.out) == (1, "")
+    assert result.err == (
         f"conductor: {host} can be reached by other machines, and the app has no password; set "
         "CONDUCTOR_PASSWORD, or leave --host out.\n"
     )
@@ -97,17 +97,17 @@ def test_an_open_api_is_not_served_to_other_machines(
     line: Line, monkeypatch: pytest.MonkeyPatch, options: list[str]
 ) -> None:
     monkeypatch.setenv("CONDUCTOR_API_OPEN", "")  # the command sets it
-    said = line("serve", "--port", "0", "--api-open", *options)
-    assert (said.code, said.out) == (1, "")
-    assert "The API cannot be open where other machines may reach the server" in said.err
+    result = line("serve", "--port", "0", "--api-open", *options)
+    assert (result.code, result.out) == (1, "")
+    assert "The API cannot be open where other machines may reach the server" in result.err
 
 
 @pytest.mark.usefixtures("nothing_starts")
 def test_a_short_password_is_refused(line: Line, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CONDUCTOR_PASSWORD", "hunter2")
-    said = line("serve", "--port", "0")
-    assert said.code == 1
-    assert "has 7 characters; choose a password of at least 12" in said.err
+    result = line("serve", "--port", "0")
+    assert result.code == 1
+    assert "has 7 characters; choose a password of at least 12" in result.err
 
 
 @pytest.mark.usefixtures("nothing_starts")
@@ -115,7 +115,7 @@ def test_an_address_that_is_not_of_this_machine_is_one_sentence(
     line: Line, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CONDUCTOR_PASSWORD", "correct horse battery")
-    said = line("serve", "--port", "0", "--host", "192.0.2.1")
-    assert (said.code, said.out) == (1, "")
-    assert said.err.startswith("conductor: The app cannot listen at 192.0.2.1, port 0: ")
-    assert said.err.count("\n") == 1
+    result = line("serve", "--port", "0", "--host", "192.0.2.1")
+    assert (result.code, result.out) == (1, "")
+    assert result.err.startswith("conductor: The app cannot listen at 192.0.2.1, port 0: ")
+    assert result.err.count("\n") == 1

@@ -36,20 +36,20 @@ def test_it_answers_with_a_token_alone_and_ends_in_order(folder: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment, text=True) as server:
         assert server.stdout is not None
-        said = json.loads(server.stdout.readline())
+        result = json.loads(server.stdout.readline())
         try:
             token = folder / "data" / "api-token"
-            assert said["token_file"] == str(token)
+            assert result["token_file"] == str(token)
             assert token.stat().st_mode & 0o777 == 0o600
             asked = {"model": "conductor", "messages": [{"role": "user", "content": "What is 17*23?"}]}
-            asking = f"{said['url']}/chat/completions"
+            asking = f"{result['url']}/chat/completions"
             assert httpx.post(asking, json=asked, timeout=20).status_code == 401
             key = {"authorization": f"Bearer {token.read_text()}"}
             answer = httpx.post(asking, json=asked, headers=key, timeout=20)
             assert "391" in answer.json()["choices"][0]["message"]["content"]
             assert answer.json()["conductor"]["url"].startswith("http://app/?session=")
-            root = said["url"].removesuffix("/v1")
-            for address in (f"{root}/", f"{said['url']}/nowhere"):
+            root = result["url"].removesuffix("/v1")
+            for address in (f"{root}/", f"{result['url']}/nowhere"):
                 assert httpx.get(address).json()["error"]["code"] == "unknown_url"
         finally:
             server.send_signal(signal.SIGTERM)
@@ -60,14 +60,14 @@ def test_it_answers_with_a_token_alone_and_ends_in_order(folder: Path) -> None:
 
 def test_a_port_that_is_taken_is_one_sentence(line: Line) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        said = line("serve", "--api-only", "--port", str(taken.getsockname()[1]))
-    assert said.code == 1
-    assert "cannot listen" in said.err
+        result = line("serve", "--api-only", "--port", str(taken.getsockname()[1]))
+    assert result.code == 1
+    assert "cannot listen" in result.err
 
 
 @pytest.mark.parametrize("port", ["99999", "-1", "http"])
 @pytest.mark.parametrize("what", ["--json", "--api-only"])
 def test_what_is_no_port_is_a_wrong_argument(line: Line, port: str, what: str) -> None:
-    said = line("serve", what, f"--port={port}")
-    assert said.code == 2
-    assert "Invalid value for '--port': " in said.err
+    result = line("serve", what, f"--port={port}")
+    assert result.code == 2
+    assert "Invalid value for '--port': " in result.err

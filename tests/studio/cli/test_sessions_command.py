@@ -61,21 +61,21 @@ def shape(text: str) -> Any:
 
 def test_sessions_are_listed_newest_first_in_columns(line: Line, store: SessionStore, session: str) -> None:
     other = store.sessions.create("東京 <b>\x1b[31m").id
-    said = line("sessions", "list")
-    headings, first, second = said.out.splitlines()
+    result = line("sessions", "list")
+    headings, first, second = result.out.splitlines()
     assert headings.split() == ["id", "state", "updated", "shape", "steps", "tokens", "title"]
     assert first.split() == [other[:8], "new", *first.split()[2:4], "-", "-", "-", "東京", "<b>", "[31m"]
     assert second.split()[:2] == [session[:8], "planned"]
     assert second[headings.index("shape") :].split() == ["chain", "2", "-", "Rivers"]
-    assert (said.code, said.err) == (0, "conductor: 2 sessions.\n")
+    assert (result.code, result.err) == (0, "conductor: 2 sessions.\n")
 
 
 def test_a_part_of_a_list_names_the_option_that_shows_the_rest(line: Line, store: SessionStore) -> None:
     for at in range(5):
         store.sessions.create(f"question {at}")
-    said = line("sessions", "list", "--limit", "2", "--offset", "1")
-    assert [row.split()[-1] for row in said.out.splitlines()[1:]] == ["3", "2"]
-    assert said.err == "conductor: 2 of 5 sessions; --offset 3 shows the next.\n"
+    result = line("sessions", "list", "--limit", "2", "--offset", "1")
+    assert [row.split()[-1] for row in result.out.splitlines()[1:]] == ["3", "2"]
+    assert result.err == "conductor: 2 of 5 sessions; --offset 3 shows the next.\n"
     assert line("sessions", "list", "--offset", "3").err == "conductor: 2 of 5 sessions.\n"
 
 
@@ -126,8 +126,8 @@ def test_days_are_whole_and_of_this_place(line: Line, folder: Path) -> None:
 
 
 def test_words_are_found_with_their_place(line: Line, store: SessionStore, session: str) -> None:
-    said = line("sessions", "search", "river")
-    assert said.out.splitlines()[2].strip() == "query: Which river?"
+    result = line("sessions", "search", "river")
+    assert result.out.splitlines()[2].strip() == "query: Which river?"
     (found,) = shape(line("sessions", "search", "merg", "--json").out)["sessions"]
     assert found["id"] == session
     assert found["snippet"] == {"kind": "instruction", "parts": [["merge", True]]}
@@ -168,9 +168,9 @@ def test_an_empty_store_names_how_a_session_is_made(line: Line) -> None:
     ],
 )
 def test_wrong_arguments_are_refused(line: Line, arguments: list[str], reason: str) -> None:
-    said = line("sessions", *arguments)
-    assert said.code == (1 if arguments[:1] == ["delete"] else 2)
-    assert reason in said.err
+    result = line("sessions", *arguments)
+    assert result.code == (1 if arguments[:1] == ["delete"] else 2)
+    assert reason in result.err
 
 
 # -- show ------------------------------------------------------------------------------------------
@@ -201,8 +201,8 @@ def test_a_planning_that_failed_is_shown_with_its_reason(line: Line, folder: Pat
     text = line("sessions", "show", session["id"]).out
     assert "rejected" not in text
     assert re.search(r"\nWhy there is no plan\nconductor: .* answered 401 Unauthorized", text)
-    said = shape(line("sessions", "show", session["id"], "--json").out)
-    assert "401 Unauthorized" in said["no_plan"]
+    result = shape(line("sessions", "show", session["id"], "--json").out)
+    assert "401 Unauthorized" in result["no_plan"]
 
 
 def test_a_plan_that_was_rejected_is_shown_with_its_problems(
@@ -212,20 +212,20 @@ def test_a_plan_that_was_rejected_is_shown_with_its_problems(
     other = store.sessions.create("Why?").id
     for asked in (other, session):
         store.plans.add(asked, planner="p", planner_kind="model", report=report, usage=Usage())
-    said = line("sessions", "show", other).out
-    assert "  state    rejected" in said
-    assert "\nWhy there is no plan\nThere is no plan.\n" in said
+    result = line("sessions", "show", other).out
+    assert "  state    rejected" in result
+    assert "\nWhy there is no plan\nThere is no plan.\n" in result
     store.revisions.add(session, chain("by hand"), origin="human")
     assert "Why there is no plan" not in line("sessions", "show", session).out
 
 
 def test_json_has_all_of_a_session(line: Line, folder: Path, simulated: str) -> None:
     ran = shape(line("run", "--workflow", str(planned(folder)), "--pool", simulated, "--json").out)
-    said = shape(line("sessions", "show", ran["session"], "--json").out)
-    assert said["answer"] == ran["answer"]
-    assert [run["id"] for run in said["runs"]] == [ran["run"]]
-    assert said["session"]["state"] == "finished"
-    (revision,) = said["revisions"]
+    result = shape(line("sessions", "show", ran["session"], "--json").out)
+    assert result["answer"] == ran["answer"]
+    assert [run["id"] for run in result["runs"]] == [ran["run"]]
+    assert result["session"]["state"] == "finished"
+    (revision,) = result["revisions"]
     assert (revision["current"], len(revision["workflow"]["steps"])) == (True, 2)
     text = line("sessions", "show", ran["session"]).out
     assert f"\nAnswer\n{ran['answer']}\n" in text
@@ -264,9 +264,9 @@ def test_a_stopped_run_leaves_a_lower_bound_of_what_a_session_used(
     for event in (StepFinished(run="n1", seq=0, at=4.0, step=0, output=made), end):
         store.runs.append(event).result(timeout=20)
     used = {"tokens": 3_670, "tokens_at_least": True, "cost": 0.25, "cost_at_least": True}
-    said = shape(line("sessions", "show", session, "--json").out)
-    assert (said["session"]["used"], said["runs"][0]["used"]) == (used, used)
-    assert said["runs"][0]["tokens"] is None
+    result = shape(line("sessions", "show", session, "--json").out)
+    assert (result["session"]["used"], result["runs"][0]["used"]) == (used, used)
+    assert result["runs"][0]["tokens"] is None
     text = line("sessions", "show", session).out.splitlines()
     assert "  tokens   at least 3,670" in text
     assert "  cost     at least $0.2500" in text
@@ -295,9 +295,9 @@ def planned(folder: Path) -> Path:
     ],
 )
 def test_what_names_no_session_is_refused(line: Line, session: str, given: str, reason: str) -> None:
-    said = line("sessions", "show", given)
-    assert (said.code, said.out) == (1, "")
-    assert said.err.startswith(f"conductor: {reason}")
+    result = line("sessions", "show", given)
+    assert (result.code, result.out) == (1, "")
+    assert result.err.startswith(f"conductor: {reason}")
 
 
 def test_a_beginning_that_several_ids_have_is_refused(
@@ -307,8 +307,10 @@ def test_a_beginning_that_several_ids_have_is_refused(
     monkeypatch.setattr("storage.tables.sessions.new_id", lambda: next(ids))
     for name in ("one", "two"):
         store.sessions.create(name)
-    said = line("sessions", "rename", "aaaa", "three")
-    assert said.err == ("conductor: 'aaaa' begins the ids of 2 sessions (aaaa1, aaaa2); write more of it.\n")
+    result = line("sessions", "rename", "aaaa", "three")
+    assert result.err == (
+        "conductor: 'aaaa' begins the ids of 2 sessions (aaaa1, aaaa2); write more of it.\n"
+    )
     store.sessions.create("whole")
     assert shape(line("sessions", "show", "aaaa", "--json").out)["session"]["title"] == "whole"
 
@@ -320,8 +322,8 @@ def test_sessions_are_deleted_and_restored(line: Line, store: SessionStore, sess
     refused = line("sessions", "delete", session)
     assert refused.code == 2
     assert "add --yes to delete" in refused.err
-    said = line("sessions", "delete", session[:5], session, "--yes", "--json")
-    assert shape(said.out) == {"deleted": [session]}
+    result = line("sessions", "delete", session[:5], session, "--yes", "--json")
+    assert shape(result.out) == {"deleted": [session]}
     assert store.sessions.count() == 0
     assert line("sessions", "restore", session).out == f"restored {session[:8]}  Rivers\n"
     assert store.sessions.count() == 1
@@ -334,9 +336,9 @@ def test_deleting_at_a_terminal_asks_first(
     terminal = io.StringIO(answer)
     monkeypatch.setattr(terminal, "isatty", lambda: True)
     monkeypatch.setattr(sys, "stdin", terminal)
-    said = line("sessions", "delete", session)
-    assert said.code == left
-    assert said.err.startswith(f"{session[:8]}  Rivers\nDelete 1 session? [y/N] ")
+    result = line("sessions", "delete", session)
+    assert result.code == left
+    assert result.err.startswith(f"{session[:8]}  Rivers\nDelete 1 session? [y/N] ")
     assert shape(line("sessions", "list", "--json").out)["total"] == left
 
 
@@ -382,8 +384,8 @@ def test_a_session_goes_out_and_comes_in_again(line: Line, store: SessionStore, 
 def test_several_sessions_go_into_one_file(line: Line, store: SessionStore, session: str) -> None:
     other = store.sessions.create("Hills").id
     store.sessions.delete(store.sessions.create("Lakes").id)
-    said = shape(line("sessions", "export", "--all", "--output", "all.json", "--json").out)
-    assert said == {
+    result = shape(line("sessions", "export", "--all", "--output", "all.json", "--json").out)
+    assert result == {
         "sessions": [other, session],
         "file": "all.json",
         "bytes": Path("all.json").stat().st_size,
@@ -396,8 +398,8 @@ def test_several_sessions_go_into_one_file(line: Line, store: SessionStore, sess
 def test_a_workflow_file_is_imported_as_a_session(
     line: Line, store: SessionStore, folder: Path, simulated: str
 ) -> None:
-    said = line("sessions", "import", str(planned(folder)), "--pool", simulated)
-    assert said.out.splitlines()[0] == "a workflow of 2 steps: why?"
+    result = line("sessions", "import", str(planned(folder)), "--pool", simulated)
+    assert result.out.splitlines()[0] == "a workflow of 2 steps: why?"
     assert store.sessions.listed()[0].title == "why?"
 
 
@@ -405,16 +407,16 @@ def test_a_workflow_file_is_imported_as_a_session(
 def test_a_workflow_of_other_workers_is_held_back_with_their_names(
     line: Line, store: SessionStore, folder: Path, more: tuple[str, ...]
 ) -> None:
-    said = line("sessions", "import", str(planned(folder)), *more)
+    result = line("sessions", "import", str(planned(folder)), *more)
     assert store.sessions.count() == 0
     if "--json" not in more:
-        told = "a workflow of 2 steps: why?\n  not in this pool: alpha; it cannot be imported\n"
-        assert said.out == told
+        preview = "a workflow of 2 steps: why?\n  not in this pool: alpha; it cannot be imported\n"
+        assert result.out == preview
     if "--dry-run" in more:
-        assert (said.code, said.err) == (0, "")
+        assert (result.code, result.err) == (0, "")
         return
-    assert said.code == 1
-    assert said.err == (
+    assert result.code == 1
+    assert result.err == (
         "conductor: The file's workflow needs alpha, which this pool does not have. Add what is missing to "
         "the pool, or write names of this pool's into the file: mathematics, facts, text, checker.\n"
     )
@@ -425,9 +427,9 @@ def test_a_file_that_is_none_of_ours_changes_nothing(
     line: Line, store: SessionStore, content: bytes, reason: str
 ) -> None:
     Path("odd.json").write_bytes(content)
-    said = line("sessions", "import", "odd.json")
-    assert (said.code, said.out) == (1, "")
-    assert reason in said.err
+    result = line("sessions", "import", "odd.json")
+    assert (result.code, result.out) == (1, "")
+    assert reason in result.err
     assert store.sessions.count() == 0
     assert "none.json cannot be read: No such file" in line("sessions", "import", "none.json").err
 
@@ -469,8 +471,8 @@ def test_the_setting_decides_what_is_old(
 ) -> None:
     store.sessions.delete(session)
     monkeypatch.setenv("CONDUCTOR_RETENTION_DAYS", "0")
-    said = shape(line("sessions", "vacuum", "--json").out)
-    assert (said["retention_days"], said["sessions"]) == (None, [])
+    result = shape(line("sessions", "vacuum", "--json").out)
+    assert (result["retention_days"], result["sessions"]) == (None, [])
     monkeypatch.setenv("CONDUCTOR_RETENTION_DAYS", "soon")
     refused = line("sessions", "vacuum")
     assert (refused.code, refused.out) == (1, "")
@@ -481,9 +483,9 @@ def test_nothing_is_removed_while_something_runs(line: Line, store: SessionStore
     head = store.revisions.head(session)
     assert head is not None
     store.runs.start(run="n1", session=session, revision=head.id)
-    said = line("sessions", "vacuum")
-    assert said.code == 1
-    assert f"conductor: The session {session!r} runs, and the store is not cleaned up" in said.err
+    result = line("sessions", "vacuum")
+    assert result.code == 1
+    assert f"conductor: The session {session!r} runs, and the store is not cleaned up" in result.err
 
 
 # -- the command line itself -----------------------------------------------------------------------

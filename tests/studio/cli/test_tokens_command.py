@@ -12,12 +12,12 @@ from storage.api_token import read_token
 
 
 def test_a_token_is_shown_once_alone_on_its_stream(line: Line, folder: Path) -> None:
-    said = line("tokens", "create", "lab")
-    assert said.code == 0
-    read = read_token(said.out.strip())
+    result = line("tokens", "create", "lab")
+    assert result.code == 0
+    read = read_token(result.out.strip())
     assert read is not None
     id, secret = read
-    assert "keep it now" in said.err
+    assert "keep it now" in result.err
     for again in (line("tokens", "list"), line("tokens", "list", "--json"), line("tokens", "revoke", "lab")):
         assert id in again.out
         assert secret not in again.out + again.err
@@ -40,8 +40,8 @@ def test_limits_are_stored_and_shown(line: Line) -> None:
         "tokens_per_minute": 900,
     }
     assert json.loads(line("tokens", "list", "--json").out)["tokens"] == [made]
-    told = "5,000 tokens a day, $1.5 a day, 60 requests a minute, 900 tokens a minute, only alpha, beta"
-    assert told in line("tokens", "list").out
+    limits = "5,000 tokens a day, $1.5 a day, 60 requests a minute, 900 tokens a minute, only alpha, beta"
+    assert limits in line("tokens", "list").out
 
 
 def test_a_list_counts_the_tokens_in_force(line: Line) -> None:
@@ -56,9 +56,9 @@ def test_a_token_is_revoked_by_its_name_or_its_id(line: Line) -> None:
         revoked = json.loads(line("tokens", "revoke", made[by], "--json").out)
         assert revoked["id"] == made["id"]
         assert revoked["revoked_at"] is not None
-    said = line("tokens", "revoke", "nobody")
-    assert (said.code, said.out) == (1, "")
-    assert "There is no token 'nobody'" in said.err
+    result = line("tokens", "revoke", "nobody")
+    assert (result.code, result.out) == (1, "")
+    assert "There is no token 'nobody'" in result.err
 
 
 @pytest.mark.parametrize(

@@ -125,23 +125,23 @@ def test_a_named_variable_holds_the_key_which_is_shown_nowhere(
 ) -> None:
     monkeypatch.setenv("MY_API_KEY", KEY)
     port = str(free_port())
-    said = line(
+    result = line(
         *("vllm", "--model", "m", "--port", port, "--api-key-env", "MY_API_KEY"),
         *("--", "--fake", "leak", "--fake", "end"),
     )
-    assert 'api_key_env = "MY_API_KEY"' in said.out
-    assert "the key is ***" in said.err
-    assert KEY not in said.out + said.err + " ".join(given(record)["arguments"])
+    assert 'api_key_env = "MY_API_KEY"' in result.out
+    assert "the key is ***" in result.err
+    assert KEY not in result.out + result.err + " ".join(given(record)["arguments"])
 
 
 @pytest.mark.slow
 def test_a_program_reads_one_json_object(beside_vllm: None, line: Line) -> None:
     port = free_port()
-    said = line(
+    result = line(
         *("vllm", "--model", "m", "--port", str(port), "--max-model-len", "2048", "--json"),
         *("--", "--fake", "end"),
     )
-    shape = json.loads(said.out)
+    shape = json.loads(result.out)
     assert {**shape, "pool": ""} == {
         "base_url": f"http://127.0.0.1:{port}/v1",
         "model": "conductor",
@@ -150,15 +150,15 @@ def test_a_program_reads_one_json_object(beside_vllm: None, line: Line) -> None:
         "pool": "",
     }
     assert tomllib.loads(shape["pool"])["worker"][0]["context"] == 2048
-    assert "no API key, as CONDUCTOR_KEY is not set" in said.err
-    assert said.code == 1, "a server that ends by itself is no success"
+    assert "no API key, as CONDUCTOR_KEY is not set" in result.err
+    assert result.code == 1, "a server that ends by itself is no success"
 
 
 @pytest.mark.slow
 def test_a_server_that_dies_is_one_error_below_its_log(beside_vllm: None, line: Line) -> None:
-    said = line("vllm", "--model", "m", "--port", str(free_port()), "--", "--fake", "die")
-    assert (said.code, said.out) == (1, "")
-    log, _, error = said.err.rpartition("conductor: ")
+    result = line("vllm", "--model", "m", "--port", str(free_port()), "--", "--fake", "die")
+    assert (result.code, result.out) == (1, "")
+    log, _, error = result.err.rpartition("conductor: ")
     assert error.startswith("The vLLM server ended with exit code 1 before it was ready; its log above")
     assert "ValueError: 99 GiB are needed, 80 GiB are there." in log
 
@@ -175,9 +175,9 @@ def test_an_interrupt_before_it_is_ready_is_no_success(start: Start) -> None:
 
 
 def test_missing_vllm_is_one_sentence_with_the_command_that_installs_it(line: Line) -> None:
-    said = line("vllm", "--model", "org/model-7b")
-    assert (said.code, said.out) == (1, "")
-    assert f"install it with: {sys.executable} -m pip install vllm" in said.err.splitlines()[-1]
+    result = line("vllm", "--model", "org/model-7b")
+    assert (result.code, result.out) == (1, "")
+    assert f"install it with: {sys.executable} -m pip install vllm" in result.err.splitlines()[-1]
 
 
 @pytest.mark.parametrize(
@@ -191,9 +191,9 @@ def test_missing_vllm_is_one_sentence_with_the_command_that_installs_it(line: Li
     ],
 )
 def test_what_must_not_be_served_is_refused_at_once(line: Line, arguments: list[str], reason: str) -> None:
-    said = line("vllm", *arguments)
-    assert (said.code, said.out) == (1, "")
-    assert reason in said.err
+    result = line("vllm", *arguments)
+    assert (result.code, result.out) == (1, "")
+    assert reason in result.err
 
 
 @pytest.mark.parametrize(
@@ -206,7 +206,7 @@ def test_what_must_not_be_served_is_refused_at_once(line: Line, arguments: list[
     ],
 )
 def test_wrong_arguments_are_refused(line: Line, arguments: list[str], reason: str) -> None:
-    said = line("vllm", *arguments)
-    assert said.code == 2
-    assert reason in said.err
-    assert "sk-proj" not in said.err
+    result = line("vllm", *arguments)
+    assert result.code == 2
+    assert reason in result.err
+    assert "sk-proj" not in result.err

@@ -1,4 +1,4 @@
-"""From what is typed to a table and back: what says nothing is left out, what cannot be read is said."""
+"""From what is typed to a table and back: empty fields are left out, what cannot be read is a fault."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_the_same_holds_for_the_conductor():
 
 
 def test_what_is_typed_becomes_the_shortest_table():
-    said = shown("model", {}) | {
+    typed = shown("model", {}) | {
         "name": " gpt ",
         "model": "m",
         "base_url": "http://h/v1",
@@ -89,7 +89,7 @@ def test_what_is_typed_becomes_the_shortest_table():
         "extra": "top_k = 40\nstop = ['x']",
         "strengths": "",
     }
-    entry, faults = entry_of("model", said, old={})
+    entry, faults = entry_of("model", typed, old={})
     assert faults == {}
     assert entry == {
         "name": "gpt",
@@ -117,8 +117,8 @@ def test_what_is_emptied_goes_from_the_table():
         "extra": {"a": 1},
         "context": 9,
     }
-    said = shown("model", old) | {"extra": " ", "context": None}
-    assert entry_of("model", said, old=old)[0] == {
+    typed = shown("model", old) | {"extra": " ", "context": None}
+    assert entry_of("model", typed, old=old)[0] == {
         "kind": "model",
         "name": "a",
         "model": "m",

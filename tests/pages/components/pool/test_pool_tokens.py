@@ -25,7 +25,7 @@ def store(page):
     return services.workbench().store
 
 
-def said(page) -> str:
+def page_text(page) -> str:
     """All texts of the page, as they are read."""
     shown = (*page.markdown, *page.caption, *page.error, *page.info)
     texts = [re.sub(r"\\(.)", r"\1", str(element.value)).replace("\u2060", "") for element in shown]
@@ -39,7 +39,7 @@ def press(page, key):
 
 
 def test_the_page_says_where_programs_on_the_servers_machine_find_a_token(page):
-    assert "Programs on the server's machine find one in the file api-token" in said(page)
+    assert "Programs on the server's machine find one in the file api-token" in page_text(page)
 
 
 def test_a_token_is_made_with_its_limits_and_shown_once(page, store):
@@ -55,21 +55,21 @@ def test_a_token_is_made_with_its_limits_and_shown_once(page, store):
     text = page.code[0].value
     assert (read_token(text) or ("",))[0] == made.id
     press(page, "token-done")
-    assert text not in said(page) + "".join(code.value for code in page.code)
+    assert text not in page_text(page) + "".join(code.value for code in page.code)
     assert page.session_state["token-dialog"] is None
-    assert "**My laptop**" in said(page)
-    assert "5,000 tokens a day · 60 requests a minute · only alpha" in said(page)
+    assert "**My laptop**" in page_text(page)
+    assert "5,000 tokens a day · 60 requests a minute · only alpha" in page_text(page)
 
 
 def test_what_cannot_be_made_says_why_and_keeps_what_was_typed(page, store):
     store.tokens.create("taken")
     press(page, "token-create")
     press(page, "token-create-now")
-    assert "A token needs a name" in said(page)
+    assert "A token needs a name" in page_text(page)
     page.text_input(key="token-1-name").input("taken")
     page.session_state["pressed-token-create-now"] = 0.0  # a while ago
     press(page, "token-create-now")
-    assert "There is a token 'taken' already" in said(page)
+    assert "There is a token 'taken' already" in page_text(page)
     assert page.text_input(key="token-1-name").value == "taken"
     press(page, "token-cancel")
     assert len(store.tokens.listed()) == 1
@@ -80,12 +80,12 @@ def test_a_token_is_listed_with_what_it_used_and_revoked_after_a_question(page, 
     store.tokens.note_spent(token.id, Usage(prompt_tokens=700, completion_tokens=300, cost=0.5))
     store.tokens.note_spent(token.id, Usage())
     page.run()
-    assert '**<b id="x">*lab*</b>**' in said(page)
-    assert "1,000 tokens · $0.5000" in said(page)
-    assert "2 requests · 1 of unknown tokens · 1 of unknown cost" in said(page)
+    assert '**<b id="x">*lab*</b>**' in page_text(page)
+    assert "1,000 tokens · $0.5000" in page_text(page)
+    assert "2 requests · 1 of unknown tokens · 1 of unknown cost" in page_text(page)
     press(page, f"pool-icon-token-{token.id}")
     assert store.tokens.any_in_force()
     press(page, "token-revoke-now")
     assert not store.tokens.any_in_force()
-    assert "was revoked." in said(page)
-    assert "1 token revoked" in said(page)
+    assert "was revoked." in page_text(page)
+    assert "1 token revoked" in page_text(page)

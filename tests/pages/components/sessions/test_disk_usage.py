@@ -23,9 +23,9 @@ def opened(page):
 def test_the_foot_says_what_the_store_takes_and_what_is_deleted(app, bench, session):
     assert "kB in 1 session" in foot(app("sessions"))
     bench.store.sessions.delete(session)
-    said = foot(app("sessions"))
-    assert "kB in 0 sessions · 1 deleted · about " in said
-    assert said.endswith("can be freed")
+    shown = foot(app("sessions"))
+    assert "kB in 0 sessions · 1 deleted · about " in shown
+    assert shown.endswith("can be freed")
 
 
 def test_what_goes_is_said_and_goes_when_that_is_confirmed(app, bench, session):
@@ -91,10 +91,10 @@ def test_a_removed_session_is_open_no_more_and_its_undo_is_gone(app, bench, sess
     assert "undelete" not in [button.key for button in page.button]
 
 
-@pytest.mark.parametrize(("said", "shown"), [("0", False), ("7", True)])
+@pytest.mark.parametrize(("days", "shown"), [("0", False), ("7", True)])
 @pytest.mark.usefixtures("session")
-def test_a_store_without_retention_keeps_nothing_back(app, monkeypatch, said, shown):
-    monkeypatch.setenv("CONDUCTOR_RETENTION_DAYS", said)
+def test_a_store_without_retention_keeps_nothing_back(app, monkeypatch, days, shown):
+    monkeypatch.setenv("CONDUCTOR_RETENTION_DAYS", days)
     page = opened(app("sessions"))
     assert ("cleaning-keeps" in [box.key for box in page.checkbox]) == shown
 

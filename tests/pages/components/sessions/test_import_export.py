@@ -31,15 +31,15 @@ def chosen(app, data):
     return page
 
 
-def said(page):
+def page_text(page):
     return " ".join(caption.value for caption in page.caption)
 
 
 def test_a_session_is_shown_before_it_is_imported_and_then_opened(app, bench, session, file):
     page = chosen(app, file)
     assert bench.store.sessions.count() == 1
-    assert "1 revision · 0 runs · 0 outputs of 0 characters · 0 events" in said(page)
-    assert "will be called" in said(page)
+    assert "1 revision · 0 runs · 0 outputs of 0 characters · 0 events" in page_text(page)
+    assert "will be called" in page_text(page)
     assert "\\*\\*b\\*\\* \\<i\\>i" in page.markdown[-1].value
     assert page.warning[-1].value.startswith("This pool does not have alpha, beta\\.")
     page.button(key="import-now").click().run()
@@ -51,8 +51,8 @@ def test_a_session_is_shown_before_it_is_imported_and_then_opened(app, bench, se
 
 def test_several_sessions_are_imported_together(app, bench, session):
     page = chosen(app, exported(bench.store, *[session] * 8))
-    assert "and 2 more" in said(page)
-    assert "8 titles exist already" in said(page)
+    assert "and 2 more" in page_text(page)
+    assert "8 titles exist already" in page_text(page)
     page.button(key="import-now").click().run()
     assert not page.exception
     assert bench.store.sessions.count() == 9
