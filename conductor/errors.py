@@ -1,17 +1,4 @@
-"""Every error this project raises on purpose, in one tree.
-
-    ConductorError
-        WorkflowError        a workflow, or an edit of one, breaks a rule
-        FormatError          a file or document is not in a format we read
-        QueryError           the question itself cannot be planned
-        PlanError            a Conductor gave no valid plan
-        PoolError            the pool, or its file, is wrong
-        WorkerError          a worker could not answer
-        ServeError           a server of models could not be started, or ended unasked
-        StorageError         the store cannot be read or written
-            EditConflict     the workflow was changed by someone else meanwhile
-            UnknownId        the store has nothing of that id
-            NotKeptYet       an event could not be stored, and is tried again
+"""Every error this project raises on purpose, in one tree with the root `ConductorError`.
 
 A message names the thing, what is wrong and what to do; `step` is 0-based and None where
 the error concerns no single step. This module knows no other module of the project.

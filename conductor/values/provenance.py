@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from conductor.values.messages import Part, PartKind, Request
@@ -103,11 +103,8 @@ def estimated(request: Request, *, reported: int | None = None) -> Shares:
     total = -(-sum(lengths) // LIKELY_CHARACTERS) if reported is None else reported
     by_source = _shares(request, lengths, unit="tokens", exact=False, reported=reported)
     amounts = _apportioned(total, [share.amount for share in by_source.shares])
-    shares = (
-        Share(source=share.source, amount=amount, part=share.part, by_hand=share.by_hand)
-        for share, amount in zip(by_source.shares, amounts, strict=True)
-    )
-    return Shares(tuple(shares), unit="tokens", exact=False, reported=reported)
+    shares = [replace(share, amount=n) for share, n in zip(by_source.shares, amounts, strict=True)]
+    return replace(by_source, shares=tuple(shares))
 
 
 def measured(request: Request) -> Shares:

@@ -60,6 +60,7 @@ class ChatClient:
         stream. Raises `EndpointFailure`, or another `WorkerError` where the key is missing.
         """
         key, mask = self._key_and_mask()
+        client = await self._connections.client()
         call = Call(self.endpoint, self._failures)
         withdrawn = False
         while True:
@@ -67,7 +68,7 @@ class ChatClient:
             reply = Reply(mask)
             deadlines = await call.enter()
             try:
-                exchange = await self._exchange("chat/completions", deadlines, mask, key=key, body=body)
+                exchange = self._exchange(client, "chat/completions", deadlines, mask, key=key, body=body)
                 async with aclosing(self._attempt(exchange, reply, deadlines)) as items:
                     async for item in items:
                         yield item
@@ -93,8 +94,9 @@ class ChatClient:
     async def served(self) -> tuple[ServedModel, ...]:
         """The models in the endpoint's list, by one request. Raises `WorkerError`."""
         key, mask = self._key_and_mask()
+        client = await self._connections.client()
         deadlines = Deadlines(self.endpoint, self._failures)
-        exchange = await self._exchange("models", deadlines, mask, key=key)
+        exchange = self._exchange(client, "models", deadlines, mask, key=key)
         try:
             return read_catalogue(await exchange.document(), mask)
         except EndpointFailure as failure:
@@ -121,8 +123,9 @@ class ChatClient:
         # A server may repeat any key that it was shown, also one from another worker's answer.
         return key, Mask((key, *known_keys()))
 
-    async def _exchange(
+    def _exchange(
         self,
+        client: httpx.AsyncClient,
         path: str,
         deadlines: Deadlines,
         mask: Mask,
@@ -130,7 +133,6 @@ class ChatClient:
         key: str | None,
         body: Mapping[str, Any] | None = None,
     ) -> Exchange:
-        client = await self._connections.client()
         method = "GET" if body is None else "POST"
         headers = {} if key is None else {"Authorization": f"Bearer {key}"}
         return Exchange(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import ssl
+from dataclasses import KW_ONLY, dataclass, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
@@ -28,35 +29,26 @@ _SHOWN_CHARACTERS = 300
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069]+|\s+")
 
 
+@dataclass(eq=False)
 class EndpointFailure(WorkerError):
     """An endpoint gave no answer.
 
     `reason` and `advice` make the sentence. `status` is the HTTP status where there was one, `server_message`
     the server's own message, `transient` whether another attempt may help, after `retry_after` seconds where
     the server requires that. `cut_short` is true where the connection ended before the answer did.
-    `request_id` is the provider's own name of the call, None where it gave none.
     """
 
-    def __init__(
-        self,
-        reason: str,
-        *,
-        advice: str,
-        status: int | None = None,
-        server_message: str = "",
-        transient: bool = False,
-        retry_after: float | None = None,
-        cut_short: bool = False,
-    ) -> None:
-        super().__init__(f"{reason}; {advice}.")
-        self.reason = reason
-        self.advice = advice
-        self.status = status
-        self.server_message = server_message
-        self.transient = transient
-        self.retry_after = retry_after
-        self.cut_short = cut_short
-        self.request_id: str | None = None
+    reason: str
+    _: KW_ONLY
+    advice: str
+    status: int | None = None
+    server_message: str = ""
+    transient: bool = False
+    retry_after: float | None = None
+    cut_short: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.reason}; {self.advice}."
 
     def refuses(self, parameter: str) -> bool:
         """Whether the server refused the request and named this parameter of its body."""
@@ -65,20 +57,14 @@ class EndpointFailure(WorkerError):
     def name_request(self, request_id: str | None) -> None:
         """Add the provider's id of the call to the sentence, for a request to its support."""
         if request_id is not None:
-            self.request_id = request_id
             self.reason = f"{self.reason} (request id {request_id})"
-            self.args = (f"{self.reason}; {self.advice}.",)
 
     def after(self, attempts: int) -> EndpointFailure:
         """The same once it has happened at the last of so many attempts."""
         if attempts == 1:
             return self
-        return EndpointFailure(
-            f"{self.reason}, at the last of {attempts} attempts",
-            advice=self.advice,
-            status=self.status,
-            server_message=self.server_message,
-        )
+        reason = f"{self.reason}, at the last of {attempts} attempts"
+        return replace(self, reason=reason, transient=False, retry_after=None, cut_short=False)
 
 
 class Failures:
