@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from conductor.errors import WorkflowError
 from conductor.values.messages import Sampling
-from conductor.workflow.diff import PlanDiff, plan_diff
+from conductor.workflow.diff import PlanDiff, plan_diff, three_way
 from conductor.workflow.model import MAX_STEPS, Step, Workflow
 from tests.workflow_cases import PINNED, workflows
 
@@ -32,8 +32,13 @@ def chain(*instructions: str, worker: str = "alpha") -> Workflow:
     )
 
 
+def unchained(*instructions: str) -> Workflow:
+    """Steps none of which reads another."""
+    return Workflow.of(Step(instruction=text, worker="alpha") for text in instructions)
+
+
 PLAN = chain(*TASKS)
-UNCHAINED = Workflow.of(Step(instruction=text, worker="alpha") for text in TASKS)
+UNCHAINED = unchained(*TASKS)
 
 
 def said(diff: PlanDiff) -> list[str]:
@@ -258,3 +263,50 @@ def test_two_times_the_most_steps_are_compared(changed: Callable[[Random, list[S
     new = Workflow.of(changed(random, unread))
     diff = plan_diff(old, new)
     assert len(diff.pairs) + len(diff.removed) == len(diff.pairs) + len(diff.added) == MAX_STEPS
+
+
+# -- as planned, as edited, as run -------------------------------------------------------------------
+
+
+FIND, SOLVE, CHECK, TELL = TASKS[0], TASKS[2], TASKS[3], TASKS[4]
+
+
+def test_what_was_never_edited_and_run_as_it_is_stands_in_one_line_each() -> None:
+    plan = unchained(FIND, SOLVE)
+    known = three_way(plan, plan, plan)
+    assert known.rows == ((0, 0, 0), (1, 1, 1))
+    assert known.planned.empty
+    assert known.run is not None
+    assert known.run.empty
+
+
+def test_without_a_run_its_column_is_empty() -> None:
+    known = three_way(unchained(FIND), unchained(FIND, SOLVE), None)
+    assert known.rows == ((0, 0, None), (None, 1, None))
+    assert known.run is None
+
+
+def test_a_removed_step_stands_where_it_was_and_an_edit_after_the_run_is_told() -> None:
+    known = three_way(unchained(FIND, SOLVE, TELL), unchained(FIND, TELL, CHECK), unchained(FIND, TELL))
+    assert known.rows == ((0, 0, 0), (1, None, None), (2, 1, 1), (None, 2, None))
+
+
+def test_a_step_that_was_run_as_planned_and_removed_since_is_one_line() -> None:
+    known = three_way(unchained(FIND, SOLVE, TELL), unchained(FIND, TELL), unchained(FIND, SOLVE, TELL))
+    assert known.rows == ((0, 0, 0), (1, None, 1), (2, 1, 2))
+
+
+def test_a_step_of_the_run_alone_stands_behind_the_one_before_it() -> None:
+    known = three_way(unchained(FIND, TELL), unchained(FIND, TELL), unchained(CHECK, FIND, SOLVE, TELL))
+    assert known.rows == ((None, None, 0), (0, 0, 1), (None, None, 2), (1, 1, 3))
+
+
+@given(workflows(), workflows(), st.one_of(st.none(), workflows()))
+def test_every_step_of_every_state_is_in_one_line(
+    planned: Workflow, edited: Workflow, run: Workflow | None
+) -> None:
+    rows = three_way(planned, edited, run).rows
+    for column, workflow in enumerate((planned, edited, run)):
+        found = [row[column] for row in rows if row[column] is not None]
+        assert sorted(at for at in found if at is not None) == list(range(len(workflow) if workflow else 0))
+    assert [row[1] for row in rows if row[1] is not None] == list(range(len(edited)))
