@@ -35,27 +35,29 @@ def format_plan(
     """
     workflow.check_workers(worker_names)
     numbers = [worker_names.index(step.worker) for step in workflow.steps]
-    access = [
-        _checked(step, at, round=round, entry=_entry(step, at, numbers, dialect))
-        for at, step in enumerate(workflow.steps)
-    ]
-    if form == "json":
-        return _object(workflow, numbers, access)
-    subtasks = ", ".join(_quoted(step.instruction) for step in workflow.steps)
-    return (
-        f"model_id = [{', '.join(map(str, numbers))}]\n"
-        f"subtasks = [{subtasks}]\n"
-        f"access_list = [{', '.join(map(json.dumps, access))}]"
-    )
-
-
-def _object(workflow: Workflow, numbers: Sequence[int], access: Sequence[Entry]) -> str:
     steps = [
-        {"instruction": step.instruction, "model_id": number, "access": entry}
-        for step, number, entry in zip(workflow.steps, numbers, access, strict=True)
+        (number, step.instruction, _checked(step, at, round, _entry(step, at, numbers, dialect)))
+        for at, (number, step) in enumerate(zip(numbers, workflow.steps, strict=True))
     ]
-    written = json.dumps({"steps": steps}, ensure_ascii=False)
-    return _UNSAFE.sub(lambda unsafe: f"\\u{ord(unsafe[0]):04x}", written)
+    return write_steps(steps, form=form)
+
+
+def write_steps(steps: Sequence[tuple[int, str, Entry]], *, form: Form, reasoning: str = "") -> str:
+    """Steps given as worker number, instruction and access entry; `reasoning` goes before them."""
+    if form == "json":
+        objects = [
+            {"instruction": instruction, "model_id": number, "access": entry}
+            for number, instruction, entry in steps
+        ]
+        first = {"reasoning": reasoning} if reasoning else {}
+        written = json.dumps({**first, "steps": objects}, ensure_ascii=False)
+        return _UNSAFE.sub(lambda unsafe: f"\\u{ord(unsafe[0]):04x}", written)
+    lists = (
+        f"model_id = [{', '.join(str(number) for number, _, _ in steps)}]\n"
+        f"subtasks = [{', '.join(_quoted(instruction) for _, instruction, _ in steps)}]\n"
+        f"access_list = [{', '.join(json.dumps(entry) for _, _, entry in steps)}]"
+    )
+    return f"{reasoning}\n{lists}" if reasoning else lists
 
 
 def _quoted(text: str) -> str:
@@ -68,7 +70,7 @@ def _quoted(text: str) -> str:
 # -- access entries --------------------------------------------------------------------------------
 
 
-def _checked(step: Step, at: int, *, round: int, entry: Entry | None) -> Entry:
+def _checked(step: Step, at: int, round: int, entry: Entry | None) -> Entry:
     """The entry, held against what a later round makes of it: there "all" shows the round before, too."""
     if entry is None:
         seen = ", ".join(str(read + 1) for read in step.access) or "nothing"

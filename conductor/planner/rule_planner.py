@@ -12,7 +12,7 @@ import re
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
 
-from conductor.planner.format import format_plan
+from conductor.planner.format import format_plan, write_steps
 from conductor.planner.protocol import PlanRequest
 from conductor.planner.rule_comparison import Comparison, comparison_in
 from conductor.values.messages import Completion, Delta
@@ -55,7 +55,7 @@ class OfflineConductor:
         """The rule that fired, then the three lists; a later round returns the answer as it is."""
         if request.round > 1:
             reasoning = "Rule: one round. Rules would write the same plan again, so the answer stands.\n\n"
-            plan = "model_id = []\nsubtasks = []\naccess_list = []"
+            plan = write_steps((), form="lists")
         else:
             ruling = rule_for(request.query, max_steps=request.max_steps)
             steps = (_step(draft, at, request.workers) for at, draft in enumerate(ruling.drafts))

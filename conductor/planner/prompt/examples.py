@@ -5,11 +5,11 @@ Knows how a plan is written in each dialect and form; knows neither prompts nor 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, assert_never
+from typing import assert_never
 
+from conductor.planner.format import Entry, write_steps
 from conductor.workflow.plan_report import Dialect, Form
 
 _MOST_ATTEMPTS = 3
@@ -115,26 +115,14 @@ def _hard(pool: int) -> Example:
 
 def written(example: Example, writing: Writing) -> str:
     """The completion that an example stands for."""
-    access = [_access(example.steps, at, writing.dialect) for at in range(len(example.steps))]
-    if writing.form == "json":
-        steps = [
-            {"instruction": step.instruction, "model_id": step.worker, "access": entry}
-            for step, entry in zip(example.steps, access, strict=True)
-        ]
-        reasoning = {"reasoning": example.why} if writing.room_to_think else {}
-        return json.dumps({**reasoning, "steps": steps})
-    lists = "\n".join(
-        f"{name} = {json.dumps(entries)}"
-        for name, entries in (
-            ("model_id", [step.worker for step in example.steps]),
-            ("subtasks", [step.instruction for step in example.steps]),
-            ("access_list", access),
-        )
-    )
-    return f"{example.why}\n{lists}" if writing.room_to_think else lists
+    steps = [
+        (step.worker, step.instruction, _access(example.steps, at, writing.dialect))
+        for at, step in enumerate(example.steps)
+    ]
+    return write_steps(steps, form=writing.form, reasoning=example.why if writing.room_to_think else "")
 
 
-def _access(steps: Sequence[ExampleStep], at: int, dialect: Dialect) -> list[Any]:
+def _access(steps: Sequence[ExampleStep], at: int, dialect: Dialect) -> Entry:
     """The entry of step `at`; steps see nothing, some, or all of what is before them."""
     sees = steps[at].sees
     match dialect:
