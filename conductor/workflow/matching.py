@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from conductor.workflow.model import Step, Workflow
 
@@ -40,8 +40,12 @@ def matching(old: Workflow, new: Workflow) -> Matching:
     left_new = [at for at in range(len(new)) if at not in taken]
     if not left_old or not left_new:
         return sure
-    words = _Words(old, new)
-    alike = {(i, j): _likeness(old, new, i, j, words) for i in left_old for j in left_new}
+    old_words, new_words = (list(map(_words, workflow.steps)) for workflow in (old, new))
+    alike = {
+        (i, j): _likeness(old, new, i, j) + _shared(old_words[i], new_words[j])
+        for i in left_old
+        for j in left_new
+    }
     known = sure | _likest_pairs(alike)
     alone = _alone(known, len(old), len(new))
 
@@ -76,40 +80,21 @@ def _only(workflow: Workflow) -> dict[str, int]:
     return {step.instruction: at for at, step in enumerate(workflow.steps) if count[step.instruction] == 1}
 
 
-class _Words:
-    """The words of every step, each worth the less the more steps have it."""
-
-    def __init__(self, old: Workflow, new: Workflow) -> None:
-        self.old = [_words(step) for step in old.steps]
-        self.new = [_words(step) for step in new.steps]
-        in_old = Counter(word for words in self.old for word in words)
-        in_new = Counter(word for words in self.new for word in words)
-        # The larger of the two counts: a word in one step of each counts as much as one in a single step.
-        self._worth = {word: 360_360 // min(number, 15) for word, number in (in_old | in_new).items()}
-        self._old_worth = [self._sum(words) for words in self.old]
-        self._new_worth = [self._sum(words) for words in self.new]
-
-    def _sum(self, words: Iterable[str]) -> int:
-        return sum(map(self._worth.__getitem__, words))
-
-    def points(self, i: int, j: int) -> int:
-        """What the words of two steps have in common, of `_WORDS` points."""
-        both = self._old_worth[i] + self._new_worth[j]
-        return _WORDS * 2 * self._sum(self.old[i] & self.new[j]) // both if both else 0
-
-
 def _words(step: Step) -> frozenset[str]:
     return frozenset(_WORD.findall(step.instruction[:_READ].lower()))
 
 
-def _likeness(old: Workflow, new: Workflow, i: int, j: int, words: _Words) -> int:
-    """Points for the two steps' own fields."""
+def _shared(one: frozenset[str], other: frozenset[str]) -> int:
+    """Points for the words that two instructions share."""
+    return _WORDS if one == other else _WORDS * 2 * len(one & other) // (len(one) + len(other))
+
+
+def _likeness(old: Workflow, new: Workflow, i: int, j: int) -> int:
+    """Points for the two steps' other fields."""
     one, other = old.steps[i], new.steps[j]
-    points = _SAME_WORKER if one.worker == other.worker else 0
-    points += _place(i, len(old), j, len(new))
-    if one.instruction == other.instruction:
-        return points + _WORDS + _SAME_INSTRUCTION
-    return points + words.points(i, j)
+    same_worker = _SAME_WORKER * (one.worker == other.worker)
+    same_instruction = _SAME_INSTRUCTION * (one.instruction == other.instruction)
+    return same_worker + same_instruction + _place(i, len(old), j, len(new))
 
 
 def _place(i: int, old_steps: int, j: int, new_steps: int) -> int:
