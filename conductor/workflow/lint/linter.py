@@ -6,11 +6,17 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from conductor.values.output import Output
-from conductor.workflow.lint.access import blind_final_step, pinned_before, redundant_access, unread_output
 from conductor.workflow.lint.finding import Finding, Fix, Subject
 from conductor.workflow.lint.leaked_output import leaked_output
+from conductor.workflow.lint.structure import (
+    blind_final_step,
+    pinned_before,
+    redundant_access,
+    same_instruction,
+    too_many_steps,
+    unread_output,
+)
 from conductor.workflow.lint.wording import checks_own_work, speaks_of_unseen
-from conductor.workflow.lint.workload import same_instruction, too_many_steps
 from conductor.workflow.model import Workflow
 
 _RULES: Mapping[str, tuple[Callable[[Subject], Iterator[Finding]], str]] = {
