@@ -98,8 +98,8 @@ def durable_engine(load: Load, store: SessionStore) -> Runs:
 
 
 async def _keep(workflow: Workflow, pool: Pool, *, run: str, store: SessionStore) -> None:
-    live = LiveRun(workflow_run(workflow, pool, run=run))
-    async for _ in live.events(store.runs):
+    live = LiveRun(workflow_run(workflow, pool, run=run), store.runs)
+    async for _ in live.events():
         pass
     if live.unsaved is not None:
         raise RuntimeError(f"The measured run was not kept: {live.unsaved}")

@@ -19,7 +19,7 @@ from conductor.errors import ConductorError, WorkflowError
 from conductor.planner.planner import PlanningEnd
 from conductor.runs.events import Event, PlanRejected
 from conductor.runs.state import RunState
-from studio.sessions.background_runs import Background, LivePlan, LiveRun
+from studio.sessions.background_runs import Background, LiveRun, LiveState
 
 FEWEST, MOST = 2, 5
 """How many plans may be requested at once."""
@@ -38,7 +38,7 @@ class LiveAlternatives:
     """
 
     batch: str
-    plans: tuple[LivePlan, ...]
+    plans: tuple[LiveState, ...]
 
     @property
     def ended(self) -> int:
@@ -61,7 +61,7 @@ class Activity:
     the run that is about to begin must stop.
     """
 
-    plan: LivePlan | None = None
+    plan: LiveState | None = None
     alternatives: LiveAlternatives | None = None
     run: LiveRun | None = None
     stopped: bool = False
@@ -69,7 +69,7 @@ class Activity:
     _task: asyncio.Task[None] | None = None
 
     @property
-    def planning(self) -> LivePlan | None:
+    def planning(self) -> LiveState | None:
         return None if self.plan is None or self.plan.done.is_set() else self.plan
 
     @property
@@ -79,7 +79,7 @@ class Activity:
     def begin_planning(self) -> None:
         """A round's first attempt begins; nothing changes at a further one, or for alternatives."""
         if self.planning is None and self.alternatives is None:
-            self.plan = LivePlan()
+            self.plan = LiveState()
 
     def begin_running(self, run: LiveRun) -> None:
         """A run begins, which a stop that came before it ends at once."""
@@ -136,7 +136,7 @@ class Activities:
         self._claimed: set[str] = set()
         self._claiming = Lock()
 
-    def live_plan(self, session: str) -> LivePlan | None:
+    def live_plan(self, session: str) -> LiveState | None:
         """The planning under way, None when there is none."""
         latest = self._latest.get(session)
         return None if latest is None else latest.planning

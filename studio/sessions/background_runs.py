@@ -1,7 +1,7 @@
 """Runs and plans that outlive their caller: one asyncio loop in one daemon thread a process.
 
-Other threads only read snapshots. Knows the engine and a journal to write events to; knows neither
-the store behind the journal nor any page.
+Other threads only read snapshots. Knows the engine and the store's runs, to which it appends events; knows no
+page.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ from collections import deque
 from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
 from concurrent.futures import Future
 from contextlib import aclosing, suppress
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from conductor.engine.run import WorkflowRun
 from conductor.errors import NotKeptYet
 from conductor.runs.events import Event, PlanningStarted, RunFinished
 from conductor.runs.state import RunState, advance
+from storage.store.runs import Runs
 
 T = TypeVar("T")
 
@@ -28,31 +29,24 @@ _log = logging.getLogger(__name__)
 _BROKE = "The program failed while it followed the run; its log has the error."
 
 
-class Journal(Protocol):
-    """Where events are stored."""
+class LiveState:
+    """Planning or a run under way, read from any thread; of planning, the newest attempt. `done`: it has
+    ended.
+    """
 
-    def append(self, event: Event) -> Future[None]:
-        """Queue an event and return at once; the future resolves when it is durable.
-
-        Neighbouring events may share one future, which fails when any of them could not be stored. Where it
-        fails with `NotKeptYet`, they are retried, and are stored when a later event of the run is.
-        """
-        ...
-
-
-class _Snapshots:
-    """Events as they come from the loop, folded in the thread that reads."""
-
-    def __init__(self, first: RunState) -> None:
-        self._folded = first
+    def __init__(self, first: RunState | None = None) -> None:
+        self.done = threading.Event()
+        self._folded = first or RunState()
         self._fresh: deque[Event] = deque()
         self._folding = threading.Lock()
 
     def add(self, event: Event) -> None:
+        """Called in the loop's thread."""
         self._fresh.append(event)
 
-    def newest(self) -> RunState:
-        """Folded on the reader's time, so that the loop is free for the run."""
+    @property
+    def state(self) -> RunState:
+        """The newest snapshot, folded on the reader's time, so that the loop is free for the run."""
         with self._folding:
             while self._fresh:
                 event = self._fresh.popleft()
@@ -62,54 +56,35 @@ class _Snapshots:
             return self._folded
 
 
-class LivePlan:
-    """Planning under way, read from any thread: the newest attempt. `done` once the last one has ended."""
-
-    def __init__(self) -> None:
-        self.done = threading.Event()
-        self._snapshots = _Snapshots(RunState())
-
-    @property
-    def state(self) -> RunState:
-        return self._snapshots.newest()
-
-    def add(self, event: Event) -> None:
-        self._snapshots.add(event)
-
-
-class LiveRun:
-    """A run under way, read from any thread.
+class LiveRun(LiveState):
+    """A run under way, whose events are stored in `journal`.
 
     `unsaved` is why events could not be stored; the run itself continues and its state stays readable. Where
     they are `kept_later`, a journal that has the run's end has all of them.
     """
 
-    def __init__(self, run: WorkflowRun) -> None:
+    def __init__(self, run: WorkflowRun, journal: Runs) -> None:
+        super().__init__(RunState(run=run.run))
         self.run = run.run
         self.unsaved: str | None = None
         self.kept_later = False
-        self.done = threading.Event()
         self._ended = False
         self._run = run
-        self._snapshots = _Snapshots(RunState(run=run.run))
+        self._journal = journal
 
     @property
     def round(self) -> int:
         """Which round the run is, from 1."""
         return self._run.round
 
-    @property
-    def state(self) -> RunState:
-        return self._snapshots.newest()
-
-    async def events(self, journal: Journal) -> AsyncGenerator[Event, None]:
+    async def events(self) -> AsyncGenerator[Event, None]:
         """Run; each event is appended to the journal, shown and then yielded. The last one is shown once all
         of them are durable.
         """
         kept: list[Future[None]] = []
         async with aclosing(self._run.events()) as events:
             async for event in events:
-                write = journal.append(event)
+                write = self._journal.append(event)
                 if not kept or write is not kept[-1]:
                     kept.append(write)
                 if isinstance(event, RunFinished):
@@ -117,14 +92,14 @@ class LiveRun:
                     failures = await _failures(kept)
                     self.unsaved = str(failures[0]) if failures else None
                     self.kept_later = all(isinstance(error, NotKeptYet) for error in failures)
-                self._snapshots.add(event)
+                self.add(event)
                 yield event
 
     def cancel(self) -> None:
         """Stop the run; called in the loop's thread."""
         self._run.cancel()
 
-    def interrupt(self, journal: Journal) -> None:
+    def interrupt(self) -> None:
         """End the run as interrupted unless it has ended: its events are no longer read."""
         if self._ended:
             return
@@ -136,8 +111,8 @@ class LiveRun:
             answer=None,
             answer_step=None,
         )
-        self._snapshots.add(end)
-        journal.append(end)
+        self.add(end)
+        self._journal.append(end)
 
 
 async def _failures(kept: Sequence[Future[None]]) -> list[BaseException]:
@@ -158,7 +133,7 @@ async def _failures(kept: Sequence[Future[None]]) -> list[BaseException]:
 class Background:
     """The loop, its thread, and the live runs by id."""
 
-    def __init__(self, journal: Journal) -> None:
+    def __init__(self, journal: Runs) -> None:
         self._journal = journal
         self._live: dict[str, LiveRun] = {}
         self._loop = asyncio.new_event_loop()
@@ -167,7 +142,7 @@ class Background:
 
     def register(self, run: WorkflowRun) -> LiveRun:
         """A run that is about to begin: `events` or `follow` does it."""
-        live = self._live[run.run] = LiveRun(run)
+        live = self._live[run.run] = LiveRun(run, self._journal)
         return live
 
     async def prepared(self, prepare: Callable[[], LiveRun]) -> LiveRun:
@@ -182,7 +157,7 @@ class Background:
             return await asyncio.shield(preparing)
         except asyncio.CancelledError:
             live = await preparing
-            live.interrupt(self._journal)
+            live.interrupt()
             self._ended(live)
             raise
 
@@ -217,21 +192,21 @@ class Background:
     async def events(self, live: LiveRun) -> AsyncGenerator[Event, None]:
         """Run a registered run to its end, in the loop; after any error its state is ended."""
         try:
-            async with aclosing(live.events(self._journal)) as events:
+            async with aclosing(live.events()) as events:
                 async for event in events:
                     yield event
         except asyncio.CancelledError:
-            live.interrupt(self._journal)
+            live.interrupt()
             raise
         except GeneratorExit:
             # The reader of the events failed; they are no longer read.
             live.unsaved = _BROKE
-            live.interrupt(self._journal)
+            live.interrupt()
             raise
         except Exception:  # noqa: BLE001 - whatever it was, the run must not read as running for ever
             _log.exception("following run %s broke", live.run)
             live.unsaved = _BROKE
-            live.interrupt(self._journal)
+            live.interrupt()
         finally:
             self._ended(live)
 

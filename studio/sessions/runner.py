@@ -35,7 +35,7 @@ from conductor.workflow.plan_report import PlanReport
 from storage.records import RequestSession, Revision
 from storage.store import SessionStore
 from studio.sessions.activity import Activities, Activity, LiveAlternatives
-from studio.sessions.background_runs import Background, LivePlan, LiveRun
+from studio.sessions.background_runs import Background, LiveRun, LiveState
 from studio.sessions.recorder import Place, SessionRecorder
 
 Listener = Callable[[Event], None]
@@ -67,7 +67,7 @@ class SessionRunner:
         after: RunState | None = None,
         rejected: tuple[PlanReport, ...] = (),
         listen: Listener | None = None,
-    ) -> LivePlan:
+    ) -> LiveState:
         """Ask the Conductor for the round after the run `after`, and run what it plans when `then_run`.
 
         `rejected` are earlier answers in that round, which go back with their reasons; then nothing is run.
@@ -78,7 +78,7 @@ class SessionRunner:
         asked = asked.model_copy(update={"rejected": rejected})
         meter = Meter(request.settings.budget)
         with self._activities.claim(session):
-            plan = LivePlan()
+            plan = LiveState()
             activity = Activity(plan=plan)
             recorder = self._recorder(session, activity, looks_back=after.run if after else None)
             if then_run:
@@ -106,7 +106,7 @@ class SessionRunner:
         asked = plan_request(request, pool=runtime.pool, after=after)
         meter, turn = Meter(request.settings.budget), asyncio.Lock()
         with self._activities.claim(session):
-            live = LiveAlternatives(new_id(), tuple(LivePlan() for _ in range(count)))
+            live = LiveAlternatives(new_id(), tuple(LiveState() for _ in range(count)))
             activity = Activity(alternatives=live)
             plans: list[tuple[AsyncGenerator[Event, None], Activity]] = []
             for number, plan in enumerate(live.plans, start=1):
@@ -179,7 +179,7 @@ class SessionRunner:
             run=None if run is None else run.run,
         )
         with self._activities.claim(session):
-            activity = Activity(plan=LivePlan() if run is None else None)
+            activity = Activity(plan=LiveState() if run is None else None)
             recorder = self._recorder(session, activity)
             if run is not None:
                 self._background.register(run)

@@ -10,7 +10,7 @@ from conductor.runs.state import RunState
 from conductor.values.presets import MAX_ROUNDS
 from storage.records import Plan, Revision
 from studio.sessions.activity import FEWEST, MOST, LiveAlternatives
-from studio.sessions.background_runs import LivePlan
+from studio.sessions.background_runs import LiveState
 from studio.sessions.runner import Listener
 
 if TYPE_CHECKING:
@@ -35,14 +35,14 @@ class Planning:
             raise PlanError(f"{self._bench.conductor.card.name} ended without a plan or a reason; ask again.")
         return kept
 
-    def begin(self, session: str, *, then_run: bool = False) -> LivePlan:
+    def begin(self, session: str, *, then_run: bool = False) -> LiveState:
         """Ask the Conductor once, and run what it plans when `then_run`; returns at once.
 
         An invalid plan is for a person to judge: `ask_again` sends its reasons back.
         """
         return self._bench.runner.begin_plan(session, self._once(session), then_run=then_run)
 
-    def ask_again(self, session: str) -> LivePlan:
+    def ask_again(self, session: str) -> LiveState:
         """Send the reasons why the newest plans are invalid back to the Conductor; returns at once.
 
         Raises `PlanError` when the newest plan is valid, or the settings allow no further attempt.
@@ -73,7 +73,7 @@ class Planning:
                 break
         return tuple(reversed(found))
 
-    def begin_round(self, session: str) -> LivePlan:
+    def begin_round(self, session: str) -> LiveState:
         """Send the newest run to the Conductor, which plans another round, and run it; returns at once.
 
         Raises `WorkflowError` where there is no finished run, or `MAX_ROUNDS` were made.

@@ -25,9 +25,6 @@ from conductor.values.presets import Settings
 from conductor.workers.pool.pool import Pool, parse_pool
 from conductor.workflow.model import Step, Workflow
 from storage import RunRecord, SessionStore
-from studio.sessions.activity import Activities
-from studio.sessions.background_runs import Background
-from studio.sessions.runner import SessionRunner
 from studio.workbench import Workbench
 from tests.fake_openai import FakeOpenAI, serving
 from tests.faults.ledger import Ledger
@@ -53,7 +50,7 @@ class Acknowledging:
         self._store = store
 
     def append(self, event: Event) -> Future[None]:
-        """See `Journal`."""
+        """See `Runs.append` of the store."""
         kept = self._store.runs.append(event)
         shape = EVENT.dump_python(event, mode="json")
         kept.add_done_callback(lambda done: self.say(event=shape) if done.exception() is None else None)
@@ -97,10 +94,10 @@ def instruction(name: str, step: int) -> str:
 def bench_over(store: SessionStore, pool: str, *, journal: Any = None) -> Workbench:
     """The workbench of the app, whose runs are kept by `journal` where one is given."""
     runtime = Runtime(workers=pool_of(pool), conductor=OfflineConductor())
-    background = Background(store.runs if journal is None else journal(store))
-    activities = Activities(background)
-    runner = SessionRunner(store, background, activities, runtimes=lambda: runtime)
-    return Workbench(store=store, background=background, activities=activities, runner=runner)
+    bench = Workbench(store, lambda: runtime)
+    if journal is not None:
+        bench.background._journal = journal(store)
+    return bench
 
 
 def pool_of(text: str) -> Pool:
