@@ -7,7 +7,7 @@ has the kind "offline". Usage is unknown, because nothing is cut into tokens.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Literal, get_args
@@ -30,28 +30,21 @@ _STRENGTHS: dict[ExpertName, str] = {
 }
 
 
-def offline_expert(expert: ExpertName, *, name: str | None = None) -> Worker:
-    """The built-in expert as a worker called `name` (its own name when None)."""
-    return OfflineExpert(expert, name=name or expert)
-
-
-def offline_workers() -> tuple[Worker, ...]:
-    """All experts, in the order of `EXPERTS`."""
-    return tuple(offline_expert(expert) for expert in EXPERTS)
-
-
 @dataclass
 class OfflineExpert:
-    """One expert. `seconds` is how long a computation may take before it is stopped."""
+    """One expert as a worker called `name`, its own name when None.
+
+    `seconds` is how long a computation may take before it is stopped.
+    """
 
     expert: ExpertName
-    name: str
+    name: str | None = None
     seconds: float = TIME_LIMIT
     card: WorkerCard = field(init=False)
 
     def __post_init__(self) -> None:
         self.card = WorkerCard(
-            name=self.name,
+            name=self.name or self.expert,
             kind="offline",
             strengths=_STRENGTHS[self.expert],
             model=f"expert/{self.expert}",
@@ -70,24 +63,21 @@ class OfflineExpert:
 
     async def _lines(self, task: Task) -> AsyncGenerator[str, None]:
         # Long texts take a while to read; other steps stream meanwhile.
-        known = await asyncio.to_thread(self._looked_up, task)
-        if known is not None:
-            for line in known:
+        if (found := await asyncio.to_thread(_LOOK_UP[self.expert], task)) is not None:
+            for line in found:
                 yield line
             return
-        computed = calculator().lines(self.expert, task, seconds=self.seconds)
-        async with aclosing(computed) as lines:
+        async with aclosing(calculator().lines(self.expert, task, seconds=self.seconds)) as lines:
             async for line in lines:
                 yield line
 
-    def _looked_up(self, task: Task) -> Sequence[str] | None:
-        """The lines of an answer that needs no computation, None when it needs one."""
-        match self.expert:
-            case "facts":
-                return facts(task)
-            case "text":
-                return text(task)
-            case "checker":
-                return fact_check(task)
-            case "mathematics":
-                return None
+
+def offline_workers() -> tuple[Worker, ...]:
+    """All experts, in the order of `EXPERTS`."""
+    return tuple(map(OfflineExpert, EXPERTS))
+
+
+_LOOK_UP: dict[ExpertName, Callable[[Task], Sequence[str] | None]] = {
+    "facts": facts, "text": text, "checker": fact_check, "mathematics": lambda _: None,
+}  # fmt: skip
+"""How each finds the lines of an answer that needs no computation; None where one is needed."""

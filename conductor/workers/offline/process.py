@@ -83,13 +83,6 @@ class Calculator:
                 if not finished:
                     await self._ended()
 
-    async def close(self) -> None:
-        """End the child; a computation that runs then fails. A later call starts another."""
-        if self._process is not None and self._process.returncode is None:
-            self._process.kill()
-        async with self._turn:
-            await self._ended()
-
     async def _started(self) -> Process:
         if self._process is None or self._process.returncode is not None:
             await self._ended()

@@ -68,8 +68,8 @@ class Task:
     @classmethod
     def of(cls, request: Request) -> Task:
         """The task of a stored request."""
-        seen = (SeenStep(each.step, each.worker, each.response) for each in request.seen)
-        return cls(query=request.query, instruction=request.instruction, seen=tuple(seen))
+        seen = tuple(SeenStep(each.step, each.worker, each.response) for each in request.seen)
+        return cls(request.query, request.instruction, seen)
 
     @classmethod
     def of_json(cls, sent: Mapping[str, Any]) -> Task:
@@ -78,12 +78,10 @@ class Task:
 
     @property
     def asks_plan(self) -> bool:
-        """Whether the instruction wants a plan and no solution."""
         return bool(_PLAN.search(self.instruction))
 
     @property
     def asks_check(self) -> bool:
-        """Whether the instruction begins by asking for a check."""
         return bool(_CHECK.search(self.instruction))
 
     @property

@@ -24,7 +24,7 @@ from conductor.workers.endpoint.config import (
     Seconds,
 )
 from conductor.workers.endpoint.worker import OpenAIWorker
-from conductor.workers.offline.experts import ExpertName, offline_expert
+from conductor.workers.offline.experts import ExpertName, OfflineExpert
 from conductor.workers.protocol import Price, PromptStyle, Worker
 from conductor.workers.simulated import SimulatedWorker
 from conductor.workflow.plan_report import Dialect
@@ -63,7 +63,7 @@ class OfflineTable(_Table):
     expert: Annotated[ExpertName, Label("Expert")]
 
     def build(self) -> Worker:
-        return offline_expert(self.expert, name=self.name)
+        return OfflineExpert(self.expert, name=self.name)
 
 
 class SimulatedTable(_Table):

@@ -21,7 +21,7 @@ from worker_cases import Breaking, Declining, Raising, Silent
 from conductor.errors import PoolError, StorageError, WorkerError
 from conductor.values.budget import Budget
 from conductor.values.messages import Delta, Usage
-from conductor.workers.offline.experts import offline_expert
+from conductor.workers.offline.experts import OfflineExpert
 from conductor.workers.protocol import Price
 from conductor.workers.simulated import SimulatedWorker
 from conductor.workflow.file import read_plan
@@ -119,7 +119,7 @@ def test_unknown_usage_is_null(stage: Stage, client: OpenAI) -> None:
 
 @pytest.mark.slow
 def test_what_calls_no_model_counts_no_tokens(stage: Stage, client: OpenAI) -> None:
-    stage.plays(offline_expert("mathematics"), said("beta", "It is 391."), plans=(TWO,))
+    stage.plays(OfflineExpert("mathematics"), said("beta", "It is 391."), plans=(TWO,))
     ask: list[ChatCompletionMessageParam] = [{"role": "user", "content": "What is 17*23?"}]
     answer = client.chat.completions.create(model="conductor", messages=ask)
     assert answer.usage is not None

@@ -12,7 +12,6 @@ from conductor.planner.rule_planner import OfflineConductor
 from conductor.runs.request import RunRequest
 from conductor.runs.state import RunState, fold
 from conductor.values.budget import NO_BUDGET
-from conductor.workers.offline.process import calculator
 from conductor.workers.pool.pool import offline_pool
 
 NOTHING = None
@@ -203,5 +202,4 @@ async def test_an_everyday_question_is_answered_rightly_or_refused(category: str
         verified = "Verified" in (state.answer or "")
         if not right or state.answered is (expected is None) or (verified and not state.answered):
             wrong[query] = state.answer
-    await calculator().close()
     assert not wrong

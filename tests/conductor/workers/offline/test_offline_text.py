@@ -6,7 +6,7 @@ import pytest
 from reading_work import growth, patience
 
 from conductor.values.messages import Message, Part, Request
-from conductor.workers.offline.experts import ExpertName, offline_expert
+from conductor.workers.offline.experts import ExpertName, OfflineExpert
 from conductor.workers.offline.facts import fact_check, facts
 from conductor.workers.offline.merge import comparable, merged
 from conductor.workers.offline.summary import sentences_of, summarised
@@ -230,6 +230,6 @@ async def test_while_an_expert_reads_others_go_on(expert: ExpertName) -> None:
     )
     request = Request(messages=(Message(role="user", parts=parts),))
     other = asyncio.create_task(asyncio.sleep(0))
-    done = [other.done() async for _ in offline_expert(expert).stream(request)]
+    done = [other.done() async for _ in OfflineExpert(expert).stream(request)]
     assert done
     assert all(done)
