@@ -245,7 +245,8 @@ def _worded(operation: str, match: re.Match[str], meaning: str) -> Problem | Non
         if operation in dates.ANSWERS:
             return Problem("date", text=match[0], answer=dates.ANSWERS[operation](named))
         parts = {name: _part(name, text, operation) for name, text in named.items() if name in _HOLES}
-        [node], *bounds = (parse_statement(part) for part in meaning.format(**parts).split("|"))
+        filled = marked_quantities(meaning.format(**parts))
+        [node], *bounds = map(parse_statement, filled.split("|"))
         points = [parse_formula(parts[name]) for name in ("low", "high", "at") if name in parts]
     except (FormatError, ValueError, OverflowError):
         return None  # A part is no formula, or names a day that no calendar has.
@@ -294,12 +295,7 @@ def _part(name: str, text: str, operation: str) -> str:
     node = _formula(marked_quantities(text))
     if name in "ab" and operation == "value" and node.kind in ("add", "sub"):
         raise FormatError("Where the words end is unclear: the product of 2 and 3 + 4.")
-    return f"({_marked(node)})"
-
-
-def _marked(node: Node) -> str:
-    """The formula with its quantities as the grammar reads them."""
-    return re.sub(rf"(\d) ({UNIT})", r"\1 [\2]", formula_text(node), flags=re.IGNORECASE)
+    return f"({formula_text(node)})"
 
 
 def main_variable(free: frozenset[str]) -> str:
