@@ -8,7 +8,7 @@ None: the formula in it may be beside the point. Computes nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -245,8 +245,8 @@ def _worded(operation: str, match: re.Match[str], meaning: str) -> Problem | Non
         if operation in dates.ANSWERS:
             return Problem("date", text=match[0], answer=dates.ANSWERS[operation](named))
         parts = {name: _part(name, text, operation) for name, text in named.items() if name in _HOLES}
-        filled = marked_quantities(meaning.format(**parts))
-        [node], *bounds = map(parse_statement, filled.split("|"))
+        meant, _, unit = meaning.partition(" in ")
+        [node], *bounds = map(parse_statement, marked_quantities(meant.format(**parts)).split("|"))
         points = [parse_formula(parts[name]) for name in ("low", "high", "at") if name in parts]
     except (FormatError, ValueError, OverflowError):
         return None  # A part is no formula, or names a day that no calendar has.
@@ -269,15 +269,8 @@ def _worded(operation: str, match: re.Match[str], meaning: str) -> Problem | Non
         variable=named.get("respect") or named.get("x") or main_variable(free),
         bounds=tuple(bound for (bound,) in bounds) or tuple(points),
         order=int(named["terms"]) if "terms" in named else _ORDERS.get(named.get("order", "").lower()),
-        unit=_unit(named),
+        unit=units()[named["u"].lower()].symbol if "u" in named else unit or None,
     )
-
-
-def _unit(named: Mapping[str, str]) -> str | None:
-    if "degrees" in named:
-        letter = re.findall(r"\b[cfk]", named["degrees"], re.IGNORECASE)[-1].upper()
-        return letter if letter == "K" else f"°{letter}"
-    return units()[named["u"].lower()].symbol if "u" in named else None
 
 
 _COMMA = re.compile(r",|\band\b|;")

@@ -16,7 +16,6 @@ def answer(query: str, instruction: str = LOOK_UP) -> str:
 @pytest.mark.parametrize(
     ("query", "expected"),
     [
-        ("What is the capital of France?", "Paris"),
         ("capital of australia", "Canberra"),
         ("What's Japan's capital?", "Tokyo"),
         ("What is the capital of the UK?", "London"),
@@ -44,11 +43,9 @@ def answer(query: str, instruction: str = LOOK_UP) -> str:
         ("Which country has the capital Canberra?", "Australia"),
         ("Ouagadougou is the capital of which country?", "Burkina Faso"),
         ("Which country has the capital Mexico City?", "Mexico"),
-        ("Which countries use the yen?", "Japan"),
         ("Which countries speak Catalan?", "Andorra"),
         ("Which countries have the Swiss franc as currency?", "Liechtenstein, Switzerland"),
         ("Do Austria and Germany share a currency?", "yes, same currency (Euro)"),
-        ("Do Austria and Hungary share a currency?", "no, different currency"),
         ("Do France and Belgium have a language in common?", "yes, same official languages (French)"),
     ],
 )
