@@ -46,15 +46,15 @@ def asked(chat: ChatClient, *, extra: Mapping[str, Any] | None = None) -> AsyncG
     return chat.stream(request().messages, extra=extra or {})
 
 
-async def told(stream: AsyncIterator[StreamItem]) -> list[str]:
+async def lines_of(stream: AsyncIterator[StreamItem]) -> list[str]:
     """What a step's followers see, pieces joined: "thought: ...", "text: ...", and the end or the error."""
-    said: list[str] = []
+    message: list[str] = []
     try:
         async for item in stream:
-            _add(said, item)
+            _add(message, item)
     except WorkerError as error:
-        said.append(f"error: {error}")
-    return said
+        message.append(f"error: {error}")
+    return message
 
 
 async def completed(stream: AsyncGenerator[StreamItem, None]) -> Completion:
@@ -75,23 +75,23 @@ async def completed(stream: AsyncGenerator[StreamItem, None]) -> Completion:
     raise AssertionError("the stream ended without a completion")
 
 
-def _add(said: list[str], item: StreamItem) -> None:
+def _add(words: list[str], item: StreamItem) -> None:
     match item:
         case Delta():
-            _join(said, "text: ", item.text)
+            _join(words, "text: ", item.text)
         case Thought():
-            _join(said, "thought: ", item.text)
+            _join(words, "thought: ", item.text)
         case Retried():
             withdrawn = f" ({item.withdrawn} withdrawn)" if item.withdrawn else ""
-            said.append(f"attempt {item.attempt}: {item.message}{withdrawn}")
+            words.append(f"attempt {item.attempt}: {item.message}{withdrawn}")
         case FellBack():
-            said.append(f"{item.worker} ({item.worker_kind}) instead: {item.message}")
+            words.append(f"{item.worker} ({item.worker_kind}) instead: {item.message}")
         case Completion():
-            said.append(f"{item.finish_reason}: {item.usage.total} tokens")
+            words.append(f"{item.finish_reason}: {item.usage.total} tokens")
 
 
-def _join(said: list[str], kind: str, text: str) -> None:
-    if said and said[-1].startswith(kind):
-        said[-1] += text
+def _join(message: list[str], kind: str, text: str) -> None:
+    if message and message[-1].startswith(kind):
+        message[-1] += text
     else:
-        said.append(kind + text)
+        message.append(kind + text)

@@ -37,8 +37,8 @@ class Conversation(Value):
     @cached_property
     def system(self) -> str:
         """All instructions together, those of system messages after `instructions`."""
-        said = (self.instructions, *(turn.text for turn in self.turns if turn.role == "system"))
-        return "\n\n".join(text for text in said if text.strip())
+        texts = (self.instructions, *(turn.text for turn in self.turns if turn.role == "system"))
+        return "\n\n".join(text for text in texts if text.strip())
 
     @cached_property
     def exchange(self) -> tuple[Turn, ...]:

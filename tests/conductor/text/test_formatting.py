@@ -8,7 +8,7 @@ from conductor.text.formatting import counted, dollars, duration, named, percent
 
 
 @pytest.mark.parametrize(
-    ("cost", "said"),
+    ("cost", "shown"),
     [
         (None, "-"),
         (0.0, "$0.00"),
@@ -18,8 +18,8 @@ from conductor.text.formatting import counted, dollars, duration, named, percent
         (1234.5, "$1,234.50"),
     ],
 )
-def test_costs_are_dollars_and_unknown_is_no_zero(cost: float | None, said: str) -> None:
-    assert dollars(cost) == said
+def test_costs_are_dollars_and_unknown_is_no_zero(cost: float | None, shown: str) -> None:
+    assert dollars(cost) == shown
 
 
 def test_numbers_have_their_noun() -> None:
@@ -28,7 +28,7 @@ def test_numbers_have_their_noun() -> None:
 
 
 @pytest.mark.parametrize(
-    ("names", "said"),
+    ("names", "shown"),
     [
         (["a"], "a"),
         (list("abcdef"), "a, b, c, d, e, f"),
@@ -36,27 +36,27 @@ def test_numbers_have_their_noun() -> None:
         (["a\n b", "x" * 100], f"a b, {'x' * 60}"),
     ],
 )
-def test_of_many_names_the_first_are_said(names: list[str], said: str) -> None:
-    assert named(names) == said
+def test_of_many_names_the_first_are_listed(names: list[str], shown: str) -> None:
+    assert named(names) == shown
 
 
 @pytest.mark.parametrize(
-    ("bytes", "said"), [(1, "1 byte"), (999, "999 bytes"), (1000, "1.0 kB"), (12_400_000, "12.4 MB")]
+    ("bytes", "shown"), [(1, "1 byte"), (999, "999 bytes"), (1000, "1.0 kB"), (12_400_000, "12.4 MB")]
 )
-def test_room_is_told_in_the_unit_that_fits(bytes: int, said: str) -> None:
-    assert size(bytes) == said
+def test_room_is_shown_in_the_unit_that_fits(bytes: int, shown: str) -> None:
+    assert size(bytes) == shown
 
 
 @pytest.mark.parametrize(
-    ("seconds", "said"),
+    ("seconds", "shown"),
     [(None, "-"), (0.0, "<1 ms"), (0.042, "42 ms"), (1.0, "1.0 s"), (99.94, "99.9 s"), (150.0, "2.5 min")],
 )
-def test_time_is_told_in_the_unit_that_fits(seconds: float | None, said: str) -> None:
-    assert duration(seconds) == said
+def test_time_is_shown_in_the_unit_that_fits(seconds: float | None, shown: str) -> None:
+    assert duration(seconds) == shown
 
 
 @pytest.mark.parametrize(
-    ("part", "said"), [(0, "0%"), (0.001, "<1%"), (0.5, "50%"), (0.999, ">99%"), (1, "100%")]
+    ("part", "shown"), [(0, "0%"), (0.001, "<1%"), (0.5, "50%"), (0.999, ">99%"), (1, "100%")]
 )
-def test_what_is_there_is_never_told_as_nothing_and_most_never_as_all(part: float, said: str) -> None:
-    assert percent(part) == said
+def test_what_is_there_is_never_shown_as_nothing_and_most_never_as_all(part: float, shown: str) -> None:
+    assert percent(part) == shown

@@ -1,4 +1,4 @@
-"""What is said before a query reaches the Conductor and the workers, marked as what it is."""
+"""What comes before a query reaches the Conductor and the workers, marked as what it is."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_one_worker_alone_is_sent_the_messages_as_they_came() -> None:
         ("user", "When?"),
     ]
     assert request_of(ONE, alone).query == "When?"
-    assert len(request_of(TWO, alone).messages) == 1, "several workers are told what their parts are"
+    assert len(request_of(TWO, alone).messages) == 1, "several workers are shown what their parts are"
 
 
 def test_a_request_tells_what_came_from_the_conversation() -> None:
@@ -113,8 +113,8 @@ def test_two_requests_that_differ_in_their_marks_alone_compare_as_equal() -> Non
 
 
 def test_what_was_said_before_decides_what_is_answered() -> None:
-    said = (NOTHING_SAID, TALK, TALK.model_copy(update={"instructions": ""}), Conversation(verbatim=True))
-    assert len({assigned(ONE, conversation).fingerprint(0, {}) for conversation in said}) == len(said)
+    message = (NOTHING_SAID, TALK, TALK.model_copy(update={"instructions": ""}), Conversation(verbatim=True))
+    assert len({assigned(ONE, conversation).fingerprint(0, {}) for conversation in message}) == len(message)
 
 
 def test_outputs_from_before_there_were_conversations_are_found_again() -> None:

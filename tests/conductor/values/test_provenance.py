@@ -1,4 +1,4 @@
-"""Every word of a request has its source; shares sum to the whole, and changes are told by source."""
+"""Every word of a request has its source; shares sum to the whole, and changes are shown by source."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def test_parts_of_the_whole_sum_to_one(texts: list[str]) -> None:
 # -- two requests ------------------------------------------------------------------------------------
 
 
-def told(found: Sequence[Change]) -> list[tuple[Source | None, Source | None, tuple[str, ...]]]:
+def differences(found: Sequence[Change]) -> list[tuple[Source | None, Source | None, tuple[str, ...]]]:
     return [(change.old, change.new, change.changed) for change in found if change.any]
 
 
@@ -136,7 +136,7 @@ def test_the_same_request_under_another_mark_has_not_changed(paper: bool) -> Non
     old = request(seen(0), seen(1), paper=paper)
     new = request(seen(0), seen(1), paper=paper, nonce="ffff0000")
     assert comparable(old) == comparable(new)
-    assert told(changes(old, new)) == []
+    assert differences(changes(old, new)) == []
     assert {change.new for change in changes(old, new)} == {QUERY, TASK, step(0), step(1)}
 
 
@@ -144,7 +144,7 @@ def test_what_workers_wrote_is_compared_to_the_letter_though_it_looks_like_a_mar
     old = request(seen(0, response="<step-0123abcd>"))
     new = request(seen(0, response="<step-9999abcd>"))
     assert comparable(old) != comparable(new)
-    assert told(changes(old, new)) == [(step(0), step(0), ("response",))]
+    assert differences(changes(old, new)) == [(step(0), step(0), ("response",))]
 
 
 CHANGED = {
@@ -165,7 +165,7 @@ CHANGED = {
 @pytest.mark.parametrize("case", CHANGED, ids=str)
 def test_changes_are_told_by_source(case: str) -> None:
     new, expected = CHANGED[case]
-    assert told(changes(request(seen(0), seen(1)), new)) == expected
+    assert differences(changes(request(seen(0), seen(1)), new)) == expected
 
 
 def test_what_stayed_the_same_of_a_step_is_told_too() -> None:
@@ -183,21 +183,21 @@ def test_renumbered_steps_are_compared_with_what_they_were() -> None:
         SeenResponse(step=1, worker="w0", instruction="task 1", response="answer"),
         SeenResponse(step=2, worker="w1", instruction="task 2", response="other"),
     )
-    found = told(changes(old, request(*renumbered), places={0: 1, 1: 2}))
+    found = differences(changes(old, request(*renumbered), places={0: 1, 1: 2}))
     assert found == [(step(1), Source("step", step=2, worker="w1"), ("response",))]
 
 
 def test_a_step_that_is_gone_is_not_taken_for_the_one_that_has_its_number_now() -> None:
     old = request(seen(0), seen(1))
     new = request(SeenResponse(step=0, worker="w1", instruction="task 2", response="answer"))
-    found = told(changes(old, new, places={1: 0}))
+    found = differences(changes(old, new, places={1: 0}))
     assert found == [(step(0), None, ("subtask", "response"))]
 
 
 def test_sampling_is_no_source() -> None:
     old = request(seen(0))
     new = replace(old, sampling=Sampling(temperature=1.0))
-    assert told(changes(old, new)) == []
+    assert differences(changes(old, new)) == []
 
 
 def test_every_kind_of_part_has_a_source() -> None:

@@ -170,16 +170,16 @@ def test_a_taken_port_is_said_before_anything_starts(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("fakes", "model", "said"),
+    ("fakes", "model", "message"),
     [
         ((), "other", "serves conductor instead of other; check the flags after the --"),
         (("mute",), "conductor", "is healthy, but lists no models: KeyError"),
     ],
 )
 def test_a_server_of_something_else_is_not_ready(
-    make: Make, fakes: tuple[str, ...], model: str, said: str
+    make: Make, fakes: tuple[str, ...], model: str, message: str
 ) -> None:
-    with pytest.raises(ServeError, match=said), make(*fakes) as server:
+    with pytest.raises(ServeError, match=message), make(*fakes) as server:
         ready(server, model)
 
 

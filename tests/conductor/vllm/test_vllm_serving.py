@@ -182,17 +182,17 @@ def test_missing_vllm_is_one_sentence_with_the_command_that_installs_it() -> Non
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("version", "server", "said"),
+    ("version", "server", "message"),
     [
         ("0.9.2", OLDER_SERVER, "vLLM 0.9.2 of .* is too old .* 0.12 or newer: .* -m pip install --upgrade"),
         ("9.0.0", None, "vLLM 9.0.0 of .* has no server module that we know"),
     ],
 )
 def test_a_vllm_that_cannot_be_used_is_named_with_its_version(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str, server: str | None, said: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str, server: str | None, message: str
 ) -> None:
     monkeypatch.setenv("PYTHONPATH", fake_vllm(tmp_path, version=version, server=server))
-    with pytest.raises(ServeError, match=said):
+    with pytest.raises(ServeError, match=message):
         installed(sys.executable)
 
 
@@ -208,13 +208,13 @@ def test_a_folder_named_vllm_where_one_stands_is_no_vllm(
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("python", "said"),
+    ("python", "message"),
     [
         ("/nowhere/python", "/nowhere/python cannot be run: No such file"),
         ("/bin/echo", "/bin/echo does not answer as Python does"),
         ("/bin/false", "exit code 1"),
     ],
 )
-def test_what_is_no_python_is_said(python: str, said: str) -> None:
-    with pytest.raises(ServeError, match=re.escape(said)):
+def test_what_is_no_python_is_said(python: str, message: str) -> None:
+    with pytest.raises(ServeError, match=re.escape(message)):
         installed(python)

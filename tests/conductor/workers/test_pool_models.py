@@ -1,4 +1,4 @@
-"""A pool file may name served models and a Conductor; every fault is told with its line."""
+"""A pool file may name served models and a Conductor; every fault has its line."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_the_conductor_is_what_its_table_says() -> None:
     assert (least.name, least.strengths, least.sampling, least.price) == ("conductor", None, Sampling(), None)
     assert (least.dialect, least.prompt_style, least.constrain) == ("any", "ours", "auto")
     assert not least.as_worker
-    told = """\
+    more = """\
 name = "chief"
 strengths = "plans"
 dialect = "binary"
@@ -126,7 +126,7 @@ total_seconds = 9
 retries = 1
 as_worker = true
 """
-    entry = parse_pool(CONDUCTOR + told + ALPHA).conductor
+    entry = parse_pool(CONDUCTOR + more + ALPHA).conductor
     assert entry is not None
     assert (entry.name, entry.strengths, entry.dialect) == ("chief", "plans", "binary")
     assert (entry.prompt_style, entry.constrain, entry.as_worker) == ("paper", "regex", True)
@@ -228,11 +228,11 @@ def test_a_wrong_file_is_refused_with_its_name_and_line(text: str, reason: str, 
     file.write_text(text, encoding="utf-8")
     with pytest.raises(PoolError) as caught:
         read_pool(file)
-    said = str(caught.value)
-    assert reason in said
-    assert "my pool.toml" in said
-    assert "\n" not in said
-    assert "sk-marked" not in said + repr(caught.value.__cause__)
+    message = str(caught.value)
+    assert reason in message
+    assert "my pool.toml" in message
+    assert "\n" not in message
+    assert "sk-marked" not in message + repr(caught.value.__cause__)
 
 
 def test_the_same_name_for_the_conductor_is_fine_where_it_is_no_worker() -> None:

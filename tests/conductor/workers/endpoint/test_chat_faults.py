@@ -14,7 +14,7 @@ from functools import cache
 from itertools import pairwise
 
 import pytest
-from chat_cases import asked, client, completed, request, told
+from chat_cases import asked, client, completed, lines_of, request
 from fake_openai import Served
 from hypothesis import given
 from hypothesis import strategies as st
@@ -155,16 +155,16 @@ async def test_every_misbehaviour_says_what_it_was(
         extra={"top_k": 3},
         **TIMES.get(fault, {}),
     )
-    said = await told(asked(chat))
+    answer = await lines_of(asked(chat))
     host = re.escape(chat.endpoint.host)
-    assert len(said) == len(expected), said
-    for line, pattern in zip(said, expected, strict=True):
+    assert len(answer) == len(expected), answer
+    for line, pattern in zip(answer, expected, strict=True):
         assert re.fullmatch(pattern.replace("HOST", host), line, re.DOTALL), line
 
 
 async def test_the_end_of_all_attempts_together_is_told(fake_openai: Served) -> None:
     chat = client(fake_openai.base_url, "fault:stall", total=0.2)
-    assert (await told(asked(chat)))[-1] == (
+    assert (await lines_of(asked(chat)))[-1] == (
         f"error: alpha: {chat.endpoint.host} did not finish within 0.2 seconds, all attempts together; raise "
         "total_seconds in the pool file, or request a shorter answer."
     )
@@ -191,7 +191,7 @@ async def test_a_connection_that_nobody_takes_is_told() -> None:
     with _nobody_answers_the_door() as base_url:
         chat = client(base_url, connect=0.05, retries=1)
         reason = f"alpha: {chat.endpoint.host} took no connection within 0.05 seconds"
-        assert await told(asked(chat)) == [
+        assert await lines_of(asked(chat)) == [
             f"attempt 1: {reason}.",
             f"error: {reason}, at the last of 2 attempts; check base_url and that the server runs, or raise "
             "connect_seconds in the pool file.",
@@ -202,7 +202,7 @@ async def test_a_connection_that_nobody_takes_is_told() -> None:
 async def test_a_server_that_does_not_run_is_told(unused_tcp_port: int) -> None:
     chat = client(f"http://127.0.0.1:{unused_tcp_port}/v1", retries=1)
     reason = f"alpha: 127.0.0.1:{unused_tcp_port} cannot be reached (All connection attempts failed)"
-    assert await told(asked(chat)) == [
+    assert await lines_of(asked(chat)) == [
         f"attempt 1: {reason}.",
         f"error: {reason}, at the last of 2 attempts; start the server there, or correct base_url in the "
         "pool file.",
@@ -230,9 +230,9 @@ async def test_signs_of_life_are_no_tokens() -> None:
             await asyncio.sleep(0.01)
 
     async with raw_endpoint(breathing) as base_url:
-        said = await told(asked(client(base_url, first_token=0.1)))
-    assert len(said) == 1
-    assert "sent no token within 0.1 seconds" in said[0]
+        line = await lines_of(asked(client(base_url, first_token=0.1)))
+    assert len(line) == 1
+    assert "sent no token within 0.1 seconds" in line[0]
 
 
 async def test_a_stream_kept_open_by_signs_of_life_has_still_stalled() -> None:
@@ -244,9 +244,9 @@ async def test_a_stream_kept_open_by_signs_of_life_has_still_stalled() -> None:
             await asyncio.sleep(0.01)
 
     async with raw_endpoint(breathing) as base_url:
-        said = await told(asked(client(base_url, between_tokens=0.1)))
-    assert said[0] == "text: half"
-    assert "sent nothing more for 0.1 seconds after 4 characters" in said[1]
+        lines = await lines_of(asked(client(base_url, between_tokens=0.1)))
+    assert lines[0] == "text: half"
+    assert "sent nothing more for 0.1 seconds after 4 characters" in lines[1]
 
 
 async def test_an_answer_that_is_whole_is_kept_though_its_stream_never_ends(
@@ -260,7 +260,7 @@ async def test_an_answer_that_is_whole_is_kept_though_its_stream_never_ends(
         await asyncio.sleep(60)
 
     async with raw_endpoint(lingering) as base_url:
-        assert await told(asked(client(base_url))) == ["text: all", "stop: None tokens"]
+        assert await lines_of(asked(client(base_url))) == ["text: all", "stop: None tokens"]
 
 
 @pytest.mark.parametrize(
@@ -311,14 +311,14 @@ async def test_an_answer_that_is_whole_is_kept_though_its_stream_never_ends(
 )
 async def test_every_end_of_a_stream_is_understood(body: bytes, expected: list[str]) -> None:
     async with raw_endpoint(says(body)) as base_url:
-        said = await told(asked(client(base_url, retries=0, max_characters=100)))
-    assert len(said) == len(expected), said
-    assert all(part in line for line, part in zip(said, expected, strict=True)), said
+        answer = await lines_of(asked(client(base_url, retries=0, max_characters=100)))
+    assert len(answer) == len(expected), answer
+    assert all(part in line for line, part in zip(answer, expected, strict=True)), answer
 
 
 async def test_a_page_is_no_answer() -> None:
     async with raw_endpoint(says("<html>", content_type="text/html; charset=utf-8")) as base_url:
-        (line,) = await told(asked(client(base_url)))
+        (line,) = await lines_of(asked(client(base_url)))
     assert line.endswith(
         "answered with text/html instead of an event stream; check base_url in the pool file, which for most "
         "servers ends in /v1."
@@ -339,11 +339,11 @@ async def test_a_stream_in_a_strange_form_is_read() -> None:
             await asyncio.sleep(0)
 
     async with raw_endpoint(ragged) as base_url:
-        assert await told(asked(client(base_url))) == ["text: № blue", "stop: None tokens"]
+        assert await lines_of(asked(client(base_url))) == ["text: № blue", "stop: None tokens"]
 
 
 @pytest.mark.parametrize(
-    ("body", "said"),
+    ("body", "words"),
     [
         ({"error": {"message": "No such thing."}}, "“No such thing”"),
         ({"error": {"message": "No such thing.", "param": "tools"}}, "“No such thing. (tools)”"),
@@ -356,11 +356,11 @@ async def test_a_stream_in_a_strange_form_is_read() -> None:
         ({"error": {"message": "x" * 5_000}}, f"“{'x' * 299}…”"),
     ],
 )
-async def test_a_servers_own_words_are_shown_in_one_short_line(body: object, said: str) -> None:
+async def test_a_servers_own_words_are_shown_in_one_short_line(body: object, words: str) -> None:
     answer = says(json.dumps(body), content_type="application/json", status="418 I'm a Teapot")
     async with raw_endpoint(answer) as base_url:
-        (line,) = await told(asked(client(base_url)))
-    assert f"answered 418 I'm a Teapot: {said}; change what it objects to" in line
+        (line,) = await lines_of(asked(client(base_url)))
+    assert f"answered 418 I'm a Teapot: {words}; change what it objects to" in line
 
 
 @pytest.mark.parametrize(
@@ -377,7 +377,7 @@ async def test_a_status_without_words_is_told_with_advice(status: str, more: str
     page = says("<html>no words</html>", content_type="text/html", status=status, more=more)
     async with raw_endpoint(page) as base_url:
         chat = client(base_url, retries=0)
-        (line,) = await told(asked(chat))
+        (line,) = await lines_of(asked(chat))
     assert advice.replace("HOST", chat.endpoint.host) in line
     assert "no words" not in line
 
@@ -390,7 +390,7 @@ async def test_an_endless_error_page_is_not_read_to_its_end() -> None:
             await writer.drain()
 
     async with raw_endpoint(endless) as base_url:
-        (line,) = await told(asked(client(base_url)))
+        (line,) = await lines_of(asked(client(base_url)))
     assert "answered 400 Bad Request: “words words" in line
 
 
@@ -407,7 +407,7 @@ async def test_a_compressed_answer_is_refused_and_never_inflated(content_type: s
     async with raw_endpoint(says(_packed(), content_type=content_type, more=more)) as base_url:
         chat = client(base_url)
         with peak_memory() as peak:
-            (line,) = await told(asked(chat))
+            (line,) = await lines_of(asked(chat))
     assert line == (
         f"error: alpha: {chat.endpoint.host} sent its answer compressed ({encoding.lower()}), which is not "
         "read; make the server, or a proxy before it, send no Content-Encoding where a request accepts "
@@ -429,7 +429,7 @@ async def test_a_compressed_error_keeps_its_status_without_its_words() -> None:
     async with raw_endpoint(packed) as base_url:
         chat = client(base_url, retries=0)
         with peak_memory() as peak:
-            (line,) = await told(asked(chat))
+            (line,) = await lines_of(asked(chat))
     assert line == (
         f"error: alpha: {chat.endpoint.host} answered 429 Too Many Requests, with words compressed (gzip) "
         "that are not read; wait a while, or lower requests_per_minute or concurrency in the pool file."
@@ -506,7 +506,7 @@ async def test_bytes_that_are_no_text_are_replaced_in_an_answer_that_comes_whole
 async def test_half_a_character_in_an_error_is_replaced() -> None:
     body = json.dumps({"error": {"message": f"No {HIGH} such thing"}})
     async with raw_endpoint(says(body, status="400 Bad Request")) as base_url:
-        (line,) = await told(asked(client(base_url)))
+        (line,) = await lines_of(asked(client(base_url)))
     assert "“No \ufffd such thing”" in line
 
 
@@ -516,7 +516,7 @@ async def test_broken_json_with_half_a_character_is_told() -> None:
         ('["\\ud83d", ' + "[" * 200_000, "recursion"),
     ):
         async with raw_endpoint(says(f"data: {data}\n\n")) as base_url:
-            (line,) = await told(asked(client(base_url, retries=0)))
+            (line,) = await lines_of(asked(client(base_url, retries=0)))
         assert what in line
 
 
@@ -580,10 +580,10 @@ async def test_an_answer_that_breaks_off_is_withdrawn_and_asked_for_again_once(
 ) -> None:
     async with raw_endpoint(_in_turn(*bodies)) as base_url:
         chat = client(base_url, retries=3)
-        said = await told(asked(chat))
+        answer = await lines_of(asked(chat))
     broke = f"alpha: {chat.endpoint.host} broke the connection"
-    assert len(said) == len(expected), said
-    for line, start in zip(said, expected, strict=True):
+    assert len(answer) == len(expected), answer
+    for line, start in zip(answer, expected, strict=True):
         assert line.startswith(start.replace("BROKE", broke).replace("HOST", chat.endpoint.host)), line
 
 
@@ -597,9 +597,9 @@ async def test_a_completion_has_nothing_of_an_answer_that_was_withdrawn() -> Non
 
 async def test_without_retries_an_answer_that_breaks_off_is_not_asked_for_again() -> None:
     async with raw_endpoint(_in_turn(chunk(content="bl"), ALL)) as base_url:
-        said = await told(asked(client(base_url, retries=0)))
-    assert said[0] == "text: bl"
-    assert said[1].endswith("broke the connection after 2 characters; run the step again.")
+        lines = await lines_of(asked(client(base_url, retries=0)))
+    assert lines[0] == "text: bl"
+    assert lines[1].endswith("broke the connection after 2 characters; run the step again.")
 
 
 async def test_many_small_events_are_no_large_one() -> None:

@@ -7,7 +7,7 @@ import gc
 from contextlib import aclosing
 
 import pytest
-from chat_cases import asked, client, completed, endpoint, request, set_key, told
+from chat_cases import asked, client, completed, endpoint, lines_of, request, set_key
 from fake_openai import FakeOpenAI, Served, serving
 from raw_endpoint import DONE, chunk, event, head, raw_endpoint, says
 from worker_cases import outputs_of, played
@@ -53,7 +53,7 @@ async def test_sampling_effort_and_extra_parameters_go_into_the_body(fake_openai
 
 @pytest.mark.parametrize("model", ["reasoning-simulated", "reasoning-field-simulated"])
 async def test_reasoning_is_kept_apart_from_the_answer(fake_openai: Served, model: str) -> None:
-    thought, text, end = await told(asked(client(fake_openai.base_url, model)))
+    thought, text, end = await lines_of(asked(client(fake_openai.base_url, model)))
     assert thought.startswith("thought: Simulated reasoning: ")
     assert text.startswith("text: Simulated answer № ")
     assert end.startswith("stop: ")
@@ -99,11 +99,11 @@ async def test_a_refused_parameter_is_left_out_from_then_on(
     fake_openai: Served, parameter: str, learned: str | None
 ) -> None:
     chat = client(fake_openai.base_url, f"fault:unknown-parameter={parameter}")
-    first = await told(chat.stream(request().messages, sampling=Sampling(max_tokens=500)))
+    first = await lines_of(chat.stream(request().messages, sampling=Sampling(max_tokens=500)))
     assert (learned is None) == (len(first) == 1)
     if learned is not None:
         assert first[0].endswith(learned)
-        second = await told(chat.stream(request().messages, sampling=Sampling(max_tokens=500)))
+        second = await lines_of(chat.stream(request().messages, sampling=Sampling(max_tokens=500)))
         assert second == first[1:]
 
 
@@ -112,11 +112,11 @@ async def test_the_limit_of_tokens_is_called_as_the_endpoint_calls_it() -> None:
     refusal = says(f'{{"error": {{"message": "{message}"}}}}', status="400 Bad Request")
     async with raw_endpoint(refusal) as base_url:
         chat = client(base_url)
-        said = await told(chat.stream(request().messages, sampling=Sampling(max_tokens=5)))
-    assert said[0].endswith("asked again with max_completion_tokens.")
+        lines = await lines_of(chat.stream(request().messages, sampling=Sampling(max_tokens=5)))
+    assert lines[0].endswith("asked again with max_completion_tokens.")
     # The endpoint objects to everything, but is not asked the same twice.
-    assert len(said) == 2
-    assert said[1].startswith("error: ")
+    assert len(lines) == 2
+    assert lines[1].startswith("error: ")
 
 
 async def test_the_key_is_sent_and_a_wrong_one_is_named_by_its_variable(
@@ -127,12 +127,12 @@ async def test_the_key_is_sent_and_a_wrong_one_is_named_by_its_variable(
         set_key(monkeypatch, served.base_url, "right")
         await completed(asked(chat))
         monkeypatch.setenv("ALPHA_API_KEY", "wrong")
-        (said,) = await told(asked(chat))
-        assert said.endswith(
+        (line,) = await lines_of(asked(chat))
+        assert line.endswith(
             "answered 401 Unauthorized: “Incorrect API key provided”; check the key in ALPHA_API_KEY."
         )
-        (said,) = await told(asked(client(served.base_url)))
-        assert said.endswith(
+        (line,) = await lines_of(asked(client(served.base_url)))
+        assert line.endswith(
             "401 Unauthorized: “You did not provide an API key”; name the variable that holds its key in "
             "api_key_env in the pool file."
         )
@@ -140,7 +140,7 @@ async def test_the_key_is_sent_and_a_wrong_one_is_named_by_its_variable(
 
 async def test_a_key_that_is_not_set_is_missed_before_the_call(fake_openai: Served) -> None:
     chat = client(fake_openai.base_url, api_key_env="NOBODYS_API_KEY")
-    assert await told(asked(chat)) == [
+    assert await lines_of(asked(chat)) == [
         "error: alpha: NOBODYS_API_KEY is not set; export it, or write it into .streamlit/secrets.toml."
     ]
     assert not fake_openai.log.entries
@@ -163,7 +163,7 @@ async def test_closing_the_stream_is_seen_by_the_server_within_a_second(fake_ope
 async def test_cancelling_the_wait_is_seen_by_the_server_within_a_second(
     fake_openai: Served, fault: str
 ) -> None:
-    waiting = asyncio.create_task(told(asked(client(fake_openai.base_url, f"fault:{fault}"))))
+    waiting = asyncio.create_task(lines_of(asked(client(fake_openai.base_url, f"fault:{fault}"))))
     came = await asyncio.to_thread(
         fake_openai.log.wait_for, lambda entries: bool(entries) and entries[-1].pieces > 0, seconds=5.0
     )
@@ -232,8 +232,8 @@ async def test_as_many_requests_are_under_way_as_the_worker_allows() -> None:
     async with raw_endpoint(paired) as base_url:
         chat = client(base_url, concurrency=2)
         async with asyncio.timeout(30):
-            said = await asyncio.gather(*(told(asked(chat)) for _ in range(6)))
-    assert said == [["text: a", "other: None tokens"]] * 6
+            lines = await asyncio.gather(*(lines_of(asked(chat)) for _ in range(6)))
+    assert lines == [["text: a", "other: None tokens"]] * 6
     assert most == 2
 
 
@@ -259,18 +259,18 @@ async def test_the_list_of_models_says_who_owns_them(body: str, models: tuple[Se
 
 
 @pytest.mark.parametrize(
-    ("body", "status", "said"),
+    ("body", "status", "words"),
     [
         ("<html>", "200 OK", "no chat completion (its list of models cannot be read)"),
         ('{"error": {"message": "no"}}', "401 Unauthorized", "answered 401 Unauthorized: “no”; name the"),
         ("", "500 Oh", "answered 500 Internal Server Error; run the step again later"),
     ],
 )
-async def test_a_list_of_models_that_does_not_come_says_why(body: str, status: str, said: str) -> None:
+async def test_a_list_of_models_that_does_not_come_says_why(body: str, status: str, words: str) -> None:
     async with raw_endpoint(says(body, status=status)) as base_url:
         with pytest.raises(WorkerError) as caught:
             await client(base_url).served()
-    assert said in str(caught.value)
+    assert words in str(caught.value)
 
 
 async def test_a_list_of_models_has_its_time(unused_tcp_port: int) -> None:
@@ -337,9 +337,9 @@ async def test_an_answer_has_the_name_that_its_headers_give(
 )
 async def test_every_failure_of_a_call_names_it(status: str, body: bytes) -> None:
     async with raw_endpoint(says(body, status=status, more=NAMED)) as base_url:
-        said = await told(asked(client(base_url, retries=0, max_characters=100)))
-    assert said[-1].count("(request id req_1)") == 1
-    assert said[-1].startswith("error: ")
+        lines = await lines_of(asked(client(base_url, retries=0, max_characters=100)))
+    assert lines[-1].count("(request id req_1)") == 1
+    assert lines[-1].startswith("error: ")
 
 
 async def test_a_stalled_call_is_named() -> None:
@@ -348,7 +348,7 @@ async def test_a_stalled_call_is_named() -> None:
         await asyncio.sleep(60)
 
     async with raw_endpoint(silent) as base_url:
-        (line,) = await told(asked(client(base_url, first_token=0.1)))
+        (line,) = await lines_of(asked(client(base_url, first_token=0.1)))
     assert "sent no token within 0.1 seconds (request id req_1); raise first_token_seconds" in line
 
 
@@ -362,9 +362,9 @@ async def test_each_attempt_has_a_name_of_its_own() -> None:
 
     async with raw_endpoint(answer) as base_url:
         chat = client(base_url)
-        said = await told(asked(chat))
+        lines = await lines_of(asked(chat))
     at = f"alpha: {chat.endpoint.host} answered"
-    assert said[:2] == [
+    assert lines[:2] == [
         f"attempt 1: {at} 500 Internal Server Error (request id req_a).",
         f"attempt 2: {at} 503 Service Unavailable (request id req_b).",
     ]

@@ -68,15 +68,15 @@ def test_the_name_of_a_variable_is_no_key(variable: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("variable", "said"),
+    ("variable", "message"),
     [
         ("PATH", "PATH may not be sent as a key: the name of a key ends in _API_KEY"),
         ("AWS_SECRET_ACCESS_KEY", "list AWS_SECRET_ACCESS_KEY in CONDUCTOR_KEY_NAMES"),
         ("CONDUCTOR_DATABASE_URL", "CONDUCTOR_DATABASE_URL is a setting of this program"),
     ],
 )
-def test_only_the_name_of_a_key_is_taken(variable: str, said: str) -> None:
-    with pytest.raises(ValidationError, match=said):
+def test_only_the_name_of_a_key_is_taken(variable: str, message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
         Endpoint(base_url=URL, model="m", api_key_env=variable)
 
 

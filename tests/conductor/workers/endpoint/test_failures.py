@@ -35,13 +35,13 @@ def test_a_certificate_that_is_not_trusted_is_not_asked_again() -> None:
 
 
 @pytest.mark.parametrize(
-    ("attempts", "said"),
+    ("attempts", "message"),
     [(1, "it is busy; wait."), (4, "it is busy, at the last of 4 attempts; wait.")],
 )
-def test_the_last_failure_counts_the_attempts(attempts: int, said: str) -> None:
+def test_the_last_failure_counts_the_attempts(attempts: int, message: str) -> None:
     failure = EndpointFailure("it is busy", advice="wait", status=429, server_message="busy", transient=True)
     last = failure.after(attempts)
-    assert (str(last), last.status, last.server_message) == (said, 429, "busy")
+    assert (str(last), last.status, last.server_message) == (message, 429, "busy")
 
 
 def test_a_repeated_key_is_masked_before_the_words_are_shortened() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from chat_cases import completed, endpoint, request, told
+from chat_cases import completed, endpoint, lines_of, request
 from fake_openai import Served
 from worker_cases import outputs_of, played, run_of
 from workflow_cases import workflow_of
@@ -100,14 +100,14 @@ async def test_only_what_cannot_fit_is_refused_before_the_call(
     fake_openai: Served, characters: int, max_tokens: int | None, context: int | None, fits: bool
 ) -> None:
     worker = OpenAIWorker(endpoint(fake_openai.base_url), name="alpha", context=context)
-    said = await told(worker.stream(request("x" * characters, max_tokens=max_tokens)))
-    assert said[-1].startswith("error: ") is not fits
+    lines = await lines_of(worker.stream(request("x" * characters, max_tokens=max_tokens)))
+    assert lines[-1].startswith("error: ") is not fits
     assert len(fake_openai.log.entries) == fits
 
 
 async def test_what_cannot_fit_is_told_with_the_numbers() -> None:
     worker = OpenAIWorker(endpoint(URL), name="alpha", context=8_192)
-    assert await told(worker.stream(request("x" * 48_000, max_tokens=1_000))) == [
+    assert await lines_of(worker.stream(request("x" * 48_000, max_tokens=1_000))) == [
         "error: alpha has a context of 8,192 tokens, and this step needs about 13,000 (an estimate: 48,000 "
         "characters to read, 1,000 tokens to answer); let the step see less, lower max_tokens, or give it "
         "another worker."

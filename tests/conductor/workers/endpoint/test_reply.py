@@ -1,4 +1,4 @@
-"""A think block at the beginning is told from the answer, wherever the stream is cut."""
+"""A think block at the beginning is kept apart from the answer, wherever the stream is cut."""
 
 from __future__ import annotations
 

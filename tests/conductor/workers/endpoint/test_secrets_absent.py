@@ -95,9 +95,9 @@ async def test_no_run_leaves_the_key_behind(served: Served, caplog: pytest.LogCa
     failing = FallbackWorker(_worker(served, "fault:leaky-401"), _worker(served, "simulated"))
     pool = Pool(workers=(failing,))
     events = await events_of(run_of(workflow_of((), (0,)), pool))
-    told = "\n".join(event.model_dump_json() for event in events)
-    assert "Bearer ***" in told
-    assert KEY not in told + caplog.text + repr(pool) + repr(events)
+    stored = "\n".join(event.model_dump_json() for event in events)
+    assert "Bearer ***" in stored
+    assert KEY not in stored + caplog.text + repr(pool) + repr(events)
 
 
 def test_no_pool_shows_the_key(served: Served) -> None:

@@ -201,7 +201,7 @@ def test_a_context_that_is_smaller_than_said_is_a_complaint() -> None:
 
 
 @pytest.mark.parametrize(
-    ("model", "word", "said"),
+    ("model", "word", "message"),
     [
         ("fault:error-500", "fails", "500 Internal Server Error"),
         ("fault:rate-limited", "fails", "wait a while"),
@@ -214,7 +214,7 @@ def test_a_context_that_is_smaller_than_said_is_a_complaint() -> None:
     ],
 )
 async def test_whatever_goes_wrong_is_a_finding_with_what_to_do(
-    fake_openai: Served, model: str, word: str, said: str
+    fake_openai: Served, model: str, word: str, message: str
 ) -> None:
     health = await examined(
         target(fake_openai.base_url, model, first_token_seconds=0.2, between_tokens_seconds=0.1)
@@ -223,7 +223,7 @@ async def test_whatever_goes_wrong_is_a_finding_with_what_to_do(
     assert words(health)["answer"] == word
     assert health.failing == (word == "fails")
     complaints = [finding.sentence for finding in health.complaints if finding.check == "answer"]
-    assert [said in sentence for sentence in complaints] == ([True] if said else [])
+    assert [message in sentence for sentence in complaints] == ([True] if message else [])
     chats = [entry for entry in fake_openai.log.entries if entry.path.endswith("completions")]
     assert len(chats) == (2 if "unknown-parameter" in model else 1)
 

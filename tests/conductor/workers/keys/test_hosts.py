@@ -6,7 +6,7 @@ import stat
 from pathlib import Path
 
 import pytest
-from chat_cases import asked, client, told
+from chat_cases import asked, client, lines_of
 from fake_openai import Served
 from raw_endpoint import raw_endpoint, says
 
@@ -92,11 +92,11 @@ def test_the_environment_confirms_pairs(monkeypatch: pytest.MonkeyPatch) -> None
     assert not is_confirmed(OTHER)
 
 
-@pytest.mark.parametrize("said", ["ALPHA_API_KEY", "ALPHA_API_KEY=", "ALPHA_API_KEY=https://a:b"])
+@pytest.mark.parametrize("entry", ["ALPHA_API_KEY", "ALPHA_API_KEY=", "ALPHA_API_KEY=https://a:b"])
 def test_an_entry_of_the_environment_that_is_no_pair_is_named(
-    said: str, monkeypatch: pytest.MonkeyPatch
+    entry: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(HOSTS, said)
+    monkeypatch.setenv(HOSTS, entry)
     with pytest.raises(PoolError, match="CONDUCTOR_KEY_HOSTS has an entry that is no pair; write NAME=HOST"):
         is_confirmed(PAIR)
 
@@ -124,12 +124,12 @@ async def test_no_request_is_sent_while_the_host_is_not_confirmed(
 ) -> None:
     monkeypatch.setenv("ALPHA_API_KEY", "sk-marked-0123")
     chat = client(fake_openai.base_url, api_key_env="ALPHA_API_KEY")
-    [said] = await told(asked(chat))
+    [line] = await lines_of(asked(chat))
     origin = origin_of(fake_openai.base_url)
-    assert said.startswith(f"error: alpha: ALPHA_API_KEY is not confirmed for {origin}, so it is not sent")
+    assert line.startswith(f"error: alpha: ALPHA_API_KEY is not confirmed for {origin}, so it is not sent")
     assert not fake_openai.log.entries
     confirm(KeyHost("ALPHA_API_KEY", origin))
-    assert (await told(asked(chat)))[-1] != said
+    assert (await lines_of(asked(chat)))[-1] != line
     assert fake_openai.settled().authorization_sent
 
 
@@ -140,8 +140,8 @@ async def test_a_redirect_takes_no_key_to_another_host(
     away = f"Location: {fake_openai.base_url}/chat/completions\r\n"
     async with raw_endpoint(says(b"", status="307 Temporary Redirect", more=away)) as base_url:
         confirm(KeyHost("ALPHA_API_KEY", origin_of(base_url)))
-        [said] = await told(asked(client(base_url, api_key_env="ALPHA_API_KEY")))
-    assert "307" in said
+        [line] = await lines_of(asked(client(base_url, api_key_env="ALPHA_API_KEY")))
+    assert "307" in line
     assert not fake_openai.log.entries
 
 

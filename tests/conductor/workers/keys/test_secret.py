@@ -30,7 +30,7 @@ def test_the_environment_goes_before_the_file(secrets: Path, monkeypatch: pytest
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         (b"ALPHA_API_KEY = sk-without-quotes", "cannot be read: it must be TOML in UTF-8"),
         (b'ALPHA_API_KEY = "sk-\xff"', "cannot be read: it must be TOML in UTF-8"),
@@ -41,12 +41,12 @@ def test_the_environment_goes_before_the_file(secrets: Path, monkeypatch: pytest
     ],
 )
 def test_a_file_or_key_that_is_wrong_is_named_without_what_is_in_it(
-    secrets: Path, content: bytes, said: str
+    secrets: Path, content: bytes, message: str
 ) -> None:
     secrets.write_bytes(content)
     with pytest.raises(PoolError) as caught:
         find_secret("ALPHA_API_KEY")
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     assert "sk-" not in str(caught.value)
     assert caught.value.__cause__ is None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chat_cases import endpoint, request, told
+from chat_cases import endpoint, lines_of, request
 from fake_openai import Served
 from worker_cases import Plain, Raising, Scripted, outputs_of, played
 from workflow_cases import workflow_of
@@ -28,7 +28,7 @@ async def test_another_worker_answers_and_is_named(fake_openai: Served) -> None:
     first = _model(fake_openai, "alpha", "fault:error-500")
     worker = FallbackWorker(first, SimulatedWorker(name="beta", answer="blue"))
     host = first.client.endpoint.host
-    assert await told(worker.stream(request())) == [
+    assert await lines_of(worker.stream(request())) == [
         f"beta (simulated) instead: alpha: {host} {FAILED}; run the step again later.",
         "text: blue",
         "stop: 6 tokens",
@@ -38,7 +38,7 @@ async def test_another_worker_answers_and_is_named(fake_openai: Served) -> None:
 
 async def test_who_has_said_a_word_is_not_replaced(fake_openai: Served) -> None:
     worker = FallbackWorker(_model(fake_openai, "alpha", "fault:hang-up"), SimulatedWorker(name="beta"))
-    text, error = await told(worker.stream(request()))
+    text, error = await lines_of(worker.stream(request()))
     assert text.startswith("text: Simulated answer")
     assert "broke the connection after" in error
 
@@ -48,7 +48,7 @@ async def test_who_has_withdrawn_its_words_is_replaced() -> None:
         [Delta("green"), Retried(attempt=1, message="Broke.", seconds=0, withdrawn=5), WorkerError("Gone.")]
     )
     worker = FallbackWorker(first, SimulatedWorker(name="beta", answer="blue"))
-    assert await told(worker.stream(request())) == [
+    assert await lines_of(worker.stream(request())) == [
         "text: green",
         "attempt 1: Broke. (5 withdrawn)",
         "beta (simulated) instead: Gone.",
@@ -59,16 +59,16 @@ async def test_who_has_withdrawn_its_words_is_replaced() -> None:
 
 async def test_who_answers_is_not_replaced(fake_openai: Served) -> None:
     worker = FallbackWorker(_model(fake_openai, "alpha", "fault:empty"), SimulatedWorker(name="beta"))
-    (end,) = await told(worker.stream(request()))
+    (end,) = await lines_of(worker.stream(request()))
     assert end.startswith("stop: ")
 
 
 async def test_what_does_not_fit_one_context_may_fit_anothers(fake_openai: Served) -> None:
     small = OpenAIWorker(endpoint(fake_openai.base_url), name="alpha", context=10)
     worker = FallbackWorker(small, SimulatedWorker(name="beta", answer="blue"))
-    said = await told(worker.stream(request("x" * 1_000)))
-    assert said[0].startswith("beta (simulated) instead: alpha has a context of 10 tokens")
-    assert said[1] == "text: blue"
+    lines = await lines_of(worker.stream(request("x" * 1_000)))
+    assert lines[0].startswith("beta (simulated) instead: alpha has a context of 10 tokens")
+    assert lines[1] == "text: blue"
 
 
 async def test_the_one_that_stands_in_may_have_one_itself(fake_openai: Served) -> None:
@@ -76,8 +76,8 @@ async def test_the_one_that_stands_in_may_have_one_itself(fake_openai: Served) -
         _model(fake_openai, "beta", "fault:bad-request-400"), SimulatedWorker(name="gamma", answer="blue")
     )
     worker = FallbackWorker(_model(fake_openai, "alpha", "fault:error-500"), second)
-    said = await told(worker.stream(request()))
-    assert [line.partition(":")[0] for line in said] == [
+    lines = await lines_of(worker.stream(request()))
+    assert [line.partition(":")[0] for line in lines] == [
         "beta (model) instead",
         "gamma (simulated) instead",
         "text",
@@ -89,7 +89,7 @@ async def test_the_last_one_that_fails_says_why(fake_openai: Served) -> None:
     worker = FallbackWorker(
         _model(fake_openai, "alpha", "fault:error-500"), _model(fake_openai, "beta", "fault:bad-request-400")
     )
-    fell_back, error = await told(worker.stream(request()))
+    fell_back, error = await lines_of(worker.stream(request()))
     assert fell_back.startswith("beta (model) instead: alpha: ")
     assert error.startswith("error: beta: ")
 
@@ -115,10 +115,10 @@ async def test_the_one_that_stands_in_is_asked_with_its_own_defaults(fake_openai
     first = _model(fake_openai, "alpha", "fault:bad-request-400", temperature=0.2, max_tokens=50)
     worker = FallbackWorker(first, _model(fake_openai, "beta", temperature=0.9))
     # The step's own limit of tokens stays; its temperature was the first worker's default.
-    await told(worker.stream(request(temperature=0.2, max_tokens=9)))
+    await lines_of(worker.stream(request(temperature=0.2, max_tokens=9)))
     body = fake_openai.settled().body or {}
     assert (body["temperature"], body["max_tokens"]) == (0.9, 9)
-    await told(worker.stream(request(temperature=0.2, max_tokens=50)))
+    await lines_of(worker.stream(request(temperature=0.2, max_tokens=50)))
     assert "max_tokens" not in (fake_openai.settled().body or {})
 
 

@@ -85,10 +85,10 @@ def test_a_wrong_file_is_refused_with_its_name_and_line(text: str, reason: str, 
     file.write_text(text, encoding="utf-8")
     with pytest.raises(PoolError) as caught:
         read_pool(file)
-    said = str(caught.value)
-    assert reason in said
-    assert "my pool.toml" in said
-    assert "\n" not in said
+    message = str(caught.value)
+    assert reason in message
+    assert "my pool.toml" in message
+    assert "\n" not in message
 
 
 @pytest.mark.parametrize("content", [None, b"\xff\xfe", b" " * (MAX_BYTES + 1)])

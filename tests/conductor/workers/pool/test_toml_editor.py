@@ -1,4 +1,4 @@
-"""Editing a pool file: what is said changes, and everything else of the file stays to the letter."""
+"""Editing a pool file: what is named changes, and everything else of the file stays to the letter."""
 
 from __future__ import annotations
 
@@ -261,7 +261,7 @@ def test_a_key_that_is_not_set_does_not_keep_an_edit_from_being_saved(file: Path
 
 
 @pytest.mark.parametrize(
-    ("edit", "said"),
+    ("edit", "message"),
     [
         ({"name": "facts", "kind": "offline", "expert": "facts"}, "a second worker is named 'facts'"),
         (
@@ -272,9 +272,9 @@ def test_a_key_that_is_not_set_does_not_keep_an_edit_from_being_saved(file: Path
     ],
 )
 def test_an_edit_that_describes_no_pool_never_reaches_the_file(
-    file: Path, edit: dict[str, object], said: str
+    file: Path, edit: dict[str, object], message: str
 ) -> None:
-    with pytest.raises(PoolError, match=said) as refused:
+    with pytest.raises(PoolError, match=message) as refused:
         PoolDocument.opened(file).with_worker(edit).save()
     assert "sk-marked" not in str(refused.value)
     assert file.read_text(encoding="utf-8") == POOL
@@ -325,12 +325,12 @@ def test_a_write_that_fails_leaves_the_file_and_no_litter(
     assert [path.name for path in file.parent.iterdir()] == ["pool.toml"]
 
 
-@pytest.mark.parametrize(("content", "said"), [(b"\xff", "not text in UTF-8"), (None, "directory")])
-def test_what_cannot_be_read_is_said(tmp_path: Path, content: bytes | None, said: str) -> None:
+@pytest.mark.parametrize(("content", "message"), [(b"\xff", "not text in UTF-8"), (None, "directory")])
+def test_what_cannot_be_read_is_said(tmp_path: Path, content: bytes | None, message: str) -> None:
     path = tmp_path / "pool.toml"
     if content is None:
         path.mkdir()
     else:
         path.write_bytes(content)
-    with pytest.raises(PoolError, match=f"cannot be read: .*{said}"):
+    with pytest.raises(PoolError, match=f"cannot be read: .*{message}"):
         PoolDocument.opened(path)
