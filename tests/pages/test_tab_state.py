@@ -42,7 +42,7 @@ def test_opening_and_leaving_a_session_change_the_url():
 
 
 def test_only_a_selection_from_python_moves_the_graph(tab):
-    tab.note_selection(2)
+    tab.selected = 2
     assert (tab.selected, tab.selection_revision) == (2, 0)
     tab.select(1)
     assert (tab.selected, tab.selection_revision) == (1, 1)

@@ -11,7 +11,7 @@ import secrets
 from collections import OrderedDict
 from dataclasses import dataclass, field
 from threading import Lock
-from typing import cast
+from typing import Generic, TypeVar, cast
 
 import streamlit as st
 
@@ -23,115 +23,32 @@ _ASIDE = "aside"
 _MOVES = 100
 """Of this tab's moves of a head so many are remembered: more than a browser can be behind."""
 
+TABS = 1_000
+"""The most tabs whose edits are stored; those of the tab that was longest without one are dropped first."""
+
+T = TypeVar("T")
+
+
+class Remembered(Generic[T]):
+    """An attribute of a tab, stored in its session state under `key`."""
+
+    def __init__(self, key: str, default: T) -> None:
+        self._key, self._default = key, default
+
+    def __get__(self, tab: object, owner: object) -> T:
+        return cast("T", st.session_state.get(self._key, self._default))
+
+    def __set__(self, tab: object, value: T) -> None:
+        st.session_state[self._key] = value
+
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """The tab's last edit: from the revision it was drawn with to the one it made."""
+    """What moved the head from the revision that was `drawn` to the one that this tab `made`."""
 
     drawn: str
     made: str
     renumbered: bool
-
-
-class EditMemory:
-    """The tab's edits, and whose the revision is that is shown."""
-
-    @property
-    def last_edit(self) -> Edit | None:
-        return cast("Edit | None", st.session_state.get("last_edit"))
-
-    def note_edit(self, *, drawn: str, made: str, renumbered: bool) -> None:
-        """Remember an edit, for another widget of the same drawing that edits, too."""
-        st.session_state["last_edit"] = Edit(drawn=drawn, made=made, renumbered=renumbered)
-        self.note_move(left=drawn, to=made, renumbered=renumbered)
-
-    def note_move(self, *, left: str, to: str, renumbered: bool) -> None:
-        """Remember that this tab made `to` the head in place of `left`."""
-        moves = st.session_state.setdefault("own_moves", [])
-        moves.append(Edit(drawn=left, made=to, renumbered=renumbered))
-        del moves[:-_MOVES]
-
-    def own_since(self, revision: str) -> str:
-        """The revision that only this tab's edits made of `revision`, which is drawn in the browser; that
-        revision itself where there are none. Ends before an edit that renumbered steps.
-        """
-        moves = cast("list[Edit]", st.session_state.get("own_moves", []))
-        last = next(
-            (at for at in reversed(range(len(moves))) if revision in (moves[at].drawn, moves[at].made)), None
-        )
-        for move in moves[last:] if last is not None else ():
-            if move.drawn == revision and not move.renumbered:
-                revision = move.made
-            elif move.made != revision:
-                break
-        return revision
-
-    def note_own(self, head: str) -> None:
-        """Remember that this tab made that revision the head."""
-        st.session_state["own_head"] = head
-
-    def made(self, head: str) -> bool:
-        """Whether that revision is the head that this tab made last."""
-        return bool(st.session_state.get("own_head") == head)
-
-    def note_drawn(self, session: str, head: str) -> str | None:
-        """Remember which revision of a session is drawn; the one that was drawn before where another person
-        has changed it since, else None.
-        """
-        before = self._drawn(session) or head
-        st.session_state["drawn_head"] = (session, head)
-        return before if before != head and not self.made(head) else None
-
-    def knows(self, session: str, head: str) -> bool:
-        """Whether this tab has drawn that revision of a session last, or made it itself since."""
-        return self._drawn(session) in (None, head) or self.made(head)
-
-    def _drawn(self, session: str) -> str | None:
-        shown, head = cast("tuple[str, str]", st.session_state.get("drawn_head", ("", "")))
-        return head if shown == session else None
-
-    # -- edits that met another person's ---------------------------------------------------------------
-
-    def edits_aside(self, session: str) -> tuple[EditAside, ...]:
-        """This tab's edits of the session that wait for a decision, oldest first.
-
-        Their key is in the URL, for a reload; a page switch loses it there, so it is remembered too.
-        """
-        key = st.query_params.get(_ASIDE) or st.session_state.get(_ASIDE)
-        found = ASIDE.of(key, session)
-        if found:
-            st.session_state[_ASIDE] = key
-            if key is not None and st.query_params.get(_ASIDE) != key:
-                st.query_params[_ASIDE] = key
-        else:
-            st.query_params.pop(_ASIDE, None)
-        return found
-
-    def lay_aside(self, edit: EditAside) -> None:
-        """Keep an edit that was not applied."""
-        st.session_state[_ASIDE] = ASIDE.lay(st.session_state.get(_ASIDE), edit)
-
-    def settle(self, edit: EditAside) -> None:
-        """Forget an edit that was decided about."""
-        ASIDE.settle(st.session_state.get(_ASIDE), edit)
-
-    def note_text(self, key: str, text: str, *, kept: bool) -> None:
-        """Remember a text that was refused, which its field `key` still shows."""
-        st.session_state["refused"] = None if kept else (key, text)
-
-    def was_refused(self, key: str, text: object) -> bool:
-        """Whether the field `key` shows what was refused there."""
-        return bool(st.session_state.get("refused") == (key, text))
-
-    @property
-    def text_refused(self) -> bool:
-        """Whether a field on the page shows a text that is not in the workflow."""
-        key, text = st.session_state.get("refused") or (None, None)
-        return key is not None and st.session_state.get(key) == text
-
-
-TABS = 1_000
-"""The most tabs whose edits are stored; those of the tab that was longest without one are dropped first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,3 +97,94 @@ class EditsAside:
 
 ASIDE = EditsAside()
 """The process's."""
+
+
+class EditMemory:
+    """The tab's edits, and whose the revision is that is shown."""
+
+    last_edit = Remembered[Edit | None]("last_edit", None)
+
+    def note_edit(self, *, drawn: str, made: str, renumbered: bool) -> None:
+        """Remember an edit, for another widget of the same drawing that edits, too."""
+        self.last_edit = Edit(drawn=drawn, made=made, renumbered=renumbered)
+        self.note_own(made, left=drawn, renumbered=renumbered)
+
+    def note_own(self, head: str, *, left: str | None = None, renumbered: bool = False) -> None:
+        """Remember that this tab made that revision the head, in place of `left` where that is known."""
+        st.session_state["own_head"] = head
+        if left is not None:
+            moves = st.session_state.setdefault("own_moves", [])
+            moves.append(Edit(drawn=left, made=head, renumbered=renumbered))
+            del moves[:-_MOVES]
+
+    def own_since(self, revision: str) -> str:
+        """The revision that only this tab's edits made of `revision`, which is drawn in the browser; that
+        revision itself where there are none. Ends before an edit that renumbered steps.
+        """
+        moves = cast("list[Edit]", st.session_state.get("own_moves", []))
+        last = next(
+            (at for at in reversed(range(len(moves))) if revision in (moves[at].drawn, moves[at].made)), None
+        )
+        for move in moves[last:] if last is not None else ():
+            if move.drawn == revision and not move.renumbered:
+                revision = move.made
+            elif move.made != revision:
+                break
+        return revision
+
+    def made(self, head: str) -> bool:
+        """Whether that revision is the head that this tab made last."""
+        return bool(st.session_state.get("own_head") == head)
+
+    def note_drawn(self, session: str, head: str) -> str | None:
+        """Remember which revision of a session is drawn; the one that was drawn before where another person
+        has changed it since, else None.
+        """
+        before = self._drawn(session) or head
+        st.session_state["drawn_head"] = (session, head)
+        return before if before != head and not self.made(head) else None
+
+    def knows(self, session: str, head: str) -> bool:
+        """Whether this tab has drawn that revision of a session last, or made it itself since."""
+        return self._drawn(session) in (None, head) or self.made(head)
+
+    def _drawn(self, session: str) -> str | None:
+        shown, head = cast("tuple[str, str]", st.session_state.get("drawn_head", ("", "")))
+        return head if shown == session else None
+
+    def edits_aside(self, session: str) -> tuple[EditAside, ...]:
+        """This tab's edits of the session that wait for a decision, oldest first.
+
+        Their key is in the URL, for a reload; a page switch loses it there, so it is remembered too.
+        """
+        key = st.query_params.get(_ASIDE) or st.session_state.get(_ASIDE)
+        found = ASIDE.of(key, session)
+        if found:
+            st.session_state[_ASIDE] = key
+            if key is not None and st.query_params.get(_ASIDE) != key:
+                st.query_params[_ASIDE] = key
+        else:
+            st.query_params.pop(_ASIDE, None)
+        return found
+
+    def lay_aside(self, edit: EditAside) -> None:
+        """Keep an edit that was not applied."""
+        st.session_state[_ASIDE] = ASIDE.lay(st.session_state.get(_ASIDE), edit)
+
+    def settle(self, edit: EditAside) -> None:
+        """Forget an edit that was decided about."""
+        ASIDE.settle(st.session_state.get(_ASIDE), edit)
+
+    def note_text(self, key: str, text: str, *, kept: bool) -> None:
+        """Remember a text that was refused, which its field `key` still shows."""
+        st.session_state["refused"] = None if kept else (key, text)
+
+    def was_refused(self, key: str, text: object) -> bool:
+        """Whether the field `key` shows what was refused there."""
+        return bool(st.session_state.get("refused") == (key, text))
+
+    @property
+    def text_refused(self) -> bool:
+        """Whether a field on the page shows a text that is not in the workflow."""
+        key, text = st.session_state.get("refused") or (None, None)
+        return key is not None and st.session_state.get(key) == text

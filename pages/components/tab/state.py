@@ -19,7 +19,7 @@ from conductor.runs.replay import Replay
 from conductor.values.presets import Settings
 from pages.components.streamlit_patches.initial_values import show_first
 from pages.components.tab.download import Download
-from pages.components.tab.edit_memory import EditMemory
+from pages.components.tab.edit_memory import EditMemory, Remembered
 
 NoticeKind = Literal["error", "info"]
 
@@ -36,26 +36,39 @@ class Notice:
 
 
 class TabState(EditMemory):
-    """One tab's state. `selected` is a step's position; `selection_revision` grows when Python moves it."""
+    """One tab's state."""
+
+    remembered = Remembered[str | None]("session", None)
+    """The session opened last, for pages whose address is not that session's."""
+    draft = Remembered[str | None]("draft", None)
+    """A query that was typed and left for a session; it comes back with a new one."""
+    settings = Remembered[Settings]("next-settings", Settings())
+    """What is chosen for the next session."""
+    selected = Remembered[int | None]("selected", None)
+    """The position of the step that the graph selects; `select` has the graph follow."""
+    selection_revision = Remembered[int]("selection_revision", 0)
+    """Grows whenever Python moves the selection."""
+    panel_selects = Remembered[bool]("panel_selects", False)
+    """Whether the view below the graph shows which step is selected."""
+    direction = Remembered[Direction]("direction", "down")
+    """In which the graph is drawn."""
+    replay = Remembered[Replay | None]("replay", None)
+    """Which moment of which run the page shows, None where it shows things as they are."""
+    replay_mark = Remembered[str | None]("replay_mark", None)
+    """The mark of the player's last request."""
 
     @property
     def session(self) -> str | None:
         """The open session's id; the URL counts, a page switch loses it, so it is remembered too."""
         named = st.query_params.get("session")
         if named:
-            if named != st.session_state.get("session"):
+            if named != self.remembered:
                 # The browser's own way to another session: Back, Forward, an edited address.
                 self._enter(named)
             return named
-        remembered = cast("str | None", st.session_state.get("session"))
-        if remembered:
-            st.query_params["session"] = remembered
-        return remembered
-
-    @property
-    def remembered(self) -> str | None:
-        """The session opened last, for pages whose address is not that session's."""
-        return cast("str | None", st.session_state.get("session"))
+        if self.remembered:
+            st.query_params["session"] = self.remembered
+        return self.remembered
 
     def open(self, session: str | None) -> None:
         """Show another session with its query, or none."""
@@ -69,7 +82,7 @@ class TabState(EditMemory):
         self.keep_draft()
         if session is not None and self.remembered is None:
             st.session_state["selection_unknown"] = True
-        st.session_state["session"] = session
+        self.remembered = session
         self.select(None)
         self.leave_replay()
         for name in ("query", "typed", "asked", "download", "export_asked"):
@@ -109,29 +122,7 @@ class TabState(EditMemory):
         if typed.strip() and typed != st.session_state.get("asked", ""):
             st.session_state["draft"] = typed
 
-    @property
-    def draft(self) -> str | None:
-        """A query that was typed and left for a session; it comes back with a new one."""
-        return cast("str | None", st.session_state.get("draft"))
-
-    @property
-    def settings(self) -> Settings:
-        """What is chosen for the next session."""
-        return cast("Settings", st.session_state.get("next-settings", Settings()))
-
-    @settings.setter
-    def settings(self, settings: Settings) -> None:
-        st.session_state["next-settings"] = settings
-
     # -- the graph, and the file given out ----------------------------------------------------------
-
-    @property
-    def selected(self) -> int | None:
-        return cast("int | None", st.session_state.get("selected"))
-
-    def note_selection(self, step: int | None) -> None:
-        """Take over what the graph selected."""
-        st.session_state["selected"] = step
 
     @property
     def selection_known(self) -> bool:
@@ -142,33 +133,17 @@ class TabState(EditMemory):
         """Take over what the graph of a page selects that is older than this process."""
         st.session_state.pop("selection_unknown", None)
         if isinstance(step, int):
-            self.note_selection(step)
+            self.selected = step
 
     def select(self, step: int | None) -> None:
         """Select from Python; the graph follows."""
-        st.session_state["selected"] = step
-        st.session_state["selection_revision"] = self.selection_revision + 1
-
-    def note_panel(self, *, selects: bool) -> None:
-        """Remember whether the view below the graph shows which step is selected."""
-        st.session_state["panel_selects"] = selects
+        self.selected = step
+        self.selection_revision += 1
 
     @property
     def shows_selection(self) -> list[str]:
         """The keys of the fragments beside the graph that show which step is selected."""
-        return ["inspector", "panels"] if st.session_state.get("panel_selects") else ["inspector"]
-
-    @property
-    def selection_revision(self) -> int:
-        return cast("int", st.session_state.get("selection_revision", 0))
-
-    @property
-    def direction(self) -> Direction:
-        return cast("Direction", st.session_state.get("direction", "down"))
-
-    def turn(self, direction: Direction) -> None:
-        """Draw the graph in another direction."""
-        st.session_state["direction"] = direction
+        return ["inspector", "panels"] if self.panel_selects else ["inspector"]
 
     @property
     def download(self) -> Download | None:
@@ -181,23 +156,6 @@ class TabState(EditMemory):
         like = last is not None and (last.name, last.text) == (file.name, file.text)
         if not (self.pressed_again("download") and like):
             st.session_state["download"] = file
-
-    # -- the replay ------------------------------------------------------------------------------------
-
-    @property
-    def replay(self) -> Replay | None:
-        """Which moment of which run the page shows, None where it shows things as they are."""
-        return cast("Replay | None", st.session_state.get("replay"))
-
-    @property
-    def replay_mark(self) -> str | None:
-        """The mark of the player's last wish."""
-        return cast("str | None", st.session_state.get("replay_mark"))
-
-    def follow(self, replay: Replay | None, *, mark: str) -> None:
-        """Show the moment that the player requests; None: the current state."""
-        st.session_state["replay"] = replay
-        st.session_state["replay_mark"] = mark
 
     def leave_replay(self) -> None:
         """Show things as they are."""

@@ -8,7 +8,6 @@ what is wrong is left out.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
 
@@ -32,12 +31,15 @@ _component = st.components.v2.component(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class OutputDraft:
+class _Stored(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class OutputDraft(_Stored):
     """What is to become the output of `step` (0-based) of `revision`; `text` is None until it is changed."""
 
     revision: str
-    step: int
+    step: int = Field(ge=0)
     text: str | None = None
 
 
@@ -55,7 +57,7 @@ class OutputDrafts:
     @property
     def unsaved(self) -> tuple[int, ...]:
         """The steps, ascending, whose drafts hold a text that is not saved."""
-        places = {self._place(draft) for draft in self._all if draft.text is not None}
+        places = {self._place(draft) for draft in self.unsaved_drafts}
         return tuple(sorted(place for place in places if place is not None))
 
     @property
@@ -71,12 +73,14 @@ class OutputDrafts:
     def begin(self, step: int) -> None:
         """Begin to write the output of a step."""
         if self.of(step) is None:
-            self._keep((*self._all, OutputDraft(self._head.id, step)))
+            self._keep((*self._all, OutputDraft(revision=self._head.id, step=step)))
 
     def write(self, step: int, text: str | None) -> None:
         """Have the draft of a step hold this text (None: the output as it is). Nothing without a draft."""
         known = self.of(step)
-        self._keep(tuple(replace(draft, text=text) if draft == known else draft for draft in self._all))
+        self._keep(
+            tuple(draft.model_copy(update={"text": text}) if draft == known else draft for draft in self._all)
+        )
 
     def end(self, step: int) -> None:
         """Forget the draft of a step."""
@@ -108,11 +112,7 @@ class OutputDrafts:
         st.session_state[self._key] = drafts
 
 
-class _Kept(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class _Edit(_Kept):
+class _Edit(_Stored):
     id: str = Field(max_length=64)
     edited: str
     workflow: Workflow
@@ -120,15 +120,9 @@ class _Edit(_Kept):
     restores: str | None = None
 
 
-class _Draft(_Kept):
-    revision: str
-    step: int = Field(ge=0)
-    text: str | None = None
-
-
-class _Contents(_Kept):
+class _Contents(_Stored):
     edits: tuple[_Edit, ...] = ()
-    drafts: tuple[_Draft, ...] = ()
+    drafts: tuple[OutputDraft, ...] = ()
 
 
 def tab_storage(bench: Workbench, tab: TabState, head: Revision) -> None:
@@ -164,7 +158,7 @@ def written(edits: tuple[EditAside, ...], drafts: tuple[OutputDraft, ...]) -> st
             _Edit(id=e.id, edited=e.edited.id, workflow=e.workflow, note=e.note, restores=e.restores)
             for e in edits
         ),
-        drafts=tuple(_Draft(revision=d.revision, step=d.step, text=d.text) for d in drafts),
+        drafts=drafts,
     )
     return contents.model_dump_json()
 
@@ -179,8 +173,7 @@ def restore(bench: Workbench, tab: TabState, head: Revision, found: object) -> N
     for edit in _edits(bench, contents, head.session):
         if edit.id not in there:
             tab.lay_aside(edit)
-    drafts = OutputDrafts(bench, head)
-    drafts.restore(OutputDraft(d.revision, d.step, d.text) for d in contents.drafts)
+    OutputDrafts(bench, head).restore(contents.drafts)
 
 
 def _edits(bench: Workbench, contents: _Contents, session: str) -> Iterator[EditAside]:

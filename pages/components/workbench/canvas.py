@@ -31,7 +31,7 @@ def graph(bench: Workbench, tab: TabState, view: SessionView) -> None:
     inside = Inside(view.session.id)
 
     def selected() -> None:
-        tab.note_selection(st.session_state[key].selected["step"])
+        tab.selected = st.session_state[key].selected["step"]
         tab.redraw(tab.shows_selection)
 
     def edited() -> None:

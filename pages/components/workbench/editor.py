@@ -279,8 +279,6 @@ def _move_head(
         return
     if there is None:
         return
-    tab.note_own(there.id)
-    if leaves is not None:
-        tab.note_move(left=leaves, to=there.id, renumbered=True)
+    tab.note_own(there.id, left=leaves, renumbered=True)
     if tab.selected is not None and tab.selected >= len(there.workflow):
         tab.select(None)

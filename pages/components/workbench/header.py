@@ -123,7 +123,7 @@ def _undo_and_redo(bench: Workbench, tab: TabState, view: SessionView) -> None:
 
 def _direction(tab: TabState) -> None:
     def turned() -> None:
-        tab.turn(st.session_state["direction-choice"])
+        tab.direction = st.session_state["direction-choice"]
 
     st.segmented_control(
         "Direction",

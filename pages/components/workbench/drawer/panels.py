@@ -52,7 +52,7 @@ def panels(bench: Workbench, tab: TabState, view: SessionView) -> None:
         return
     ran = view.state is not None and view.state.workflow is not None
     name = _chosen(tab, view, [name for name, panel in PANELS.items() if ran or not panel.needs_run])
-    tab.note_panel(selects=PANELS[name].selects)
+    tab.panel_selects = PANELS[name].selects
     PANELS[name].draw(bench, tab, view)
     Shown(tab, view.head, place="panels").mark()
 

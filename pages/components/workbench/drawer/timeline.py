@@ -81,7 +81,7 @@ def _bars(
         if not wish or recorded is None:
             return
         replay = asked(wish, run=run.id, revision=revision, seconds=recorded.seconds, now=time.time())
-        tab.follow(replay, mark=str(wish.get("mark")))
+        tab.replay, tab.replay_mark = replay, str(wish.get("mark"))
         if view.replay is not None and replay is not None and not (view.replay.playing or replay.playing):
             tab.redraw(REPLAYED)
         tab.ask_redraw()
