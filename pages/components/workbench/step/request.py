@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from conductor.runs.state import RunState
@@ -23,22 +23,42 @@ _PART_NAMES: Mapping[PartKind, str] = {"subtask": "task", "response": "response"
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """The request that is shown for a step: of the step at `step` in `run`, whose state is `state`.
+    """A request that the step at `step` (from 0) was sent in `run`, whose state is `state`.
 
-    `notes` state where it differs from the workflow's request now, or is not of the run shown.
+    `notes` state where it differs from the workflow's request now, or is not of the run shown. Of a request
+    from before, `number` is that of its run (a session's from 1), and `places` are the positions of its steps
+    in the run that it is compared with, for those that are still there.
     """
 
-    request: Request
     run: RunRecord
     state: RunState
-    workflow: Workflow
     step: int
     notes: tuple[str, ...] = ()
+    number: int = 0
+    places: Mapping[int, int] = field(default_factory=dict)
+
+    @property
+    def request(self) -> Request:
+        """Its messages and sampling."""
+        request = self.own.request
+        assert request is not None, "made only of steps that were sent one"
+        return request
+
+    @property
+    def workflow(self) -> Workflow:
+        """What that run ran."""
+        assert self.state.workflow is not None, "steps are of a workflow"
+        return self.state.workflow
 
     @property
     def own(self) -> StepState:
         """The step in that run."""
         return self.state.steps[self.step]
+
+    @property
+    def worker(self) -> str:
+        """Who answered."""
+        return self.own.answered_by(self.workflow.steps[self.step].worker)
 
 
 def request_sent(
@@ -51,45 +71,38 @@ def request_sent(
     run = view.state
     if view.run is None or run is None or run.workflow is None:
         return None
-    at: int | None
-    notes: tuple[str, ...]
-    if view.as_run:
-        at, notes = step, ()
-    elif state is not None and state.output is not None:
-        at, notes = _place_of(run, state), ()
-    else:
-        at = _place_before(run.workflow, workflow, step)
-        notes = ("As it was sent before your edits.",)
+    output = None if state is None else state.output
+    before_edits = not view.as_run and output is None
+    at: int | None = step
+    if before_edits:
+        at = _place_before(places_in(run.workflow, workflow), step)
+    elif not view.as_run:
+        at = next((at for at, own in enumerate(run.steps) if own.output == output), None)
     if at is None:
-        return None if state is None or state.output is None else _when_made(bench, view, state.output)
-    request = run.steps[at].request
-    if request is not None:
-        sent = Sent(request, view.run, run, run.workflow, at, notes)
-        return replace(sent, notes=(*notes, *_more(workflow, step, sent))) if notes else sent
+        return None if output is None else _when_made(bench, view, output)
+    if run.steps[at].request is not None:
+        sent = Sent(view.run, run, at)
+        if not before_edits:
+            return sent
+        return replace(sent, notes=("As it was sent before your edits.", *_more(workflow, step, sent)))
     asked = None if run.covered(at) else asked_before(bench, view.run, at)
-    if asked is None or asked.state.workflow is None:
+    if asked is None:
         return None
-    left_out = f"As it was sent in run {asked.number}; the last run left this step out."
-    return Sent(asked.request, asked.run, asked.state, asked.state.workflow, asked.step, (left_out,))
+    return replace(asked, notes=(f"As it was sent in run {asked.number}; the last run left this step out.",))
 
 
 def _when_made(bench: Workbench, view: SessionView, output: Output) -> Sent | None:
     """The request that an output answered which the run shown does not hold."""
     made = next((run for run in bench.store.runs.of_session(view.session.id) if run.id == output.run), None)
     state = None if made is None else bench.state(made)
-    if made is None or state is None or state.workflow is None:
+    if made is None or state is None or state.workflow is None or state.steps[output.step].request is None:
         return None
-    request = state.steps[output.step].request
     note = "As it was sent when this output was made, in a run before the one shown."
-    return None if request is None else Sent(request, made, state, state.workflow, output.step, (note,))
+    return Sent(made, state, output.step, (note,))
 
 
-def _place_of(run: RunState, state: StepState) -> int | None:
-    return next((at for at, own in enumerate(run.steps) if own.output == state.output), None)
-
-
-def _place_before(old: Workflow, new: Workflow, step: int) -> int | None:
-    return next((before for before, now in places_in(old, new).items() if now == step), None)
+def _place_before(places: Mapping[int, int], step: int) -> int | None:
+    return next((before for before, now in places.items() if now == step), None)
 
 
 def _more(workflow: Workflow, step: int, sent: Sent) -> list[str]:
@@ -111,23 +124,7 @@ def origins(bench: Workbench, view: SessionView, sent: Sent) -> dict[Place, tupl
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A request that a step was sent: in which run (`number` counts a session's from 1), where the step stood
-    then (from 0), and who answered. `places` are the positions of that run's steps in the run that it is
-    compared with, for those that are still there.
-    """
-
-    request: Request
-    run: RunRecord
-    state: RunState
-    number: int
-    step: int
-    worker: str
-    places: Mapping[int, int]
-
-
-def asked_before(bench: Workbench, run: RunRecord, step: int) -> Asked | None:
+def asked_before(bench: Workbench, run: RunRecord, step: int) -> Sent | None:
     """What `step` of `run` was sent when it was last called before, in the runs that led to this one.
 
     Rounds are distinguished: the round before is another workflow. None where it was never called.
@@ -139,20 +136,11 @@ def asked_before(bench: Workbench, run: RunRecord, step: int) -> Asked | None:
     before = known.get(run.parent or "")
     while workflow is not None and before is not None and before.round == run.round:
         state = bench.state(before)
-        if state.workflow is not None:
-            places = places_in(state.workflow, workflow)
-            there = next((old for old, new in places.items() if new == step), None)
-            own = None if there is None else state.steps[there]
-            if there is not None and own is not None and own.request and own.started_at is not None:
-                return Asked(
-                    request=own.request,
-                    run=before,
-                    state=state,
-                    number=numbers[before.id],
-                    step=there,
-                    worker=own.answered_by(state.workflow.steps[there].worker),
-                    places=places,
-                )
+        places = {} if state.workflow is None else places_in(state.workflow, workflow)
+        there = _place_before(places, step)
+        own = None if there is None else state.steps[there]
+        if there is not None and own is not None and own.request and own.started_at is not None:
+            return Sent(before, state, there, number=numbers[before.id], places=places)
         before = known.get(before.parent or "")
     return None
 
@@ -165,12 +153,12 @@ def places_in(old: Workflow, new: Workflow) -> Mapping[int, int]:
     return matching(old, new)
 
 
-def differences(before: Asked, request: Request, *, worker: str) -> tuple[str, ...]:
+def differences(before: Sent, request: Request, *, worker: str) -> tuple[str, ...]:
     """What differs between a request that `worker` answered and the one before, a clause each."""
     found = [
-        said
+        sentence
         for change in changes(before.request, request, places=before.places)
-        if change.any and (said := _said(change))
+        if change.any and (sentence := _sentence(change))
     ]
     if before.worker != worker:
         found.append(f"sent to {worker}, not {before.worker}")
@@ -179,7 +167,7 @@ def differences(before: Asked, request: Request, *, worker: str) -> tuple[str, .
     return tuple(found)
 
 
-def unchanged(before: Asked, request: Request) -> tuple[str, ...]:
+def unchanged(before: Sent, request: Request) -> tuple[str, ...]:
     """The sources whose words are the same in both, by name."""
     return tuple(
         _name(change.new)
@@ -188,7 +176,7 @@ def unchanged(before: Asked, request: Request) -> tuple[str, ...]:
     )
 
 
-def _said(change: Change) -> str:
+def _sentence(change: Change) -> str:
     if change.new is None:
         return "" if change.old is None else f"{_name(change.old)} is not seen any more"
     if change.old is None:
@@ -210,5 +198,5 @@ def _name(source: Source) -> str:
 
 
 def _sampling(sampling: Sampling) -> str:
-    said = [f"{name.replace('_', ' ')} {value:g}" for name, value in sampling if value is not None]
-    return ", ".join(said) or "no sampling of its own"
+    given = [f"{name.replace('_', ' ')} {value:g}" for name, value in sampling if value is not None]
+    return ", ".join(given) or "no sampling of its own"

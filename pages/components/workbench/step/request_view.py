@@ -34,7 +34,7 @@ from pages.components.widgets.text_diff import said_of
 from pages.components.widgets.text_diff import stretches as diff_stretches
 from pages.components.workbench.editor import Editor
 from pages.components.workbench.step.request import (
-    Asked,
+    Sent,
     asked_before,
     differences,
     origins,
@@ -120,7 +120,7 @@ def request_view(
     let_see: Callable[[Hidden], None] | None = None,
     locked: bool = False,
     notes: Sequence[str] = (),
-    before: Callable[[], Asked | None] | None = None,
+    before: Callable[[], Sent | None] | None = None,
 ) -> None:
     """Draw it, closed at first, with `notes` on it.
 
@@ -197,7 +197,7 @@ def _unseen(
             action(name, "visibility", let_see, unseen, key=button_key, disabled=locked, type="tertiary")
 
 
-def _against(before: Asked | None, request: Request, reader: Reader, *, key: str) -> None:
+def _against(before: Sent | None, request: Request, reader: Reader, *, key: str) -> None:
     if before is None:
         st.caption("This step was not run before.")
         return
