@@ -6,8 +6,8 @@ Commands that read sessions alone do not load all that a pool may be made of: it
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -26,20 +26,16 @@ FEWEST_LETTERS = 4
 """How much of an id is enough, where no other begins so."""
 
 
-@contextmanager
-def stored(options: Stored) -> Iterator[SessionStore]:
+def stored(options: Stored) -> AbstractContextManager[SessionStore]:
     """The store from `--database`, else the configured one; closed afterwards in every case."""
-    with SessionStore.open(options.database or default_url()) as store:
-        yield store
+    return SessionStore.open(options.database or default_url())
 
 
-@contextmanager
-def opened(options: Configured) -> Iterator[Workbench]:
+def opened(options: Configured) -> AbstractContextManager[Workbench]:
     """A workbench from `--pool` and `--database`; closed afterwards in every case."""
     from studio.composition import open_workbench  # noqa: PLC0415
 
-    with closing(open_workbench(pool=options.pool, database=options.database)) as workbench:
-        yield workbench
+    return closing(open_workbench(pool=options.pool, database=options.database))
 
 
 def confirm_keys(path: Path | None, *, ask: bool) -> None:

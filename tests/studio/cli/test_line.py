@@ -87,6 +87,10 @@ def test_what_is_no_command_is_refused(line: Line, arguments: list[str], reason:
             "'--max-steps': Input should be less than or equal to",
         ),
         (["run", "x", "--max-steps", "9" * 5_000], "as an integer, exceeded maximum size"),
+        (["plan", "x", "--max-steps", "1.5"], "'--max-steps': Input should be a"),
+        (["plan", "x", "--max-steps", "many"], "'--max-steps': Input should be a"),
+        (["serve", "--port", "65536"], "'--port': Input should be less than or equal to 65535"),
+        (["serve", "--port=-1"], "'--port': Input should be greater than or equal to 0"),
         (["run", "x", "--from", "0"], "'--from': Input should be greater than or equal to 1"),
         (
             ["plan", "x", "--workers", "text,facts,text"],

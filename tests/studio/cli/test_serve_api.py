@@ -63,11 +63,3 @@ def test_a_port_that_is_taken_is_one_sentence(line: Line) -> None:
         result = line("serve", "--api-only", "--port", str(taken.getsockname()[1]))
     assert result.code == 1
     assert "cannot listen" in result.err
-
-
-@pytest.mark.parametrize("port", ["99999", "-1", "http"])
-@pytest.mark.parametrize("what", ["--json", "--api-only"])
-def test_what_is_no_port_is_a_wrong_argument(line: Line, port: str, what: str) -> None:
-    result = line("serve", what, f"--port={port}")
-    assert result.code == 2
-    assert "Invalid value for '--port': " in result.err
