@@ -25,15 +25,15 @@ def retention_days() -> int | None:
 
     Raises `StorageError` where the variable is not a number of days.
     """
-    said = os.environ.get(VARIABLE, "").strip()
-    if not said:
+    text = os.environ.get(VARIABLE, "").strip()
+    if not text:
         return DEFAULT_DAYS
-    if not (said.isascii() and said.isdecimal() and len(said) <= 6):
+    if not (text.isascii() and text.isdecimal() and len(text) <= 6):
         raise StorageError(
-            f"{VARIABLE} is {said[:40]!r}, which is no number of days; nothing was removed. Write a whole "
+            f"{VARIABLE} is {text[:40]!r}, which is no number of days; nothing was removed. Write a whole "
             "number from 0 on; with 0, deleted sessions are kept until a person cleans up."
         )
-    return int(said) or None
+    return int(text) or None
 
 
 def apply_daily(store: SessionStore) -> None:

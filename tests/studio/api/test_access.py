@@ -17,7 +17,6 @@ from conductor.values.messages import Usage
 from conductor.workers.pool.pool import Pool
 from conductor.workflow.model import Step, Workflow
 from storage.api_token import TokenLimits
-from studio.api.body import MAX_BYTES
 
 QUESTION = [{"role": "user", "content": "Which is it?"}]
 
@@ -97,17 +96,6 @@ def test_answers_tell_what_is_left_and_a_refusal_when_to_come_back(served: Serve
     assert 1 <= int(refused.value.response.headers["retry-after"]) <= 30
 
 
-def test_a_token_has_its_own_workers_only(served: ServedApi) -> None:
-    _, text = served.bench.store.tokens.create("lab", TokenLimits(workers=("beta",)))
-    with client(served, text) as asking:
-        names = [model.id for model in asking.models.list() if model.id.startswith("worker:")]
-    assert names == ["worker:beta"]
-    assert ask(served, text, model="worker:beta").choices
-    with pytest.raises(openai.APIStatusError) as refused:
-        ask(served, text, model="worker:alpha")
-    assert refused.value.status_code in (403, 404)
-
-
 @pytest.mark.parametrize("way", ["model", "workflow", "steering", "given workflow"])
 def test_no_way_of_asking_leads_to_a_worker_that_a_token_does_not_have(served: ServedApi, way: str) -> None:
     _, text = served.bench.store.tokens.create("lab", TokenLimits(workers=("beta",)))
@@ -141,29 +129,6 @@ def test_a_budget_that_is_used_up_is_not_asked_for_again(served: ServedApi) -> N
         asking.chat.completions.create(model="worker:alpha", messages=QUESTION)
     assert refused.value.code == "insufficient_quota"
     assert len(requests) == 1
-
-
-@pytest.mark.parametrize(
-    ("headers", "code"),
-    [
-        ({"origin": "https://evil.example.org"}, "origin_not_allowed"),
-        ({"host": "evil.example.org"}, "host_not_allowed"),
-        ({"sec-fetch-site": "cross-site"}, "origin_not_allowed"),
-    ],
-)
-def test_pages_of_other_sites_are_refused(served: ServedApi, headers: dict[str, str], code: str) -> None:
-    for method, path in (("GET", "/models"), ("POST", "/chat/completions"), ("POST", "/responses")):
-        answer = httpx.request(method, f"{served.base_url}{path}", headers=headers)
-        assert (answer.status_code, answer.json()["error"]["code"]) == (403, code)
-        assert not [name for name in answer.headers if name.startswith("access-control")]
-
-
-def test_a_body_that_is_too_large_is_refused_in_openais_shape(served: ServedApi) -> None:
-    with pytest.raises(openai.APIStatusError) as refused, client(served) as asking:
-        asking.chat.completions.create(
-            model="worker:alpha", messages=[{"role": "user", "content": "x" * MAX_BYTES}]
-        )
-    assert (refused.value.status_code, refused.value.code) == (413, "request_too_large")
 
 
 def test_no_token_stands_in_the_store_a_log_or_an_answer(

@@ -35,7 +35,7 @@ TWO = plan_text((0, "draft", "[]"), (1, "polish", "[0]"))
 ONE = plan_text((0, "answer", "[]"))
 
 
-def said(name: str, text: str) -> SimulatedWorker:
+def simulated(name: str, text: str) -> SimulatedWorker:
     return SimulatedWorker(name=name, answer=text)
 
 
@@ -43,7 +43,7 @@ def joined(stream: Any) -> str:
     return "".join(chunk.choices[0].delta.content or "" for chunk in stream if chunk.choices)
 
 
-def told(completion: Any) -> dict[str, Any]:
+def metadata_of(completion: Any) -> dict[str, Any]:
     found: dict[str, Any] = completion.conductor
     return found
 
@@ -52,14 +52,14 @@ def told(completion: Any) -> dict[str, Any]:
 
 
 def test_an_answer_says_how_it_came_about(stage: Stage, client: OpenAI) -> None:
-    stage.plays(said("alpha", "a draft here"), said("beta", "polished"), plans=(TWO,))
+    stage.plays(simulated("alpha", "a draft here"), simulated("beta", "polished"), plans=(TWO,))
     answer = client.chat.completions.create(
         model="conductor", messages=WHY, metadata={"team": "blue"}, user="ann"
     )
     assert answer.object == "chat.completion"
     assert answer.choices[0].message.content == "polished"
     assert answer.choices[0].finish_reason == "stop"
-    how = told(answer)
+    how = metadata_of(answer)
     session = stage.workbench.store.sessions.find(how["session"])
     assert (session.origin, session.query) == ("api", "Why?")
     assert how["url"] == f"{APP}/?session={session.id}"
@@ -76,23 +76,23 @@ def test_an_answer_says_how_it_came_about(stage: Stage, client: OpenAI) -> None:
 
 
 def test_a_refusal_is_said_to_be_no_answer(stage: Stage, client: OpenAI) -> None:
-    stage.plays(said("alpha", "a draft here"), Declining("beta"), plans=(TWO,))
+    stage.plays(simulated("alpha", "a draft here"), Declining("beta"), plans=(TWO,))
     answer = client.chat.completions.create(model="conductor", messages=WHY)
     assert (answer.choices[0].message.content, answer.choices[0].finish_reason) == ("I cannot.", "stop")
-    how = told(answer)
+    how = metadata_of(answer)
     assert (how["answered"], how["answer_step"]) == (False, 1)
     assert [(step["status"], step["answered"]) for step in how["steps"]] == [
         ("finished", True),
         ("refused", False),
     ]
-    stage.plays(said("alpha", "a draft here"), said("beta", "polished"), plans=(TWO,))
-    assert told(client.chat.completions.create(model="conductor", messages=WHY))["answered"] is True
+    stage.plays(simulated("alpha", "a draft here"), simulated("beta", "polished"), plans=(TWO,))
+    assert metadata_of(client.chat.completions.create(model="conductor", messages=WHY))["answered"] is True
 
 
 def test_usage_is_the_sum_of_all_calls_with_the_orchestration_apart(stage: Stage, client: OpenAI) -> None:
-    stage.plays(said("alpha", "a draft here"), said("beta", "polished answer"), plans=(BROKEN, TWO))
+    stage.plays(simulated("alpha", "a draft here"), simulated("beta", "polished answer"), plans=(BROKEN, TWO))
     answer = client.chat.completions.create(model="conductor", messages=WHY)
-    how = told(answer)
+    how = metadata_of(answer)
     steps = [step["usage"] for step in how["steps"]]
     assert [step["completion_tokens"] for step in steps] == [3, 2]
     read = 200 + sum(step["prompt_tokens"] for step in steps)
@@ -113,13 +113,13 @@ def test_unknown_usage_is_null(stage: Stage, client: OpenAI) -> None:
     stage.plays(Paced("alpha", ["So."], usage=Usage()), plans=(ONE,))
     answer = client.chat.completions.create(model="conductor", messages=WHY)
     assert answer.usage is None
-    assert told(answer)["tokens"] is None
-    assert told(answer)["known"]["prompt_tokens"] == 100
+    assert metadata_of(answer)["tokens"] is None
+    assert metadata_of(answer)["known"]["prompt_tokens"] == 100
 
 
 @pytest.mark.slow
 def test_what_calls_no_model_counts_no_tokens(stage: Stage, client: OpenAI) -> None:
-    stage.plays(OfflineExpert("mathematics"), said("beta", "It is 391."), plans=(TWO,))
+    stage.plays(OfflineExpert("mathematics"), simulated("beta", "It is 391."), plans=(TWO,))
     ask: list[ChatCompletionMessageParam] = [{"role": "user", "content": "What is 17*23?"}]
     answer = client.chat.completions.create(model="conductor", messages=ask)
     assert answer.usage is not None
@@ -140,11 +140,11 @@ TALK: list[ChatCompletionMessageParam] = [
 
 
 def test_a_conversation_reaches_the_conductor_and_every_worker(stage: Stage, client: OpenAI) -> None:
-    alpha, beta = said("alpha", "1815"), said("beta", "En 1815.")
+    alpha, beta = simulated("alpha", "1815"), simulated("beta", "En 1815.")
     conductor = stage.plays(alpha, beta, plans=(TWO,))
     answer = client.chat.completions.create(model="conductor", messages=TALK)
     assert conductor.requests[0].query == "When was she born?"
-    prompt = stage.workbench.store.plans.of_session(told(answer)["session"])[0].report
+    prompt = stage.workbench.store.plans.of_session(metadata_of(answer)["session"])[0].report
     assert prompt is not None
     assert prompt.prompt is not None
     texts = [prompt.prompt.messages[-1].content]
@@ -156,9 +156,9 @@ def test_a_conversation_reaches_the_conductor_and_every_worker(stage: Stage, cli
 
 
 def test_a_conversation_stays_with_its_session(stage: Stage, client: OpenAI) -> None:
-    alpha = said("alpha", "1815")
+    alpha = simulated("alpha", "1815")
     stage.plays(alpha, plans=(ONE,))
-    session = told(client.chat.completions.create(model="conductor", messages=TALK))["session"]
+    session = metadata_of(client.chat.completions.create(model="conductor", messages=TALK))["session"]
     stage.workbench.running.start(session)
     stage.workbench.activities.wait(session)
     assert len(alpha.requests) == 1, "a rerun is asked the same, and so reuses what is known"
@@ -187,7 +187,7 @@ def test_a_worker_alone_is_sent_the_messages_as_they_came(
 
 def test_the_final_steps_words_go_out_as_they_come(stage: Stage, client: OpenAI) -> None:
     gate = Event()
-    stage.plays(said("alpha", "draft"), Paced("beta", ["One ", "two."], gates={1: gate}), plans=(TWO,))
+    stage.plays(simulated("alpha", "draft"), Paced("beta", ["One ", "two."], gates={1: gate}), plans=(TWO,))
     with client.chat.completions.create(model="conductor", messages=WHY, stream=True) as stream:
         texts = (chunk.choices[0].delta.content for chunk in stream if chunk.choices[0].delta.content)
         assert next(texts) == "One "
@@ -216,7 +216,7 @@ def test_an_answer_of_which_a_part_was_sent_is_not_asked_for_again(
 
 
 def test_the_clients_own_helper_reads_the_stream(stage: Stage, client: OpenAI) -> None:
-    stage.plays(said("alpha", "draft"), said("beta", "polished"), plans=(TWO,))
+    stage.plays(simulated("alpha", "draft"), simulated("beta", "polished"), plans=(TWO,))
     with client.chat.completions.stream(model="conductor", messages=WHY) as stream:
         assert stream.get_final_completion().choices[0].message.content == "polished"
 
@@ -247,15 +247,15 @@ def test_a_silence_is_filled_with_comments(stage: Stage, monkeypatch: pytest.Mon
 
 
 def test_a_round_that_could_not_be_planned_is_said_with_the_answer(stage: Stage, client: OpenAI) -> None:
-    stage.plays(said("alpha", "draft"), plans=(ONE, BROKEN))
+    stage.plays(simulated("alpha", "draft"), plans=(ONE, BROKEN))
     rounds = {"conductor": {"rounds": 2}}
-    how = told(client.chat.completions.create(model="conductor", messages=WHY, extra_body=rounds))
+    how = metadata_of(client.chat.completions.create(model="conductor", messages=WHY, extra_body=rounds))
     assert how["warning"].startswith("Another round was not planned: ")
     assert how["rounds"] == 1
 
 
 def test_a_stream_tells_usage_where_it_is_asked_to(stage: Stage, client: OpenAI) -> None:
-    stage.plays(said("alpha", "a b"), plans=(ONE,))
+    stage.plays(simulated("alpha", "a b"), plans=(ONE,))
     chunks = list(
         client.chat.completions.create(
             model="conductor", messages=WHY, stream=True, stream_options={"include_usage": True}
@@ -267,13 +267,13 @@ def test_a_stream_tells_usage_where_it_is_asked_to(stage: Stage, client: OpenAI)
     assert chunks[-1].usage.completion_tokens == 12
     assert all(chunk.usage is None for chunk in chunks[:-1])
     assert chunks[-2].choices[0].finish_reason == "stop"
-    assert told(chunks[-2])["steps"][0]["status"] == "finished"
+    assert metadata_of(chunks[-2])["steps"][0]["status"] == "finished"
 
 
 def test_progress_is_told_in_comments_or_as_events_where_that_is_asked_for(
     stage: Stage, client: OpenAI
 ) -> None:
-    stage.plays(said("alpha\ndata: x", "draft"), said("beta", "So."), plans=(TWO,))
+    stage.plays(simulated("alpha\ndata: x", "draft"), simulated("beta", "So."), plans=(TWO,))
     body = {"model": "conductor", "messages": WHY, "stream": True}
     lines = httpx.post(f"{stage.base_url}/chat/completions", json=body).text.splitlines()
     assert ": planned 2 steps" in lines
@@ -284,7 +284,9 @@ def test_progress_is_told_in_comments_or_as_events_where_that_is_asked_for(
     )
     chunks = list(stream)
     events = [
-        told(chunk)["event"] for chunk in chunks if "event" in (getattr(chunk, "conductor", None) or {})
+        metadata_of(chunk)["event"]
+        for chunk in chunks
+        if "event" in (getattr(chunk, "conductor", None) or {})
     ]
     assert [event["type"] for event in events][-1] == "run_finished"
     assert {"planning_started", "run_started", "step_finished"} <= {event["type"] for event in events}
@@ -313,7 +315,7 @@ def test_a_stream_joined_is_the_answer(
 ) -> None:
     for streamed in (False, True):
         texts = {"alpha": "draft", "beta": "polished", **workers}
-        stage.plays(*(said(name, text) for name, text in texts.items()), plans=plans)
+        stage.plays(*(simulated(name, text) for name, text in texts.items()), plans=plans)
         with stage.client() as client:
             found = client.chat.completions.create(
                 model="conductor", messages=WHY, stream=streamed, extra_body={"conductor": settings}
@@ -341,7 +343,7 @@ def test_an_answer_ends_at_a_stop_text_and_at_its_limit(
 
 
 def test_modes_are_models_and_efforts(stage: Stage, client: OpenAI) -> None:
-    conductor = stage.plays(said("alpha", "So."), said("beta", "So."), plans=(ONE,))
+    conductor = stage.plays(simulated("alpha", "So."), simulated("beta", "So."), plans=(ONE,))
     asked: list[dict[str, Any]] = [
         {"model": "conductor"},
         {"model": "conductor-mini"},
@@ -351,7 +353,7 @@ def test_modes_are_models_and_efforts(stage: Stage, client: OpenAI) -> None:
     ]
     limits = []
     for parameters in asked:
-        how = told(client.chat.completions.create(messages=WHY, **parameters))
+        how = metadata_of(client.chat.completions.create(messages=WHY, **parameters))
         settings = stage.workbench.settings(how["session"])
         limits.append((settings.max_steps, settings.rounds, settings.economical))
     assert limits == [(5, 1, False), (1, 1, True), (5, 3, False), (1, 1, True), (5, 3, False)]
@@ -359,7 +361,7 @@ def test_modes_are_models_and_efforts(stage: Stage, client: OpenAI) -> None:
 
 
 def test_a_request_limits_the_pool_the_steps_and_the_budget(stage: Stage, client: OpenAI) -> None:
-    conductor = stage.plays(*(said(name, "So.") for name in ("alpha", "beta", "gamma")), plans=(ONE,))
+    conductor = stage.plays(*(simulated(name, "So.") for name in ("alpha", "beta", "gamma")), plans=(ONE,))
     steering = {
         "workers": ["gamma", "alpha"],
         "exclude": ["alpha"],
@@ -371,15 +373,15 @@ def test_a_request_limits_the_pool_the_steps_and_the_budget(stage: Stage, client
         model="conductor", messages=WHY, extra_body={"conductor": steering}
     )
     assert [card.name for card in conductor.requests[0].workers] == ["gamma"]
-    settings = stage.workbench.settings(told(answer)["session"])
+    settings = stage.workbench.settings(metadata_of(answer)["session"])
     assert settings.max_steps == 2
     assert settings.budget == Budget(tokens=900, seconds=9.5, calls=7)
 
 
 def test_a_workflow_is_run_as_it_is(stage: Stage, client: OpenAI) -> None:
-    stage.plays(said("alpha", "draft"), said("beta", "polished"), plans=(TWO,))
-    first = told(client.chat.completions.create(model="conductor", messages=WHY))
-    stage.plays(said("alpha", "new draft"), said("beta", "new polish"), plans=(BROKEN,))
+    stage.plays(simulated("alpha", "draft"), simulated("beta", "polished"), plans=(TWO,))
+    first = metadata_of(client.chat.completions.create(model="conductor", messages=WHY))
+    stage.plays(simulated("alpha", "new draft"), simulated("beta", "new polish"), plans=(BROKEN,))
     again = client.chat.completions.create(
         model="conductor", messages=WHY, extra_body={"conductor": {"workflow": first["workflow"]}}
     )
@@ -390,14 +392,14 @@ def test_a_workflow_is_run_as_it_is(stage: Stage, client: OpenAI) -> None:
     )
     for name in (f"workflow:{first['session']}", f"workflow:{edited.id}"):
         saved = client.chat.completions.create(model=name, messages=WHY)
-        assert [step["worker"] for step in told(saved)["steps"]] == ["alpha", "alpha"]
+        assert [step["worker"] for step in metadata_of(saved)["steps"]] == ["alpha", "alpha"]
     old = client.chat.completions.create(model=f"workflow:{head.id}", messages=WHY)
-    assert [step["worker"] for step in told(old)["steps"]] == ["alpha", "beta"]
+    assert [step["worker"] for step in metadata_of(old)["steps"]] == ["alpha", "beta"]
 
 
 def test_an_answer_that_is_not_to_be_stored_leaves_nothing(stage: Stage, client: OpenAI) -> None:
-    stage.plays(said("alpha", "So."), plans=(ONE,))
-    how = told(client.chat.completions.create(model="conductor", messages=WHY, store=False))
+    stage.plays(simulated("alpha", "So."), plans=(ONE,))
+    how = metadata_of(client.chat.completions.create(model="conductor", messages=WHY, store=False))
     assert how["url"] is None
     stage.settle()
     assert stage.workbench.store.sessions.named(how["session"]) == ()
@@ -452,7 +454,7 @@ WRONG: dict[str, Wrong] = {
 @pytest.mark.parametrize("case", WRONG)
 def test_what_cannot_be_done_is_refused_in_openais_words(stage: Stage, case: str) -> None:
     body, status, param, code = WRONG[case]
-    stage.plays(said("alpha", "So."), said("beta", "So."), plans=(ONE,))
+    stage.plays(simulated("alpha", "So."), simulated("beta", "So."), plans=(ONE,))
     asked = {"model": "conductor", "messages": WHY, **body}
     answer = httpx.post(f"{stage.base_url}/chat/completions", json=asked)
     error = answer.json()["error"]
@@ -463,7 +465,7 @@ def test_what_cannot_be_done_is_refused_in_openais_words(stage: Stage, case: str
 def test_a_sampling_that_the_planned_worker_takes_not_is_refused_after_planning(
     stage: Stage, client: OpenAI, fake_openai: Served
 ) -> None:
-    stage.plays(said("alpha", "So."), model("beta", fake_openai.base_url), plans=(ONE,))
+    stage.plays(simulated("alpha", "So."), model("beta", fake_openai.base_url), plans=(ONE,))
     with pytest.raises(openai.BadRequestError) as refused:
         client.chat.completions.create(model="conductor", messages=WHY, temperature=1)
     assert refused.value.param == "temperature"
@@ -485,7 +487,7 @@ def test_what_may_work_in_a_moment_is_asked_again_by_a_client(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("openai._base_client.INITIAL_RETRY_DELAY", 0.01)
-    stage.plays(said("alpha", "So."), plans=(ONE,))
+    stage.plays(simulated("alpha", "So."), plans=(ONE,))
     stage.faults = [PoolError("The pool file is being written.")]
     with stage.client(max_retries=1) as client:
         assert client.models.retrieve("worker:alpha").id == "worker:alpha"
@@ -504,7 +506,7 @@ POOL = PoolError("The pool file /srv/secret/pool.toml cannot be read: LAB_API_KE
 def test_no_path_of_the_server_is_in_an_answer_and_the_log_has_it(
     stage: Stage, fault: StorageError | PoolError, streamed: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
-    stage.plays(said("alpha", "So."), plans=(ONE,))
+    stage.plays(simulated("alpha", "So."), plans=(ONE,))
     stage.faults = [fault]
     asked = {"model": "conductor", "messages": WHY, "stream": streamed}
     answer = httpx.post(f"{stage.base_url}/chat/completions", json=asked)
@@ -521,7 +523,7 @@ def test_a_store_that_fails_under_a_run_gives_no_path_away_and_no_reason_to_pay_
     def locked(*_: object, **__: object) -> None:
         raise STORE
 
-    stage.plays(said("alpha", "So."), plans=(ONE, ONE))
+    stage.plays(simulated("alpha", "So."), plans=(ONE, ONE))
     monkeypatch.setattr(stage.workbench.store.runs, "start", locked)
     asked = {"model": "conductor", "messages": WHY}
     answer = httpx.post(f"{stage.base_url}/chat/completions", json=asked)
@@ -533,7 +535,7 @@ def test_a_store_that_fails_under_a_run_gives_no_path_away_and_no_reason_to_pay_
 
 
 def test_half_a_character_is_told_as_it_came(stage: Stage, client: OpenAI) -> None:
-    stage.plays(said("alpha", "so \ud83d"), plans=(ONE,))
+    stage.plays(simulated("alpha", "so \ud83d"), plans=(ONE,))
     for streamed in (False, True):
         found = client.chat.completions.create(model="worker:alpha", messages=WHY, stream=streamed)
         text = joined(found) if streamed else found.choices[0].message.content
@@ -543,11 +545,11 @@ def test_half_a_character_is_told_as_it_came(stage: Stage, client: OpenAI) -> No
 @pytest.mark.parametrize(
     ("plans", "worker", "steering", "code"),
     [
-        ((BROKEN,), said("alpha", "So."), {}, "no_workflow"),
+        ((BROKEN,), simulated("alpha", "So."), {}, "no_workflow"),
         ((ONE,), Silent("alpha"), {}, "run_failed"),
-        ((ONE,), said("alpha", "  "), {}, "no_answer"),
-        ((ONE,), said("alpha", "So."), {"budget": {"tokens": 50}}, "budget_exceeded"),
-        ((ONE,), said("alpha", "So."), {"budget": {"calls": 1}}, "budget_exceeded"),
+        ((ONE,), simulated("alpha", "  "), {}, "no_answer"),
+        ((ONE,), simulated("alpha", "So."), {"budget": {"tokens": 50}}, "budget_exceeded"),
+        ((ONE,), simulated("alpha", "So."), {"budget": {"calls": 1}}, "budget_exceeded"),
     ],
 )
 def test_no_answer_is_an_error_that_says_why(
@@ -567,13 +569,13 @@ def test_no_answer_is_an_error_that_says_why(
 
 def test_a_last_round_that_fails_takes_back_nothing(stage: Stage, client: OpenAI) -> None:
     broken = Raising(WorkerError("no."), name="beta")
-    stage.plays(said("alpha", "draft"), broken, plans=(ONE, plan_text((1, "more", "[]"))))
+    stage.plays(simulated("alpha", "draft"), broken, plans=(ONE, plan_text((1, "more", "[]"))))
     whole = client.chat.completions.create(
         model="conductor", messages=WHY, extra_body={"conductor": {"rounds": 2}}
     )
     assert whole.choices[0].message.content == "draft"
-    assert "Round 2 failed" in told(whole)["warning"]
-    stage.plays(said("alpha", "draft"), broken, plans=(ONE, plan_text((1, "more", "[]"))))
+    assert "Round 2 failed" in metadata_of(whole)["warning"]
+    stage.plays(simulated("alpha", "draft"), broken, plans=(ONE, plan_text((1, "more", "[]"))))
     with pytest.raises(openai.APIError, match="a part of its answer had been sent"):
         joined(
             client.chat.completions.create(
@@ -582,27 +584,8 @@ def test_a_last_round_that_fails_takes_back_nothing(stage: Stage, client: OpenAI
         )
 
 
-@pytest.mark.parametrize(
-    ("method", "path", "status"),
-    [
-        ("GET", "/nowhere", 404),
-        ("GET", "/chat/completions", 405),
-        ("POST", "/models", 405),
-        ("GET", "/models/gpt-5", 404),
-        ("DELETE", "/models/conductor", 405),
-    ],
-)
-def test_an_address_that_is_none_is_an_error_in_json(
-    stage: Stage, method: str, path: str, status: int
-) -> None:
-    stage.plays(said("alpha", "So."))
-    answer = httpx.request(method, f"{stage.base_url}{path}")
-    assert answer.status_code == status
-    assert answer.json()["error"]["type"] == "invalid_request_error"
-
-
 def test_what_is_not_sent_as_json_is_refused(stage: Stage) -> None:
-    stage.plays(said("alpha", "So."))
+    stage.plays(simulated("alpha", "So."))
     url = f"{stage.base_url}/chat/completions"
     text = httpx.post(url, content="{}", headers={"content-type": "text/plain"})
     assert (text.status_code, text.json()["error"]["code"]) == (415, "unsupported_media_type")
@@ -615,7 +598,7 @@ def test_what_is_not_sent_as_json_is_refused(stage: Stage) -> None:
 
 
 def test_models_are_who_plans_the_workers_and_what_people_saved(stage: Stage, client: OpenAI) -> None:
-    stage.plays(said("alpha", "So."), said("group/beta", "So."))
+    stage.plays(simulated("alpha", "So."), simulated("group/beta", "So."))
     session = stage.workbench.ask("Whose?")
     workflow = Workflow.of([Step(instruction="answer", worker="alpha")])
     stage.workbench.store.revisions.add(session.id, workflow, origin="human")
@@ -645,7 +628,7 @@ def test_a_workflow_that_cannot_be_read_keeps_no_other_from_being_listed(
             raise StorageError("The store holds an entry that this version cannot read.")
         return found(session)
 
-    stage.plays(said("alpha", "So."))
+    stage.plays(simulated("alpha", "So."))
     workflow = Workflow.of([Step(instruction="answer", worker="alpha")])
     whole, damaged = (stage.workbench.ask(query).id for query in ("Whose?", "Which?"))
     for session in (whole, damaged):
@@ -658,9 +641,9 @@ def test_a_workflow_that_cannot_be_read_keeps_no_other_from_being_listed(
 
 
 def test_a_workflow_is_listed_for_those_alone_who_may_run_it(stage: Stage, client: OpenAI) -> None:
-    nested = said("group", "So.")
+    nested = simulated("group", "So.")
     nested.card = nested.card.model_copy(update={"nested": True})
-    stage.plays(said("alpha", "So."), nested)
+    stage.plays(simulated("alpha", "So."), nested)
     session = stage.workbench.ask("Whose?").id
     workflow = Workflow.of([Step(instruction="answer", worker="group")])
     stage.workbench.store.revisions.add(session, workflow, origin="human")
@@ -677,7 +660,7 @@ def test_prices_become_costs(stage: Stage, client: OpenAI, fake_openai: Served) 
     answer = client.chat.completions.create(model="worker:alpha", messages=WHY)
     assert answer.usage is not None
     spent = answer.usage.prompt_tokens + 2 * answer.usage.completion_tokens
-    assert told(answer)["cost"] == pytest.approx(spent)
+    assert metadata_of(answer)["cost"] == pytest.approx(spent)
 
 
 # -- asynchronous ----------------------------------------------------------------------------------
@@ -685,7 +668,7 @@ def test_prices_become_costs(stage: Stage, client: OpenAI, fake_openai: Served) 
 
 @pytest.mark.slow
 async def test_many_are_answered_at_once(stage: Stage) -> None:
-    stage.plays(said("alpha", "draft"), said("beta", "So."), plans=(TWO,))
+    stage.plays(simulated("alpha", "draft"), simulated("beta", "So."), plans=(TWO,))
     async with stage.async_client() as client:
 
         async def ask(streamed: bool) -> str:
@@ -719,5 +702,5 @@ def test_the_question_to_a_worker_has_the_limit_of_a_conversation(
 
 
 def test_the_models_are_listed_at_the_address_with_a_slash_as_well(stage: Stage) -> None:
-    stage.plays(said("alpha", "So."))
+    stage.plays(simulated("alpha", "So."))
     assert httpx.get(f"{stage.base_url}/models/").json() == httpx.get(f"{stage.base_url}/models").json()

@@ -12,22 +12,20 @@ from conductor_cases import BROKEN, plan_text
 from fake_openai import Served
 from openai import OpenAI
 from openai.types.responses import ResponseInputParam, ResponseUsage
-from performers import Paced
 from stage import Stage, model
 
-from conductor.values.messages import Usage
 from conductor.workers.simulated import SimulatedWorker
 
 TWO = plan_text((0, "draft", "[]"), (1, "polish", "[0]"))
 ONE = plan_text((0, "answer", "[]"))
 
 
-def said(name: str, text: str) -> SimulatedWorker:
+def simulated(name: str, text: str) -> SimulatedWorker:
     return SimulatedWorker(name=name, answer=text)
 
 
 def test_a_response_has_the_answer_its_usage_and_how_it_came_about(stage: Stage, client: OpenAI) -> None:
-    stage.plays(said("alpha", "a draft here"), said("beta", "polished answer"), plans=(TWO,))
+    stage.plays(simulated("alpha", "a draft here"), simulated("beta", "polished answer"), plans=(TWO,))
     response: Any = client.responses.create(
         model="conductor", input="Why?", instructions="Be brief.", metadata={"team": "red"}
     )
@@ -44,7 +42,7 @@ def test_a_response_has_the_answer_its_usage_and_how_it_came_about(stage: Stage,
 
 def test_all_of_the_usage_is_integers_as_openais_schema_has_them(stage: Stage) -> None:
     asked = {"model": "conductor", "input": "Why?"}
-    stage.plays(said("alpha", "a draft here"), said("beta", "polished answer"), plans=(TWO, TWO))
+    stage.plays(simulated("alpha", "a draft here"), simulated("beta", "polished answer"), plans=(TWO, TWO))
     whole = httpx.post(f"{stage.base_url}/responses", json=asked).json()
     streamed = httpx.post(f"{stage.base_url}/responses", json={**asked, "stream": True}).text
     last = json.loads(streamed.rsplit("data: ", 1)[1])
@@ -54,14 +52,8 @@ def test_all_of_the_usage_is_integers_as_openais_schema_has_them(stage: Stage) -
         assert read.total_tokens == read.input_tokens + read.output_tokens > 0
 
 
-def test_usage_that_is_not_known_is_left_open_as_a_whole(stage: Stage) -> None:
-    stage.plays(Paced("alpha", ["So."], usage=Usage()))
-    answer = httpx.post(f"{stage.base_url}/responses", json={"model": "worker:alpha", "input": "Why?"})
-    assert answer.json()["usage"] is None
-
-
 def test_a_stream_has_openais_events_in_their_order(stage: Stage, client: OpenAI) -> None:
-    stage.plays(said("alpha", "draft"), said("beta", "polished"), plans=(TWO,))
+    stage.plays(simulated("alpha", "draft"), simulated("beta", "polished"), plans=(TWO,))
     events = list(client.responses.create(model="conductor", input="Why?", stream=True))
     assert [event.sequence_number for event in events] == list(range(len(events)))
     kinds = list(dict.fromkeys(event.type for event in events))
@@ -85,13 +77,13 @@ def test_a_stream_has_openais_events_in_their_order(stage: Stage, client: OpenAI
 
 
 def test_the_clients_own_helper_reads_the_stream(stage: Stage, client: OpenAI) -> None:
-    stage.plays(said("alpha", "draft"), said("beta", "polished"), plans=(TWO,))
+    stage.plays(simulated("alpha", "draft"), simulated("beta", "polished"), plans=(TWO,))
     with client.responses.stream(model="conductor", input="Why?") as stream:
         assert stream.get_final_response().output_text == "polished"
 
 
 def test_the_runs_events_are_told_where_that_is_asked_for(stage: Stage, client: OpenAI) -> None:
-    stage.plays(said("alpha", "So."), plans=(ONE,))
+    stage.plays(simulated("alpha", "So."), plans=(ONE,))
     events: list[Any] = list(
         client.responses.create(
             model="conductor", input="Why?", stream=True, extra_body={"conductor": {"events": True}}
@@ -122,7 +114,7 @@ def test_a_response_goes_on_from_an_earlier_one(stage: Stage, client: OpenAI, fa
 
 @pytest.mark.parametrize("id", ["resp_0123456789abcdef", "chatcmpl-1", ""])
 def test_who_goes_on_from_nothing_is_told_so(stage: Stage, client: OpenAI, id: str) -> None:
-    stage.plays(said("alpha", "So."), plans=(ONE,))
+    stage.plays(simulated("alpha", "So."), plans=(ONE,))
     with pytest.raises(openai.BadRequestError) as refused:
         client.responses.create(model="conductor", input="Why?", previous_response_id=id)
     assert (refused.value.param, refused.value.code) == (
@@ -134,7 +126,7 @@ def test_who_goes_on_from_nothing_is_told_so(stage: Stage, client: OpenAI, id: s
 def test_neither_a_response_that_was_not_stored_nor_a_persons_session_is_gone_on_from(
     stage: Stage, client: OpenAI
 ) -> None:
-    stage.plays(said("alpha", "So."), plans=(ONE,))
+    stage.plays(simulated("alpha", "So."), plans=(ONE,))
     unstored = client.responses.create(model="conductor", input="Why?", store=False)
     stage.settle()
     session = stage.workbench.ask("Whose?")
@@ -156,19 +148,10 @@ def test_an_answer_that_was_cut_is_incomplete(stage: Stage, client: OpenAI, fake
 
 
 def test_a_failure_is_an_error_or_the_last_event(stage: Stage, client: OpenAI) -> None:
-    stage.plays(said("alpha", "So."), plans=(BROKEN,))
+    stage.plays(simulated("alpha", "So."), plans=(BROKEN,))
     with pytest.raises(openai.InternalServerError, match="gave no workflow"):
         client.responses.create(model="conductor", input="Why?")
     *_, last = client.responses.create(model="conductor", input="Why?", stream=True)
     assert last.type == "response.failed"
     assert last.response.error is not None
     assert last.response.error.code == "no_workflow"
-
-
-async def test_an_asynchronous_client_gets_the_same(stage: Stage) -> None:
-    stage.plays(said("alpha", "So."), plans=(ONE,))
-    async with stage.async_client() as client:
-        whole = await client.responses.create(model="conductor", input="Why?")
-        stream = await client.responses.create(model="conductor", input="Why?", stream=True)
-        deltas = [event.delta async for event in stream if event.type == "response.output_text.delta"]
-    assert whole.output_text == "".join(deltas) == "So."

@@ -25,7 +25,7 @@ ONE = plan_text((0, "answer", "[]"))
 UNKNOWN = "resp_0123456789abcdef"
 
 
-def said(text: str) -> SimulatedWorker:
+def simulated(text: str) -> SimulatedWorker:
     return SimulatedWorker(name="alpha", answer=text)
 
 
@@ -33,7 +33,7 @@ def said(text: str) -> SimulatedWorker:
 
 
 def test_a_stored_response_is_told_again_as_it_was_answered(stage: Stage, client: OpenAI) -> None:
-    stage.plays(said("So \x00 it is: 数."), plans=(ONE,))
+    stage.plays(simulated("So \x00 it is: 数."), plans=(ONE,))
     answered = client.responses.with_raw_response.create(
         model="conductor",
         input="Why?",
@@ -49,14 +49,14 @@ def test_a_stored_response_is_told_again_as_it_was_answered(stage: Stage, client
 
 
 def test_a_streamed_response_is_there_when_its_end_is_told(stage: Stage, client: OpenAI) -> None:
-    stage.plays(said("So."), plans=(ONE,))
+    stage.plays(simulated("So."), plans=(ONE,))
     *_, last = client.responses.create(model="conductor", input="Why?", stream=True)
     assert last.type == "response.completed"
     assert client.responses.retrieve(last.response.id).to_dict() == last.response.to_dict()
 
 
 def test_a_streamed_response_that_failed_is_told_as_failed(stage: Stage, client: OpenAI) -> None:
-    stage.plays(said("So."), plans=(BROKEN,))
+    stage.plays(simulated("So."), plans=(BROKEN,))
     *_, last = client.responses.create(model="conductor", input="Why?", stream=True)
     assert last.type == "response.failed"
     again = client.responses.retrieve(last.response.id)
@@ -64,7 +64,7 @@ def test_a_streamed_response_that_failed_is_told_as_failed(stage: Stage, client:
 
 
 def test_what_is_no_stored_response_is_not_found(stage: Stage, client: OpenAI) -> None:
-    stage.plays(said("So."), plans=(ONE,))
+    stage.plays(simulated("So."), plans=(ONE,))
     unstored = client.responses.create(model="conductor", input="Why?", store=False)
     chatted: Any = client.chat.completions.create(
         model="conductor", messages=[{"role": "user", "content": "Why?"}]
@@ -84,7 +84,7 @@ def test_what_is_no_stored_response_is_not_found(stage: Stage, client: OpenAI) -
 
 
 def test_a_response_under_way_is_not_there_yet(stage: Stage, client: OpenAI) -> None:
-    stage.plays(said("So."), plans=(ONE,))
+    stage.plays(simulated("So."), plans=(ONE,))
     with client.responses.create(model="conductor", input="Why?", stream=True) as stream:
         id = next(event.response.id for event in stream if event.type == "response.created")
         with pytest.raises(openai.NotFoundError):
@@ -100,7 +100,7 @@ def test_a_response_under_way_is_not_there_yet(stage: Stage, client: OpenAI) -> 
 def test_a_stored_response_cannot_be_had_otherwise(
     stage: Stage, client: OpenAI, asked: dict[str, Any], param: str
 ) -> None:
-    stage.plays(said("So."), plans=(ONE,))
+    stage.plays(simulated("So."), plans=(ONE,))
     response = client.responses.create(model="conductor", input="Why?")
     with pytest.raises(openai.BadRequestError) as refused:
         client.responses.retrieve(response.id, **asked)
@@ -114,7 +114,7 @@ def test_a_response_that_cannot_be_stored_is_answered_all_the_same(
     def full(*_: object) -> None:
         raise StorageError("The disk is full.")
 
-    stage.plays(said("So."), plans=(ONE,))
+    stage.plays(simulated("So."), plans=(ONE,))
     monkeypatch.setattr(stage.workbench.store.requests, "keep_response", full)
     response = client.responses.create(model="conductor", input="Why?")
     assert response.output_text == "So."
@@ -129,7 +129,7 @@ def test_where_the_store_cannot_be_read_nobody_is_told_that_nothing_is_there(
     def locked(_: str) -> None:
         raise StorageError("The store is locked.")
 
-    stage.plays(said("So."), plans=(ONE,))
+    stage.plays(simulated("So."), plans=(ONE,))
     id = client.responses.create(model="conductor", input="Why?").id
     monkeypatch.setattr(stage.workbench.store.sessions, "find", locked)
     for attempt in attempts(client, id).values():
@@ -146,7 +146,7 @@ def rerun(stage: Stage, session: str, text: str) -> None:
     bench = stage.workbench
     head = bench.store.revisions.head(session)
     assert head is not None
-    stage.plays(said(text))
+    stage.plays(simulated(text))
     bench.editing.edit(
         session, head.workflow.with_instruction(0, f"Say {text}"), note="Other words", head=head
     )
@@ -158,13 +158,13 @@ def rerun(stage: Stage, session: str, text: str) -> None:
 def test_what_a_response_answered_is_gone_on_from_whatever_its_session_answers_now(
     stage: Stage, client: OpenAI, monkeypatch: pytest.MonkeyPatch, *, body_kept: bool
 ) -> None:
-    stage.plays(said("As it was."), plans=(ONE,))
+    stage.plays(simulated("As it was."), plans=(ONE,))
     if not body_kept:
         monkeypatch.setattr(stage.workbench.store.requests, "keep_response", lambda *_: None)
     first: Any = client.responses.create(model="conductor", input="Why?")
     stage.settle()
     rerun(stage, first.conductor["session"], "As it is now.")
-    stage.plays(said("So."), plans=(ONE,))
+    stage.plays(simulated("So."), plans=(ONE,))
     ids = [first.id]
     for _ in range(2):
         going_on: Any = client.responses.create(model="conductor", input="And?", previous_response_id=ids[-1])
@@ -190,14 +190,14 @@ def test_what_a_response_answered_is_gone_on_from_whatever_its_session_answers_n
 def test_of_several_rounds_the_requests_own_last_answer_counts(
     stage: Stage, client: OpenAI, monkeypatch: pytest.MonkeyPatch, *, body_kept: bool
 ) -> None:
-    stage.plays(said("So."), plans=(ONE, ONE, ONE))
+    stage.plays(simulated("So."), plans=(ONE, ONE, ONE))
     if not body_kept:
         monkeypatch.setattr(stage.workbench.store.requests, "keep_response", lambda *_: None)
     steered = {"conductor": {"rounds": 2}}
     first: Any = client.responses.create(model="conductor", input="Why?", extra_body=steered)
     session = first.conductor["session"]
     stage.settle()
-    stage.plays(said("Otherwise."), plans=(ONE,))
+    stage.plays(simulated("Otherwise."), plans=(ONE,))
     stage.workbench.planning.begin_round(session)
     stage.workbench.activities.wait(session)
     assert [run.round for run in stage.workbench.store.runs.of_session(session)] == [3, 2, 1]
@@ -209,11 +209,11 @@ def test_of_several_rounds_the_requests_own_last_answer_counts(
 def test_a_response_that_failed_is_not_gone_on_from_though_a_person_found_an_answer(
     stage: Stage, client: OpenAI
 ) -> None:
-    stage.plays(said("So."), plans=(BROKEN,))
+    stage.plays(simulated("So."), plans=(BROKEN,))
     *_, last = client.responses.create(model="conductor", input="Why?", stream=True)
     assert last.type == "response.failed"
     session = last.response.id.removeprefix("resp_")
-    stage.plays(said("Found."), plans=(ONE,))
+    stage.plays(simulated("Found."), plans=(ONE,))
     stage.workbench.planning.begin(session, then_run=True)
     stage.workbench.activities.wait(session)
     with pytest.raises(openai.BadRequestError, match="it gave no answer") as refused:
@@ -225,7 +225,7 @@ def test_a_response_that_failed_is_not_gone_on_from_though_a_person_found_an_ans
 
 
 def test_a_deleted_response_is_gone_but_for_a_person_who_restores_it(stage: Stage, client: OpenAI) -> None:
-    stage.plays(said("So."), plans=(ONE,))
+    stage.plays(simulated("So."), plans=(ONE,))
     response: Any = client.responses.create(model="conductor", input="Why?")
     told = httpx.delete(f"{stage.base_url}/responses/{response.id}")
     assert told.json() == {"id": response.id, "object": "response", "deleted": True}
@@ -240,7 +240,7 @@ def test_a_deleted_response_is_gone_but_for_a_person_who_restores_it(stage: Stag
 
 
 def test_a_response_goes_for_good_with_its_session(stage: Stage, client: OpenAI) -> None:
-    stage.plays(said("So."), plans=(ONE,))
+    stage.plays(simulated("So."), plans=(ONE,))
     response: Any = client.responses.create(model="conductor", input="Why?")
     store, session = stage.workbench.store, response.conductor["session"]
     client.responses.delete(response.id)
@@ -254,7 +254,7 @@ def test_a_response_goes_for_good_with_its_session(stage: Stage, client: OpenAI)
 @pytest.fixture
 def served(empty_store: Path, tmp_path: Path) -> Iterator[ServedApi]:
     shutil.copyfile(empty_store, tmp_path / "conductor.db")
-    with serving_api(tmp_path / "conductor.db", Pool(workers=(said("So."),))) as served:
+    with serving_api(tmp_path / "conductor.db", Pool(workers=(simulated("So."),))) as served:
         yield served
 
 
@@ -360,7 +360,7 @@ def test_a_persons_workflow_is_there_for_every_token(served: ServedApi) -> None:
 
 
 def test_a_request_that_is_not_to_be_kept_is_never_listed(stage: Stage, client: OpenAI) -> None:
-    stage.plays(said("So."), plans=(ONE,))
+    stage.plays(simulated("So."), plans=(ONE,))
     with client.responses.create(model="conductor", input="Why?", store=False, stream=True) as stream:
         id = next(event.response.id for event in stream if event.type == "response.created")
         listed = [one.id for one in stage.workbench.store.sessions.listed(limit=1000)]
@@ -374,7 +374,7 @@ def test_of_a_request_that_could_not_begin_nothing_is_left(
     def full(*_: object, **__: object) -> None:
         raise StorageError("The disk is full.")
 
-    stage.plays(said("So."), plans=(ONE,))
+    stage.plays(simulated("So."), plans=(ONE,))
     before = stage.workbench.store.sessions.named("")
     monkeypatch.setattr(runs, "start", full)
     with pytest.raises(openai.APIStatusError) as refused:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import aclosing, contextmanager
 
-import pytest
 from worker_cases import run_of
 from workflow_cases import workflow_of
 
@@ -97,21 +96,21 @@ def started(loop: Background, run: WorkflowRun) -> LiveRun:
 def test_a_run_goes_on_in_a_thread_of_its_own_and_is_kept() -> None:
     journal = Keeping()
     threads: set[str] = set()
+    received: list[Event] = []
+
+    def listen(event: Event) -> None:
+        threads.add(threading.current_thread().name)
+        received.append(event)
+
     with background(journal) as loop:
-        live = start(loop, run_of(CHAIN, pool_of()), lambda _: threads.add(threading.current_thread().name))
+        live = start(loop, run_of(CHAIN, pool_of()), listen)
         assert live.done.wait(PATIENCE)
         assert live.state == fold(journal.events)
     assert threads == {"conductor-runs"}
+    assert received == journal.events
     assert (live.state.status, live.unsaved) == ("finished", None)
     assert isinstance(journal.events[0], RunStarted)
     assert isinstance(journal.events[-1], RunFinished)
-
-
-def test_a_listener_hears_every_event_in_order() -> None:
-    journal, heard = Keeping(), []
-    with background(journal) as loop:
-        assert start(loop, run_of(CHAIN, pool_of()), heard.append).done.wait(PATIENCE)
-    assert heard == journal.events
 
 
 def test_a_run_is_live_until_its_end_is_kept() -> None:
@@ -170,19 +169,6 @@ def test_a_run_that_could_not_be_kept_says_so_and_stays_readable() -> None:
         assert live.unsaved == "The disk is full."
         assert loop.live("r") is live
         assert (live.state.status, live.state.answer) == ("finished", "said")
-
-
-def test_a_coroutine_can_be_waited_for_with_its_result_or_error() -> None:
-    async def name() -> str:
-        return threading.current_thread().name
-
-    async def fail() -> None:
-        raise ValueError("no")
-
-    with background(Keeping()) as loop:
-        assert loop.wait(name()) == "conductor-runs"
-        with pytest.raises(ValueError, match="no"):
-            loop.wait(fail())
 
 
 def test_many_runs_at_once_do_not_mix() -> None:

@@ -110,13 +110,6 @@ def test_planning_anew_after_rejections_counts_from_the_first_attempt(
     assert len(bench.planning.rejected(session.id)) == 1
 
 
-def test_a_plan_is_run_at_once_where_that_is_wanted(benches: list[Workbench], url: str) -> None:
-    bench = opened(benches, url, ONE)
-    session = bench.ask("why?")
-    bench.planning.begin(session.id, then_run=True)
-    assert finished(bench, session) == [(1, "finished", "a says")]
-
-
 def test_rounds_follow_by_themselves_and_every_one_is_kept(benches: list[Workbench], url: str) -> None:
     bench = opened(benches, url, ONE, TWO, KEEP)
     session = bench.ask("why?", settings=Settings(rounds=3))
@@ -234,15 +227,6 @@ def test_the_conductor_can_be_a_worker_of_its_own_pool(benches: list[Workbench],
     assert finished(bench, session) == [(1, "finished", "a says")]
     state = bench.state(bench.store.runs.of_session(session.id)[0])
     assert state.steps[0].inner[0].workflow is not None
-
-
-def test_settings_are_kept_with_the_session(benches: list[Workbench], url: str) -> None:
-    bench = opened(benches, url, ONE)
-    chosen = Settings(max_steps=2, rounds=2, workers=("b",), budget=Budget(cost=0.5))
-    session = bench.ask("why?", settings=chosen)
-    with SessionStore.open(url) as other:
-        assert other.sessions.find(session.id).settings == chosen
-    assert bench.settings(bench.ask("how?").id) == Settings()
 
 
 def test_what_broke_off_says_why(benches: list[Workbench], url: str, monkeypatch: pytest.MonkeyPatch) -> None:
