@@ -8,6 +8,7 @@ its other half; UTF-8, in which everything is stored and sent, has no form for a
 from __future__ import annotations
 
 import re
+from collections import Counter
 from math import isfinite
 from typing import Any, NoReturn
 
@@ -18,18 +19,11 @@ def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """The object of these members, for `json`'s `object_pairs_hook`. Raises `FormatError`."""
     found = dict(pairs)
     if len(found) < len(pairs):
-        names: set[str] = set()
-        for name, _ in pairs:
-            if name in names:
-                raise named_twice(name)
-            names.add(name)
+        [(name, _)] = Counter(name for name, _ in pairs).most_common(1)
+        raise FormatError(
+            f"The file names {name[:60]!r} twice in one object, so it has two values; take one out."
+        )
     return found
-
-
-def named_twice(name: str) -> FormatError:
-    return FormatError(
-        f"The file names {name[:60]!r} twice in one object, so it has two values; take one out."
-    )
 
 
 def no_number(name: str) -> NoReturn:

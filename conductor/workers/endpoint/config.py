@@ -124,20 +124,15 @@ class Endpoint(Value):
         return base.copy_with(path=f"{base.path.rstrip('/')}/{path}")
 
     @property
-    def key_host(self) -> KeyHost | None:
-        """Which key goes to which host; None where none is named."""
-        return None if self.api_key_env is None else KeyHost(self.api_key_env, origin_of(self.base_url))
-
-    @property
     def unconfirmed(self) -> KeyHost | None:
         """Which key there is that was not confirmed for this host; None where there is none.
 
         Raises `PoolError` when the key cannot be looked up, or what was confirmed cannot be read.
         """
-        pair = self.key_host
-        if pair is None or find_secret(pair.variable) is None or is_confirmed(pair):
+        if self.api_key_env is None or find_secret(self.api_key_env) is None:
             return None
-        return pair
+        pair = KeyHost(self.api_key_env, origin_of(self.base_url))
+        return None if is_confirmed(pair) else pair
 
     def key(self) -> str | None:
         """The key, None where none is named.

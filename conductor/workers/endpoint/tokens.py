@@ -38,9 +38,6 @@ class Tokenizer:
         self.path = path
         self._model = model
 
-    def __repr__(self) -> str:
-        return f"Tokenizer({str(self.path)!r})"
-
     def counts(self, texts: Sequence[str]) -> tuple[int, ...]:
         """The tokens of the texts joined, each counted for the text in which it begins.
 

@@ -29,9 +29,6 @@ class FallbackWorker:
             return own
         return own.model_copy(update={"unusable": None})
 
-    def __repr__(self) -> str:
-        return f"FallbackWorker({self.first!r}, {self.second!r})"
-
     async def stream(self, request: Request) -> AsyncGenerator[StreamItem, None]:
         shown = False
         try:

@@ -26,21 +26,15 @@ class Fault(NamedTuple):
     message: str
 
 
-def worker_faults(entry: Mapping[str, Any]) -> tuple[Fault, ...]:
-    """The faults of one `[[worker]]` table; none where it is valid."""
+def table_faults(kind: str, entry: Mapping[str, Any]) -> tuple[Fault, ...]:
+    """The faults of a table of a kind of workers, or of "conductor"; none where it is valid."""
     try:
-        worker_table(entry)
+        if kind == "conductor":
+            ConductorTable.model_validate(entry)
+        else:
+            worker_table({"kind": kind, **entry})
     except ValidationError as error:
-        return faults(error, entry, tagged=True)
-    return ()
-
-
-def conductor_faults(entry: Mapping[str, Any]) -> tuple[Fault, ...]:
-    """The faults of a `[conductor]` table; none where it is a good one."""
-    try:
-        ConductorTable.model_validate(entry)
-    except ValidationError as error:
-        return faults(error, entry, tagged=False)
+        return faults(error, entry, tagged=kind != "conductor")
     return ()
 
 

@@ -13,7 +13,7 @@ import streamlit as st
 
 from conductor.errors import PoolError
 from conductor.workers.offline.experts import EXPERTS
-from conductor.workers.pool.schema_errors import conductor_faults, worker_faults
+from conductor.workers.pool.schema_errors import table_faults
 from conductor.workers.pool.toml_editor import Entry, PoolDocument
 from conductor.workers.pool.toml_file import Place
 from pages.components.pool.fields import (
@@ -208,7 +208,7 @@ def _save(form: Form, kind: TableKind) -> None:
     typed = {key: st.session_state.get(form.key(key)) for key in keys}
     entry, faults = entry_of(kind, typed, old=form.old)
     # The kind is known here, so that a missing address is reported as a missing address.
-    found = conductor_faults(entry) if kind == "conductor" else worker_faults({"kind": kind, **entry})
+    found = table_faults(kind, entry)
     asked = missing(kind, entry)
     faults = {fault.key: asked.get(fault.key, fault.message) for fault in found} | faults
     if not faults:

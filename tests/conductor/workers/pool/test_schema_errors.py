@@ -8,7 +8,7 @@ import pytest
 
 from conductor.errors import PoolError
 from conductor.workers.pool.pool import parse_pool
-from conductor.workers.pool.schema_errors import conductor_faults, worker_faults
+from conductor.workers.pool.schema_errors import table_faults
 
 KEY = "sk-marked-0123456789"
 GOOD = {"name": "a", "base_url": "http://h/v1", "model": "m"}
@@ -20,7 +20,7 @@ GOOD = {"name": "a", "base_url": "http://h/v1", "model": "m"}
         (GOOD, []),
         ({"kind": "offline", "name": "a", "expert": "facts"}, []),
         ({"kind": "simulated", "name": "a", "latency": 0.5}, []),
-        ({"name": "a"}, ["kind"]),
+        ({"kind": "odd", "name": "a"}, ["kind"]),
         ({"kind": "offline", "name": "a", "expert": "cook"}, ["expert"]),
         (
             GOOD | {"base_url": "nowhere", "temperature": 3.0, "context": 0},
@@ -32,17 +32,17 @@ GOOD = {"name": "a", "base_url": "http://h/v1", "model": "m"}
     ],
 )
 def test_every_wrong_key_is_named_once(entry: dict[str, Any], keys: list[str]) -> None:
-    assert sorted(fault.key for fault in worker_faults(entry)) == sorted(keys)
+    assert sorted(fault.key for fault in table_faults(entry.get("kind", "model"), entry)) == sorted(keys)
 
 
 def test_the_conductor_has_keys_of_its_own() -> None:
-    assert conductor_faults({"base_url": "http://h/v1", "model": "m", "dialect": "any"}) == ()
-    faults = conductor_faults({"base_url": "http://h/v1", "dialect": "odd", "fallback": "a"})
+    assert table_faults("conductor", {"base_url": "http://h/v1", "model": "m", "dialect": "any"}) == ()
+    faults = table_faults("conductor", {"base_url": "http://h/v1", "dialect": "odd", "fallback": "a"})
     assert sorted(fault.key for fault in faults) == ["dialect", "fallback", "model"]
 
 
 def test_a_fault_says_what_to_write_and_never_what_stands_there() -> None:
-    found = dict(worker_faults(GOOD | {"api_key": KEY, "api_key_env": KEY, "top_k": 4}))
+    found = dict(table_faults("model", GOOD | {"api_key": KEY, "api_key_env": KEY, "top_k": 4}))
     assert "name the variable that holds it in api_key_env" in found["api_key"]
     assert "like OPENAI_API_KEY, not the key itself" in found["api_key_env"]
     assert found["top_k"].endswith("goes into extra = { top_k = ... }.")
