@@ -18,12 +18,12 @@ def request_text(request: Request) -> str:
     return request.instruction
 
 
-async def message(worker: SimulatedWorker, instruction: str = "do") -> list[Delta | Completion]:
+async def items_of(worker: SimulatedWorker, instruction: str = "do") -> list[Delta | Completion]:
     return [item async for item in worker.stream(request(instruction))]
 
 
 async def text_of(worker: SimulatedWorker, instruction: str = "do") -> str:
-    return (await message(worker, instruction))[-1].text
+    return (await items_of(worker, instruction))[-1].text
 
 
 async def test_the_same_seed_name_and_request_give_the_same_text() -> None:
@@ -38,7 +38,7 @@ async def test_the_same_seed_name_and_request_give_the_same_text() -> None:
 @pytest.mark.parametrize("pace", [None, 5000.0])
 @pytest.mark.parametrize("answer", ["one two  three\nfour", "", "one"])
 async def test_deltas_joined_are_the_completion(pace: float | None, answer: str) -> None:
-    *deltas, completion = await message(SimulatedWorker(name="alpha", answer=answer, tokens_per_second=pace))
+    *deltas, completion = await items_of(SimulatedWorker(name="alpha", answer=answer, tokens_per_second=pace))
     assert isinstance(completion, Completion)
     assert "".join(delta.text for delta in deltas) == completion.text == answer
 
@@ -50,7 +50,7 @@ async def test_an_answer_may_be_a_function_of_the_request() -> None:
 
 def test_it_takes_its_time() -> None:
     async def taken(worker: SimulatedWorker) -> float:
-        await message(worker)
+        await items_of(worker)
         return now()
 
     assert in_simulated_time(taken(SimulatedWorker(name="alpha", latency=50, tokens=5))) == 50
@@ -73,8 +73,8 @@ async def test_it_fails_on_the_calls_it_was_told_to_after_half_the_text() -> Non
 async def test_it_fails_on_an_instruction_and_remembers_what_it_was_sent() -> None:
     worker = SimulatedWorker(name="alpha", fail_on="bad")
     with pytest.raises(WorkerError):
-        await message(worker, "a bad one")
-    await message(worker, "a good one")
+        await items_of(worker, "a bad one")
+    await items_of(worker, "a good one")
     assert worker.requests == [request("a bad one"), request("a good one")]
 
 

@@ -1,4 +1,4 @@
-"""A pool is what its file says, and a wrong file is refused with its name and the line."""
+"""A pool is what its file describes, in order; a file that cannot be read is named."""
 
 from __future__ import annotations
 
@@ -55,40 +55,6 @@ def test_a_pool_without_models_says_so(pool: Pool, label: str) -> None:
 def test_a_worker_that_is_not_there_is_named_with_the_choices() -> None:
     with pytest.raises(PoolError, match=r"no worker named 'slow'; it has quick, sums\."):
         parse_pool(GOOD)["slow"]
-
-
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("", "has no worker"),
-        ("worker = 3", "two brackets"),
-        ("[worker]\nname = 'a'", "two brackets"),
-        ("worker = [1]", "line 1: worker 1"),
-        ("\n\n[pool]\nname = 'a'", "line 3: unknown key 'pool'"),
-        ("[[worker]]\nname = ", "not valid TOML"),
-        ("tokens = " + "1" * 5_000, "too many digits"),
-        ("worker = " + "[" * 100_000, "nests brackets too deeply"),
-        ("[[worker]]\nname = 'a'", "line 1: worker 1, kind: needs kind"),
-        ("[[worker]]\nname = 'a'\nkind = 'magic'", "line 3: worker 1, kind: needs kind"),
-        (GOOD + "latenci = 1", "line 11: worker 2, latenci: unknown key"),
-        (GOOD.replace("latency = 0.5", "latenci = 0.5"), "line 5: worker 1, latenci: unknown key"),
-        (GOOD.replace("0.5", "-1"), "line 5: worker 1, latency: Input should be greater"),
-        (GOOD.replace("0.5", "'soon'"), "line 5: worker 1, latency: Input should be a valid number"),
-        (GOOD.replace("mathematics", "magic"), "line 10: worker 2, expert: Input should be"),
-        (GOOD.replace('"quick"', '""'), "line 4: worker 1, name"),
-        (GOOD.replace('name = "sums"\n', ""), "line 7: worker 2, name: Field required"),
-        (GOOD.replace("sums", "quick"), "line 9: a second worker is named 'quick'"),
-    ],
-)
-def test_a_wrong_file_is_refused_with_its_name_and_line(text: str, reason: str, tmp_path: Path) -> None:
-    file = tmp_path / "my pool.toml"
-    file.write_text(text, encoding="utf-8")
-    with pytest.raises(PoolError) as caught:
-        read_pool(file)
-    message = str(caught.value)
-    assert reason in message
-    assert "my pool.toml" in message
-    assert "\n" not in message
 
 
 @pytest.mark.parametrize("content", [None, b"\xff\xfe", b" " * (MAX_BYTES + 1)])

@@ -168,7 +168,34 @@ KEY_FAULTS = [
     ("fallback", '"alpha"', "alpha → alpha goes in a circle; end it at"),
 ]
 
+OTHERS = """
+[[worker]]
+kind = "simulated"
+name = "quick"
+latency = 0.5
+
+[[worker]]
+kind = "offline"
+name = "sums"
+expert = "mathematics"
+"""
+
 FILE_FAULTS = [
+    ("", "has no worker"),
+    ("worker = 3", "two brackets"),
+    ("[worker]\nname = 'a'", "two brackets"),
+    ("worker = [1]", "line 1: worker 1"),
+    ("[[worker]]\nname = ", "not valid TOML"),
+    ("tokens = " + "1" * 5_000, "too many digits"),
+    ("worker = " + "[" * 100_000, "nests brackets too deeply"),
+    ("[[worker]]\nname = 'a'", "line 1: worker 1, kind: needs kind"),
+    (OTHERS + "latenci = 1", "line 11: worker 2, latenci: unknown key"),
+    (OTHERS.replace("latency = 0.5", "latenci = 0.5"), "line 5: worker 1, latenci: unknown key"),
+    (OTHERS.replace("0.5", "-1"), "line 5: worker 1, latency: Input should be greater"),
+    (OTHERS.replace("mathematics", "magic"), "line 10: worker 2, expert: Input should be"),
+    (OTHERS.replace('"quick"', '""'), "line 4: worker 1, name"),
+    (OTHERS.replace('name = "sums"\n', ""), "line 7: worker 2, name: Field required"),
+    (OTHERS.replace("sums", "quick"), "line 9: a second worker is named 'quick'"),
     (ALPHA.replace("model =", "modell ="), "line 4: worker 1, modell: unknown key; write model."),
     (
         ALPHA.replace("localhost", "user:sk-marked@localhost"),
@@ -288,7 +315,7 @@ def test_a_worker_without_its_key_can_be_used_where_another_stands_in() -> None:
     assert list(parse_pool(keyless + BETA + 'api_key_env = "ONE_API_KEY"\n').unusable) == ["alpha", "beta"]
 
 
-EXAMPLE = Path(__file__).parents[3] / "pool.example.toml"
+EXAMPLE = Path(__file__).parents[4] / "pool.example.toml"
 SEVEN = {
     "gemini-2.5-pro",
     "claude-sonnet-4",
