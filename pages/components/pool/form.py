@@ -117,7 +117,7 @@ def _draw() -> None:
         st.caption(
             f"{plain(str(form.document.path))} will be created, and its workers replace the built-in experts."
         )
-    # A container that is always there keeps the buttons in place, and the focus with them.
+    # A container that is always there holds the buttons in place, and the focus with them.
     with st.container(key="pool-summary"):
         if faults:
             labels = ", ".join(field.label for field in (*usual, *others) if field.key in faults)
@@ -224,7 +224,7 @@ def _save(form: Form, kind: TableKind) -> None:
 
 
 def _saved(form: Form, entry: Entry) -> dict[str, str]:
-    """What keeps the table from being saved, by key; empty where it was saved."""
+    """Why the table cannot be saved, by key; empty where it was saved."""
     name = str(entry.get("name", "the Conductor"))
     try:
         if not form.old:

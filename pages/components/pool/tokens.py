@@ -173,7 +173,7 @@ def _creation(store: SessionStore, dialog: TokenDialog, workers: Sequence[str]) 
         key=dialog.key("period"),
     )
     _amounts(dialog, ("requests", "Requests a minute", 1, "%d"), ("paced", "Tokens a minute", 1, "%d"))
-    # A box that is always there keeps the buttons the same, and the focus with them.
+    # A container that is always there holds the buttons in place, and the focus with them.
     with st.container(key="token-summary"):
         if dialog.fault:
             st.error(plain(dialog.fault), icon=":material/error:")

@@ -1,18 +1,21 @@
-"""`serve`: the app, in a process of its own."""
+"""`serve`: the app, or the API alone, in a process of its own."""
 
 from __future__ import annotations
 
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
-import urllib.request
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from command_line import Line
+
+from storage import SessionStore
 
 ROOT = Path(__file__).parents[3]
 
@@ -34,8 +37,7 @@ def test_json_gives_the_address_of_the_app_once_it_answers(folder: Path) -> None
         assert server.stdout is not None
         url = json.loads(server.stdout.readline())["url"]
         try:
-            with urllib.request.urlopen(url) as page:
-                assert page.status == 200
+            assert httpx.get(url).status_code == 200
         finally:
             server.terminate()
         assert server.communicate(timeout=20)[0] == ""
@@ -119,3 +121,39 @@ def test_an_address_that_is_not_of_this_machine_is_one_sentence(
     assert (result.code, result.out) == (1, "")
     assert result.err.startswith("conductor: The app cannot listen at 192.0.2.1, port 0: ")
     assert result.err.count("\n") == 1
+
+
+# -- the API alone ---------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_the_api_alone_answers_with_a_token_and_ends_in_order(folder: Path) -> None:
+    with serve("--api-only", "--port", "0", "--json", "--app-url", "http://app/") as server:
+        assert server.stdout is not None
+        result = json.loads(server.stdout.readline())
+        try:
+            token = folder / "data" / "api-token"
+            assert result["token_file"] == str(token)
+            assert token.stat().st_mode & 0o777 == 0o600
+            asked = {"model": "conductor", "messages": [{"role": "user", "content": "What is 17*23?"}]}
+            asking = f"{result['url']}/chat/completions"
+            assert httpx.post(asking, json=asked, timeout=20).status_code == 401
+            key = {"authorization": f"Bearer {token.read_text()}"}
+            answer = httpx.post(asking, json=asked, headers=key, timeout=20)
+            assert "391" in answer.json()["choices"][0]["message"]["content"]
+            assert answer.json()["conductor"]["url"].startswith("http://app/?session=")
+            root = result["url"].removesuffix("/v1")
+            for address in (f"{root}/", f"{result['url']}/nowhere"):
+                assert httpx.get(address).json()["error"]["code"] == "unknown_url"
+        finally:
+            server.send_signal(signal.SIGTERM)
+        assert server.wait(10) == 0
+    with SessionStore.open(f"sqlite:///{folder / 'data' / 'conductor.db'}") as store:
+        assert [session.origin for session in store.sessions.listed()] == ["api"]
+
+
+def test_a_port_that_is_taken_is_one_sentence_of_the_api(line: Line) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        result = line("serve", "--api-only", "--port", str(taken.getsockname()[1]))
+    assert result.code == 1
+    assert "cannot listen" in result.err
