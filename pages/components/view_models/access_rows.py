@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
 
 from conductor.errors import WorkflowError
 from conductor.workflow.model import Workflow
@@ -43,12 +42,10 @@ class AccessRow:
     @property
     def means(self) -> str:
         """What the step reads now, in words."""
-        said = ["the round before"] if self.sees_previous else []
-        if len(self.reads) == 1:
-            said.append(f"step {self.reads[0] + 1}")
-        elif self.reads:
-            said.append(f"steps {', '.join(_spans(self.reads))}")
-        return " and ".join(said) or "nothing"
+        seen = ["the round before"] if self.sees_previous else []
+        if self.reads:
+            seen.append(f"step{'s' * (len(self.reads) > 1)} {', '.join(_spans(self.reads))}")
+        return " and ".join(seen) or "nothing"
 
 
 def _spans(reads: Sequence[int]) -> Iterator[str]:
@@ -117,19 +114,14 @@ class Wish:
 
 def wishes_of(asked: object) -> tuple[Wish, ...]:
     """What the browser asks for; what is malformed is left out."""
+    wishes = []
     match asked:
-        case {"wishes": list(said), "at": int()}:
-            return tuple(wish for one in said if (wish := _wish(one)) is not None)
-        case _:
-            return ()
-
-
-def _wish(said: Any) -> Wish | None:
-    match said:
-        case {"reader": int(reader), "read": int(read), "sees": bool(sees)}:
-            return Wish(reader, read, sees)
-        case _:
-            return None
+        case {"wishes": list(found), "at": int()}:
+            for one in found:
+                match one:
+                    case {"reader": int(reader), "read": int(read), "sees": bool(sees)}:
+                        wishes.append(Wish(reader, read, sees))
+    return tuple(wishes)
 
 
 def granted(workflow: Workflow, wishes: Iterable[Wish]) -> Workflow:

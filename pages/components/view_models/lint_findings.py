@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import groupby
+from typing import Any
 
 from conductor.text.formatting import counted
 from conductor.values.output import Output
@@ -24,8 +25,8 @@ def findings(
     shown = view.head.workflow
     return _found(
         shown if workflow is None else workflow,
+        known_outputs(view) if workflow is None or workflow == shown else (),
         max_steps=view.settings.max_steps,
-        outputs=known_outputs(view) if workflow is None or workflow == shown else (),
         later_round=view.head.looks_back is not None,
         query=view.session.query,
         workers=view.settings.workers or tuple(names),
@@ -38,30 +39,13 @@ def known_outputs(view: SessionView) -> _Outputs:
     if view.state is not None and view.as_run:
         steps = enumerate(view.state.steps)
         return tuple((at, step.output) for at, step in steps if step.output is not None)
-    return tuple(sorted(view.radius.known.items(), key=lambda known: known[0])) if view.radius else ()
+    return tuple(sorted(view.radius.known.items())) if view.radius else ()
 
 
+# A page asks for the same again and again: at each look at its panels' names.
 @lru_cache(maxsize=64)
-def _found(
-    workflow: Workflow,
-    *,
-    max_steps: int,
-    outputs: _Outputs,
-    later_round: bool,
-    query: str,
-    workers: tuple[str, ...],
-    changed_pins: frozenset[int],
-) -> tuple[Finding, ...]:
-    """As `check`. A page asks for the same again and again: at each look at its panels' names."""
-    return check(
-        workflow,
-        max_steps=max_steps,
-        outputs=dict(outputs),
-        later_round=later_round,
-        query=query,
-        workers=workers,
-        changed_pins=changed_pins,
-    )
+def _found(workflow: Workflow, outputs: _Outputs, **options: Any) -> tuple[Finding, ...]:
+    return check(workflow, outputs=dict(outputs), **options)
 
 
 def fixed(finding: Finding, fix: Fix, now: Sequence[Finding]) -> Workflow | None:
@@ -79,8 +63,7 @@ def by_step(found: Sequence[Finding]) -> Iterator[tuple[int | None, list[Finding
 def summary(found: Sequence[Finding]) -> str:
     """How many findings of which kind."""
     kinds = [finding.severity for finding in found]
-    said = [counted(kinds.count(kind), kind) for kind in ("warning", "note") if kind in kinds]
-    return ", ".join(said)
+    return ", ".join(counted(kinds.count(kind), kind) for kind in ("warning", "note") if kind in kinds)
 
 
 def nothing_found(view: SessionView) -> str:

@@ -58,20 +58,16 @@ def choices_of_text(plan: Plan, *, shown: Workflow | None) -> tuple[PlanChoice, 
     report = plan.report
     if report is None:
         return ()
+    valid = any(candidate.ok for candidate in report.candidates)
+    counts = "counts as the last valid one" if valid else "counts as the last one; none is valid"
     found = [
         replace(
             _choice(plan, at, candidate, name=f"Plan {at + 1}"),
-            remarks=(_why_it_counts(report.candidates),) if at == report.chosen else (),
+            remarks=(counts,) if at == report.chosen else (),
         )
         for at, candidate in enumerate(report.candidates)
     ]
     return _compared(found, shown)
-
-
-def _why_it_counts(candidates: Sequence[Candidate]) -> str:
-    if not any(candidate.ok for candidate in candidates):
-        return "counts as the last one; none is valid"
-    return "counts as the last valid one"
 
 
 def choices_of_batch(plans: Sequence[Plan], *, shown: Workflow | None) -> tuple[PlanChoice, ...]:
@@ -81,55 +77,31 @@ def choices_of_batch(plans: Sequence[Plan], *, shown: Workflow | None) -> tuple[
         chosen = None if plan.report is None else plan.report.chosen
         name = f"Alternative {plan.attempt}"
         if plan.report is None or chosen is None:
-            reasons = [problem.message for problem in plan.report.problems] if plan.report else []
-            found.append(_without_plan(plan, name, reasons or [plan.failure or "It gave no completion."]))
+            reasons = tuple(problem.message for problem in plan.report.problems) if plan.report else ()
+            problems = reasons or (plan.failure or "It gave no completion.",)
+            found.append(PlanChoice(name, plan, None, None, verdict="no plan", problems=problems))
         else:
             found.append(_choice(plan, chosen, plan.report.candidates[chosen], name=name))
     return _compared(_together(found), shown)
 
 
-def _without_plan(plan: Plan, name: str, reasons: Sequence[str]) -> PlanChoice:
-    return PlanChoice(
-        name=name,
-        plan=plan,
-        candidate=None,
-        workflow=None,
-        verdict="no plan",
-        problems=tuple(reasons),
-    )
-
-
 def _choice(plan: Plan, at: int, candidate: Candidate, *, name: str) -> PlanChoice:
     verdict = "keeps the answer" if candidate.return_previous else "valid" if candidate.ok else "not valid"
-    return PlanChoice(
-        name=name,
-        plan=plan,
-        candidate=at,
-        workflow=candidate.workflow,
-        verdict=verdict,
-        problems=tuple(problem.message for problem in candidate.problems),
-    )
+    problems = tuple(problem.message for problem in candidate.problems)
+    return PlanChoice(name, plan, at, candidate.workflow, verdict=verdict, problems=problems)
 
 
 def _together(choices: Sequence[PlanChoice]) -> list[PlanChoice]:
     """Equal workflows as one choice, under the numbers of all of them."""
-    numbers: dict[Workflow | int, list[int]] = {}
-    first: dict[Workflow | int, PlanChoice] = {}
+    alike: dict[Workflow | int, list[PlanChoice]] = {}
     for at, choice in enumerate(choices):
-        which = at if choice.workflow is None else choice.workflow
-        numbers.setdefault(which, []).append(choice.plan.attempt)
-        first.setdefault(which, choice)
-    return [
-        choice
-        if len(numbers[which]) == 1
-        else replace(choice, name=f"Alternatives {_listed(numbers[which])}", remarks=("the same plan",))
-        for which, choice in first.items()
-    ]
+        alike.setdefault(at if choice.workflow is None else choice.workflow, []).append(choice)
+    return [group[0] if len(group) == 1 else _as_one(group) for group in alike.values()]
 
 
-def _listed(numbers: Sequence[int]) -> str:
-    *most, last = map(str, numbers)
-    return f"{', '.join(most)} and {last}"
+def _as_one(alike: Sequence[PlanChoice]) -> PlanChoice:
+    *most, last = (str(choice.plan.attempt) for choice in alike)
+    return replace(alike[0], name=f"Alternatives {', '.join(most)} and {last}", remarks=("the same plan",))
 
 
 def _compared(choices: Sequence[PlanChoice], shown: Workflow | None) -> tuple[PlanChoice, ...]:

@@ -117,13 +117,13 @@ def economy(settings: Settings, cards: Sequence[WorkerCard]) -> str:
 
 def limits(budget: Budget) -> list[str]:
     """Each limit of a budget in its unit."""
-    said = []
+    parts = []
     if budget.tokens is not None:
-        said.append(counted(budget.tokens, "token"))
+        parts.append(counted(budget.tokens, "token"))
     if budget.cost is not None:
-        said.append(f"${budget.cost:.2f}" if round(budget.cost, 2) == budget.cost else f"${budget.cost:g}")
+        parts.append(f"${budget.cost:.2f}" if round(budget.cost, 2) == budget.cost else f"${budget.cost:g}")
     if budget.seconds is not None:
-        said.append(f"{budget.seconds:g} s")
+        parts.append(f"{budget.seconds:g} s")
     if budget.calls is not None:
-        said.append(counted(budget.calls, "call"))
-    return said
+        parts.append(counted(budget.calls, "call"))
+    return parts
