@@ -6,25 +6,19 @@ Knows Streamlit and the files beside it; knows no workflow and no run. Texts rea
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
-import streamlit as st
+from pages.components.streamlit_patches.component import component
 
-from pages.components.streamlit_patches.script_state import with_script_state
-
-_HERE = Path(__file__).parent
-
-
-def _read(name: str) -> str:
-    return (_HERE / name).read_text(encoding="utf-8")
-
-
-_grid = st.components.v2.component(
+_grid = component(
     "conductor_access_grid",
-    html=_read("grid.html"),
-    css=_read("grid.css"),
-    js=with_script_state(_read("grid.js")),
+    __file__,
+    html="""<div class="access">
+  <div class="frame"><div class="grid" role="grid" aria-label="Access: who may read whom"></div></div>
+  <div class="status" role="status"></div>
+</div>""",
+    css="grid.css",
+    js="grid.js",
 )
 
 

@@ -1,32 +1,14 @@
 // Who may read whom, step by step: rows read columns. One cell has the focus; arrows move it.
 //
-// Streamlit calls the default function when the component appears and on each change of its data; the cells
-// stay, so that the focus does. A change is only asked for: until Python has answered, the cell shows what
-// was wished, dashed. Nothing is sent while the page is still being drawn for the wish before: each message
-// carries what all fields of the page show, and one of them may still show what was before that wish.
+// The cells stay while the data changes, so that the focus does. A change is only asked for: until Python has
+// answered, the cell shows what was wished, dashed. Nothing is sent while the page is still being drawn for the
+// wish before: each message carries what all fields of the page show, and one of them may still show what was
+// before that wish.
 
 const BEFORE = -1;
 const RESTS = 180;                                          // milliseconds until the focused row is selected
 const LOOKS = 60, PATIENCE = 5000;                          // milliseconds between looks, and until a wish is given up
 const TICK = "M4 12.5 9.5 18 20 6.5";
-const grids = new WeakMap();
-
-function made(tag, className, role) {
-  const element = document.createElement(tag);
-  if (className) element.className = className;
-  if (role) element.setAttribute("role", role);
-  return element;
-}
-
-function tick() {
-  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-  const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
-  svg.setAttribute("viewBox", "0 0 24 24");
-  svg.setAttribute("aria-hidden", "true");
-  path.setAttribute("d", TICK);
-  svg.append(path);
-  return svg;
-}
 
 const bounded = (value, most) => Math.min(Math.max(value, 0), most);
 
@@ -72,15 +54,10 @@ class AccessGrid {
     this.place = [bounded(this.place[0], count - 1), bounded(this.place[1], reads.length - 1)];
     this.wishes.clear();
     this.asked = null;
-    const heads = made("div", "row heads", "row");
-    const corner = made("div", "name", "columnheader");
-    corner.textContent = "Reader, and what it may read";
-    this.heads = reads.map((read) => {
-      const head = made("div", read === BEFORE ? "head before" : "head", "columnheader");
-      head.textContent = read === BEFORE ? "Before" : String(read + 1);
-      return head;
-    });
-    heads.append(corner, ...this.heads);
+    const head = (kind, text) => element("div", { class: kind, role: "columnheader" }, text);
+    this.heads = reads.map((read) => (read === BEFORE ? head("head before", "Before") : head("head", String(read + 1))));
+    const corner = head("name", "Reader, and what it may read");
+    const heads = element("div", { class: "row heads", role: "row" }, corner, ...this.heads);
     this.cells = [];
     this.rows = Array.from({ length: count }, (_, reader) => this.row(reader));
     this.grid.setAttribute("aria-rowcount", count + 1);
@@ -90,28 +67,20 @@ class AccessGrid {
   }
 
   row(reader) {
-    const row = made("div", reader ? "row" : "row first", "row");
-    const name = made("div", "name", "rowheader");
-    name.append(made("div", "title"), made("div", "how"));
-    this.cells.push(this.columns.map((read) => {
-      const box = made("div", "box", "checkbox");
-      const never = read >= reader;
-      box.append(tick());
-      box.classList.toggle("never", never);
-      box.classList.toggle("self", read === reader);
-      box.reader = reader;
-      box.read = read;
+    const parts = [element("div", "title"), element("div", "how")];
+    const name = element("div", { class: "name", role: "rowheader" }, ...parts);
+    const boxes = this.columns.map((read) => {
       const seen = read === BEFORE ? "see the round before" : `read step ${read + 1}`;
-      box.setAttribute("aria-label", `Step ${reader + 1} may ${seen}`);
-      return box;
-    }));
-    const cells = this.cells[reader].map((box) => {
-      const cell = made("div", box.read === BEFORE ? "cell before" : "cell", "gridcell");
-      cell.append(box);
-      return cell;
+      const label = `Step ${reader + 1} may ${seen}`;
+      const box = element("div", { class: "box", role: "checkbox", "aria-label": label }, icon(TICK));
+      box.classList.toggle("never", read >= reader);
+      box.classList.toggle("self", read === reader);
+      return Object.assign(box, { reader, read });
     });
-    row.append(name, ...cells);
-    return row;
+    this.cells.push(boxes);
+    const cells = boxes.map((box) =>
+      element("div", { class: box.read === BEFORE ? "cell before" : "cell", role: "gridcell" }, box));
+    return element("div", { class: reader ? "row" : "row first", role: "row" }, name, ...cells);
   }
 
   paint() {
@@ -132,16 +101,11 @@ class AccessGrid {
   describe(name, { name: step, written, means, edited }, reader) {
     const [first, how] = name.children;
     // The number stands left of the title, also of one that is written from right to left.
-    const number = `${reader + 1}. `, title = made("span");
-    title.dir = "auto";
-    title.textContent = step.slice(number.length);
-    first.replaceChildren(number, title);
-    const entry = made("code");
-    entry.textContent = written ?? "";
-    const mark = made("span", "edited");
-    mark.textContent = "edited";
+    const number = `${reader + 1}. `;
+    first.replaceChildren(number, element("span", { dir: "auto" }, step.slice(number.length)));
+    const now = edited ? [element("span", "edited", "edited"), `, reads ${means}`] : [`means ${means}`];
     if (written === null) how.replaceChildren(`reads ${means}`);
-    else how.replaceChildren(entry, " ", ...(edited ? [mark, `, reads ${means}`] : [`means ${means}`]));
+    else how.replaceChildren(element("code", {}, written), " ", ...now);
     name.title = `${step}\n${how.textContent}`;
   }
 
@@ -300,14 +264,14 @@ class AccessGrid {
     this.paint();
   }
 
+  destroy() {
+    clearTimeout(this.later);
+    clearTimeout(this.resting);
+  }
+
   say(text) { if (this.status.textContent !== text) this.status.textContent = text; }
 }
 
 const keyOf = ({ reader, read }) => `${reader},${read}`;
 
-export default function (component) {
-  const root = component.parentElement.querySelector(".access");
-  if (!grids.has(root)) grids.set(root, new AccessGrid(root));
-  grids.get(root).update(component);
-  return () => grids.delete(root);
-}
+export default mounted(".access", (root) => new AccessGrid(root));

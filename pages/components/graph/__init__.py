@@ -9,39 +9,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
-import streamlit as st
 from pyvis.network import Network
 
 from conductor.drawing.layout import Direction, Layout
 from conductor.workflow.model import MAX_STEPS
-
-_HERE = Path(__file__).parent
+from pages.components.streamlit_patches.component import component
 
 _VIS = "templates/lib/vis-9.1.2/vis-network.min.js"
-_PARTS = "theme routes icons card view pointer keyboard outline graph".split()
-"""The JavaScript files in the order in which they use one another; together they are one module."""
-
 _PICTURE = ("direction", "kind", "width", "height", "most_height")
 """What the browser gets of each layout beside its cards, its routes and when it is shown."""
 
 
-def _read(name: str) -> str:
-    return (_HERE / name).read_text(encoding="utf-8")
-
-
-def _library() -> str:
-    """vis-network and our parts as one ES module, without vis's hint to a source map it does not carry."""
-    vis = files("pyvis").joinpath(_VIS).read_text(encoding="utf-8")
-    return "\n".join([vis.partition("//# sourceMappingURL")[0], *(_read(f"{part}.js") for part in _PARTS)])
-
-
-_loader = st.components.v2.component("conductor_graph_library", js=_library(), isolate_styles=False)
-_graph = st.components.v2.component(
-    "conductor_graph", html=_read("graph.html"), css=_read("graph.css"), js=_read("mount.js")
+# Without vis's hint to a source map that it does not carry.
+_loader = component(
+    "conductor_graph_library",
+    __file__,
+    js="theme.js routes.js icons.js card.js view.js pointer.js keyboard.js outline.js graph.js",
+    library=files("pyvis").joinpath(_VIS).read_text(encoding="utf-8").partition("//# sourceMappingURL")[0],
+    isolated=False,
 )
+_graph = component("conductor_graph", __file__, html="graph.html", css="graph.css", js="mount.js")
 
 
 def _nothing() -> None:

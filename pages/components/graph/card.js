@@ -232,11 +232,11 @@ function drawBrief(ctx, card, look) {
   const spare = shown - head - title.length;
   ctx.font = `400 ${quieter(size, scale)}px ${theme.font}`;
   ctx.fillStyle = theme.muted;
-  const text = (i) => line(head + title.length + i), told = spare > 1 && content.remark;
-  if (told) drawRemark(ctx, content.remark, theme, size, start, right, text(0));
+  const text = (i) => line(head + title.length + i), remarked = spare > 1 && content.remark;
+  if (remarked) drawRemark(ctx, content.remark, theme, size, start, right, text(0));
   else if (spare > 1) wrapText(ctx, content.body, right - start, spare - 1).forEach((written, i) => ctx.fillText(written, start, text(i)));
   ctx.fillStyle = theme.muted;
-  if (spare > 0) drawWorker(ctx, card, look, size, start, right, line(shown - 1), { sign: content.remark && !told });
+  if (spare > 0) drawWorker(ctx, card, look, size, start, right, line(shown - 1), { sign: content.remark && !remarked });
 }
 
 // The size of what stands beside a title.
@@ -251,8 +251,8 @@ function drawWorker(ctx, card, look, size, left, right, y, { sign }) {
   const words = inside && openerWords(ctx, inside, size, room / 2);
   const own = inside ? openerWidth(ctx, words, size) + size * 0.6 : 0;
   const width = room - own, fits = (count) => ctx.measureText([worker, ...badges.slice(0, count)].join(" · ")).width <= width;
-  const count = badges.findIndex((_, at) => !fits(at + 1)), told = count < 0 ? badges : badges.slice(0, count);
-  const shown = told.length ? [worker, ...told].join(" · ") : fitText(ctx, worker, width);
+  const count = badges.findIndex((_, at) => !fits(at + 1)), fitting = count < 0 ? badges : badges.slice(0, count);
+  const shown = fitting.length ? [worker, ...fitting].join(" · ") : fitText(ctx, worker, width);
   ctx.fillText(shown, start, y);
   if (shown) ctx.fillText(note, right - noted + size * 0.6, y);
   if (inside) drawOpener(ctx, card, look, size * 0.92, start + ctx.measureText(shown).width + size * 0.6, y, words);

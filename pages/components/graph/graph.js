@@ -1,11 +1,9 @@
 // One workflow graph on the page: what it shows, what is selected, what it asks Python for.
 //
-// Streamlit calls `mount` when the component appears and again on each change of its data; the element stays,
-// so a graph is made once per element and then gets the new data. Selecting shows at once and is reported;
-// an edit is only requested: the picture changes when Python sends another workflow.
+// Selecting shows at once and is reported; an edit is only requested: the picture changes when Python sends another
+// workflow.
 
 const stillness = window.matchMedia("(prefers-reduced-motion: reduce)");
-const graphs = new WeakMap();
 
 class WorkflowGraph {
   constructor(root) {
@@ -343,16 +341,7 @@ class WorkflowGraph {
   }
 }
 
-function mount(root, component, picture) {
-  if (!graphs.has(root)) graphs.set(root, new WorkflowGraph(root));
-  graphs.get(root).update(component, picture);
-  return () => {
-    graphs.get(root)?.destroy();
-    graphs.delete(root);
-  };
-}
-
-globalThis.conductorGraph = { mount };
+globalThis.ConductorGraph = WorkflowGraph;
 window.dispatchEvent(new Event("conductor-graph-ready"));
 
 export default () => {};

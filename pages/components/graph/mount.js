@@ -7,7 +7,6 @@ const LEAST_HEIGHT = 200;
 // A scroll bar that comes with a higher picture must not bring back the lower one, and so on for ever.
 const INDIFFERENT = 24;
 
-const frames = new WeakMap();
 // What was scrolled to once is not scrolled to again; each component has a module of its own.
 const revealed = globalThis.conductorRevealed ??= new Set();
 
@@ -15,7 +14,7 @@ class Frame {
   constructor(root) {
     this.root = root;
     this.width = 0;
-    this.stop = null;
+    this.graph = null;
     this.listeners = new AbortController();
     const { signal } = this.listeners;
     window.addEventListener("conductor-graph-ready", () => this.draw(), { once: true, signal });
@@ -25,7 +24,7 @@ class Frame {
     this.observer.observe(root);
   }
 
-  show(component) {
+  update(component) {
     this.component = component;
     this.draw();
     const { reveal } = component.data;
@@ -41,7 +40,9 @@ class Frame {
     const chosen = fitting < 0 ? pictures.length - 1 : fitting;
     // At once, so that the page below does not jump when the library arrives.
     root.style.height = `${this.heightFor(pictures[chosen])}px`;
-    if (globalThis.conductorGraph) this.stop = globalThis.conductorGraph.mount(root, component, chosen);
+    if (!globalThis.ConductorGraph) return;
+    this.graph ??= new globalThis.ConductorGraph(root);
+    this.graph.update(component, chosen);
   }
 
   heightFor({ width, height, most_height }) {
@@ -53,16 +54,8 @@ class Frame {
   destroy() {
     this.listeners.abort();
     this.observer.disconnect();
-    this.stop?.();
+    this.graph?.destroy();
   }
 }
 
-export default function (component) {
-  const root = component.parentElement.querySelector(".graph");
-  if (!frames.has(root)) frames.set(root, new Frame(root));
-  frames.get(root).show(component);
-  return () => {
-    frames.get(root)?.destroy();
-    frames.delete(root);
-  };
-}
+export default mounted(".graph", (root) => new Frame(root));

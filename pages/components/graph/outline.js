@@ -12,21 +12,11 @@ class Outline {
   show(cards, edges, selected) {
     while (this.list.children.length > cards.length) this.list.lastChild.remove();
     cards.forEach((card) => {
-      const option = this.list.children[card.step] ?? this.append(card.step);
-      const name = nameOf(card, cards.length, edges);
-      if (option.textContent !== name) option.textContent = name;
-      option.setAttribute("aria-selected", String(card.step === selected));
+      const name = nameOf(card, cards.length, edges), option = this.list.children[card.step];
+      if (!option) this.list.append(element("div", { id: this.prefix + card.step, role: "option" }, name));
+      else if (option.textContent !== name) option.textContent = name;
     });
-    if (selected === null) this.stage.removeAttribute("aria-activedescendant");
-    else this.stage.setAttribute("aria-activedescendant", this.prefix + selected);
-  }
-
-  append(step) {
-    const option = document.createElement("div");
-    option.id = this.prefix + step;
-    option.setAttribute("role", "option");
-    this.list.append(option);
-    return option;
+    markOption(this.stage, this.list.children, selected);
   }
 }
 

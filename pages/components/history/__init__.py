@@ -6,20 +6,18 @@ Knows Streamlit and the files beside it; knows no session. Texts reach the page 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
-import streamlit as st
+from pages.components.streamlit_patches.component import component
 
-_HERE = Path(__file__).parent
-
-
-def _read(name: str) -> str:
-    return (_HERE / name).read_text(encoding="utf-8")
-
-
-_history = st.components.v2.component(
-    "conductor_history", html=_read("history.html"), css=_read("history.css"), js=_read("history.js")
+_history = component(
+    "conductor_history",
+    __file__,
+    html="""<div class="history">
+  <div class="rows" role="listbox" aria-label="History: revisions, newest first" tabindex="0"></div>
+</div>""",
+    css="history.css",
+    js="history.js",
 )
 
 

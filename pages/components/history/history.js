@@ -5,20 +5,6 @@
 
 const STEP = 14, HIGH = 46, MIDDLE = HIGH / 2, LANES = 8;   // pixels, and lanes that are drawn apart
 const RESTS = 160;                                          // milliseconds until the focused row is sent
-const NS = "http://www.w3.org/2000/svg";
-
-function made(tag, className, text) {
-  const element = document.createElement(tag);
-  if (className) element.className = className;
-  if (text !== undefined) element.textContent = text;
-  return element;
-}
-
-function drawn(tag, attributes) {
-  const element = document.createElementNS(NS, tag);
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-  return element;
-}
 
 const x = (lane) => STEP * Math.min(lane, LANES) + STEP / 2 + 1;
 
@@ -52,31 +38,26 @@ class History {
   }
 
   row(data, width) {
-    const row = made("div", "row");
-    row.id = `revision-${data.id}`;
-    row.setAttribute("role", "option");
-    row.dataset.origin = data.origin;
-    row.dataset.standing = data.standing;
-    row.toggleAttribute("data-way", data.current);
-    const said = made("div", "said");
-    said.append(made("div", "note", data.note), made("div", "facts", data.facts.join(" · ")));
-    const marks = made("div", "marks");
+    const marks = element("div", "marks");
     const older = data.runs.length - 1;
-    if (older > 0) marks.append(made("span", "mark earlier", `${older} more`));
-    if (older >= 0) marks.append(made("span", "mark", data.runs[older]));
-    if (data.standing) marks.append(made("span", `mark ${data.standing}`, data.standing));
-    row.append(lines(data, width), made("div", "number", String(data.number)), said, marks);
-    row.title = [data.note, ...data.runs].join("\n");
-    row.setAttribute("aria-label", [`Revision ${data.number}`, data.note, ...data.facts, ...data.runs, data.standing].filter(Boolean).join(", "));
+    if (older > 0) marks.append(element("span", "mark earlier", `${older} more`));
+    if (older >= 0) marks.append(element("span", "mark", data.runs[older]));
+    if (data.standing) marks.append(element("span", `mark ${data.standing}`, data.standing));
+    const parts = [`Revision ${data.number}`, data.note, ...data.facts, ...data.runs, data.standing];
+    const row = element("div", {
+      class: "row", id: `revision-${data.id}`, role: "option", title: [data.note, ...data.runs].join("\n"),
+      "aria-label": parts.filter(Boolean).join(", "), "data-origin": data.origin, "data-standing": data.standing,
+    });
+    row.toggleAttribute("data-way", data.current);
+    const text = element("div", "text", element("div", "note", data.note), element("div", "facts", data.facts.join(" · ")));
+    row.append(lines(data, width), element("div", "number", String(data.number)), text, marks);
     return row;
   }
 
   mark(id) {
     this.selected = id;
-    this.rows.forEach((row, at) => row.setAttribute("aria-selected", String(this.data[at].id === id)));
     const at = this.place();
-    if (at >= 0) this.list.setAttribute("aria-activedescendant", this.rows[at].id);
-    else this.list.removeAttribute("aria-activedescendant");
+    markOption(this.list, this.rows, at < 0 ? null : at);
   }
 
   place() { return this.data?.findIndex((row) => row.id === this.selected) ?? -1; }
@@ -102,6 +83,8 @@ class History {
     }, rests);
   }
 
+  destroy() { clearTimeout(this.resting); }
+
   reveal(at) {
     const { scrollTop, clientHeight } = this.list;
     if (at * HIGH < scrollTop) this.list.scrollTop = at * HIGH;
@@ -110,22 +93,15 @@ class History {
 }
 
 function lines({ lane, above, below, joins, passing, current, way }, width) {
-  const svg = drawn("svg", { class: "lines", width, height: HIGH, "aria-hidden": "true" });
+  const tree = svg("svg", { class: "lines", width, height: HIGH, "aria-hidden": "true" });
   const own = x(lane);
-  const line = (d, way) => svg.append(drawn("path", way ? { d, class: "way" } : { d }));
+  const line = (d, way) => tree.append(svg("path", way ? { d, class: "way" } : { d }));
   for (const other of passing) line(`M${x(other)} 0V${HIGH}`, way && other === 0);
   for (const other of joins) line(`M${x(other)} 0C${x(other)} ${MIDDLE} ${own} 6 ${own} ${MIDDLE}`, false);
   if (above) line(`M${own} 0V${MIDDLE}`, way && lane === 0);
   if (below) line(`M${own} ${MIDDLE}V${HIGH}`, current);
-  svg.append(drawn("circle", { cx: own, cy: MIDDLE, r: 4.5 }));
-  return svg;
+  tree.append(svg("circle", { cx: own, cy: MIDDLE, r: 4.5 }));
+  return tree;
 }
 
-const histories = new WeakMap();
-
-export default function (component) {
-  const root = component.parentElement.querySelector(".history");
-  if (!histories.has(root)) histories.set(root, new History(root));
-  histories.get(root).update(component);
-  return () => {};
-}
+export default mounted(".history", (root) => new History(root));

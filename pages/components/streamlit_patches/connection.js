@@ -27,8 +27,8 @@ function closeDialog() {
 }
 
 class Connection {
-  constructor(root) {
-    this.line = root.querySelector(".server-away");
+  constructor(line) {
+    this.line = line;
     this.lost = false;
     this.observer = new MutationObserver(() => this.look());
     this.observer.observe(document.body, {
@@ -36,42 +36,35 @@ class Connection {
     });
   }
 
+  update(component) {
+    this.component = component;
+    load(component.data.scripts);
+  }
+
   look() {
     if (!connected()) {
       this.lost = true;
-      this.timer ??= setTimeout(() => this.say(AWAY), AWAY_AFTER);
+      this.timer ??= setTimeout(() => this.show(AWAY), AWAY_AFTER);
       closeDialog();
     } else if (this.lost) {
       this.lost = false;
       clearTimeout(this.timer);
       this.timer = null;
-      this.say("");
+      this.show("");
       // It may be another process by now, which knows this page only from what the page sends.
       this.component.setTriggerValue("back", true);
     }
   }
 
-  say(text) {
+  show(text) {
     this.line.hidden = !text;
     this.line.textContent = text;
   }
 
-  stop() {
+  destroy() {
     clearTimeout(this.timer);
     this.observer.disconnect();
   }
 }
 
-const connections = new WeakMap();
-
-export default function (component) {
-  const { parentElement, data } = component;
-  if (!connections.has(parentElement)) connections.set(parentElement, new Connection(parentElement));
-  const connection = connections.get(parentElement);
-  connection.component = component;
-  load(data.scripts);
-  return () => {
-    connections.delete(parentElement);
-    connection.stop();
-  };
-}
+export default mounted(".server-away", (line) => new Connection(line));

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from pages.components.streamlit_patches.script_state import with_script_state
+from pages.components.streamlit_patches.component import component
 
 ELEMENTS = (
     "BidiComponent", "Button", "ButtonGroup", "Checkbox", "DateInput", "Feedback", "FileUploader", "Html",
@@ -23,14 +23,14 @@ ELEMENTS = (
 """Streamlit's names for the scripts of the elements on the pages, without those that every page loads."""
 
 _SCRIPTS = Path(st.__file__).parent / "static" / "static" / "js"
-_HERE = Path(__file__)
 
-_component = st.components.v2.component(
+_component = component(
     "conductor_connection",
+    __file__,
     html='<div class="server-away" role="status" hidden></div>',
-    css=_HERE.with_suffix(".css").read_text(encoding="utf-8"),
-    js=with_script_state(_HERE.with_suffix(".js").read_text(encoding="utf-8")),
-    isolate_styles=False,
+    css="connection.css",
+    js="connection.js",
+    isolated=False,
 )
 
 

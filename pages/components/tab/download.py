@@ -7,15 +7,12 @@ that the same click has just committed; this one cannot. Knows no workflow.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from pathlib import Path
 
 import streamlit as st
 
-_component = st.components.v2.component(
-    "conductor_download",
-    js=Path(__file__).with_suffix(".js").read_text(encoding="utf-8"),
-    isolate_styles=False,
-)
+from pages.components.streamlit_patches.component import component
+
+_component = component("conductor_download", __file__, js="download.js", isolated=False)
 
 
 @dataclass(frozen=True, slots=True)

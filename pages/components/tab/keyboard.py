@@ -7,19 +7,10 @@ mean something else; these do not.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
-import streamlit as st
+from pages.components.streamlit_patches.component import component
 
-from pages.components.streamlit_patches.script_state import with_script_state
-
-_HERE = Path(__file__).parent
-
-_focus = st.components.v2.component(
-    "conductor_focus",
-    js=with_script_state((_HERE / "focus.js").read_text(encoding="utf-8")),
-    isolate_styles=False,
-)
+_focus = component("conductor_focus", __file__, js="focus.js", isolated=False)
 
 FocusFallbacks = Mapping[str, Sequence[str]]
 """The key of a button, or of a box of buttons, and the keys of those that get its focus: the first that can
@@ -39,11 +30,7 @@ def _selector(key: str) -> str:
     return f".st-key-{key}"
 
 
-_shortcuts = st.components.v2.component(
-    "conductor_shortcuts",
-    js=(_HERE / "shortcuts.js").read_text(encoding="utf-8"),
-    isolate_styles=False,
-)
+_shortcuts = component("conductor_shortcuts", __file__, js="shortcuts.js", isolated=False)
 
 _SHORTCUTS = [
     {"key": "enter", "shift": False, "button": ".st-key-plan", "within": ".st-key-query"},

@@ -8,7 +8,6 @@ what is wrong is left out.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import cast
 
 import streamlit as st
@@ -17,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from conductor.errors import UnknownId, WorkflowError
 from conductor.workflow.diff import plan_diff
 from conductor.workflow.model import Workflow
+from pages.components.streamlit_patches.component import component
 from pages.components.tab.edit_memory import EditAside
 from pages.components.tab.state import TabState
 from storage import Revision
@@ -24,11 +24,7 @@ from studio.workbench import Workbench
 
 KEY = "tab-storage"
 
-_component = st.components.v2.component(
-    "conductor_tab_storage",
-    js=Path(__file__).with_suffix(".js").read_text(encoding="utf-8"),
-    isolate_styles=False,
-)
+_component = component("conductor_tab_storage", __file__, js="tab_storage.js", isolated=False)
 
 
 class _Stored(BaseModel):

@@ -6,25 +6,16 @@ Knows Streamlit and the files beside it; knows no workflow and no run. Texts rea
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
-import streamlit as st
+from pages.components.streamlit_patches.component import component
 
-_HERE = Path(__file__).parent
-_PARTS = "axis rows player timeline".split()
-"""The JavaScript files in the order in which they use one another; together they are one module."""
-
-
-def _read(name: str) -> str:
-    return (_HERE / name).read_text(encoding="utf-8")
-
-
-_timeline = st.components.v2.component(
+_timeline = component(
     "conductor_timeline",
-    html=_read("timeline.html"),
-    css=_read("timeline.css"),
-    js="\n".join(_read(f"{part}.js") for part in _PARTS),
+    __file__,
+    html="timeline.html",
+    css="timeline.css",
+    js="axis.js rows.js player.js timeline.js",
 )
 
 

@@ -13,16 +13,6 @@ const ICONS = {
 const BETWEEN_WISHES = 150;                                // milliseconds
 const steady = window.matchMedia("(prefers-reduced-motion: reduce)");
 
-function icon(name) {
-  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-  const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
-  svg.setAttribute("viewBox", "0 0 24 24");
-  svg.setAttribute("aria-hidden", "true");
-  path.setAttribute("d", ICONS[name]);
-  svg.append(path);
-  return svg;
-}
-
 // The player's position at its last message: a component that is mounted again continues from there.
 let standing = {};
 
@@ -36,7 +26,7 @@ class Player {
     this.moved = moved;
     this.on = this.playing = false;
     this.position = 0;
-    for (const name of ["back", "forth", "end"]) this.button(name).append(icon(name));
+    for (const name of ["back", "forth", "end"]) this.button(name).append(icon(ICONS[name]));
     this.box.addEventListener("click", ({ target }) => this.press(target.closest("button")));
     this.range.addEventListener("input", () => this.seek(Number(this.range.value)));
     this.speeds.addEventListener("keydown", (event) => this.otherSpeed(event));
@@ -74,10 +64,8 @@ class Player {
     this.offerSpeeds(data.speeds);
     if (this.sent === undefined) this.sent = this.taken(data);
     if (this.sent === undefined) this.obey(data.replay);
-    else if (this.sent === data.mark) {
-      // Whatever was asked here is known there by now: it can only have ended since.
-      if (this.on && !data.replay) this.obey(null);
-    }
+    // Whatever was asked here is known there by now: it can only have ended since.
+    else if (this.sent === data.mark && this.on && !data.replay) this.obey(null);
     this.draw();
     this.go();
   }
@@ -119,14 +107,14 @@ class Player {
   play() {
     this.stand(this.on ? this.now() : 0);
     this.playing = true;
-    this.tell();
+    this.request();
     this.go();
   }
 
   pause() {
     this.stand(this.now());
     this.playing = false;
-    this.tell();
+    this.request();
   }
 
   // Where to go is looked at, so it stands still there.
@@ -134,7 +122,7 @@ class Player {
     if (position >= this.seconds) return this.end();
     this.stand(Math.max(0, position));
     this.playing = false;
-    this.tell();
+    this.request();
   }
 
   stand(position) {
@@ -146,7 +134,7 @@ class Player {
   setSpeed(speed) {
     if (this.on) this.stand(this.now());
     this.speed = speed;
-    if (this.on) this.tell();
+    if (this.on) this.request();
     else this.draw();
   }
 
@@ -164,12 +152,12 @@ class Player {
     if (!this.on) return;
     const leaving = this.root.getRootNode().activeElement?.matches("[data-do=end], [data-do=forth]");
     this.on = this.playing = false;
-    this.tell();
+    this.request();
     if (leaving) this.button("play").focus();
   }
 
   // At once, but not more often than a page can be drawn; the last wish always counts.
-  tell() {
+  request() {
     this.draw();
     this.wished = true;
     if (this.timer) return;
@@ -232,20 +220,15 @@ class Player {
     const name = this.playing ? "pause" : "play", button = this.button("play");
     if (button.dataset.shows === name) return;
     button.dataset.shows = name;
-    button.replaceChildren(icon(name));
+    button.replaceChildren(icon(ICONS[name]));
     button.setAttribute("aria-label", this.playing ? "Pause" : "Replay");
     button.title = this.playing ? "Pause" : "Replay the run";
   }
 
   offerSpeeds(speeds) {
     if (this.speeds.children.length === speeds.length) return;
-    this.speeds.replaceChildren(...speeds.map((speed) => {
-      const button = element("button", "", `${speed}x`);
-      button.type = "button";
-      button.dataset.speed = speed;
-      button.setAttribute("role", "radio");
-      return button;
-    }));
+    this.speeds.replaceChildren(...speeds.map((speed) =>
+      element("button", { type: "button", role: "radio", "data-speed": speed }, `${speed}x`)));
   }
 
   destroy() {

@@ -1,12 +1,5 @@
 // One row a step: its name, its bar on the run's time, its label. Texts go into text nodes only.
 
-const element = (name, className, text) => {
-  const made = document.createElement(name);
-  if (className) made.className = className;
-  if (text !== undefined) made.textContent = text;
-  return made;
-};
-
 const share = (value) => `${(value * 100).toFixed(4)}%`;
 
 const CUT = ["cancelled", "interrupted"];
@@ -58,31 +51,23 @@ class Rows {
 
   select(step) {
     this.selected = step;
-    [...this.list.children].forEach((row, at) => row.setAttribute("aria-selected", String(at === step)));
-    if (step === null) this.list.removeAttribute("aria-activedescendant");
-    else this.list.setAttribute("aria-activedescendant", this.prefix + step);
+    markOption(this.list, this.list.children, step);
   }
 
   drawn(row, at, data, span) {
-    const drawn = element("div", "row");
-    drawn.id = this.prefix + at;
-    drawn.setAttribute("role", "option");
-    drawn.setAttribute("aria-label", [row.name, row.worker, row.label, ...row.details].join(", "));
+    const begun = row.start === null ? [] : row.called ? this.bar(row, data.seconds, span) : [this.mark(row, span)];
+    const label = [row.name, row.worker, row.label, ...row.details].join(", ");
+    const drawn = element("div", { class: "row", id: this.prefix + at, role: "option", "aria-label": label },
+      this.name(row, at), element("div", "lane", ...begun), element("div", "label", row.label));
     drawn.classList.toggle("critical", row.critical);
     drawn.classList.toggle("quiet", row.start === null);
-    const lane = element("div", "lane");
-    if (row.start !== null) lane.append(...(row.called ? this.bar(row, data.seconds, span) : [this.mark(row, span)]));
-    drawn.append(this.name(row, at), lane, element("div", "label", row.label));
     return drawn;
   }
 
   // The number stands left of the title, also of one that is written from right to left.
   name(row, at) {
-    const number = `${at + 1}. `, name = element("div", "name");
-    const title = element("span", "title", row.name.slice(number.length));
-    title.dir = "auto";
-    name.append(element("span", "", number), title);
-    return name;
+    const number = `${at + 1}. `, title = row.name.slice(number.length);
+    return element("div", "name", element("span", {}, number), element("span", { class: "title", dir: "auto" }, title));
   }
 
   bar(row, seconds, span) {
@@ -127,13 +112,8 @@ class Rows {
 const HEADINGS = ["Step", "Worker", "State", "Began", "Ended", "Took", "Details"];
 
 function fillTable(table, rows) {
-  const line = (cells, name) => {
-    const row = element("tr");
-    row.append(...cells.map((text) => element(name, "", text)));
-    return row;
-  };
-  const head = element("thead"), body = element("tbody");
-  head.append(line(HEADINGS, "th"));
-  body.append(...rows.map((row) => line([row.name, row.worker, row.state, ...row.times, row.details.join(". ")], "td")));
-  table.replaceChildren(element("caption", "", "Steps by time"), head, body);
+  const line = (cells, name) => element("tr", {}, ...cells.map((text) => element(name, {}, text)));
+  const body = rows.map((row) => line([row.name, row.worker, row.state, ...row.times, row.details.join(". ")], "td"));
+  const head = element("thead", {}, line(HEADINGS, "th"));
+  table.replaceChildren(element("caption", {}, "Steps by time"), head, element("tbody", {}, ...body));
 }

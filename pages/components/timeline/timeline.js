@@ -1,8 +1,4 @@
 // A run by time on the page: rows with bars, the axis above them, the player of a run that is over.
-//
-// Streamlit calls `mount` when the component appears and again on each change of its data; the element stays.
-
-const timelines = new WeakMap();
 
 class Timeline {
   constructor(root) {
@@ -93,7 +89,7 @@ class Timeline {
     const drawn = target.closest?.(".row"), row = drawn && this.component.data.rows[[...drawn.parentNode.children].indexOf(drawn)];
     this.tip.hidden = !row;
     if (!row) return;
-    this.tip.replaceChildren(element("b", "", row.name), element("span", "", row.worker), ...row.details.map((line) => element("span", "", line)));
+    this.tip.replaceChildren(element("b", {}, row.name), ...[row.worker, ...row.details].map((line) => element("span", {}, line)));
     const { offsetWidth: width, offsetHeight: height } = this.tip;
     this.tip.style.left = `${Math.max(8, Math.min(clientX + 14, innerWidth - width - 8))}px`;
     this.tip.style.top = `${clientY + 18 + height < innerHeight ? clientY + 18 : clientY - height - 10}px`;
@@ -101,16 +97,9 @@ class Timeline {
 
   // What occurs, and only that.
   drawLegend({ rows, path }) {
-    const sample = (inside, around = "") => {
-      const box = element("i", around);
-      box.append(inside);
-      return box;
-    };
-    const begun = element("div", "bar"), silence = element("div", "silence");
-    silence.style.width = "60%";
-    begun.append(silence);
-    const failed = element("div", "bar");
-    failed.dataset.end = "failed";
+    const sample = (inside, around = {}) => element("i", around, inside);
+    const begun = element("div", "bar", element("div", { class: "silence", style: "width: 60%" }));
+    const failed = element("div", { class: "bar", "data-end": "failed" });
     const entries = [
       [path.length, sample(element("div", "bar"), "critical"), "Critical path"],
       [rows.some((row) => row.first !== null), sample(begun), "Before the first word"],
@@ -118,11 +107,8 @@ class Timeline {
       [rows.some((row) => row.start !== null && !row.called), sample(element("div", "mark")), "Counted without a call"],
       [rows.some((row) => row.status === "failed"), sample(failed), "Failed"],
     ];
-    this.root.querySelector(".legend").replaceChildren(...entries.filter(([occurs]) => occurs).map(([, box, text]) => {
-      const entry = element("span");
-      entry.append(box, text);
-      return entry;
-    }));
+    const shown = entries.filter(([occurs]) => occurs).map(([, box, text]) => element("span", {}, box, text));
+    this.root.querySelector(".legend").replaceChildren(...shown);
   }
 
   destroy() {
@@ -132,12 +118,4 @@ class Timeline {
   }
 }
 
-export default function (component) {
-  const root = component.parentElement.querySelector(".timeline");
-  if (!timelines.has(root)) timelines.set(root, new Timeline(root));
-  timelines.get(root).update(component);
-  return () => {
-    timelines.get(root)?.destroy();
-    timelines.delete(root);
-  };
-}
+export default mounted(".timeline", (root) => new Timeline(root));

@@ -30,9 +30,7 @@ function write(body, parts, live) {
   shown.set(body, signature);
   const atEnd = body.scrollHeight - body.scrollTop - body.clientHeight < 24;
   body.replaceChildren(...parts.map(([text, tone, title, source, chip]) => {
-    const part = document.createElement({ removed: "del", added: "ins" }[tone] ?? "span");
-    part.className = "text-block-part";
-    part.textContent = text;
+    const part = element({ removed: "del", added: "ins" }[tone] ?? "span", "text-block-part", text);
     if (tone) part.dataset.tone = tone;
     if (title) part.title = title;
     if (source !== null) part.dataset.source = source;
@@ -43,8 +41,7 @@ function write(body, parts, live) {
 }
 
 async function copy(text, button) {
-  const said = (await copied(text)) ? "Copied" : "Not copied";
-  button.textContent = said;
+  button.textContent = (await copied(text)) ? "Copied" : "Not copied";
   setTimeout(() => (button.textContent = "Copy"), 1500);
 }
 

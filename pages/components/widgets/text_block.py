@@ -6,12 +6,10 @@ A small Streamlit component (v2). Knows text in parts, nothing of runs.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Literal, NamedTuple
 
-import streamlit as st
+from pages.components.streamlit_patches.component import component
 
-_HERE = Path(__file__).parent
 _HTML = """<div class="text-block">
 <div class="text-block-head"><span class="text-block-heading"></span><span class="text-block-notes"></span>
 <button class="text-block-copy" type="button">Copy</button></div>
@@ -57,15 +55,8 @@ class LegendEntry(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def _read(name: str) -> str:
-    return (_HERE / name).read_text(encoding="utf-8")
-
-
-_passage = st.components.v2.component(
-    "conductor_passage",
-    html=_HTML,
-    css=_read("text_block.css"),
-    js="\n".join(_read(name) for name in ("text_block_legend.js", "text_block.js")),
+_block = component(
+    "conductor_passage", __file__, html=_HTML, css="text_block.css", js="text_block_legend.js text_block.js"
 )
 
 
@@ -102,4 +93,4 @@ def text_block(
         "height": height,
         "steady": steady,
     }
-    _passage(key=key, data=data)
+    _block(key=key, data=data)

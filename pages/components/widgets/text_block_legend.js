@@ -20,29 +20,22 @@ function legend(root, body, entries) {
     segment.onclick = () => choose(entries.indexOf(entry));
     return segment;
   }));
-  box.querySelector(".text-block-sources").replaceChildren(...entries.map((entry, at) => {
-    const line = document.createElement("li");
-    line.append(source(entry, () => choose(at)));
-    return line;
-  }));
+  const lines = entries.map((entry, at) => element("li", {}, source(entry, () => choose(at))));
+  box.querySelector(".text-block-sources").replaceChildren(...lines);
   point(root, body, null, { scroll: false });
 }
 
 function source({ name, detail, mark, tone, amount, percent, unit, notes }, chosen) {
-  const button = element("button", "text-block-source", "");
-  button.type = "button";
+  const button = element("button", { class: "text-block-source", type: "button" },
+    element("span", { class: "text-block-swatch", "data-tone": tone, "aria-hidden": "true" }, mark),
+    element("span", "text-block-name", name),
+    element("span", "text-block-amount", amount, element("span", "text-block-unit", ` ${unit}`)),
+    element("span", "text-block-percent", percent));
   button.onclick = chosen;
-  const swatch = element("span", "text-block-swatch", mark);
-  swatch.dataset.tone = tone;
-  swatch.setAttribute("aria-hidden", "true");
-  const number = element("span", "text-block-amount", amount);
-  number.append(element("span", "text-block-unit", ` ${unit}`));
-  button.append(swatch, element("span", "text-block-name", name), number, element("span", "text-block-percent", percent));
   if (!detail && !notes.length) return button;
-  const about = element("span", "text-block-about", "");
-  if (detail) about.append(element("span", "text-block-detail", detail));
-  about.append(...notes.map((text) => element("span", "text-block-note", text)));
-  button.append(about);
+  const about = notes.map((text) => element("span", "text-block-note", text));
+  if (detail) about.unshift(element("span", "text-block-detail", detail));
+  button.append(element("span", "text-block-about", ...about));
   return button;
 }
 
@@ -63,11 +56,4 @@ function mark(root, body) {
   const { chosen } = root.dataset;
   body.classList.toggle("pointed", chosen !== undefined);
   for (const part of body.children) part.classList.toggle("chosen", part.dataset.source === chosen);
-}
-
-function element(name, kind, text) {
-  const made = document.createElement(name);
-  made.className = kind;
-  made.textContent = text;
-  return made;
 }

@@ -10,33 +10,26 @@ export default function (component) {
   shown.set(root, signature);
   root.setAttribute("aria-label", data.label);
   root.classList.toggle("narrow", data.narrow);
-  const head = made("thead", {}, made("tr", {}, made("td"), ...data.columns.map((name) => made("th", { scope: "col", dir: "auto" }, name))));
-  const body = made("tbody", {}, ...data.rows.map(row));
+  const head = element("thead", {}, element("tr", {}, element("td"), ...data.columns.map((name) => element("th", { scope: "col", dir: "auto" }, name))));
+  const body = element("tbody", {}, ...data.rows.map(row));
   root.querySelector("table").replaceChildren(head, body);
 }
 
 function row({ name, cells }) {
-  return made("tr", {}, made("th", { scope: "row" }, name), ...cells.map(cell));
+  return element("tr", {}, element("th", { scope: "row" }, name), ...cells.map(cell));
 }
 
 function cell({ title, text, notes, foot, mark }) {
   const parts = [
-    title && made("div", { class: "title", dir: "auto" }, title),
-    notes.length && made("div", { class: "notes" }, ...notes.map((note) => made("span", { class: "note" }, note))),
-    text.length && made("div", { class: "text", dir: "auto" }, ...text.map(stretch)),
-    foot && made("div", { class: "foot" }, foot),
+    title && element("div", { class: "title", dir: "auto" }, title),
+    notes.length && element("div", { class: "notes" }, ...notes.map((note) => element("span", { class: "note" }, note))),
+    text.length && element("div", { class: "text", dir: "auto" }, ...text.map(stretch)),
+    foot && element("div", { class: "foot" }, foot),
   ];
-  return made("td", mark ? { "data-mark": mark } : {}, ...parts.filter(Boolean));
+  return element("td", mark ? { "data-mark": mark } : {}, ...parts.filter(Boolean));
 }
 
 function stretch([text, tone, title]) {
   const attributes = { ...(tone && { "data-tone": tone }), ...(title && { title }) };
-  return made({ removed: "del", added: "ins" }[tone] ?? "span", attributes, text);
-}
-
-function made(tag, attributes = {}, ...children) {
-  const element = document.createElement(tag);
-  Object.entries(attributes).forEach(([name, value]) => element.setAttribute(name, value));
-  element.append(...children);
-  return element;
+  return element({ removed: "del", added: "ins" }[tone] ?? "span", attributes, text);
 }

@@ -6,23 +6,20 @@ A small Streamlit component (v2). Knows texts, nothing of runs or workflows.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import asdict, dataclass
 from typing import Literal
 
-import streamlit as st
-
+from pages.components.streamlit_patches.component import component
 from pages.components.widgets.text_block import Stretch
-
-_HERE = Path(__file__).parent
 
 Mark = Literal["", "added", "removed", "changed", "missing"]
 
-_sheet = st.components.v2.component(
+_table = component(
     "conductor_sheet",
+    __file__,
     html='<div class="text-table" tabindex="0" role="region"><table></table></div>',
-    css=(_HERE / "text_table.css").read_text(encoding="utf-8"),
-    js=(_HERE / "text_table.js").read_text(encoding="utf-8"),
+    css="text_table.css",
+    js="text_table.js",
 )
 
 
@@ -58,16 +55,6 @@ def text_table(
         "label": label,
         "columns": list(columns),
         "narrow": narrow,
-        "rows": [{"name": row.name, "cells": [_told(cell) for cell in row.cells]} for row in rows],
+        "rows": [asdict(row) for row in rows],
     }
-    _sheet(key=key, data=data)
-
-
-def _told(cell: Cell) -> dict[str, object]:
-    return {
-        "title": cell.title,
-        "text": [list(stretch) for stretch in cell.text],
-        "notes": list(cell.notes),
-        "foot": cell.foot,
-        "mark": cell.mark,
-    }
+    _table(key=key, data=data)

@@ -29,14 +29,14 @@ const choosing = () => held || Boolean(document.activeElement?.matches('[role="c
 const settled = () => connected() && !drawing();
 
 class Watcher {
-  constructor(root) {
-    this.note = root.querySelector(".changed-elsewhere");
-    this.told = { mark: null, at: 0 };
+  constructor(note) {
+    this.note = note;
+    this.reported = { mark: null, at: 0 };
   }
 
-  follow(component) {
+  update(component) {
     this.component = component;
-    this.say(false);
+    this.show(false);
     this.wait(component.data.every);
   }
 
@@ -45,7 +45,7 @@ class Watcher {
     this.timer = setTimeout(() => this.ask(), milliseconds);
   }
 
-  stop() { clearTimeout(this.timer); }
+  destroy() { clearTimeout(this.timer); }
 
   async ask() {
     const { component } = this, { data } = component;
@@ -61,15 +61,15 @@ class Watcher {
 
   compare(data, now) {
     const what = now.session !== data.session ? "session" : now.recent !== data.recent ? "recent" : null;
-    this.say(what === "session" && typing());
+    this.show(what === "session" && typing());
     if (what === null || typing() || choosing()) return;
     const mark = `${what} ${now[what]}`;
-    if (mark === this.told.mark && performance.now() - this.told.at < AGAIN) return;
-    this.told = { mark, at: performance.now() };
+    if (mark === this.reported.mark && performance.now() - this.reported.at < AGAIN) return;
+    this.reported = { mark, at: performance.now() };
     this.component.setTriggerValue("changed", what);
   }
 
-  say(news) {
+  show(news) {
     if (this.note.hidden === !news) return;
     this.note.hidden = !news;
     this.note.textContent = news ? NEWS : "";
@@ -87,12 +87,4 @@ async function answer({ url, of }) {
   }
 }
 
-const watchers = new WeakMap();
-
-export default function (component) {
-  const { parentElement } = component;
-  if (!watchers.has(parentElement)) watchers.set(parentElement, new Watcher(parentElement));
-  const watcher = watchers.get(parentElement);
-  watcher.follow(component);
-  return () => watcher.stop();
-}
+export default mounted(".changed-elsewhere", (note) => new Watcher(note));

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import streamlit as st
 
 from pages.components.routes.changes import PATH
-from pages.components.streamlit_patches.script_state import with_script_state
+from pages.components.streamlit_patches.component import component
 from pages.components.tab.notices import errors_shown
 from pages.components.tab.state import TabState
 from pages.components.view_models.session import SessionView
@@ -22,14 +21,13 @@ from studio.workbench import Marks, Workbench
 
 ASK_MILLISECONDS = 1_000
 
-_HERE = Path(__file__)
-
-_component = st.components.v2.component(
+_component = component(
     "conductor_changes",
+    __file__,
     html='<div class="changed-elsewhere" role="status" hidden></div>',
-    css=_HERE.with_suffix(".css").read_text(encoding="utf-8"),
-    js=with_script_state(_HERE.with_suffix(".js").read_text(encoding="utf-8")),
-    isolate_styles=False,
+    css="live_refresh.css",
+    js="live_refresh.js",
+    isolated=False,
 )
 
 POLL_SECONDS = 0.25

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import streamlit
 
-from pages.components.streamlit_patches import connection, script_state
+from pages.components.streamlit_patches import component, connection
 from pages.components.streamlit_patches.connection import ELEMENTS, scripts
 
 ROOT = Path(__file__).parents[4]
@@ -49,7 +49,7 @@ def test_the_search_for_names_finds_the_outermost_element_and_a_styled_one():
 def test_the_frontend_writes_its_connection_and_its_script_state_to_the_attributes_that_are_read():
     assert "data-test-connection-state" in frontend()
     assert "data-test-script-state" in frontend()
-    assert "testConnectionState" in script_state.with_script_state("")
+    assert "testConnectionState" in component.SHARED
 
 
 def test_the_script_of_every_element_is_a_file_of_the_frontend():
