@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 from app_server import AppServer
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Dialog, Page, expect, sync_playwright
-from scripted_endpoint import ScriptedEndpoint, pool_file, serving
+from scripted_endpoint import QUICK_WORKERS, ScriptedEndpoint, pool_file, serving
+from workbench_page import THREE, WorkbenchPage
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 """Names Chromium is installed under; `.ci/run` looks for the same."""
@@ -21,7 +22,7 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 QUIET = """--no-sandbox --disable-gpu --no-first-run
     --disable-background-networking --disable-component-update --disable-sync""".split()
 
-PACED_POOL = """
+PACED_POOL = f"""
 [[worker]]
 name = "planner-7b"
 kind = "simulated"
@@ -30,18 +31,7 @@ tokens = 30
 tokens_per_second = 40
 seed = 1
 
-[[worker]]
-name = "writer-8b"
-kind = "simulated"
-tokens = 12
-seed = 2
-
-[[worker]]
-name = "critic-7b"
-kind = "simulated"
-tokens = 12
-seed = 3
-
+{QUICK_WORKERS}
 [[worker]]
 name = "steady-13b"
 kind = "simulated"
@@ -133,6 +123,12 @@ def own_app(chromium: str, tmp_path: Path) -> Iterator[AppServer]:
         yield server
 
 
+@pytest.fixture
+def desk(visit: Visit, paced_app: AppServer) -> WorkbenchPage:
+    """The workbench with a workflow of three steps that has not run."""
+    return WorkbenchPage(visit(paced_app, f"/?session={paced_app.plant(*THREE, query='Which one?')}"))
+
+
 def paced(folder: Path) -> dict[str, str]:
     """The settings that name a pool file of simulated workers, written to `folder`."""
     (folder / "pool.toml").write_text(PACED_POOL, encoding="utf-8")
@@ -192,11 +188,11 @@ def _record(page: Page, server: AppServer, complaints: list[str]) -> None:
         complaints.append(f"dialog: {dialog.message}")
         dialog.dismiss()
 
-    def heard(said: ConsoleMessage) -> None:
-        if said.type != "log":
-            complaints.append(said.text)
+    def written(message: ConsoleMessage) -> None:
+        if message.type != "log":
+            complaints.append(message.text)
 
-    page.on("console", heard)
+    page.on("console", written)
     page.on("pageerror", lambda error: complaints.append(str(error)))
     page.on("dialog", dismissed)
     page.on("request", lambda asked: None if asked.url.startswith(own) else complaints.append(asked.url))

@@ -149,16 +149,7 @@ def serving() -> Iterator[ScriptedEndpoint]:
         assert not thread.is_alive(), "the scripted endpoint did not stop"
 
 
-def pool_file(endpoint: ScriptedEndpoint) -> str:
-    """A pool whose Conductor is served by `endpoint`, with simulated workers."""
-    return f"""
-[conductor]
-base_url = "{endpoint.base_url}"
-model = "conductor"
-constrain = "none"
-price_prompt = 10.0
-price_completion = 100.0
-
+QUICK_WORKERS = """\
 [[worker]]
 name = "writer-8b"
 kind = "simulated"
@@ -170,7 +161,21 @@ name = "critic-7b"
 kind = "simulated"
 tokens = 12
 seed = 3
+"""
+"""Two simulated workers of a pool file."""
 
+
+def pool_file(endpoint: ScriptedEndpoint) -> str:
+    """A pool whose Conductor is served by `endpoint`, with simulated workers."""
+    return f"""
+[conductor]
+base_url = "{endpoint.base_url}"
+model = "conductor"
+constrain = "none"
+price_prompt = 10.0
+price_completion = 100.0
+
+{QUICK_WORKERS}
 [[worker]]
 name = "steady-13b"
 kind = "simulated"

@@ -8,21 +8,7 @@ import pytest
 from playwright.sync_api import Locator, expect
 from workbench_page import WorkbenchPage
 
-from conductor.workflow.model import Step
-
 pytestmark = pytest.mark.browser
-
-STEPS = (
-    Step(instruction="Find what is asked.", worker="writer-8b"),
-    Step(instruction="Look from another side.", worker="critic-7b"),
-    Step(instruction="Give the result.", worker="planner-7b", access=(0,)),
-)
-
-
-@pytest.fixture
-def desk(visit, paced_app) -> WorkbenchPage:
-    """The workbench with a workflow of three steps that has not run; the grid is what it shows first."""
-    return WorkbenchPage(visit(paced_app, f"/?session={paced_app.plant(*STEPS, query='Which one?')}"))
 
 
 def cell(desk: WorkbenchPage, reader: int, read: int) -> Locator:

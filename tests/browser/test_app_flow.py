@@ -11,18 +11,12 @@ import sys
 import pytest
 from app_server import ROOT
 from playwright.sync_api import expect
-from workbench_page import WorkbenchPage
+from workbench_page import THREE, WorkbenchPage
 
 from conductor.workflow.model import Step
 from storage.search.filter import SessionFilter
 
 pytestmark = pytest.mark.browser
-
-THREE = (
-    Step(instruction="Find what is asked.", worker="writer-8b"),
-    Step(instruction="Look at it from another side.", worker="critic-7b"),
-    Step(instruction="Give the answer.", worker="planner-7b", access=(0,)),
-)
 
 
 def test_an_example_is_planned_and_explained_before_anything_runs(visit, offline_app):

@@ -10,18 +10,6 @@ from conductor.workflow.model import Step
 
 pytestmark = [pytest.mark.browser, pytest.mark.thorough]
 
-STEPS = (
-    Step(instruction="Find what is asked.", worker="writer-8b"),
-    Step(instruction="Look from another side.", worker="critic-7b"),
-    Step(instruction="Give the result.", worker="planner-7b", access=(0,)),
-)
-
-
-@pytest.fixture
-def desk(visit, paced_app) -> WorkbenchPage:
-    """The workbench with a workflow of three steps that has not run."""
-    return WorkbenchPage(visit(paced_app, f"/?session={paced_app.plant(*STEPS, query='Which one?')}"))
-
 
 def press(button: Locator, key: str = "Enter") -> None:
     """Press a button by keyboard."""

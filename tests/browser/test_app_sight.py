@@ -4,17 +4,9 @@ from __future__ import annotations
 
 import pytest
 from playwright.sync_api import expect
-from workbench_page import WorkbenchPage
-
-from conductor.workflow.model import Step
+from workbench_page import THREE, WorkbenchPage
 
 pytestmark = pytest.mark.browser
-
-THREE = (
-    Step(instruction="Find what is asked.", worker="writer-8b"),
-    Step(instruction="Look at it from another side.", worker="critic-7b"),
-    Step(instruction="Give the answer.", worker="planner-7b", access=(0,)),
-)
 
 
 def test_sources_lead_to_their_words_and_hidden_steps_to_an_edit_by_keyboard(visit, paced_app):

@@ -11,6 +11,15 @@ from typing import Any
 
 from playwright.sync_api import FilePayload, Locator, Page, expect
 
+from conductor.workflow.model import Step
+
+THREE = (
+    Step(instruction="Find what is asked.", worker="writer-8b"),
+    Step(instruction="Look from another side.", worker="critic-7b"),
+    Step(instruction="Give the result.", worker="planner-7b", access=(0,)),
+)
+"""A workflow for the workers of `paced_app`: the last step reads the first one."""
+
 WRITTEN = """root => {
   const pen = CanvasRenderingContext2D.prototype, { fillText } = pen, { cards } = root.__fg;
   const written = cards.map(() => []);
