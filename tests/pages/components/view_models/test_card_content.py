@@ -10,14 +10,11 @@ from conductor.engine.schedule import BlastRadius
 from conductor.runs.state import RunState
 from conductor.runs.step_state import StepState
 from conductor.text.formatting import duration
-from conductor.values.output import Output
 from conductor.workers.protocol import WorkerCard
 from conductor.workflow.model import Step, Workflow
 from pages.components.view_models.card_content import card_contents, step_name
+from tests.workflow_cases import PINNED
 
-OUTPUT = Output(
-    fingerprint="f", text="said", worker="w", worker_kind="simulated", seconds=0.1, run="r", step=0
-)
 ONE = Workflow.of([Step(instruction="Find what is asked, with sources.", worker="w")])
 OTHER = ONE.with_worker(0, "v")
 
@@ -65,7 +62,7 @@ def test_a_card_says_that_its_worker_has_no_answer():
 def test_after_an_edit_a_card_shows_what_a_rerun_would_do(reused, status, note):
     radius = BlastRadius(
         runs=frozenset({0} - reused),
-        known=dict.fromkeys(reused, OUTPUT),
+        known=dict.fromkeys(reused, PINNED),
         spared=frozenset(),
         edited=frozenset(),
     )
@@ -105,7 +102,7 @@ def test_steps_are_named_by_their_number_from_one_and_their_title():
 
 
 def test_a_pinned_step_whose_inputs_changed_says_so_on_its_card():
-    pinned = ONE.with_pin(0, OUTPUT)
+    pinned = ONE.with_pin(0, PINNED)
     (shown,) = card_contents(pinned, run=None, radius=None, cards={}, now=0, pin_changed={0})
     assert (shown.note, shown.remark) == ("pinned", "pinned, inputs changed")
     assert (content(pinned).note, content(pinned).remark) == ("pinned", "")

@@ -7,13 +7,9 @@ import pytest
 from conductor.engine.estimate import Estimate
 from conductor.engine.schedule import BlastRadius
 from conductor.errors import StorageError
-from conductor.values.output import Output
 from pages.components.view_models.session import SessionView, outlook_sentence
 from studio.workbench import Outlook
-
-OUTPUT = Output(
-    fingerprint="f", text="said", worker="w", worker_kind="simulated", seconds=0.1, run="r", step=0
-)
+from tests.workflow_cases import PINNED
 
 
 def run_to_the_end(bench, session):
@@ -120,7 +116,7 @@ def test_what_a_rerun_will_do_is_one_sentence(steps, told, said):
 
     radius = BlastRadius(
         runs=at("runs", "spared"),
-        known=dict.fromkeys(at("reused", "pinned"), OUTPUT),
+        known=dict.fromkeys(at("reused", "pinned"), PINNED),
         spared=at("spared"),
         edited=frozenset(),
         kept=at("pinned"),
@@ -139,7 +135,7 @@ def test_what_a_rerun_will_do_is_one_sentence(steps, told, said):
 def test_what_a_rerun_will_do_names_pinned_steps_whose_inputs_changed(kept, changed, said):
     radius = BlastRadius(
         runs=frozenset({2}),
-        known=dict.fromkeys((0, 1), OUTPUT),
+        known=dict.fromkeys((0, 1), PINNED),
         spared=frozenset(),
         edited=frozenset(),
         kept=frozenset(kept),
