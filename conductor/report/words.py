@@ -51,18 +51,16 @@ def moment(at: float | None) -> str:
 
 def run_facts(state: RunState) -> list[tuple[str, str]]:
     """What a run did and took, by name."""
-    ran = sum(step.output is not None and step.started_at is not None for step in state.steps)
-    reused = sum(step.reused for step in state.steps)
-    pinned = sum(step.kept == "pinned" for step in state.steps)
+    counts = state.counts
     facts = [
         ("Time", duration(state.seconds)),
-        ("Steps", f"{len(state.steps)}, of which {ran} ran"),
+        ("Steps", f"{len(state.steps)}, of which {counts['ran']} ran"),
         ("Calls", f"{state.calls:,}"),
         ("Tokens", tokens(state.usage.total).removesuffix(" tokens").removesuffix(" token")),
         ("Cost", dollars(state.usage.cost)),
     ]
-    facts += [("Reused", counted(reused, "step"))] if reused else []
-    facts += [("Pinned", counted(pinned, "step"))] if pinned else []
+    for what in ("reused", "pinned"):
+        facts += [(what.capitalize(), counted(counts[what], "step"))] if counts[what] else []
     facts += [("Round", f"{state.round}")] if state.round > 1 else []
     if state.crossing is not None:
         facts.append(("Budget", state.crossing.words))

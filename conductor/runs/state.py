@@ -140,6 +140,17 @@ class RunState:
         )
 
     @property
+    def counts(self) -> dict[str, int]:
+        """How many steps did what, by the word for it; a step that failed or was blocked has no output."""
+        return {
+            "ran": sum(step.output is not None and step.started_at is not None for step in self.steps),
+            "reused": sum(step.reused for step in self.steps),
+            "pinned": sum(step.kept == "pinned" for step in self.steps),
+            "failed": sum(step.status == "failed" for step in self.steps),
+            "blocked": sum(step.status == "blocked" for step in self.steps),
+        }
+
+    @property
     def usage(self) -> Usage:
         """Tokens of the calls that ended; reused steps cost nothing; unknown makes the sum unknown."""
         called = [step.usage for step in self.steps if step.started_at is not None and step.done]

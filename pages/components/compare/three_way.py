@@ -24,7 +24,7 @@ from pages.components.view_models.plan_text import CHANGE_NAMES, headline, sente
 from pages.components.view_models.run_text import run_label
 from pages.components.widgets.step_result import step_facts
 from pages.components.widgets.text_block import Stretch
-from pages.components.widgets.text_diff import said_of, stretches
+from pages.components.widgets.text_diff import diff_notes, stretches
 from pages.components.widgets.text_table import Cell, Mark, Row, text_table
 
 _LONGEST = 2_000
@@ -148,7 +148,7 @@ def _changed(diff: PlanDiff, pair: StepPair, name: str, *, same: str) -> Cell:
     if "instruction" in pair.changes:
         wording = compare_texts(old.instruction, new.instruction)
         text = tuple(_cut(stretches(wording.pieces, context=_CONTEXT)))
-        notes = (*notes, *(said_of(wording) if wording.grain != "words" else ()))
+        notes = (*notes, *(diff_notes(wording) if wording.grain != "words" else ()))
     return Cell(name, text, notes, "\n".join(sentences(diff, pair)), "changed")
 
 

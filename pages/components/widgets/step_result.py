@@ -40,8 +40,8 @@ def status_badge(state: StepState) -> None:
     icon, colour, word = _STATUS[phase(state, time.time())]
     known = "reused" if state.reused else "as before" if state.kept == "preloaded" else state.kept
     # That an output is known already must not hide that it is no answer.
-    said = f"{word}, {known}" if known and state.status == "refused" else known or word
-    st.badge(said, icon=icon, color=colour)  # type: ignore[arg-type]
+    label = f"{word}, {known}" if known and state.status == "refused" else known or word
+    st.badge(label, icon=icon, color=colour)  # type: ignore[arg-type]
 
 
 def silence(state: StepState) -> str:

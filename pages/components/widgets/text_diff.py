@@ -48,7 +48,7 @@ def text_diff(
         stretches(diff.pieces, context=context),
         key=key,
         label=label,
-        notes=[*notes, *said_of(diff)],
+        notes=[*notes, *diff_notes(diff)],
         heading=heading,
         copy=False,
         height=height,
@@ -56,7 +56,7 @@ def text_diff(
     return diff
 
 
-def said_of(diff: TextDiff) -> list[str]:
+def diff_notes(diff: TextDiff) -> list[str]:
     """The notes on a difference, beside its text."""
     if diff.equal:
         return ["the same"]

@@ -172,17 +172,11 @@ def _what_happened(view: SessionView, state: RunState, workflow: Workflow, *, wh
 
 def _sums(state: RunState) -> list[str]:
     """How many steps did what, and what the run took: calls, tokens, cost, time."""
-    counts = {
-        "ran": sum(step.output is not None and step.started_at is not None for step in state.steps),
-        "reused": sum(step.reused for step in state.steps),
-        "pinned": sum(step.kept == "pinned" for step in state.steps),
-        "failed": sum(step.status == "failed" for step in state.steps),
-        "blocked": sum(step.status == "blocked" for step in state.steps),
-    }
-    sums = [f"This run: {counted(counts.pop('ran'), 'step')} ran"]
-    sums += [f"{count} {what}" for what, count in counts.items() if count]
-    sums += [counted(state.calls, "call"), tokens(state.usage.total), f"cost {dollars(state.usage.cost)}"]
-    return sums if state.seconds is None else [*sums, duration(state.seconds)]
+    counts = state.counts
+    parts = [f"This run: {counted(counts.pop('ran'), 'step')} ran"]
+    parts += [f"{count} {what}" for what, count in counts.items() if count]
+    parts += [counted(state.calls, "call"), tokens(state.usage.total), f"cost {dollars(state.usage.cost)}"]
+    return parts if state.seconds is None else [*parts, duration(state.seconds)]
 
 
 def _over_budget(crossing: BudgetExceeded, *, kept: str, when: str) -> None:

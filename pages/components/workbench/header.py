@@ -94,7 +94,7 @@ def _summary(view: SessionView) -> str:
 
 def _shortfall(state: RunState) -> list[str]:
     """What a finished run did without: an answer does not show that steps it did not need have failed."""
-    failed = sum(step.status == "failed" for step in state.steps)
+    failed = state.counts["failed"]
     return [f"{counted(failed, 'step')} failed"] if failed and state.status == "finished" else []
 
 

@@ -30,7 +30,7 @@ from pages.components.widgets.request_legend import (
     stretches,
 )
 from pages.components.widgets.text_block import text_block
-from pages.components.widgets.text_diff import said_of
+from pages.components.widgets.text_diff import diff_notes
 from pages.components.widgets.text_diff import stretches as diff_stretches
 from pages.components.workbench.editor import Editor
 from pages.components.workbench.step.request import (
@@ -217,7 +217,7 @@ def _against(before: Sent | None, request: Request, reader: Reader, *, key: str)
         diff_stretches(diff.pieces, context=_CONTEXT),
         key=f"saw-difference-{key}",
         label=f"From run {before.number} to this one",
-        notes=said_of(diff),
+        notes=diff_notes(diff),
         copy=False,
         height=320,
     )

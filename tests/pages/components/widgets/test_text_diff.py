@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from conductor.text.word_diff import compare_texts
-from pages.components.widgets.text_diff import said_of, stretches
+from pages.components.widgets.text_diff import diff_notes, stretches
 
 SAME = "word " * 100
 
@@ -52,7 +52,7 @@ def test_with_a_context_only_what_stands_beside_a_change_is_shown():
 
 def test_texts_that_are_the_same_are_shown_whole_and_said_to_be_so():
     assert shown(SAME, SAME, context=20) == [(SAME, "")]
-    assert said_of(compare_texts(SAME, SAME)) == ["the same"]
+    assert diff_notes(compare_texts(SAME, SAME)) == ["the same"]
 
 
 @pytest.mark.parametrize(
@@ -65,9 +65,9 @@ def test_texts_that_are_the_same_are_shown_whole_and_said_to_be_so():
     ],
 )
 def test_how_much_is_in_common_is_said_and_never_all_of_what_differs(old, new, said):
-    assert said_of(compare_texts(old, new)) == [said]
+    assert diff_notes(compare_texts(old, new)) == [said]
 
 
 def test_a_comparison_in_larger_parts_is_said_to_be_one():
     diff = compare_texts("one", "two")
-    assert said_of(replace(diff, grain="whole")) == ["too different to compare in parts"]
+    assert diff_notes(replace(diff, grain="whole")) == ["too different to compare in parts"]
