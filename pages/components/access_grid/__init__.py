@@ -6,7 +6,7 @@ Knows Streamlit and the files beside it; knows no workflow and no run. Texts rea
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypedDict
 
 from pages.components.streamlit_patches.component import component
 
@@ -22,39 +22,32 @@ _grid = component(
 )
 
 
-def access_grid(
-    rows: Sequence[Mapping[str, Any]],
-    *,
-    key: str,
-    before: bool,
-    locked: str | None,
-    selected: int | None,
-    selected_at: int | None,
-    answered: int | None,
-    revision: str,
-    on_select: Callable[[], None],
-    on_edit: Callable[[], None],
-) -> Any:
-    """Show `rows`, one a step and reader; their columns are the same steps, as what may be read.
+class GridData(TypedDict):
+    """What is shown: a row a step and reader; the columns are the same steps, as what may be read.
 
     A row is {"name", "reads", "before", "written", "means", "edited"}: `reads` are 0-based, `before` is
-    whether it sees the round before, for which there is a column where `before`. `locked` is why nothing
-    can be changed, None where it can. `selected` counts only where `selected_at` is the "at" of the last
-    choice that was sent; `answered` is the "at" of the last request that was handled. The result, also under
-    `st.session_state[key]`, has
+    whether it sees the round before, for which there is a column where the grid's `before`. `locked` is why
+    nothing can be changed, None where it can. `selected` counts only where `selected_at` is the "at" of the
+    last choice that was sent; `answered` is the "at" of the last request that was handled.
+    """
+
+    rows: Sequence[Mapping[str, Any]]
+    before: bool
+    locked: str | None
+    selected: int | None
+    selected_at: int | None
+    answered: int | None
+    revision: str
+
+
+def access_grid(
+    data: GridData, *, key: str, on_select: Callable[[], None], on_edit: Callable[[], None]
+) -> Any:
+    """Show a grid. The result, also under `st.session_state[key]`, has
 
     - `selected`: {"step", "at"} (state; then `on_select`);
     - `edit`: {"wishes": [{"reader", "read", "sees"}], "at", "revision"}, where "read" is -1 for the round
       before and "revision" the `revision` shown (trigger; then `on_edit`). The next one comes when this one
       was answered. They are untrusted: check them.
     """
-    data = {
-        "rows": [dict(row) for row in rows],
-        "before": before,
-        "locked": locked,
-        "selected": selected,
-        "selected_at": selected_at,
-        "answered": answered,
-        "revision": revision,
-    }
     return _grid(key=key, data=data, on_selected_change=on_select, on_edit_change=on_edit)

@@ -28,7 +28,6 @@ _component = component(
     "conductor_connection",
     __file__,
     html='<div class="server-away" role="status" hidden></div>',
-    css="connection.css",
     js="connection.js",
     isolated=False,
 )

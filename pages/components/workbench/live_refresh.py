@@ -25,7 +25,6 @@ _component = component(
     "conductor_changes",
     __file__,
     html='<div class="changed-elsewhere" role="status" hidden></div>',
-    css="live_refresh.css",
     js="live_refresh.js",
     isolated=False,
 )

@@ -70,14 +70,16 @@ def _grid(editor: Editor, view: SessionView, rows: tuple[AccessRow, ...], *, bef
 
     chosen = st.session_state[key].selected if key in st.session_state else None
     access_grid(
-        [_shown(row) for row in rows],
+        {
+            "rows": [_shown(row) for row in rows],
+            "before": before,
+            "locked": _locked(view),
+            "selected": tab.selected,
+            "selected_at": chosen["at"] if chosen else None,
+            "answered": st.session_state.get(answered),
+            "revision": editor.head.id,
+        },
         key=key,
-        before=before,
-        locked=_locked(view),
-        selected=tab.selected,
-        selected_at=chosen["at"] if chosen else None,
-        answered=st.session_state.get(answered),
-        revision=editor.head.id,
         on_select=selected,
         on_edit=edited,
     )

@@ -88,26 +88,28 @@ def _bars(
 
     texts = row_text(state, timeline)
     chosen = st.session_state[key].selected if key in st.session_state else None
-    moment = view.replay
+    moment, replay = view.replay, None
+    if moment is not None:
+        replay = {"position": moment.at(time.time()), "playing": moment.playing, "speed": moment.speed}
     run_timeline(
-        [_row(row, words, timeline) for row, words in zip(timeline.rows, texts, strict=True)],
+        {
+            "rows": [_row(row, words, timeline) for row, words in zip(timeline.rows, texts, strict=True)],
+            "run": run.id,
+            "seconds": timeline.seconds,
+            "live": timeline.live,
+            "path": timeline.path,
+            "unit": asdict(unit_of(timeline.seconds)),
+            "selected": tab.selected,
+            "selected_at": chosen["at"] if chosen else None,
+            "choosing": view.head is not None and state.tells_of(view.head.workflow),
+            "inspector": "inspector",
+            "replayable": replayable,
+            "speeds": speeds_for(timeline.seconds),
+            "first_speed": first_speed(timeline.seconds),
+            "replay": replay,
+            "mark": tab.replay_mark,
+        },
         key=key,
-        run=run.id,
-        seconds=timeline.seconds,
-        live=timeline.live,
-        path=timeline.path,
-        unit=asdict(unit_of(timeline.seconds)),
-        selected=tab.selected,
-        selected_at=chosen["at"] if chosen else None,
-        choosing=view.head is not None and state.tells_of(view.head.workflow),
-        inspector="inspector",
-        replayable=replayable,
-        speeds=speeds_for(timeline.seconds),
-        first_speed=first_speed(timeline.seconds),
-        replay=None
-        if moment is None
-        else {"position": moment.at(time.time()), "playing": moment.playing, "speed": moment.speed},
-        mark=tab.replay_mark,
         on_select=selected,
         on_replay=wished,
     )

@@ -40,7 +40,7 @@ def shown(bench, tab, session, monkeypatch):
     given = {}
     monkeypatch.setattr(
         "pages.components.workbench.drawer.access.access_grid",
-        lambda rows, **fields: given.update(fields, rows=rows),
+        lambda data, **fields: given.update(data),
     )
     access_view(bench, tab, SessionView.load(bench, session))
     return given
