@@ -40,7 +40,7 @@ def shown(bench, tab, session, monkeypatch):
     given = {}
     monkeypatch.setattr(
         "pages.components.workbench.drawer.access.access_grid",
-        lambda data, **fields: given.update(data),
+        lambda data, **_: given.update(data),
     )
     access_view(bench, tab, SessionView.load(bench, session))
     return given
