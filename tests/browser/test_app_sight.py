@@ -28,10 +28,10 @@ def test_sources_lead_to_their_words_and_hidden_steps_to_an_edit_by_keyboard(vis
     source.press("Enter")
     expect(chosen).to_have_count(0)
 
-    desk.page.get_by_role("button", name="Let it see 2. Look at it from another").press("Enter")
+    desk.page.get_by_role("button", name="Let it see 2. Look from another side").press("Enter")
     expect(desk.graph.cards.nth(2)).to_contain_text("will run")
     expect(desk.keyed("step-buttons").get_by_role("button").first).to_be_focused()
     expect(step.get_by_text("In the next run it also sees step 2.")).to_be_visible()
     expect(request).to_be_visible()
     desk.button("Undo").click()
-    expect(desk.page.get_by_role("button", name="Let it see 2. Look at it from another")).to_be_visible()
+    expect(desk.page.get_by_role("button", name="Let it see 2. Look from another side")).to_be_visible()
