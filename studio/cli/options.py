@@ -20,8 +20,8 @@ from typer import Argument, BadParameter, Option
 from conductor.errors import ConductorError
 from conductor.values.presets import MAX_ROUNDS, Mode
 
-LARGEST = 2**63 - 1
-"""The largest whole number that a store accepts."""
+LARGEST = 10**12
+"""More than anything that is counted; every store accepts it."""
 
 DEBUG = "conductor.debug"
 """The key in `typer.Context.meta` under which `--debug` is found."""

@@ -13,6 +13,7 @@ import pytest
 from command_line import Line
 
 from storage import SessionStore
+from studio.cli.options import LARGEST
 
 ROOT = Path(__file__).parents[3]
 INTERRUPTED_WHILE_LOADING = """
@@ -120,7 +121,7 @@ def test_wrong_arguments_are_named_and_exit_with_2(line: Line, arguments: list[s
 
 @pytest.mark.parametrize(
     "arguments",
-    [["--limit", str(2**63 - 1)], ["--offset", str(2**63 - 1)], ["--tokens", "..999999999999999999"]],
+    [["--limit", str(LARGEST)], ["--offset", str(LARGEST)], ["--tokens", "..999999999999999999"]],
 )
 def test_the_greatest_numbers_can_be_asked_for(line: Line, arguments: list[str]) -> None:
     assert line("sessions", "list", *arguments).code == 0
