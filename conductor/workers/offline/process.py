@@ -26,19 +26,9 @@ START_LIMIT = 60.0
 """Seconds the child may take to start, which imports SymPy."""
 
 PASSED = (
-    "PATH",
-    "LD_LIBRARY_PATH",
-    "DYLD_LIBRARY_PATH",
-    "PYTHONHOME",
-    "PYTHONUSERBASE",
-    "LANG",
-    "LC_ALL",
-    "LC_CTYPE",
-    "SYSTEMROOT",
-    "APPDATA",
-    "TEMP",
-    "TMP",
-)
+    "PATH LD_LIBRARY_PATH DYLD_LIBRARY_PATH PYTHONHOME PYTHONUSERBASE LANG LC_ALL LC_CTYPE SYSTEMROOT "
+    "APPDATA TEMP TMP"
+).split()
 """The environment variables that the child gets in addition to `PYTHONPATH`: what Python needs to start and
 to find its packages. No key and no setting of this program is among them."""
 
@@ -98,15 +88,9 @@ class Calculator:
 
 async def _child() -> AsyncGenerator[Process, None]:
     """The child, ready; ended when this generator is closed, by asyncio at the latest, with its loop."""
+    command = (sys.executable, "-m", "conductor.workers.offline.child")
     process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-m",
-        "conductor.workers.offline.child",
-        stdin=PIPE,
-        stdout=PIPE,
-        cwd=_ROOT,
-        env=_environment(),
-        limit=_MAX_MESSAGE,
+        *command, stdin=PIPE, stdout=PIPE, cwd=_ROOT, env=_environment(), limit=_MAX_MESSAGE
     )
     try:
         await _received(process, asyncio.get_running_loop().time() + START_LIMIT)

@@ -151,12 +151,10 @@ def _inequality(relations: Sequence[Node], free: Sequence[str]) -> Iterator[str]
 
 
 def simplify(problem: Problem) -> Iterator[str]:
-    """A shorter formula that equals the given one."""
     yield f"Answer: {written(sp.simplify(expression_of(problem.formulas[0])))}"
 
 
 def expand(problem: Problem) -> Iterator[str]:
-    """The formula multiplied out."""
     expression = expression_of(problem.formulas[0])
     yield f"Multiply out: {written(expression)}"
     yield f"Answer: {written(sp.expand(expression))}"

@@ -89,7 +89,6 @@ _COMPARISONS: Mapping[str, str] = {
 
 
 def claim(problem: Problem) -> Iterator[str]:
-    """Whether relations between numbers hold."""
     holds = True
     for relation in problem.formulas:
         for side, part in zip(("Left", "Right"), relation.parts, strict=True):
@@ -100,7 +99,6 @@ def claim(problem: Problem) -> Iterator[str]:
 
 
 def is_prime(problem: Problem) -> Iterator[str]:
-    """Whether a whole number is prime, else its factors."""
     number = whole(expression_of(problem.formulas[0]), "A prime test")
     text = written(sp.Integer(number))
     if sp.isprime(number):
@@ -112,7 +110,6 @@ def is_prime(problem: Problem) -> Iterator[str]:
 
 
 def factors(number: int) -> Iterator[str]:
-    """A whole number as a product of primes."""
     if abs(number) < 2:
         yield f"{number} is not a product of primes."
         yield f"Answer: {number}"
@@ -132,7 +129,6 @@ def _product(powers: Mapping[int, int]) -> str:
 
 
 def divisors(problem: Problem) -> Iterator[str]:
-    """All positive divisors of a whole number, or how many there are."""
     number = abs(whole(expression_of(problem.formulas[0]), "A question about divisors"))
     counted = problem.operation == "divisor count"
     if number == 0:

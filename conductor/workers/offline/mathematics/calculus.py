@@ -94,7 +94,6 @@ def limit(problem: Problem) -> Iterator[str]:
 
 
 def total(problem: Problem) -> Iterator[str]:
-    """A sum over whole numbers, by its closed form where there is one."""
     expression, k, (low, high) = _parts(problem)
     yield f"Terms: {written(expression)} for {k} = {written(low)} to {written(high)}"
     n = sp.Symbol("n")
@@ -109,7 +108,6 @@ def total(problem: Problem) -> Iterator[str]:
 
 
 def product(problem: Problem) -> Iterator[str]:
-    """A product over whole numbers."""
     expression, k, (low, high) = _parts(problem)
     if (high - low).is_Integer and high - low > MAX_FACTORS:
         raise QueryError(f"Products are computed up to {MAX_FACTORS:,} factors. Ask for a shorter one.")

@@ -78,16 +78,16 @@ def test_the_instructions_country_counts_before_the_querys(
     assert facts(Task(query=query, instruction=instruction)) == lines
 
 
-def test_without_a_property_all_four_are_told() -> None:
-    said = facts(Task(query="Compare Peru and Chile", instruction="State what is known of Peru."))
-    assert [line.split(" of ")[0] for line in said[:-1]] == [
+def test_without_a_property_all_four_are_stated() -> None:
+    found = facts(Task(query="Compare Peru and Chile", instruction="State what is known of Peru."))
+    assert [line.split(" of ")[0] for line in found[:-1]] == [
         "Capital", "Continent", "Currency", "Official languages",
     ]  # fmt: skip
 
 
 def test_what_the_table_does_not_hold_is_named() -> None:
-    said = facts(Task(query="What is the population of France?", instruction=LOOK_UP))
-    assert said == [
+    found = facts(Task(query="What is the population of France?", instruction=LOOK_UP))
+    assert found == [
         "No answer: My table does not hold: population. It holds capital, continent, currency and official "
         "languages."
     ]
@@ -102,14 +102,14 @@ def test_what_the_table_does_not_hold_is_named() -> None:
     ],
 )
 def test_words_that_it_does_not_understand_are_named(query: str, words: str) -> None:
-    [said] = facts(Task(query=query, instruction=LOOK_UP))
-    assert f"do not understand: {words}." in said
+    [found] = facts(Task(query=query, instruction=LOOK_UP))
+    assert f"do not understand: {words}." in found
 
 
 @pytest.mark.parametrize(
     "query", ["Write a poem about rain", "", "Tell us about us", "x " * 50_000, "17 * 23"]
 )
-def test_what_it_cannot_do_it_says(query: str) -> None:
+def test_what_it_cannot_do_is_refused(query: str) -> None:
     assert facts(Task(query=query, instruction=LOOK_UP)) == [CANNOT]
 
 
@@ -163,7 +163,7 @@ def test_a_capital_is_right_without_the_part_it_plays(country: str, response: st
     assert lines[1].startswith("Verified") is right
 
 
-def test_a_response_that_tells_a_part_of_the_facts_rightly_is_no_mistake() -> None:
+def test_a_response_that_states_a_part_of_the_facts_rightly_is_no_mistake() -> None:
     stated = "\n".join(facts(Task(query="", instruction="State what is known of Peru.")))
     lines = fact_check(Task(query="Compare Peru and Chile", instruction="Check.", seen=seen(stated)))
     assert lines is not None

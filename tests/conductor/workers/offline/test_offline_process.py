@@ -162,7 +162,7 @@ def test_the_package_is_imported_without_sympy_and_its_child_starts_anywhere_and
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_cards_say_that_no_model_answers() -> None:
+def test_cards_show_that_no_model_answers() -> None:
     cards = [worker.card for worker in offline_workers()]
     assert [card.name for card in cards] == list(EXPERTS)
     assert {card.kind for card in cards} == {"offline"}

@@ -43,12 +43,12 @@ def merge_of(*responses: str) -> list[str]:
 def test_a_summary_quotes_the_asked_number_of_sentences_in_order(
     query: str, instruction: str, count: int
 ) -> None:
-    said = text(Task(query=query, instruction=instruction))
-    assert len(said) == count
-    places = [ARTICLE.find(sentence) for sentence in said]
+    found = text(Task(query=query, instruction=instruction))
+    assert len(found) == count
+    places = [ARTICLE.find(sentence) for sentence in found]
     assert places == sorted(places)
     assert -1 not in places
-    assert "My neighbour likes cake." not in said
+    assert "My neighbour likes cake." not in found
 
 
 def test_abbreviations_end_no_sentence() -> None:
@@ -71,7 +71,7 @@ def test_work_on_a_summary_grows_with_the_length_of_its_text() -> None:
 
 
 @pytest.mark.parametrize("query", ["Write a poem about rain", "", "Summarise"])
-def test_what_it_cannot_do_it_says(query: str) -> None:
+def test_what_it_cannot_do_is_refused(query: str) -> None:
     assert text(Task(query=query, instruction="Answer the question from the text it holds.")) == [CANNOT]
 
 
@@ -99,7 +99,7 @@ def test_answers_that_agree_are_given_once() -> None:
         (("A plan.\nStill a plan.",), ["None of the visible steps ends with an answer."]),
     ],
 )
-def test_what_follows_from_the_answers_is_said(responses: tuple[str, ...], last: list[str]) -> None:
+def test_the_last_lines_follow_from_the_answers(responses: tuple[str, ...], last: list[str]) -> None:
     assert merge_of(*responses)[-len(last) :] == last
 
 
@@ -114,11 +114,11 @@ def test_numbers_that_differ_for_the_same_thing_are_named() -> None:
 
 
 def test_facts_of_two_countries_stand_side_by_side() -> None:
-    told = [
+    stated = [
         "\n".join(facts(Task(query="", instruction=f"State what is known of {name}.")))
         for name in ("France", "Japan")
     ]
-    assert merge_of(*told) == [
+    assert merge_of(*stated) == [
         "Capital: France - Paris; Japan - Tokyo",
         "Continent: France - Europe; Japan - Asia",
         "Currency: France - Euro; Japan - Japanese yen",
@@ -127,20 +127,20 @@ def test_facts_of_two_countries_stand_side_by_side() -> None:
     ]
 
 
-def test_what_is_said_beside_facts_stands_above_them() -> None:
+def test_what_stands_beside_facts_is_above_them() -> None:
     query = "Compare France and Japan"
-    told = [
+    stated = [
         "\n".join(["The table is old.", *facts(Task(query=query, instruction=f"State the facts of {name}."))])
         for name in ("France", "Japan")
     ]
-    lines = merge_of(*told, "I cannot do this.\nAnswer: none", *["More to say."] * 2)
+    lines = merge_of(*stated, "I cannot do this.\nAnswer: none", *["More to say."] * 2)
     assert lines[:4] == [
         "Step 1 (w0): The table is old.",
         "Step 3 (w2): I cannot do this.",
         "Step 4 (w3): More to say.",
         "Capital: France - Paris; Japan - Tokyo",
     ]
-    assert merge_of(*told)[0] == "The table is old.", "all say it"
+    assert merge_of(*stated)[0] == "The table is old.", "all say it"
 
 
 def test_a_merge_of_refusals_is_a_refusal() -> None:

@@ -62,9 +62,9 @@ def test_the_right_one_of_two_answers_is_passed_on() -> None:
     assert checked("17 * 23", "Answer: 391", "Answer: 401")[-1] == "Answer: 391"
 
 
-@pytest.mark.parametrize("said", ["The answer is 391.", "**Answer:** 391", "17 * 23 = 391"])
-def test_an_answer_in_prose_is_understood(said: str) -> None:
-    assert checked("What is 17 * 23?", said)[1].startswith("Verified")
+@pytest.mark.parametrize("answer", ["The answer is 391.", "**Answer:** 391", "17 * 23 = 391"])
+def test_an_answer_in_prose_is_understood(answer: str) -> None:
+    assert checked("What is 17 * 23?", answer)[1].startswith("Verified")
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_an_answer_is_verified_by_numbers(query: str, answer: str | None) -> Non
 
 
 @pytest.mark.parametrize(
-    ("query", "said", "verdict"),
+    ("query", "answer", "verdict"),
     [
         ("limit of sin(x)/x as x approaches 0", "10", "Correction"),
         ("What are the divisors of 4?", "1, 2, 4, 8", "Correction"),
@@ -98,16 +98,16 @@ def test_an_answer_is_verified_by_numbers(query: str, answer: str | None) -> Non
     ],
 )
 def test_an_answer_that_holds_the_right_one_beside_more_is_not_verified(
-    query: str, said: str, verdict: str
+    query: str, answer: str, verdict: str
 ) -> None:
-    assert checked(query, f"Answer: {said}")[1].startswith(f"{verdict}: step 1 (m) answers {said}.")
+    assert checked(query, f"Answer: {answer}")[1].startswith(f"{verdict}: step 1 (m) answers {answer}.")
 
 
-def test_without_an_answer_to_see_it_says_so() -> None:
+def test_without_an_answer_to_see_there_is_nothing_to_check() -> None:
     assert checked("What is 17 * 23?") == [NOTHING_VISIBLE]
 
 
-def test_seen_steps_that_answer_nothing_are_told_apart_from_seeing_none() -> None:
+def test_seen_steps_that_answer_nothing_differ_from_seeing_none() -> None:
     plan = "Kind of problem: calculation\nMethod: evaluate it."
     assert checked("What is 17 * 23?", plan) == [NOTHING_ANSWERED]
     assert checked("What is 17 * 23?", CANNOT, f"Read as: x\n{CANNOT}") == [CANNOT, NOTHING_ANSWERED]

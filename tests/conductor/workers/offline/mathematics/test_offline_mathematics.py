@@ -219,16 +219,16 @@ def test_every_pattern_has_an_operation_and_a_meaning_that_is_understood() -> No
         "1+" * 50_000,
     ],
 )
-def test_what_it_cannot_do_it_says(query: str) -> None:
+def test_what_it_cannot_do_is_refused(query: str) -> None:
     assert lines(query) == [CANNOT]
 
 
 @pytest.mark.parametrize("query", ["10^100000!", "9^9^9^9", "1/0", "Integrate x^x", "What is 7 mod 0?"])
 def test_what_has_no_value_or_is_too_large_gets_a_reason_and_no_answer(query: str) -> None:
-    said = lines(query)
-    assert said[0].startswith("Read as: ")
-    assert not said[-1].startswith("Answer:")
-    assert len(said[-1]) > 20
+    found = lines(query)
+    assert found[0].startswith("Read as: ")
+    assert not found[-1].startswith("Answer:")
+    assert len(found[-1]) > 20
 
 
 @pytest.mark.parametrize(
@@ -263,15 +263,15 @@ def test_the_working_of_a_quadratic_is_shown() -> None:
 
 
 def test_a_plan_names_kind_unknowns_and_method_and_solves_nothing() -> None:
-    said = lines("If 3x + 2y = 12 and x - y = 1, what are x and y?", "Plan: name the unknowns, do not solve.")
-    assert said[:3] == [
+    plan = lines("If 3x + 2y = 12 and x - y = 1, what are x and y?", "Plan: name the unknowns, do not solve.")
+    assert plan[:3] == [
         "Kind of problem: system of equations",
         "Unknowns: x, y",
         "Given: solve 3*x + 2*y = 12 and x - y = 1",
     ]
-    assert said[3].startswith("Method: ")
-    assert len(said) == 4
+    assert plan[3].startswith("Method: ")
+    assert len(plan) == 4
 
 
-def test_an_equation_without_a_method_is_said_to_be_unsolved() -> None:
+def test_an_equation_without_a_method_is_unsolved() -> None:
     assert lines("Integrate x^x")[-1] == UNSOLVED
