@@ -20,7 +20,6 @@ from conductor.workers.offline.mathematics.question import (
     Problem,
     contents_of,
     main_variable,
-    named_operation,
     plain_text,
     read_problem,
     states_numbers,
@@ -107,11 +106,13 @@ def _with_previous(task: Task) -> str:
 
 def _as_instructed(problem: Problem, instruction: str) -> Problem:
     """A query that is a bare formula, with the operation that the instruction names ("factor it")."""
-    operation = named_operation(instruction)
-    if operation is None or problem.explicit or problem.operation not in ("value", "simplify"):
+    if problem.explicit or problem.operation not in ("value", "simplify"):
         return problem
     variable = main_variable(frozenset(problem.variables))
-    return Problem(operation, problem.formulas, variable=variable, explicit=True)
+    for operation, row in _operations().items():
+        if row["named"] and re.search(row["named"], instruction, re.IGNORECASE):
+            return Problem(operation, problem.formulas, variable=variable, explicit=True)
+    return problem
 
 
 # -- the problem in words ---------------------------------------------------------------------------
@@ -119,7 +120,7 @@ def _as_instructed(problem: Problem, instruction: str) -> Problem:
 
 @cache
 def _operations() -> Mapping[str, Mapping[str, str]]:
-    """Of each operation its statement, its kind of problem and its method, from the shipped table."""
+    """Of each operation its statement, its kind of problem, its method and how an instruction names it."""
     with Path(__file__).with_name("operations.csv").open(encoding="utf-8", newline="") as file:
         return {row["operation"]: row for row in csv.DictReader(file)}
 

@@ -6,7 +6,7 @@ Nothing is computed here, and nothing that is read can run: `expression.py` give
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
@@ -133,11 +133,11 @@ def names_in(nodes: Iterable[Node]) -> frozenset[str]:
     return frozenset(each.text for node in nodes for each in node.walk() if each.kind == "name") - CONSTANTS
 
 
-def substituted(node: Node, name: str, value: Node) -> Node:
-    """The tree with a name replaced by another tree."""
-    if node.kind == "name" and node.text == name:
-        return value
-    return replace(node, parts=tuple(substituted(part, name, value) for part in node.parts))
+def substituted(node: Node, values: Mapping[str, Node]) -> Node:
+    """The tree with names replaced by other trees."""
+    if node.kind == "name":
+        return values.get(node.text, node)
+    return replace(node, parts=tuple(substituted(part, values) for part in node.parts))
 
 
 # -- writing ----------------------------------------------------------------------------------------

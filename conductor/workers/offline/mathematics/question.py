@@ -44,10 +44,10 @@ def _rows(file: str) -> list[tuple[str, str]]:
 class Problem:
     """An operation and what it works on.
 
-    `formulas` are relations for "claim" and "solve". `variable` is the one that
-    the operation is about, None where it has no effect or is not given. `bounds` are the limits of an
-    integral, sum or product, the point of a limit or series, or where a derivative is evaluated. `order` is
-    that of a derivative or series, None where it is not given. `unit` is the symbol of the answer's unit.
+    `formulas` are relations for "claim" and "solve". `variable` is the one that the operation is about, None
+    where it has no effect or is not given. `bounds` are the limits of an integral, sum or product, the point
+    of a limit or series, or where a derivative is evaluated. `order` is that of a derivative or series, None
+    where it is not given. `unit` is the symbol of the answer's unit.
     `text` and `answer` belong to a question about dates, which has no formula.
     `explicit` problems are named in the question ("differentiate"), others follow from the formula alone.
     """
@@ -73,29 +73,15 @@ def read_problem(text: str) -> Problem | None:
     if len(text) > MAX_CHARACTERS:
         return None
     plain = plain_text(text)
+    wordings = dict.fromkeys((_bare(plain), plain)) if len(plain) <= MAX_WORDED else ()
     ambiguous = bool(_AMBIGUOUS.search(text))
-    for operation, pattern, meaning in _PATTERNS if len(plain) <= MAX_WORDED else ():
+    for operation, pattern, meaning in _PATTERNS:
         if ambiguous and operation not in dates.ANSWERS:
             continue
-        for asked in dict.fromkeys((_bare(plain), plain)):
+        for asked in wordings:
             if (match := pattern.fullmatch(asked)) and (found := _worded(operation, match, meaning)):
                 return replace(found, explicit=True)
     return None if ambiguous else _implied(plain)
-
-
-def named_operation(text: str) -> str | None:
-    """The operation an instruction without a formula names ("differentiate it"), else None."""
-    named = (operation for pattern, operation in _NAMED if re.search(pattern, text, re.IGNORECASE))
-    return next(named, None)
-
-
-_NAMED: tuple[tuple[str, str], ...] = (
-    (r"\bdifferentiate\b|\bderivative\b", "derivative"),
-    (r"\bintegrate\b|\bantiderivative\b|\bintegral\b", "integral"),
-    (r"\bexpand\b", "expand"),
-    (r"\bfactori[sz]e\b|^factor\b|\bprime factors\b", "factor"),
-    (r"\bsimplify\b", "simplify"),
-)
 
 
 def states_numbers(text: str) -> bool:
@@ -253,7 +239,7 @@ def _worded(operation: str, match: re.Match[str], meaning: str) -> Problem | Non
     if node.is_relation:
         return Problem(operation, (node,))
     if operation == "value" and points:
-        node, points = substituted(node, named["x"], points[0]), []
+        node, points = substituted(node, {named["x"]: points[0]}), []
         if names_in((node,)):
             return None
     free = names_in((node,))
@@ -357,6 +343,5 @@ def _with_values(node: Node, relations: Sequence[Node]) -> Node | None:
     given = (each.kind == "=" and each.parts[0].kind == "name" for each in relations)
     if not all(given) or len(values) < len(relations) or names_in(values.values()):
         return None
-    for name, value in values.items():
-        node = substituted(node, name, value)
-    return None if names_in((node,)) else node
+    put_in = substituted(node, values)
+    return None if names_in((put_in,)) else put_in
