@@ -73,13 +73,8 @@ def script_environment() -> dict[str, str]:
 
 # -- a server of it ----------------------------------------------------------------------------------
 
-_OPTIONS = {
-    "--model": "--model",
-    "--served-model-name": "--served-name",
-    "--host": "--host",
-    "--port": "--port",
-    "--max-model-len": "--max-model-len",
-}
+_OPTIONS = {flag: flag for flag in ("--model", "--host", "--port", "--max-model-len")}
+_OPTIONS["--served-model-name"] = "--served-name"
 """vLLM's flags that have an option of their own here, because the pool lines need their values."""
 
 _STRUCTURED = {"backend": "xgrammar", "disable_any_whitespace": True}

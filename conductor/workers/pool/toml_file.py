@@ -18,8 +18,7 @@ from pydantic import ValidationError
 from conductor.errors import PoolError
 from conductor.workers.endpoint.tokens import read_tokenizer
 from conductor.workers.pool.fallback import FallbackWorker
-from conductor.workers.pool.schema import ConductorTable, ModelTable, WorkerTable, worker_table
-from conductor.workers.pool.schema_errors import faults
+from conductor.workers.pool.schema import ConductorTable, ModelTable, WorkerTable, faults, worker_table
 from conductor.workers.protocol import Worker
 
 T = TypeVar("T")

@@ -13,7 +13,7 @@ import streamlit as st
 
 from conductor.errors import PoolError
 from conductor.workers.offline.experts import EXPERTS
-from conductor.workers.pool.schema_errors import table_faults
+from conductor.workers.pool.schema import table_faults
 from conductor.workers.pool.toml_editor import Entry, PoolDocument
 from conductor.workers.pool.toml_file import Place
 from pages.components.pool.fields import (

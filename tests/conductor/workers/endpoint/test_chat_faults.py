@@ -129,15 +129,6 @@ TIMES = {
         ("no-usage", [TEXT, r"stop: None tokens"]),
         ("length", [START, r"length: \d+ tokens"]),
         (
-            "unknown-parameter=stream_options",
-            [
-                r"attempt 1: alpha: HOST answered 400 Bad Request: “Unknown parameter: 'stream_options'”; "
-                r"asked again without stream_options, so its tokens stay unknown\.",
-                TEXT,
-                r"stop: None tokens",
-            ],
-        ),
-        (
             "unknown-parameter=top_k",
             [
                 r"error: alpha: HOST answered 400 Bad Request: “Unknown parameter: 'top_k'”; change what it "

@@ -8,7 +8,7 @@ import pytest
 
 from conductor.errors import PoolError
 from conductor.workers.pool.pool import parse_pool
-from conductor.workers.pool.schema_errors import table_faults
+from conductor.workers.pool.schema import table_faults
 
 KEY = "sk-marked-0123456789"
 GOOD = {"name": "a", "base_url": "http://h/v1", "model": "m"}
