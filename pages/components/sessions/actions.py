@@ -19,8 +19,7 @@ from pages.components.sessions.list_state import Deleted, SessionList
 from pages.components.streamlit_patches.dialog_theme import dialog_theme
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models.comparable import last_two
-from pages.components.widgets.compare_link import PAGE as COMPARE_PAGE
-from pages.components.widgets.compare_link import compare_query
+from pages.components.widgets.controls import COMPARE_PAGE, compare_query
 from storage import MAX_TITLE
 from studio.workbench import Workbench
 

@@ -14,8 +14,7 @@ from pages.components.sessions.list_state import SessionList
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models.comparable import address_of
 from pages.components.view_models.run_text import STATE_ICONS, state_label
-from pages.components.widgets.compare_link import compare_page_link
-from pages.components.widgets.controls import action, row
+from pages.components.widgets.controls import action, compare_page_link, row
 from storage import SessionOrigin, SessionStore, SessionSummary, Snippet
 
 _WORKERS = 3

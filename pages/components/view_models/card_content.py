@@ -67,8 +67,20 @@ def _content(
     pin_changed: bool,
 ) -> CardContent:
     title, mark, body = title_of(step.instruction)
-    status, note = _as_run(state, now) if state is not None else _as_planned(planned or pin_label(step))
+    pin = step.pin
+    planned = planned or ("" if pin is None else "pinned")
+    status, note = _as_planned(planned) if state is None else _as_run(state, now)
     kind = state.worker_kind if state is not None and state.worker_kind else card.kind if card else "model"
+    by_hand = pin is not None and pin.hand is not None
+    badges = {
+        kind: kind != "model" and not by_hand,
+        "pinned": pin is not None and note != "pinned",
+        "by hand": by_hand,
+        "sees the round before": step.sees_previous,
+    }
+    remarks = [PIN_CHANGED] if pin_changed else []
+    if state is not None:
+        remarks += _remarks(step, state, now)
     return CardContent(
         title=title,
         mark=mark,
@@ -76,33 +88,10 @@ def _content(
         worker=step.worker if state is None else state.answered_by(step.worker),
         status=status,
         note=note,
-        badges=(
-            *([] if kind == "model" or (step.pin is not None and step.pin.hand) else [kind]),
-            *_pin_badges(step, note=note),
-            *(["sees the round before"] * step.sees_previous),
-        ),
-        remark=" · ".join(
-            [
-                *([PIN_CHANGED] if pin_changed else []),
-                *([] if state is None else filter(None, [_remark(step, state, now)])),
-            ]
-        ),
+        badges=tuple(badge for badge, shown in badges.items() if shown),
+        remark=" · ".join(remarks),
         inside="" if state is None else inside_text(state.inner),
     )
-
-
-def pin_label(step: Step) -> str:
-    """That a step's output stands whatever is above it; "" where nothing is pinned."""
-    return "" if step.pin is None else "pinned"
-
-
-def _pin_badges(step: Step, *, note: str) -> list[str]:
-    if step.pin is None:
-        return []
-    return [
-        *([] if note == "pinned" else ["pinned"]),
-        *(["by hand"] if step.pin.hand is not None else []),
-    ]
 
 
 def _as_planned(planned: str) -> tuple[CardStatus, str]:
@@ -142,12 +131,12 @@ def asked_again_in(state: StepState, now: float) -> float | None:
     return left if left > 0 else None
 
 
-def _remark(step: Step, state: StepState, now: float) -> str:
-    """A note on the answer, or why there is none yet."""
+def _remarks(step: Step, state: StepState, now: float) -> list[str]:
+    """Notes on the answer, or why there is none yet."""
     if asked_again_in(state, now) is not None:
-        return state.retries[-1].reason
+        return [state.retries[-1].reason]
     stood_in = [f"in place of {step.worker}"] if state.answered_by(step.worker) != step.worker else []
-    return " · ".join([*stood_in, *ending_notes(state)])
+    return [*stood_in, *ending_notes(state)]
 
 
 def inside_text(rounds: Sequence[RunState]) -> str:

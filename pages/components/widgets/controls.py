@@ -1,8 +1,8 @@
-"""Buttons, rows and boxes as every region draws them. Icons are named as Material names them."""
+"""Buttons, links, rows and boxes as every region draws them. Icons are named as Material names them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Literal
 
 import streamlit as st
@@ -10,6 +10,10 @@ from streamlit.delta_generator import DeltaGenerator
 
 from conductor.errors import ConductorError
 from pages.components.tab.state import TabState
+from pages.components.view_models.comparable import last_two
+from storage import SessionStore
+
+COMPARE_PAGE = "pages/compare.py"
 
 Gap = Literal["xxsmall", "xsmall", "small", "medium"]
 
@@ -63,3 +67,32 @@ def expander(label: str, icon: str, *, key: str) -> DeltaGenerator | None:
     """A box that is closed at first; None while it is closed, when its content need not be drawn."""
     box = st.expander(label, icon=f":material/{icon}:", key=key, on_change="rerun")
     return box if box.open else None
+
+
+def compare_query(left: str, right: str) -> Mapping[str, str]:
+    """Query parameters for `st.page_link` and `st.switch_page` to `COMPARE_PAGE`, from two addresses such as
+    "run:1f0c".
+
+    A plan that was not chosen is "plan:…"; the ids of runs and revisions do without a kind.
+    """
+    return {"left": left, "right": right}
+
+
+def compare_page_link(left: str, right: str, *, label: str = "Compare", help: str | None = None) -> None:
+    """Draw a link that opens the page on these two."""
+    st.page_link(
+        COMPARE_PAGE,
+        label=label,
+        icon=":material/compare_arrows:",
+        help=help,
+        query_params=compare_query(left, right),
+    )
+
+
+def session_comparison(store: SessionStore, session: str) -> None:
+    """Draw the link that compares a session as it is now with how it was before; nothing where there is no
+    before.
+    """
+    pair = last_two(store, session)
+    if pair is not None:
+        compare_page_link(*pair, help="Compare with the run or revision before")

@@ -16,6 +16,7 @@ from conductor.values.output import CUT_OFF, NO_ANSWER
 from pages.components.tab.state import plain
 from pages.components.view_models.card_content import asked_again_in, phase
 from pages.components.view_models.run_text import by_hand, kind_notes, stand_in
+from pages.components.widgets.controls import expander
 from pages.components.widgets.text_block import text_block
 
 _STATUS: dict[str, tuple[str, str, str]] = {
@@ -67,17 +68,11 @@ def on_the_way(state: StepState, *, key: str) -> None:
     """What happened before the answer: calls that gave nothing, and the reasoning."""
     # Drawn again when a run ends: what the server knows to be open stays open, and what is closed is not
     # sent.
-    if state.retries:
-        box = st.expander("Retries", icon=":material/refresh:", key=f"retries-{key}", on_change="rerun")
+    if state.retries and (box := expander("Retries", "refresh", key=f"retries-{key}")):
         with box:
-            for retry in state.retries if box.open else ():
+            for retry in state.retries:
                 st.caption(plain(retry_text(retry)))
-    if state.reasoning:
-        box = st.expander(
-            "Reasoning", icon=":material/psychology:", key=f"reasoning-{key}", on_change="rerun"
-        )
-        if not box.open:
-            return
+    if state.reasoning and (box := expander("Reasoning", "psychology", key=f"reasoning-{key}")):
         with box:
             st.caption("The model's reasoning before its answer; no other step sees it.")
             text_block(

@@ -22,8 +22,7 @@ from pages.components.tab.state import TabState, plain
 from pages.components.view_models.replay import moment_text
 from pages.components.view_models.run_text import run_label
 from pages.components.view_models.session import SessionView, outlook_sentence
-from pages.components.widgets.compare_link import session_comparison
-from pages.components.widgets.controls import action, expander, row
+from pages.components.widgets.controls import action, expander, row, session_comparison
 from pages.components.widgets.text_block import text_block
 from pages.components.workbench.editor import redo, undo
 from storage import Session

@@ -12,8 +12,7 @@ from pages.components.tab.state import TabState, plain
 from pages.components.view_models.revision_text import RevisionRow, revision_rows
 from pages.components.view_models.session import SessionView
 from pages.components.widgets import controls
-from pages.components.widgets.compare_link import compare_page_link
-from pages.components.widgets.controls import action
+from pages.components.widgets.controls import action, compare_page_link
 from pages.components.workbench.editor import Editor
 from storage import RevisionEntry
 from studio.workbench import Workbench

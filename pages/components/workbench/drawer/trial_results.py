@@ -17,8 +17,7 @@ from pages.components.tab.state import plain
 from pages.components.view_models.card_content import step_name
 from pages.components.view_models.run_text import author_notes, run_label
 from pages.components.view_models.session import Results
-from pages.components.widgets.compare_link import compare_page_link
-from pages.components.widgets.controls import action, expander, row
+from pages.components.widgets.controls import action, compare_page_link, expander, row
 from pages.components.widgets.step_result import silence, step_facts
 from pages.components.widgets.text_block import text_block
 from pages.components.widgets.text_diff import text_diff

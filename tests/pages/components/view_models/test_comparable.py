@@ -16,7 +16,7 @@ from pages.components.view_models.comparable import (
     last_two,
     three_sides,
 )
-from pages.components.widgets.compare_link import compare_query
+from pages.components.widgets.controls import compare_query
 
 
 def ran(bench, session):
