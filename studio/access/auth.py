@@ -167,17 +167,19 @@ def _refused(message: str, *, code: str | None) -> ApiError:
 
 
 def _no_token(*, given: bool) -> ApiError:
+    which = (
+        "on the server's own machine that of its file api-token, else one that "
+        "`python -m conductor tokens create NAME` creates."
+    )
     if given:
         return _refused(
-            "This token is not one of this server's. Give a whole one as `Authorization: Bearer TOKEN`: on "
-            "the server's own machine that of its file api-token, else one that "
-            "`python -m conductor tokens create NAME` creates.",
+            "This token is not one of this server's. Give a whole one as `Authorization: Bearer TOKEN`: "
+            f"{which}",
             code="invalid_api_key",
         )
     return _refused(
         "This server needs a token. Give one as `Authorization: Bearer TOKEN`, as OpenAI's clients do with "
-        "their API key: on the server's own machine that of its file api-token, else one that "
-        "`python -m conductor tokens create NAME` creates.",
+        f"their API key: {which}",
         code=None,
     )
 

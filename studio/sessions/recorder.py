@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 from conductor.engine.run import WorkflowRun
 from conductor.orchestrate import new_id
@@ -59,60 +61,48 @@ class SessionRecorder:
         self._activity = activity
         self._looks_back = looks_back
         self._place = place
-        self._planner: WorkerCard | None = None
         self._planning = ""
+        self._attempt: dict[str, Any] = {}
         self._revision = ""
 
     async def begin_plan(self, asked: PlanRequest, *, planner: WorkerCard) -> None:
         """See `Recorder.begin_plan`: the plan reads interrupted should this process die before its end."""
         # Before anything is waited for, so that a stop finds what it is to stop.
         self._activity.begin_planning()
-        self._planner, self._planning = planner, new_id()
-        begin = partial(
-            self._store.plans.begin,
-            self._planning,
-            self._session,
-            planner=planner.name,
-            planner_kind=planner.kind,
-            round=asked.round,
-            attempt=self._attempt(asked),
-            looks_back=self._looks_back,
-            alternative=None if self._place is None else self._place.batch,
-        )
-        if self._place is None:
-            await _to_the_end(begin)
-        else:
-            async with self._place.turn:
-                await _to_the_end(begin)
+        place = self._place
+        self._planning = new_id()
+        self._attempt = {
+            "planner": planner.name,
+            "planner_kind": planner.kind,
+            "round": asked.round,
+            "attempt": len(asked.rejected) + 1 if place is None else place.number,
+            "looks_back": self._looks_back,
+            "alternative": None if place is None else place.batch,
+        }
+        async with nullcontext() if place is None else place.turn:
+            await _to_the_end(
+                partial(self._store.plans.begin, self._planning, self._session, **self._attempt)
+            )
 
     async def write_plan(self, asked: PlanRequest, end: PlanningEnd, workflow: Workflow | None) -> None:
         """See `Recorder.write_plan`: the plan and the revision that is made of it are one transaction."""
         await _to_the_end(partial(self._add_plan, asked, end, workflow))
 
     def _add_plan(self, asked: PlanRequest, end: PlanningEnd, workflow: Workflow | None) -> None:
-        assert self._planner is not None, "begun before"
         answered = None if isinstance(end, PlanningFailed) else end
         self._revision = new_id()
         self._store.plans.add(
             self._session,
-            planner=self._planner.name,
-            planner_kind=self._planner.kind,
+            **self._attempt,
             report=answered.report if answered else None,
             failure=end.message if isinstance(end, PlanningFailed) else None,
             usage=answered.usage if answered else Usage(),
             seconds=answered.seconds if answered else None,
-            round=asked.round,
-            attempt=self._attempt(asked),
-            looks_back=self._looks_back,
-            alternative=None if self._place is None else self._place.batch,
             workflow=workflow if self._place is None else None,
             revision=self._revision,
             note="Planned" if asked.round == 1 else f"Planned for round {asked.round}",
             planning=self._planning,
         )
-
-    def _attempt(self, asked: PlanRequest) -> int:
-        return len(asked.rejected) + 1 if self._place is None else self._place.number
 
     async def history(self) -> RunHistory:
         return await asyncio.to_thread(self.read_history)

@@ -80,7 +80,7 @@ class SessionRunner:
         with self._activities.claim(session):
             plan = LiveState()
             activity = Activity(plan=plan)
-            recorder = self._recorder(session, activity, looks_back=after.run if after else None)
+            recorder = self._recorder(session, activity, after=after)
             if then_run:
                 events = self._rounds(request, runtime, meter, recorder, after=after)
             else:
@@ -110,14 +110,8 @@ class SessionRunner:
             activity = Activity(alternatives=live)
             plans: list[tuple[AsyncGenerator[Event, None], Activity]] = []
             for number, plan in enumerate(live.plans, start=1):
-                recorder = SessionRecorder(
-                    self._store,
-                    self._background,
-                    session,
-                    activity=activity,
-                    looks_back=after.run if after else None,
-                    place=Place(live.batch, number, turn),
-                )
+                place = Place(live.batch, number, turn)
+                recorder = self._recorder(session, activity, after=after, place=place)
                 conductor = runtime.conductor
                 events = recorded_plan(asked, request, conductor=conductor, meter=meter, recorder=recorder)
                 plans.append((events, Activity(plan=plan)))
@@ -139,8 +133,8 @@ class SessionRunner:
         """
         with self._activities.claim(session):
             runtime = self.runtime
-            settings = request.settings
-            meter = planned_meter(self._store, session, settings, conductor=runtime.conductor.card)
+            card = runtime.conductor.card
+            meter = planned_meter(self._store, session, request.settings, conductor=card)
             activity = Activity()
             recorder = self._recorder(session, activity)
             run = workflow_run(
@@ -196,10 +190,20 @@ class SessionRunner:
         return None if revision.looks_back is None else self._store.runs.state(revision.looks_back)
 
     def _recorder(
-        self, session: str, activity: Activity, *, looks_back: str | None = None
+        self,
+        session: str,
+        activity: Activity,
+        *,
+        after: RunState | None = None,
+        place: Place | None = None,
     ) -> SessionRecorder:
         return SessionRecorder(
-            self._store, self._background, session, activity=activity, looks_back=looks_back
+            self._store,
+            self._background,
+            session,
+            activity=activity,
+            looks_back=None if after is None else after.run,
+            place=place,
         )
 
     @staticmethod
