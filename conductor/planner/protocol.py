@@ -52,14 +52,10 @@ class Conductor(Protocol):
     """A writer of workflows."""
 
     @property
-    def card(self) -> WorkerCard:
-        """Who this is."""
-        ...
+    def card(self) -> WorkerCard: ...
 
     @property
-    def dialect(self) -> Dialect:
-        """How its access lists are to be read."""
-        ...
+    def dialect(self) -> Dialect: ...
 
     def stream(self, request: PlanRequest) -> AsyncIterable[Asked | Delta | Thought | Retried | Completion]:
         """Write a completion for `request`; raises `WorkerError` when there is none."""

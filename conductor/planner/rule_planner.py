@@ -33,8 +33,6 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Ruling:
-    """What a rule decided and why."""
-
     rule: str
     why: str
     drafts: tuple[Draft, ...]

@@ -46,7 +46,6 @@ class Picture:
 
 
 def picture(layout: Layout) -> Picture:
-    """The drawing of a layout."""
     width = layout.width + 2 * MARGIN
     return Picture(
         kind=layout.kind,
@@ -109,7 +108,6 @@ class Chart:
 
 
 def chart_of(timeline: Timeline) -> Chart:
-    """The lanes of a run's timeline."""
     whole = timeline.seconds or 1.0
     return Chart(
         lanes=tuple(_lane(row, timeline, whole) for row in timeline.rows),

@@ -68,7 +68,6 @@ class ReportStep:
 
 
 def steps_of(state: RunState) -> tuple[ReportStep, ...]:
-    """The steps of a run in order."""
     if state.workflow is None:
         return ()
     return tuple(_step(at, state.workflow.steps[at], own) for at, own in enumerate(state.steps))

@@ -39,7 +39,6 @@ class StepPair:
 
     @property
     def swapped(self) -> StepPair:
-        """The same pair seen from the new workflow."""
         return StepPair(old=self.new, new=self.old, changes=self.changes, lost=self.gained, gained=self.lost)
 
 
@@ -57,22 +56,18 @@ class PlanDiff:
 
     @property
     def empty(self) -> bool:
-        """Whether the two are the same workflow."""
         return not (self.removed or self.added or any(pair.changes for pair in self.pairs))
 
     @cached_property
     def of_old(self) -> dict[int, StepPair]:
-        """The pairs by their old position."""
         return {pair.old: pair for pair in self.pairs}
 
     @cached_property
     def of_new(self) -> dict[int, StepPair]:
-        """The pairs by their new position."""
         return {pair.new: pair for pair in self.pairs}
 
     @property
     def swapped(self) -> PlanDiff:
-        """How `old` differs from `new`."""
         pairs = sorted((pair.swapped for pair in self.pairs), key=lambda pair: pair.new)
         return PlanDiff(self.new, self.old, tuple(pairs), removed=self.added, added=self.removed)
 

@@ -78,6 +78,10 @@ class _Side:
     def place(self) -> dict[_Node, int]:
         return {node: at for at, node in enumerate(self.order)}
 
+    @cached_property
+    def content(self) -> str:
+        return self.workflow.model_dump_json()
+
     def step(self, node: _Node) -> Step:
         return self.workflow.steps[self.place[node]]
 
@@ -112,9 +116,7 @@ class _Merge:
         yield from self._lost_reads(self.theirs, self.mine, "you_removed_read")
 
     def _both_changed(self, node: _Node, field: Kind) -> bool:
-        before, mine, theirs = (
-            getattr(side.step(node), field) for side in (self.base, self.mine, self.theirs)
-        )
+        before, mine, theirs = (getattr(side.step(node), field) for side in self.sides)
         return mine != before and theirs not in (before, mine)
 
     def _changed(self, side: _Side, node: _Node) -> bool:
@@ -134,9 +136,8 @@ class _Merge:
 
     def made(self) -> Rebased:
         """The merged workflow; clashes of order are found on the way."""
-        common = _three_way(
-            *(tuple(node for node in side.order if node in self.common) for side in self.sides)
-        )
+        orders = (tuple(node for node in side.order if node in self.common) for side in self.sides)
+        common = _three_way(*orders)
         if common is None:
             return Rebased(None, (Clash("order"),))
         final = _three_way(*(side.order[-1] for side in self.sides))
@@ -166,7 +167,7 @@ class _Merge:
         def content(side: _Side) -> tuple[list[str], str]:
             # Steps of one content may be read by different ones.
             steps = [self._step(added).model_dump_json() for added in self._group(side, node)]
-            return steps, side.workflow.model_dump_json()
+            return steps, side.content
 
         in_order = sorted((self.mine, self.theirs), key=content)
         return [added for side in in_order for added in self._group(side, node)]

@@ -145,13 +145,11 @@ class Workflow(Value):
 
     @cached_property
     def pins(self) -> Mapping[int, Output]:
-        """The pinned outputs by position."""
         return {i: step.pin for i, step in enumerate(self.steps) if step.pin is not None}
 
     # Not cached: a value that holds itself cannot be compared.
     @property
     def unpinned(self) -> Workflow:
-        """The workflow without its pins."""
         if not self.pins:
             return self
         return Workflow.of(step.model_copy(update={"pin": None}) for step in self.steps)
@@ -159,11 +157,9 @@ class Workflow(Value):
     # -- edits: each returns a new workflow ------------------------------------------------------
 
     def with_worker(self, step: int, worker: str) -> Workflow:
-        """Give `step` to another worker."""
         return self._replace(step, worker=worker)
 
     def with_instruction(self, step: int, instruction: str) -> Workflow:
-        """Give `step` another instruction."""
         return self._replace(step, instruction=instruction)
 
     def with_access(self, step: int, access: Iterable[int]) -> Workflow:
@@ -175,7 +171,6 @@ class Workflow(Value):
         return self._replace(step, sees_previous=sees)
 
     def with_sampling(self, step: int, sampling: Sampling) -> Workflow:
-        """Give `step` its own sampling parameters."""
         return self._replace(step, sampling=sampling)
 
     def with_pin(self, step: int, output: Output | None) -> Workflow:

@@ -64,7 +64,6 @@ def find_plans(body: str, *, gaps: Sequence[int] = ()) -> PlanText:
 
 
 def unreadable(name: ListName, fault: str) -> str:
-    """The message for a list that cannot be read."""
     return f"The list {name} cannot be read: {fault}. Write it again."
 
 
@@ -208,7 +207,6 @@ class _Search:
 
 
 def _inner(literal: Literal) -> tuple[Literal, ...]:
-    """What is directly inside a literal."""
     match literal:
         case Listing(items=items):
             return items

@@ -50,8 +50,6 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A whole number."""
-
     value: int
     span: Span
 
@@ -66,8 +64,6 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """A list."""
-
     items: tuple[Literal, ...]
     span: Span
 

@@ -104,7 +104,6 @@ class _Builder:
         self._repairs.append(repair(kind, detail, literal.span))
 
     def _judge_lists(self) -> None:
-        """What is wrong with the lists as a whole."""
         columns = self._draft.columns
         if self._draft.by_step and (fault := columns["model_id"].fault):
             self._wrong(None, f"The steps cannot be read: {fault}. Write them again.")

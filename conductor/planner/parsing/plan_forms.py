@@ -63,7 +63,6 @@ def name_of(mark: re.Match[str]) -> ListName:
 
 
 def label_repairs(mark: re.Match[str]) -> Iterator[Repair]:
-    """What is loose about a label."""
     name, around = name_of(mark), mark["open"] + mark["shut"] + mark["mid"]
     if mark["bullet"]:
         yield repair("bullet", f"the bullet before {name} was ignored", mark.span("bullet"))

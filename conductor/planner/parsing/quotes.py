@@ -41,8 +41,6 @@ Quoted = tuple[Text, tuple[Repair, ...]]
 
 
 class QuoteReader:
-    """Reads quoted texts of one completion."""
-
     def __init__(self, text: str) -> None:
         self._text = text
         self._barren: dict[tuple[str, re.Pattern[str]], tuple[int, int]] = {}

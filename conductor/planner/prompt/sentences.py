@@ -88,7 +88,6 @@ _NONE_BEFORE = "No entry reaches the round before: put what a {noun} needs of it
 
 
 def form_words(writing: Writing, *, noun: str) -> str:
-    """How the plan is to be written down."""
     if writing.form == "json":
         first = (
             ' Its first key is "reasoning": in a few sentences, why this plan.'
@@ -134,7 +133,6 @@ class Layout:
     parts: Callable[[PlanRequest, Writing], Iterator[Part]]
 
     def messages(self, request: PlanRequest, writing: Writing) -> tuple[Message, ...]:
-        """The system's and the user's message."""
         shown = examples(len(request.workers), max_steps=request.max_steps)
         system = self.system.format(
             most=request.max_steps,

@@ -144,7 +144,6 @@ class PlanBounds:
 
 
 def _number(numbers: range) -> str:
-    """One of these numbers."""
     if len(numbers) == 1:
         return str(numbers[0])
     return f"[{numbers[0]}-{numbers[-1]}]" if numbers[-1] < 10 else f"(?:{'|'.join(map(str, numbers))})"

@@ -111,7 +111,6 @@ def _removing(workflow: Workflow, step: int) -> Fix:
 
 
 def too_many_steps(subject: Subject) -> Iterator[Finding]:
-    """More steps than the limit."""
     count, limit = len(subject.workflow), max(1, subject.max_steps)
     if count > limit:
         sentence = f"The workflow has {count} steps; the limit is {limit}."
