@@ -271,12 +271,6 @@ def test_every_step_and_access_of_any_workflow_is_drawn(workflow: Workflow) -> N
     assert classes.count("edge") == pictures * sum(len(step.access) for step in workflow.steps)
 
 
-@pytest.mark.parametrize("outcome", get_args(RunOutcome))
-def test_every_outcome_has_its_word(outcome: RunOutcome) -> None:
-    events = [*told("a")[:3], finished("a", outcome=outcome)]
-    assert Read(reported(events)).tags.count("article") == 1
-
-
 def test_every_status_of_a_step_has_a_word_and_a_sign() -> None:
     html = reported(told("a"))
     assert set(STATUSES) == set(get_args(StepStatus))

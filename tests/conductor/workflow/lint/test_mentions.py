@@ -8,16 +8,11 @@ from conductor.workflow.lint.wording import mentions
 
 SPEAKING = [
     "Improve the previous answer.",
-    "Review the previous response and correct it.",
-    "Check the prior solution for mistakes.",
     "Verify the preceding step's result.",
-    "Use the earlier answers to decide.",
     "Based on the previous step, write the conclusion.",
     "Summarise the outputs of the previous steps.",
     "Take the plan from the previous step and carry it out.",
-    "Continue from the previous step.",
     "Use the code written by the previous worker.",
-    "Refine what the previous agent wrote.",
     "Combine all previous responses.",
     "Read the previous workers' answers and decide.",
     "Use the result of step 1.",
@@ -25,8 +20,6 @@ SPEAKING = [
     "Merge the findings of steps 1 and 3.",
     "Start from step 1's plan.",
     "Take the result of the first step.",
-    "Using the previous solution, write the final code.",
-    "Double-check the previous results.",
 ]
 
 HARMLESS = [
@@ -34,11 +27,7 @@ HARMLESS = [
     "Use a method different from that of the previous agent.",
     "Use the previous attempts at a treaty.",
     "Solve it another way, not by the result of step 1.",
-    "Compare with the previous year.",
     "State the answer above the line.",
-    "Put the answer above, the working below.",
-    "Write the answer above 100 in words.",
-    "Check the answer.",
     "Check that the answer is above 100.",
     "Say what is wrong with the previous answer in the question.",
     "Check the student's previous answer.",
@@ -48,23 +37,13 @@ HARMLESS = [
     "Solve without looking at the previous answer.",
     "Do not rely on the previous answer.",
     "Work independently of the other attempts.",
-    "Explain why the other answers are wrong.",
-    "List the previous attempts to reform the calendar.",
-    "Summarise previous work on attention.",
-    "Compare the two solutions of the equation.",
     "Compare the responses of both species to heat.",
     'Translate "the previous answer was wrong".',
     "Describe the result of step 2 of the recipe.",
     "Say in step 3 what happens to the dough.",
-    "Show all steps above the result.",
     "Give a previous answer of yours if you have one.",
-    "Mention your previous answer.",
-    "Explain the above theorem.",
-    "Find the previous prime and the next one.",
-    "Summarise the text above.",
     "First find the roots, then verify the previous results.",
     "",
-    "Go.",
 ]
 
 

@@ -44,19 +44,10 @@ def found(lines: Lines, **given: object) -> list[tuple[str, int | None]]:
 # -- precision ---------------------------------------------------------------------------------------
 
 
-def test_there_are_at_least_forty_fine_plans():
-    assert len(FINE) >= 40
-
-
-@pytest.mark.parametrize("name", FINE)
-def test_nothing_is_found_in_a_fine_plan(name):
-    assert check(FINE[name], max_steps=LIMIT) == ()
-    assert check(FINE[name], max_steps=LIMIT, later_round=True, workers=["alpha", "beta"]) == ()
-
-
-@pytest.mark.parametrize("name", FINE)
-def test_nothing_is_found_in_a_fine_plan_that_has_run(name):
-    workflow = FINE[name]
+@pytest.mark.parametrize("workflow", FINE.values(), ids=FINE)
+def test_nothing_is_found_in_a_fine_plan_before_and_after_its_run(workflow):
+    assert check(workflow, max_steps=LIMIT) == ()
+    assert check(workflow, max_steps=LIMIT, later_round=True, workers=["alpha", "beta"]) == ()
     outputs = {at: output(f"Answer {at}: {SAID}", at) for at in range(len(workflow))}
     assert check(workflow, max_steps=LIMIT, outputs=outputs, query=SAID) == ()
 
@@ -89,69 +80,56 @@ def test_nothing_is_found_in_what_the_offline_conductor_plans(query):
 
 SOLVE, OTHER, END = "Solve the problem.", "Solve it another way.", "Decide which is right and answer."
 
-BROKEN: Sequence[tuple[str, Lines, list[tuple[str, int | None]]]] = [
-    (
-        "an attempt that nobody reads",
+BROKEN: Mapping[str, tuple[Lines, list[tuple[str, int | None]]]] = {
+    "an attempt that nobody reads": (
         [("a", SOLVE, ()), ("b", OTHER, ()), ("c", END, (0,))],
         [("unread-output", 1)],
     ),
-    (
-        "a dead branch is told once, at its end",
+    "a dead branch is told once, at its end": (
         [("a", SOLVE, ()), ("b", "List the cases.", ()), ("c", "Count the cases.", (1,)), ("d", END, (0,))],
         [("unread-output", 2)],
     ),
-    (
-        "two unread attempts",
+    "two unread attempts": (
         [("a", SOLVE, ()), ("b", OTHER, ()), ("c", "Guess.", ()), ("d", END, (0,))],
         [("unread-output", 1), ("unread-output", 2)],
     ),
-    (
-        "a final step that sees nothing, told once",
+    "a final step that sees nothing, told once": (
         [("a", SOLVE, ()), ("b", OTHER, ()), ("c", "Give the final number.", ())],
         [("blind-final-step", 2)],
     ),
-    (
-        "a final step that sees nothing and says what it misses",
+    "a final step that sees nothing and says what it misses": (
         [("a", SOLVE, ()), ("b", OTHER, ()), ("c", "Combine the previous answers and decide.", ())],
         [("speaks-of-unseen", 2)],
     ),
-    (
-        "the previous answer without access in the middle",
+    "the previous answer without access in the middle": (
         [("a", SOLVE, ()), ("b", "Improve the previous answer.", ()), ("c", END, (0, 1))],
         [("speaks-of-unseen", 1)],
     ),
-    (
-        "a numbered step that may not be read",
+    "a numbered step that may not be read": (
         [("a", SOLVE, ()), ("b", "Guess.", ()), ("c", "Use the result of step 1.", (1,)), ("d", END, (0, 2))],
         [("speaks-of-unseen", 2)],
     ),
-    (
-        "one's own work checked",
+    "one's own work checked": (
         [("a", SOLVE, ()), ("a", "Check the solution for mistakes and answer.", (0,))],
         [("checks-own-work", 1)],
     ),
-    (
-        "one's own work checked behind another's plan",
+    "one's own work checked behind another's plan": (
         [("b", "Plan it.", ()), ("a", "Carry it out.", (0,)), ("a", "Verify the result and answer.", (0, 1))],
         [("checks-own-work", 2)],
     ),
-    (
-        "more steps than the limit",
+    "more steps than the limit": (
         [("a", f"Solve part {part}.", ()) for part in range(6)] + [("b", END, (0, 1, 2, 3, 4, 5))],
         [("too-many-steps", None)],
     ),
-    (
-        "the same asked twice of the same worker",
+    "the same asked twice of the same worker": (
         [("a", SOLVE, ()), ("a", "  solve the  PROBLEM. ", ()), ("b", END, (0, 1))],
         [("same-instruction", 1)],
     ),
-    (
-        "the same asked thrice",
+    "the same asked thrice": (
         [("a", SOLVE, ()), ("a", SOLVE, ()), ("a", SOLVE, ()), ("b", END, (0, 1, 2))],
         [("same-instruction", 1), ("same-instruction", 2)],
     ),
-    (
-        "several faults, step by step",
+    "several faults, step by step": (
         [
             ("a", "Plan it.", ()),
             ("a", "Check the plan.", (0,)),
@@ -161,18 +139,12 @@ BROKEN: Sequence[tuple[str, Lines, list[tuple[str, int | None]]]] = [
         ],
         [("checks-own-work", 1), ("speaks-of-unseen", 2), ("unread-output", 3)],
     ),
-]  # fmt: skip
+}
 
 
-@pytest.mark.parametrize(
-    ("lines", "expected"), [case[1:] for case in BROKEN], ids=[case[0] for case in BROKEN]
-)
-def test_what_is_found(lines, expected):
+@pytest.mark.parametrize(("lines", "expected"), BROKEN.values(), ids=BROKEN)
+def test_every_fault_is_found_and_each_of_its_fixes_takes_it_away(lines, expected):
     assert found(lines) == expected
-
-
-@pytest.mark.parametrize("lines", [case[1] for case in BROKEN], ids=[case[0] for case in BROKEN])
-def test_every_fault_has_a_fix_and_each_fix_mends_it(lines):
     workflow = workflow_of(lines)
     before = check(workflow, max_steps=LIMIT, workers=["a", "b", "c", "d"])
     assert before
@@ -191,7 +163,7 @@ def assert_mended(finding: Finding, before: Sequence[Finding], **given: object) 
 
 
 def test_findings_name_their_step_and_quote_what_was_said():
-    workflows = [workflow_of(lines) for _, lines, _ in BROKEN]
+    workflows = [workflow_of(lines) for lines, _ in BROKEN.values()]
     findings = [finding for workflow in workflows for finding in check(workflow, max_steps=LIMIT)]
     sentences = {finding.rule: finding.sentence for finding in findings}
     assert sentences["unread-output"] == "No step reads step 4, so its work cannot reach the answer."
@@ -201,7 +173,7 @@ def test_findings_name_their_step_and_quote_what_was_said():
 
 
 def test_the_labels_say_what_a_fix_does():
-    workflow = workflow_of(BROKEN[1][1])
+    workflow = workflow_of(BROKEN["a dead branch is told once, at its end"][0])
     (finding,) = check(workflow, max_steps=LIMIT)
     assert [fix.label for fix in finding.fixes] == ["Let step 4 read step 3", "Remove steps 2 and 3"]
     assert [step.access for step in finding.fixes[0].workflow.steps] == [(), (), (1,), (0, 2)]
@@ -315,7 +287,7 @@ def test_an_output_that_holds_another_one_makes_reading_both_redundant():
 
 
 def test_every_rule_can_find_something():
-    seen = {rule for _, _, expected in BROKEN for rule, _ in expected}
+    seen = {rule for _, expected in BROKEN.values() for rule, _ in expected}
     assert seen | {"leaked-output", "redundant-access", "pinned-before"} == set(RULES)
 
 
