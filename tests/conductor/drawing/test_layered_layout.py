@@ -63,8 +63,7 @@ def test_rows_hold_every_step_once_in_order_and_readers_later(access, widest):
 
 
 @pytest.mark.parametrize(
-    ("steps", "widest", "lengths"),
-    [(4, 5, [4]), (5, 4, [3, 2]), (13, 3, [3, 3, 3, 2, 2]), (6, 3, [3, 3])],
+    ("steps", "widest", "lengths"), [(4, 5, [4]), (5, 4, [3, 2]), (13, 3, [3, 3, 3, 2, 2]), (6, 3, [3, 3])]
 )
 def test_a_broad_generation_becomes_even_rows_the_longer_ones_first(steps, widest, lengths):
     assert [len(row) for row in rows_of([list(range(steps))], widest)] == lengths

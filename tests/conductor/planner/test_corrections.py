@@ -156,10 +156,7 @@ def test_what_has_no_place_in_a_plan_is_named_beside_what_has() -> None:
     ("given", "detail"),
     [
         ({"edited": PLANNED.with_worker(0, "gamma")}, "gamma"),
-        (
-            {"prompt": PlanPrompt(messages=ASKED, workers=WORKERS, max_steps=1)},
-            "the limit is 1",
-        ),
+        ({"prompt": PlanPrompt(messages=ASKED, workers=WORKERS, max_steps=1)}, "the limit is 1"),
         (
             {
                 "dialect": "binary",

@@ -110,11 +110,7 @@ HARD: dict[str, tuple[Workflow, Workflow, list[str]]] = {
         chain("Translate it.", "Proofread!", worker="beta"),
         ["+ 1", "+ 2", "- 1", "- 2"],
     ),
-    "the only step written anew": (
-        chain(TASKS[0]),
-        chain("Translate it."),
-        ["1>1 instruction"],
-    ),
+    "the only step written anew": (chain(TASKS[0]), chain("Translate it."), ["1>1 instruction"]),
     "one of three alike removed": (
         Workflow.of([*[Step(instruction="Solve it.", worker=name) for name in "abc"], NEW_STEP]),
         Workflow.of([*[Step(instruction="Solve it.", worker=name) for name in "bc"], NEW_STEP]),

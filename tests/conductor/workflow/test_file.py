@@ -82,10 +82,7 @@ def test_only_steps_are_required() -> None:
         ("[]", "holds no JSON object"),
         ("{}", '"format" must be "conductor-workflow"'),
         (text_of(format="other"), '"format" must be'),
-        (
-            text_of()[:-1] + ', "steps": []}',
-            "names 'steps' twice in one object, so it has two values",
-        ),
+        (text_of()[:-1] + ', "steps": []}', "names 'steps' twice in one object, so it has two values"),
         (text_of().replace('"worker"', '"instruction": "or", "worker"'), "names 'instruction' twice"),
         (text_of()[:-1] + f', "{LONG}": 1, "{LONG}": 2}}', "names 'xxx"),
         (text_of(version=2), "has version 2; this program reads version 1"),

@@ -270,8 +270,7 @@ def values(schema: Mapping[str, Any]) -> st.SearchStrategy[Any]:
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 @pytest.mark.parametrize(
-    ("workers", "max_steps", "think", "round"),
-    [(1, 1, False, 1), (3, 5, True, 1), (7, 1, True, 2)],
+    ("workers", "max_steps", "think", "round"), [(1, 1, False, 1), (3, 5, True, 1), (7, 1, True, 2)]
 )
 def test_what_the_schema_allows_is_a_plan_but_for_access_to_what_comes_later(
     dialect: Dialect, workers: int, max_steps: int, think: bool, round: int
