@@ -49,8 +49,7 @@ class PlanStep(Value):
     )
     sampling: Sampling = Field(default=Sampling(), description="sampling parameters, where set by hand")
     pin: Output | None = Field(
-        default=None,
-        description="an output used in place of a call; `hand` marks one that a person wrote",
+        default=None, description="an output used in place of a call; `hand` marks one that a person wrote"
     )
 
     @classmethod

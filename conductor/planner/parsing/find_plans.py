@@ -38,17 +38,6 @@ _FENCE_DISTANCE = 200
 
 
 @dataclass(frozen=True, slots=True)
-class PlanText:
-    """The complete plans in the order of the text.
-
-    `incomplete` has the reasons why the labels that are there make no plan; empty without any label.
-    """
-
-    drafts: tuple[Draft, ...]
-    incomplete: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class _Labelled:
     """A labelled list and where its label starts."""
 
@@ -58,8 +47,11 @@ class _Labelled:
     repairs: tuple[Repair, ...]
 
 
-def find_plans(body: str, *, gaps: Sequence[int] = ()) -> PlanText:
-    """The plans in `body`. `gaps` are ascending places that no list may contain."""
+def find_plans(body: str, *, gaps: Sequence[int] = ()) -> tuple[Sequence[Draft], Sequence[str]]:
+    """The complete plans in `body`, and why the labels that are there make none; empty without any label.
+
+    `gaps` are ascending places that no list may contain.
+    """
     return _Search(body, gaps).run()
 
 
@@ -83,7 +75,7 @@ class _Search:
         # Why the last list of each name cannot be read, "" where it can.
         self._faults: dict[ListName, str] = {}
 
-    def run(self) -> PlanText:
+    def run(self) -> tuple[Sequence[Draft], Sequence[str]]:
         at = objects_from = 0
         for mark in self._marks:
             if mark.start() < at:
@@ -94,7 +86,7 @@ class _Search:
                 objects_from, taken = self._take_object(mark.start())
                 at = objects_from if taken else at
         self._group()
-        return PlanText(tuple(self._drafts), tuple(self._incomplete()))
+        return self._drafts, list(self._incomplete())
 
     def _incomplete(self) -> Iterator[str]:
         instead = {

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 
 from conductor.planner.parsing.find_plans import find_plans
-from conductor.planner.parsing.plan_builder import Rules, candidate_of
+from conductor.planner.parsing.plan_builder import PlanBuilder, Rules
 from conductor.planner.parsing.plan_forms import Draft
 from conductor.workflow.plan_report import Candidate, Dialect, Form, PlanProblem, PlanReport, Span
 
@@ -33,12 +33,12 @@ def parse(
     """
     blocks = _thinking(text)
     body = _blanked(text, blocks)
-    found = find_plans(body, gaps=[start for start, _ in blocks])
+    drafts, incomplete = find_plans(body, gaps=[start for start, _ in blocks])
     rules = Rules(workers, dialect, max_steps, round, form)
-    candidates = tuple(candidate_of(draft, text, rules) for draft in found.drafts)
+    candidates = tuple(PlanBuilder(draft, rules).candidate(text) for draft in drafts)
     chosen = _chosen(candidates)
     if chosen is None:
-        reasons = found.incomplete or (_no_plan(only_thinking=bool(blocks) and not body.strip()),)
+        reasons = incomplete or (_no_plan(only_thinking=bool(blocks) and not body.strip()),)
         problems = tuple(PlanProblem(step=None, message=reason) for reason in reasons)
     else:
         problems = candidates[chosen].problems
@@ -46,7 +46,7 @@ def parse(
     return PlanReport(
         text=text,
         thinking="\n\n".join(filter(None, thoughts)),
-        reasoning=_reasoning(body, None if chosen is None else found.drafts[chosen]),
+        reasoning=_reasoning(body, None if chosen is None else drafts[chosen]),
         dialect=dialect,
         candidates=candidates,
         chosen=chosen,

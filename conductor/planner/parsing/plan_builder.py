@@ -51,12 +51,7 @@ class Rules:
     form: Form
 
 
-def candidate_of(draft: Draft, text: str, rules: Rules) -> Candidate:
-    """One plan of the completion `text`, read and judged."""
-    return _Builder(draft, rules).candidate(text)
-
-
-class _Builder:
+class PlanBuilder:
     """Reads the entries of one draft step by step. Messages count steps from 1."""
 
     def __init__(self, draft: Draft, rules: Rules) -> None:
@@ -69,6 +64,7 @@ class _Builder:
         self._workers: list[int | None] = []
 
     def candidate(self, text: str) -> Candidate:
+        """The plan of the completion `text`, read and judged."""
         columns = [self._draft.columns[name] for name in LIST_NAMES]
         empty = not any(column.fault or column.entries for column in columns)
         if empty and self._rules.round < 2:

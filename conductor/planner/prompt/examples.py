@@ -52,11 +52,7 @@ def examples(pool: int, *, max_steps: int) -> tuple[Example, ...]:
     return (_fact(pool), _comparison(pool, attempts=attempts), _hard(pool))
 
 
-KEPT = Example(
-    question="",
-    why="State here in one sentence why the answer can stay.",
-    steps=(),
-)
+KEPT = Example(question="", why="State here in one sentence why the answer can stay.", steps=())
 """How a later round returns the answer as it is."""
 
 

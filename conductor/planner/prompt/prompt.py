@@ -50,12 +50,7 @@ _EARLIER = "The conversation before the question, which every worker is shown as
 
 
 def plan_messages(
-    request: PlanRequest,
-    *,
-    dialect: Dialect,
-    style: PromptStyle,
-    room_to_think: bool,
-    form: Form = "lists",
+    request: PlanRequest, *, dialect: Dialect, style: PromptStyle, room_to_think: bool, form: Form = "lists"
 ) -> tuple[Message, ...]:
     """The whole conversation: the task, the question, this round's rejected plans with their reasons.
 
