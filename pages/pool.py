@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
@@ -16,9 +17,9 @@ from conductor.workers.keys.secret import SECRETS_FILE
 from conductor.workers.pool.pool import DEFAULT_PATH, Pool, configured_path, offline_pool
 from conductor.workers.pool.toml_editor import PoolDocument
 from conductor.workers.pool.toml_file import Place
-from pages.components.pool.file import PLACE, file_fault, save, saved_notice, text_editor
+from pages.components.pool.file import PLACE, file_fault, saved_notice, text_editor
 from pages.components.pool.form import open_form, pool_form
-from pages.components.pool.table import Actions, Row, key_label, pool_table, remove_key
+from pages.components.pool.table import Row, key_label, pool_table, remove_key
 from pages.components.pool.tokens import tokens_view
 from pages.components.streamlit_patches.initial_values import drawn_to_the_end
 from pages.components.tab.keyboard import keep_focus
@@ -130,21 +131,15 @@ def _members(
         return
     polled = probe.busy
 
-    def change(place: Place | None) -> None:
-        open_form(document, place)
-
-    def remove(place: Place) -> None:
-        _remove(tab, document, place)
-
     @st.fragment(key="pool-members", run_every=POLL_SECONDS if polled else None)
     def members() -> None:
         tab.redraw_if_asked()
         with st.container(horizontal=True, key="pool-actions"):
-            action("Add a worker", "add", change, None, key="pool-add", type="primary")
+            action("Add a worker", "add", open_form, document, None, key="pool-add", type="primary")
             if pool is not None and pool.conductor is None:
-                key = "pool-add-conductor"
+                add = partial(action, "Add a Conductor", "account_tree", open_form, document, "conductor")
                 help = "Until there is one, the built-in planner writes the workflows, by rule"
-                action("Add a Conductor", "account_tree", change, "conductor", key=key, help=help)
+                add(key="pool-add-conductor", help=help)
             if probe.busy:
                 action("Stop testing", "stop_circle", probe.stop, key="pool-stop")
             elif rows:
@@ -153,7 +148,7 @@ def _members(
                 action("Test all", "network_check", probe.begin, found, key="pool-test-all", help=help)
         shown = _shown(rows)
         if shown:
-            pool_table(shown, probe, Actions(change, remove))
+            pool_table(shown, probe, document)
         _keep_focus(shown)
         if polled and not probe.busy:
             st.rerun()
@@ -176,15 +171,6 @@ def _keep_focus(shown: Sequence[Row]) -> None:
     gone |= {_question_key(pair): ("pool-add",) for pair in unconfirmed([row.target for row in shown])}
     with st.container(key="machinery"):
         keep_focus({**_FOCUS_FALLBACKS, **gone})
-
-
-def _remove(tab: TabState, document: PoolDocument, place: Place) -> None:
-    entry = (document.conductor if place == "conductor" else document.workers[place]) or {}
-    name = entry.get("name", "The Conductor")
-    try:
-        save(document.without(place), notice=f"{name} was removed.")
-    except PoolError as error:
-        tab.notify("error", f"{name} was not removed: {error}", place=PLACE)
 
 
 def _questions(found: Sequence[ProbeTarget]) -> None:

@@ -1,11 +1,11 @@
 """The table of who is in the pool: where each is served, what it may cost, whether its key is set, how it is.
 
-Knows targets and their health; what a button does is the page's.
+Knows targets and their health, and the document that its buttons edit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from hashlib import sha256
 from typing import NamedTuple
@@ -17,7 +17,10 @@ from conductor.text.formatting import duration
 from conductor.workers.health.findings import Health
 from conductor.workers.health.probe import HealthProbe, ProbeTarget
 from conductor.workers.keys.secret import find_secret
+from conductor.workers.pool.toml_editor import PoolDocument
 from conductor.workers.pool.toml_file import Place
+from pages.components.pool.file import PLACE, save
+from pages.components.pool.form import open_form
 from pages.components.tab.state import plain
 from pages.components.widgets.controls import action
 
@@ -33,22 +36,15 @@ class Row(NamedTuple):
     place: Place | None
 
 
-class Actions(NamedTuple):
-    """What the buttons of a row do."""
-
-    change: Callable[[Place], None]
-    remove: Callable[[Place], None]
-
-
-def pool_table(rows: Sequence[Row], probe: HealthProbe, actions: Actions | None) -> None:
-    """Draw it; without `actions` it has no buttons."""
+def pool_table(rows: Sequence[Row], probe: HealthProbe, document: PoolDocument | None) -> None:
+    """Draw it; without a document to edit it has no buttons."""
     with st.container(key="pool-table", gap=None):
         with st.container(key="pool-head"):
             for column, heading in zip(st.columns(_WIDTHS), _HEADINGS, strict=True):
                 column.caption(heading)
         for number, row in enumerate(rows):
             with st.container(key=f"pool-row-{number}", gap=None):
-                _row(number, row, probe, actions)
+                _row(number, row, probe, document)
 
 
 def remove_key(row: Row) -> str:
@@ -70,7 +66,7 @@ def key_label(target: ProbeTarget) -> str:
         return "unusable"
 
 
-def _row(number: int, row: Row, probe: HealthProbe, actions: Actions | None) -> None:
+def _row(number: int, row: Row, probe: HealthProbe, document: PoolDocument | None) -> None:
     target = row.target
     name, served, context, price, limits, key, health, buttons = st.columns(
         _WIDTHS, vertical_alignment="center"
@@ -90,9 +86,9 @@ def _row(number: int, row: Row, probe: HealthProbe, actions: Actions | None) -> 
         _key(target)
     with health:
         _health(target, probe.health(target), going=probe.examines(target))
-    if actions is not None:
+    if document is not None:
         with buttons, st.container(horizontal=True, gap=None, horizontal_alignment="right"):
-            _buttons(number, row, probe, actions)
+            _buttons(number, row, probe, document)
     _complaints(number, target, probe.health(target))
 
 
@@ -158,7 +154,7 @@ def _rate(tokens_per_second: float | None) -> str:
     return f"{tokens_per_second:.1f}" if tokens_per_second < 10 else f"{tokens_per_second:,.0f}"
 
 
-def _buttons(number: int, row: Row, probe: HealthProbe, actions: Actions) -> None:
+def _buttons(number: int, row: Row, probe: HealthProbe, document: PoolDocument) -> None:
     name, target, place = plain(row.target.name, limit=_NAME_CHARACTERS), row.target, row.place
 
     button = partial(action, type="tertiary")
@@ -167,8 +163,18 @@ def _buttons(number: int, row: Row, probe: HealthProbe, actions: Actions) -> Non
     button(f"Test {name}", "network_check", probe.begin, [target], key=key, help="Test", disabled=tested)
     if place is not None:
         key = f"pool-icon-change-{number}"
-        button(f"Change {name}", "edit", actions.change, place, key=key, help="Change")
-        button(f"Remove {name}", "delete", actions.remove, place, key=remove_key(row), help="Remove")
+        button(f"Change {name}", "edit", open_form, document, place, key=key, help="Change")
+        remove = partial(button, f"Remove {name}", "delete", _remove, document, place)
+        remove(key=remove_key(row), help="Remove", place=PLACE)
+
+
+def _remove(document: PoolDocument, place: Place) -> None:
+    entry = (document.conductor if place == "conductor" else document.workers[place]) or {}
+    name = entry.get("name", "The Conductor")
+    try:
+        save(document.without(place), notice=f"{name} was removed.")
+    except PoolError as error:
+        raise PoolError(f"{name} was not removed: {error}") from error
 
 
 def _means(target: ProbeTarget) -> str:
