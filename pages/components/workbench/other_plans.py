@@ -16,11 +16,10 @@ from conductor.values.messages import NOTHING_USED
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models.plan_choices import PlanChoice, choices_of_batch, choices_of_text
 from pages.components.view_models.session import SessionView
-from pages.components.widgets.completion_markup import marked
 from pages.components.widgets.controls import action, compare_page_link, row
 from pages.components.widgets.text_block import text_block
 from pages.components.workbench.canvas import still_graph
-from pages.components.workbench.plan import plan_facts
+from pages.components.workbench.plan import marked, plan_facts
 from storage import Plan
 from studio.sessions.activity import FEWEST, MOST
 from studio.workbench import Workbench

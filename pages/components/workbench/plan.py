@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import streamlit as st
 
 from conductor.planner.planner import INTERRUPTED, STOPPED
 from conductor.text.formatting import counted, dollars, duration, tokens
 from conductor.workflow.model import Step, Workflow
+from conductor.workflow.plan_report import PlanReport
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models.session import SessionView
-from pages.components.widgets.completion_markup import marked
 from pages.components.widgets.controls import action
-from pages.components.widgets.text_block import text_block
+from pages.components.widgets.text_block import Stretch, Tone, text_block
 from storage import Plan, Revision
 from studio.workbench import Workbench
 
@@ -209,3 +210,24 @@ def _ways_on(bench: Workbench, view: SessionView, plan: Plan | None) -> None:
 def _one_step(bench: Workbench, session: str) -> None:
     step = Step(instruction="Answer the question.", worker=bench.pool.names[0])
     bench.editing.edit(session, Workflow.of([step]), note="Started by hand")
+
+
+def marked(report: PlanReport) -> tuple[Stretch, ...]:
+    """The whole text in stretches: the plan that counts, in it what was repaired, around it the rest."""
+    plan = report.candidate
+    if plan is None:
+        return (Stretch(report.text),)
+    repairs = sorted(plan.repairs, key=lambda repair: repair.span)
+    borders = {0, len(report.text), *plan.span, *(at for repair in repairs for at in repair.span)}
+    cuts = sorted(at for at in borders if 0 <= at <= len(report.text))
+    stretches = []
+    for start, end in pairwise(cuts):
+        tone: Tone = "quiet"
+        title = ""
+        if plan.span[0] <= start and end <= plan.span[1]:
+            tone, title = "task", "The plan that was read"
+        for repair in repairs:
+            if repair.span[0] <= start and end <= repair.span[1]:
+                tone, title = "seen", f"{repair.kind}: {repair.detail}"
+        stretches.append(Stretch(report.text[start:end], tone, title))
+    return tuple(stretches)

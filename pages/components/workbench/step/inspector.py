@@ -1,4 +1,6 @@
-"""The right side of the workbench: one step's worker, instruction and access, its work, what it saw."""
+"""The right side of the workbench: one step's worker, instruction and access, what it saw, and its output,
+which can be pinned or written by hand.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +9,17 @@ import streamlit as st
 from conductor.runs.step_state import StepState, status_of
 from pages.components.tab.fields import Shown
 from pages.components.tab.state import TabState, plain
-from pages.components.tab.tab_storage import OutputDrafts
+from pages.components.tab.tab_storage import OutputDraft, OutputDrafts
 from pages.components.view_models.card_content import step_name
 from pages.components.view_models.session import SessionView
 from pages.components.widgets.controls import action, row
-from pages.components.widgets.step_result import on_the_way, status_badge
-from pages.components.workbench.editor import Editor
+from pages.components.widgets.step_result import on_the_way, silence, status_badge, step_output
+from pages.components.widgets.text_block import text_block
+from pages.components.workbench.editor import Editor, same_text
 from pages.components.workbench.header import run_menu
 from pages.components.workbench.step.fields import step_fields, take_over
 from pages.components.workbench.step.nested import inside_button
 from pages.components.workbench.step.nested_path import with_kept_inside
-from pages.components.workbench.step.output import output_actions, output_form, output_view, unsaved_outputs
 from pages.components.workbench.step.request_view import sight
 from studio.workbench import Workbench
 
@@ -107,3 +109,130 @@ def _step_buttons(editor: Editor, step: int, *, locked: bool) -> None:
             ("Remove", "delete", "Remove the step", lambda: editor.remove(step), last == 0),
         ):
             action(name, icon, do, key=f"step-{icon}", help=tip, disabled=locked or disabled)
+
+
+def output_view(view: SessionView, step: int, state: StepState | None) -> None:
+    """The output, or why there is none yet."""
+    if state is None or (not state.text and state.status in ("waiting", "running")):
+        st.caption(f"Output: {_why_no_output(view, state)}")
+        if state is None:
+            _earlier_output(view, step)
+    elif view.head is not None:
+        own = view.head.workflow.steps[step]
+        since = ["pinned"] if own.pin is not None and state.kept is None else []
+        since += ["inputs changed"] if step in view.pin_changed else []
+        step_output(state, worker=own.worker, key=f"{view.session.id}-{step}", notes=since)
+
+
+def _why_no_output(view: SessionView, state: StepState | None) -> str:
+    if state is None or not view.live:
+        return "not run yet." if view.state is None else "will come with the next rerun."
+    return f"{silence(state)}." if state.status == "running" else "waits for what it reads."
+
+
+def _earlier_output(view: SessionView, step: int) -> None:
+    """The step's output before the edit, to look at while editing; none where steps were renumbered."""
+    state = view.state
+    if state is None or view.head is None or len(state.steps) != len(view.head.workflow):
+        return
+    earlier = state.steps[step].output
+    if earlier is not None and not earlier.empty:
+        text_block(
+            earlier.text,
+            key=f"earlier-{view.session.id}-{step}",
+            label="Output before your edits",
+            height=280,
+        )
+
+
+def output_actions(editor: Editor, view: SessionView, step: int, state: StepState | None) -> None:
+    """Pin the output shown, let it go again, or write another one."""
+    pinned = editor.workflow.steps[step].pin is not None
+    output = state.output if state is not None else None
+    locked = view.locked
+    with st.container(horizontal=True, gap="xsmall", key="output-actions"):
+        if pinned:
+            tip = "Let the worker answer again; the stored output is reused where nothing changed"
+            action("Unpin", "keep_off", editor.pin, step, None, key="output-unpin", help=tip, disabled=locked)
+        elif output is not None:
+            tip = "Keep this output whatever changes above it; the step is not called any more"
+            action("Pin", "keep", editor.pin, step, output, key="output-pin", help=tip, disabled=locked)
+        name = "Edit" if output is not None else "Write"
+        action(
+            name,
+            "edit_note",
+            lambda: OutputDrafts(editor.bench, editor.head).begin(step),
+            key=f"output-{name.lower()}",
+            help="Write this step's output yourself; it is pinned and marked as written by hand",
+            disabled=locked,
+        )
+        if output is not None and view.as_run:
+            tip = "Let other workers answer the same request, and compare them side by side"
+            action("Swap", "swap_horiz", _open_swap, key="output-swap", help=tip, disabled=locked)
+    if step in view.pin_changed:
+        st.warning(
+            "Pinned, inputs changed: the output answers an earlier request. Unpin it for a new answer.",
+            icon=":material/keep:",
+        )
+
+
+def _open_swap() -> None:
+    st.session_state["panel"] = "Trials"
+    st.session_state["experiment-kind"] = "swap"
+
+
+def output_form(
+    editor: Editor, view: SessionView, step: int, state: StepState | None, draft: OutputDraft
+) -> None:
+    """The field in which the output of a step is written by hand, in place of that in `state`.
+
+    A step that broke off has no output; what its worker had written is where the writing starts.
+    """
+    shown = Shown(editor.tab, editor.head, place="inspector")
+    output = state.output if state is not None else None
+    now = state.text if state is not None else ""
+    text = now if draft.text is None else draft.text
+    drafts = OutputDrafts(editor.bench, editor.head)
+    key = f"hand-{editor.session}-{step}"
+
+    def typed(_: str | None, text: str) -> None:
+        drafts.write(step, None if same_text(text, now) else text)
+
+    def save() -> None:
+        if editor.write(step, st.session_state[key], over=output):
+            drafts.end(step)
+
+    # The key lets Ctrl+Enter in the field press Save.
+    with st.container(key="output-writing"):
+        st.text_area(
+            "Output, by hand",
+            "" if shown.given(key, text) else text,
+            key=key,
+            height=280,
+            disabled=view.locked,
+            placeholder="The output of this step",
+            on_change=shown.committing(key, typed, read=lambda sent: sent),
+        )
+    with row("output-pen"):
+        tip = "Pin this text as the step's output"
+        action("Save", "check", save, key="output-save", help=tip, disabled=view.locked)
+        tip = "Keep the output as it is; your text is discarded"
+        action("Cancel", "close", drafts.end, step, key="output-cancel", help=tip)
+        if draft.text is not None:
+            st.badge("not saved", icon=":material/edit_note:", color="orange")
+    st.caption("Ctrl+Enter saves. Steps that read it see that a person wrote it; Undo reverts it.")
+
+
+def unsaved_outputs(editor: Editor, selected: int | None) -> None:
+    """The other steps whose output was written by hand and not saved; each leads to its step."""
+    for step in OutputDrafts(editor.bench, editor.head).unsaved:
+        if step != selected:
+            action(
+                f"Not saved: the output of {plain(step_name(editor.workflow, step), limit=60)}",
+                "edit_note",
+                editor.tab.select,
+                step,
+                key=f"unsaved-{step}",
+                help="Select this step",
+                type="tertiary",
+            )
