@@ -1,4 +1,5 @@
-"""The child process that computes, as seen from the app: one for each event loop, started when first needed.
+"""The child process that computes, as seen from the app: one for each event loop, started when first needed,
+in about half a second.
 
 Knows pipes, time limits and ends; nothing of mathematics. Calls wait for one another. A call that takes too
 long, or is cancelled, ends the child; the next call starts another.
