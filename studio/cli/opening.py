@@ -86,7 +86,7 @@ def _one_of(given: str, named: Callable[[str], Sequence[str]], *, noun: str, sho
     raise StorageError(f"{given!r} begins the ids of {len(found):,} {noun}s ({some}); write more of it.")
 
 
-def named(done: str, session: Session) -> str:
+def changed_line(done: str, session: Session) -> str:
     """The line about what was done to a session."""
     return f"{done} {session.id[:8]}  {one_line(session.title)}"
 

@@ -13,7 +13,7 @@ from conductor.errors import StorageError
 from conductor.text.formatting import counted, size
 from conductor.text.named_file import STDIN, open_seekable
 from storage import Revision, Session, SessionStore
-from studio.cli.opening import SESSION, SessionId, named, opened, session_of, stored
+from studio.cli.opening import SESSION, SessionId, changed_line, opened, session_of, stored
 from studio.cli.options import Configured, Stored, count, flag, option
 from studio.cli.terminal import moment, one_line, print_remark, written_to
 from studio.session_file import (
@@ -73,14 +73,14 @@ def import_file(
     with open_seekable(file) as content, opened(options) as bench:
         preview = look_into(content, workers=bench.pool.names, is_taken=bench.store.files.is_title_taken)
         if not options.json:
-            print("\n".join(_foretold(preview)))
+            print("\n".join(_preview_lines(preview)))
         made: tuple[Session, ...] = ()
         if not dry_run:
             made = _imported(bench, content, preview)
     if options.json or made:
         shape = {**preview.model_dump(mode="json"), "unknown_workers": preview.unknown_workers}
         shape |= {"dry_run": dry_run, "imported": [session.id for session in made]}
-        options.show(shape, *(named("imported", session) for session in made))
+        options.show(shape, *(changed_line("imported", session) for session in made))
     return 0
 
 
@@ -91,19 +91,19 @@ def _imported(bench: Workbench, file: BinaryIO, preview: ImportPreview) -> tuple
     return (bench.editing.import_plan(file.read()),)
 
 
-def _foretold(preview: ImportPreview) -> Iterator[str]:
+def _preview_lines(preview: ImportPreview) -> Iterator[str]:
     if preview.plan is not None:
         query = one_line(preview.plan.query or "no query", 90)
         yield f"a workflow of {counted(preview.plan.steps, 'step')}: {query}"
     for session in preview.sessions:
-        yield from _held(session)
+        yield from _session_lines(session)
     if preview.unknown_workers:
         names = ", ".join(one_line(name, 40) for name in preview.unknown_workers)
         kept = "give their steps to others before you run them"
         yield f"  not in this pool: {names}; {kept if preview.plan is None else 'it cannot be imported'}"
 
 
-def _held(session: SessionPreview) -> Iterator[str]:
+def _session_lines(session: SessionPreview) -> Iterator[str]:
     yield f"{one_line(session.title)}  (of {moment(session.created_at)})"
     if session.called != session.title:
         yield f"  called {one_line(session.called)!r}, because that title is taken"
@@ -130,7 +130,7 @@ def fork(
         if title is not None:
             made = store.sessions.rename(made.id, title)
     shape = {"session": made.id, "title": made.title, "forked_from": made.forked_from}
-    return options.show(shape, named("forked", made))
+    return options.show(shape, changed_line("forked", made))
 
 
 def _revision(store: SessionStore, session: str, number: int | None) -> Revision:

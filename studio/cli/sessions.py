@@ -20,7 +20,7 @@ from storage.search.filter import EVERYTHING, SessionFilter
 from storage.search.snippet import Snippet
 from storage.store.housekeeping import Cleaning
 from studio.cli import session_show, session_transfer
-from studio.cli.opening import SessionId, SessionIds, named, session_of, stored
+from studio.cli.opening import SessionId, SessionIds, changed_line, session_of, stored
 from studio.cli.options import App, Stored, count, flag, option
 from studio.cli.session_show import state_word
 from studio.cli.shapes import Shape
@@ -230,7 +230,9 @@ def _chosen(store: SessionStore, given: Sequence[str]) -> list[Session]:
 def _each(options: Stored, chosen: Sequence[Session], act: Callable[[str], object], *, done: str) -> int:
     for session in chosen:
         act(session.id)
-    return options.show({done: [session.id for session in chosen]}, *(named(done, each) for each in chosen))
+    return options.show(
+        {done: [session.id for session in chosen]}, *(changed_line(done, each) for each in chosen)
+    )
 
 
 @app.command()
@@ -242,7 +244,7 @@ def rename(
     """Give a session another title."""
     with stored(options) as store:
         renamed = store.sessions.rename(session_of(store, id), title)
-    return options.show({"session": renamed.id, "title": renamed.title}, named("renamed", renamed))
+    return options.show({"session": renamed.id, "title": renamed.title}, changed_line("renamed", renamed))
 
 
 @app.command()
