@@ -114,8 +114,9 @@ class Reservation:
             self._meter.end(self, tokens=0, cost=0.0, estimated=False)
 
     def _cost(self, prompt: int, completion: int) -> float | None:
-        usage = Usage(prompt_tokens=prompt, completion_tokens=completion)
-        return None if self._price is None else self._price.of(usage)
+        if self._price is None:
+            return None
+        return self._price.of(Usage(prompt_tokens=prompt, completion_tokens=completion))
 
 
 class Meter:

@@ -99,7 +99,7 @@ def _round(connection: Connection, run: str, *, into: str, now: float) -> tuple[
             place["parent"] = before
         copied = shared.event(event.model_copy(update=place))
         connection.execute(EVENTS.insert(), {"run": row["id"], "seq": event.seq, "event": copied})
-    shared.keep_for_session(connection, into)
+    shared.keep(connection, session=into)
     return revision, row["id"]
 
 

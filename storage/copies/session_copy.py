@@ -221,7 +221,7 @@ class _NewSession:
         shared = Fragments()
         rows = [self._row(entry, shared) for entry in waiting]
         self._connection.execute(_TABLES[self._kind].insert(), rows)
-        shared.keep_for_session(self._connection, self.id)
+        shared.keep(self._connection, session=self.id)
         if self._kind == "event":
             known = {event.run: self._used[event.run] for event in waiting if event.run in self._used}
             self._used |= tokens_of(waiting, before=known)

@@ -5,7 +5,7 @@ Knows what events, outputs and workflows hold; reads nothing but what a copied r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
 from typing import Any, TypeVar
@@ -50,10 +50,13 @@ LEAST_BEGINNING = 2_000
 _GROUP = 8
 """Digests of a request's parts that are one fragment."""
 
+_LONG = {"text", "reasoning"}
+"""The members of an output that may be long."""
+
+_OUTPUT = {"output"}
+
 NONCE_LENGTH = 8
 """So many characters of a step's fingerprint mark the tags in its request."""
-
-_SHARING = (StepStarted, StepReused, StepKept, StepFinished, StepInner, RunStarted, RunFinished)
 
 
 def _insert(table: Table, dialect: str, *, by_run: bool) -> UpdateBase:
@@ -78,21 +81,28 @@ class Fragments:
         self._texts: dict[str, str] = {}
         self._json: dict[str, str] = {}
 
-    def keep_for_run(self, connection: Connection, run: str) -> None:
-        """Insert what the run's session does not have yet."""
-        _TEXTS_OF_RUN.execute(connection, _rows(run, self._texts))
-        _JSON_OF_RUN.execute(connection, _rows(run, self._json))
-
-    def keep_for_session(self, connection: Connection, session: str) -> None:
+    def keep(self, connection: Connection, *, session: str) -> None:
         """Insert what the session does not have yet."""
-        _TEXTS_OF_SESSION.execute(connection, _rows(session, self._texts))
-        _JSON_OF_SESSION.execute(connection, _rows(session, self._json))
+        _TEXTS_OF_SESSION.execute(connection, _rows({session: self._texts}))
+        _JSON_OF_SESSION.execute(connection, _rows({session: self._json}))
+
+    @staticmethod
+    def keep_for_runs(connection: Connection, of_runs: Mapping[str, Fragments]) -> None:
+        """Insert what the runs' sessions do not have yet."""
+        _TEXTS_OF_RUN.execute(connection, _rows({run: own._texts for run, own in of_runs.items()}))
+        _JSON_OF_RUN.execute(connection, _rows({run: own._json for run, own in of_runs.items()}))
 
     def event(self, event: Event) -> str:
         """The event as it is stored."""
-        if not isinstance(event, _SHARING):
-            return texts.to_json(EVENT, event)
         return self._or_plain(self._event, event, EVENT)
+
+    def finished(self, event: StepFinished) -> tuple[str, str]:
+        """The event and its output as they are stored; the output is a part of the event."""
+        output = self.output(event.output)
+        try:
+            return _with_members(event.model_dump_json(exclude=_OUTPUT), {"output": output}), output
+        except PydanticSerializationError:
+            return texts.to_json(EVENT, event), output
 
     def output(self, output: Output) -> str:
         """The output as it is stored."""
@@ -115,36 +125,37 @@ class Fragments:
     def _event(self, event: Event) -> str:
         if isinstance(event, RunStarted) and len(plain := event.model_dump_json()) < LEAST_BEGINNING:
             return plain
-        shared = {name: stored for name, stored in self._members(event) if stored is not None}
-        if not shared:
+        members = {name: stored for name, stored in self._members(event).items() if stored is not None}
+        if not members:
             return event.model_dump_json()
-        rest = event.model_dump_json(exclude=set(shared))
-        members = "".join([f',"{name}":{stored}' for name, stored in shared.items()])
-        return f"{rest[:-1]}{members}}}"
+        return _with_members(event.model_dump_json(exclude=set(members)), members)
 
-    def _members(self, event: Event) -> Iterator[tuple[str, str | None]]:
-        """The event's members that refer to fragments, as JSON; None where one stays as it is."""
+    def _members(self, event: Event) -> Mapping[str, str | None]:
+        """The event's members that refer to fragments, as JSON; None for one that stays as it is."""
         match event:
             case StepStarted():
-                yield "request", self._request(event.request, address=event.fingerprint)
-            case StepReused():
-                yield "output", self._whole(event.output)
-                yield "request", self._request(event.request, address=event.output.fingerprint)
-            case StepKept():
-                yield "output", self._whole(event.output)
+                return {"request": self._request(event.request, address=event.fingerprint)}
             case StepFinished():
-                # Not whole: the database adds up what outputs took.
-                yield "output", self._long(event.output)
-            case RunStarted():
-                yield "query", _json(self._text(event.query))
-                yield "workflow", self._value(self._workflow(event.workflow))
-                yield "previous", _json([self._seen(seen) for seen in event.previous])
-                yield "conversation", _json(self._conversation(event.conversation))
-            case RunFinished():
-                if event.answer is not None and len(event.answer) >= LEAST:
-                    yield "answer", _json(self._text(event.answer))
+                # Not a reference to all of it: the database adds up what outputs took.
+                return {"output": self._output(event.output)}
+            case StepReused():
+                request = self._request(event.request, address=event.output.fingerprint)
+                return {"output": self._whole(event.output), "request": request}
+            case StepKept():
+                return {"output": self._whole(event.output)}
             case StepInner():
-                yield "event", self._event(event.event)
+                return {"event": self._event(event.event)}
+            case RunStarted():
+                return {
+                    "query": _json(self._text(event.query)),
+                    "workflow": self._value(self._workflow(event.workflow)),
+                    "previous": _json([self._seen(seen) for seen in event.previous]),
+                    "conversation": _json(self._conversation(event.conversation)),
+                }
+            case RunFinished() if event.answer is not None and len(event.answer) >= LEAST:
+                return {"answer": _json(self._text(event.answer))}
+            case _:
+                return {}
 
     def _seen(self, seen: SeenResponse) -> dict[str, Any]:
         return {
@@ -217,9 +228,8 @@ class Fragments:
     def _long(self, output: Output) -> str | None:
         if len(output.text) < LEAST and len(output.reasoning) < LEAST:
             return None
-        rest = output.model_dump_json(exclude={"text", "reasoning"}, exclude_none=True)
-        text, reasoning = _json(self._text(output.text)), _json(self._text(output.reasoning))
-        return f'{rest[:-1]},"text":{text},"reasoning":{reasoning}}}'
+        rest = output.model_dump_json(exclude=_LONG, exclude_none=True)
+        return _with_members(rest, {name: _json(self._text(getattr(output, name))) for name in _LONG})
 
     def _whole(self, output: Output) -> str | None:
         """A reference to all of an output that was made before; None for one without long texts."""
@@ -231,7 +241,7 @@ class Fragments:
         if not pinned:
             return workflow.model_dump_json()
         steps = (
-            f'{step.model_dump_json(exclude={"pin"})[:-1]},"pin":{pinned[at]}}}'
+            _with_members(step.model_dump_json(exclude={"pin"}), {"pin": pinned[at]})
             if at in pinned
             else step.model_dump_json()
             for at, step in enumerate(workflow.steps)
@@ -254,6 +264,11 @@ class Fragments:
         return _digest(stored, self._json)
 
 
+def _with_members(stored: str, members: Mapping[str, str]) -> str:
+    """The JSON object `stored`, which is not empty, with more members, whose values are JSON."""
+    return stored[:-1] + "".join([f',"{name}":{value}' for name, value in members.items()]) + "}"
+
+
 def _digest(text: str, known: dict[str, str]) -> str:
     digest = known.get(text)
     if digest is None:
@@ -261,8 +276,13 @@ def _digest(text: str, known: dict[str, str]) -> str:
     return digest
 
 
-def _rows(owner: str, digests: Mapping[str, str]) -> list[dict[str, str]]:
-    return [{"owner": owner, "digest": digest, "text": text} for text, digest in digests.items()]
+def _rows(digests: Mapping[str, Mapping[str, str]]) -> list[dict[str, str]]:
+    """The rows of each owner, a run or a session, with its digests by text."""
+    return [
+        {"owner": owner, "digest": digest, "text": text}
+        for owner, own in digests.items()
+        for text, digest in own.items()
+    ]
 
 
 def _json(value: object) -> str:

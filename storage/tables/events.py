@@ -99,20 +99,26 @@ def keep(connection: Connection, events: Sequence[Event], *, now: float) -> None
     where one is refused: then the transaction must be rolled back.
     """
     shared: defaultdict[str, Fragments] = defaultdict(Fragments)
-    rows = [
-        {"run": run, "seq": event.seq, "event": shared[run].event(event)}
-        for event in events
-        for run in (plain(event.run),)
-    ]
+    rows: list[Mapping[str, Any]] = []
+    outputs: list[Mapping[str, Any]] = []
+    for event in events:
+        run = plain(event.run)
+        if isinstance(event, StepFinished):
+            stored, output = shared[run].finished(event)
+            address = plain(event.output.fingerprint)
+            outputs.append({"run": run, "fingerprint": address, "output": output})
+        else:
+            stored = shared[run].event(event)
+        rows.append({"run": run, "seq": event.seq, "event": stored})
     try:
         inserted = _INSERT_EVENTS.execute(connection, rows)
     except IntegrityError as error:
         raise _unknown(events[0]) from error
     if inserted != len(rows):
         raise _refusal(connection, events)
-    _keep_outputs(connection, [event for event in events if isinstance(event, StepFinished)], shared)
-    for run, own in shared.items():
-        own.keep_for_run(connection, run)
+    # Of two outputs under one fingerprint the later stays.
+    _UPSERT_OUTPUTS.execute(connection, outputs)
+    Fragments.keep_for_runs(connection, shared)
     used = tokens_of(events)
     _end(connection, [event for event in events if isinstance(event, RunFinished)], used, now=now)
     _ADD_TOKENS.execute(connection, [{"run": run, "used": tokens} for run, tokens in used.items()])
@@ -146,22 +152,6 @@ def _refusal(connection: Connection, events: Sequence[Event]) -> StorageError:
         "because another process ended it after this one had not responded for too long. What was finished "
         "until then is kept; run the workflow again, which continues from there."
     )
-
-
-def _keep_outputs(
-    connection: Connection, events: Sequence[StepFinished], shared: Mapping[str, Fragments]
-) -> None:
-    """Upsert: of two outputs under one fingerprint the later stays."""
-    rows = [
-        {
-            "run": run,
-            "fingerprint": plain(event.output.fingerprint),
-            "output": shared[run].output(event.output),
-        }
-        for event in events
-        for run in (plain(event.run),)
-    ]
-    _UPSERT_OUTPUTS.execute(connection, rows)
 
 
 def tokens_of(

@@ -192,7 +192,7 @@ def add_revision(
             "author": author,
         },
     )
-    shared.keep_for_session(connection, session)
+    shared.keep(connection, session=session)
     if origin == "human" and edited is not None:
         corrections.keep(connection, revision=revision, session=session, edited=edited, now=now)
     if moves_head or current is None:

@@ -40,7 +40,7 @@ from conductor.workers.keys.secret import SECRETS_FILE, find_secret
 from conductor.workers.pool.fallback import FallbackWorker
 from conductor.workers.pool.pool import Pool
 from conductor.workers.protocol import StreamItem, Worker, WorkerCard
-from conductor.workers.stream import opened
+from conductor.workers.stream import Opened
 
 # -- what can be examined ------------------------------------------------------------------------------
 
@@ -209,7 +209,7 @@ async def _asked(health: Health, stream: AsyncIterable[StreamItem], *, name: str
     first = last = None
     completion = Completion(text="")
     try:
-        async with opened(stream) as items:
+        async with Opened(stream) as items:
             async for item in items:
                 if isinstance(item, Delta | Thought):
                     last = time()

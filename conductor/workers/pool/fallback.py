@@ -11,7 +11,7 @@ from dataclasses import replace
 from conductor.errors import WorkerError
 from conductor.values.messages import Delta, Request, Retried, Sampling, Thought
 from conductor.workers.protocol import FellBack, Inner, StreamItem, Worker, WorkerCard
-from conductor.workers.stream import opened
+from conductor.workers.stream import Opened
 
 
 class FallbackWorker:
@@ -32,7 +32,7 @@ class FallbackWorker:
     async def stream(self, request: Request) -> AsyncGenerator[StreamItem, None]:
         shown = False
         try:
-            async with opened(self.first.stream(request)) as items:
+            async with Opened(self.first.stream(request)) as items:
                 async for item in items:
                     if isinstance(item, Retried) and item.withdrawn:
                         shown = False
@@ -45,7 +45,7 @@ class FallbackWorker:
             message = str(error)
         other = self.second.card
         yield FellBack(worker=other.name, worker_kind=other.kind, message=message)
-        async with opened(self.second.stream(self._for_second(request))) as items:
+        async with Opened(self.second.stream(self._for_second(request))) as items:
             async for item in items:
                 yield item
 
