@@ -75,10 +75,10 @@ def limit_texts(limits: TokenLimits) -> tuple[str, ...]:
         (limits.requests_per_minute, "{:,} requests a minute"),
         (limits.tokens_per_minute, "{:,} tokens a minute"),
     )
-    said = [words.format(amount) for amount, words in amounts if amount is not None]
+    texts = [words.format(amount) for amount, words in amounts if amount is not None]
     if limits.workers is not None:
-        said.append(f"only {', '.join(limits.workers)}")
-    return tuple(said)
+        texts.append(f"only {', '.join(limits.workers)}")
+    return tuple(texts)
 
 
 class Secret(NamedTuple):

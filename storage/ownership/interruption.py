@@ -54,7 +54,7 @@ def ask_to_stop_experiment(connection: Connection, experiment: str, *, now: floa
 
 
 def is_asked_to_stop(connection: Connection, experiment: str) -> bool:
-    """See `SessionStore.is_asked_to_stop`."""
+    """See `Experiments.is_asked_to_stop`."""
     asked = exists().where(RUNS.c.experiment == experiment, RUNS.c.stop_asked_at.is_not(None))
     return bool(connection.scalar(select(asked)))
 

@@ -38,7 +38,7 @@ class Processes(Part):
         """Start the thread that checks the others; call once."""
         self._watch.start()
 
-    def hear_stops(self, stop: Callable[[str], None] | None) -> None:
+    def watch_stops(self, stop: Callable[[str], None] | None) -> None:
         """Set the function that is called with the id of a run of this store which another process asked to
         stop, or which is over in any way. The store's thread calls it, perhaps repeatedly; it must be quick.
         """

@@ -187,7 +187,7 @@ def test_a_run_is_asked_to_stop_until_it_is_over(store: SessionStore) -> None:
     begin(store, store.sessions.create("q").id, "r")
     keep(store, started("r", chain("do")))
     stopped: list[str] = []
-    store.processes.hear_stops(stopped.append)
+    store.processes.watch_stops(stopped.append)
     store.processes._tick()
     assert not stopped
     store.processes.ask_to_stop("r")
@@ -217,7 +217,7 @@ def test_a_trial_that_begins_when_its_experiment_was_asked_to_stop_is_asked_as_w
         store.runs.start(run=run, session=session, revision=head.id, experiment=experiment, trial=trial)
 
     stopped: set[str] = set()
-    store.processes.hear_stops(stopped.add)
+    store.processes.watch_stops(stopped.add)
     begin_trial("over", made, 0)
     keep(store, started("over", chain("do")), finished("over", seq=1))
     store.processes._tick()
@@ -253,7 +253,7 @@ def test_a_process_whose_runs_were_interrupted_stops_them_and_adds_nothing(
     """Such as one whose machine slept: its connection to the server is gone, and so is its lock."""
     with SessionStore.open(url) as other:
         stopped = Event()
-        other.processes.hear_stops(lambda _: stopped.set())
+        other.processes.watch_stops(lambda _: stopped.set())
         begin(other, store.sessions.create("q").id, "r")
         monkeypatch.setattr(other.processes.lock, "hold", lambda: None)
         other.processes.lock.release()
