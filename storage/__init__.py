@@ -14,8 +14,7 @@ from storage.records import (
 from storage.search.filter import EVERYTHING, SessionFilter
 from storage.search.snippet import Snippet
 from storage.store import SessionStore, data_folder, default_url
-from storage.tables.sessions import MAX_TITLE
-from storage.tables.tags import MAX_TAG
+from storage.tables.sessions import MAX_TAG, MAX_TITLE
 
 __all__ = [
     "EVERYTHING",

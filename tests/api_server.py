@@ -18,7 +18,7 @@ from conductor.values.messages import Usage
 from conductor.workers.pool.pool import Pool
 from storage import SessionStore
 from storage.api_token import new_secret
-from storage.store.tokens import Tokens
+from storage.store.parts import Tokens
 from studio.access.auth import Principal, TokenAuthenticator
 from studio.access.origin_check import OwnOrigin
 from studio.api.app import api

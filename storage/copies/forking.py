@@ -15,27 +15,31 @@ from conductor.runs.events import RunStarted
 from storage import fragments
 from storage.database.schema import EVENTS, FRAGMENTS, LONG_TEXTS, OUTPUTS, REVISIONS, RUNS
 from storage.records import Session
-from storage.tables import runs, sessions
-from storage.tables.revisions import check_belongs, find_revision, next_number
+from storage.tables import revisions, runs, sessions
+from storage.tables.revisions import check_belongs
 
 _BATCH = 500
 """Fragments that are copied by one statement."""
 
 
-def fork(connection: Connection, session: str, revision: str, *, now: float) -> Session:
-    """See `store.sessions.fork`."""
+def fork(connection: Connection, now: float, session: str, revision: str) -> Session:
+    """A new session that begins with a revision of this one.
+
+    It has the query, the settings, all known outputs, and the rounds that the revision looks back on; its
+    `forked_from` is that revision.
+    """
     parent = sessions.find(connection, session)
-    begun = find_revision(connection, revision)
+    begun = revisions.find(connection, revision)
     check_belongs(session, revision=begun)
     made = sessions.create(
         connection,
+        now,
         parent.query,
         title=f"{parent.title[: sessions.MAX_TITLE - 7]} (fork)",
         pool_label=parent.pool_label,
         origin="fork",
         forked_from=revision,
         conversation=parent.conversation,
-        now=now,
     )
     known = select(literal(made.id), OUTPUTS.c.fingerprint, OUTPUTS.c.output)
     connection.execute(
@@ -66,7 +70,7 @@ def _revision(
     row |= {
         "id": sessions.new_id(),
         "session": into,
-        "number": next_number(connection, REVISIONS, into),
+        "number": sessions.next_number(connection, REVISIONS, into),
         "parent": before,
         "note": row["note"] if note is None else note,
         # The plan stays with its session: what a fork changes is no correction of it.
@@ -85,7 +89,7 @@ def _round(connection: Connection, run: str, *, into: str, now: float) -> tuple[
     row |= {
         "id": sessions.new_id(),
         "session": into,
-        "number": next_number(connection, RUNS, into),
+        "number": sessions.next_number(connection, RUNS, into),
         "revision": revision,
         "parent": before,
         "experiment": None,

@@ -44,9 +44,8 @@ from storage.database.schema import (
     WORKFLOW,
 )
 from storage.fragments import Fragments
-from storage.ownership import interruption
 from storage.records import Session
-from storage.tables import sessions, tags
+from storage.tables import runs, sessions
 from storage.tables.events import tokens_of
 
 Entries = Iterable[tuple[Kind, Entry]]
@@ -95,7 +94,7 @@ def entries_of(connection: Connection, session: str) -> Iterator[tuple[Kind, Ent
     sessions.find(connection, session)
     row = connection.execute(select(SESSIONS).where(SESSIONS.c.id == session)).mappings().one()
     own = {name: row[name] for name in SessionEntry.model_fields if name != "tags"}
-    yield "session", SessionEntry(**own, tags=tags.tags_of(connection, session))
+    yield "session", SessionEntry(**own, tags=sessions.tags_of(connection, session))
     for kind, form in _NUMBERED.items():
         table = _TABLES[kind]
         query = _columns(table, form).where(table.c.session == session).order_by(table.c.number)
@@ -143,7 +142,7 @@ def _entry(form: type[Any], row: Mapping[str, Any] | RowMapping) -> Entry:
 # -- in --------------------------------------------------------------------------------------------
 
 
-def insert_all(connection: Connection, entries: Callable[[], Entries], *, now: float) -> tuple[Session, ...]:
+def insert_all(connection: Connection, now: float, entries: Callable[[], Entries]) -> tuple[Session, ...]:
     """Make a session of each, last updated `now`; a run without an end becomes interrupted.
 
     A session whose title another one has gets a number behind it. `entries` is called once for each try of
@@ -170,7 +169,7 @@ class _NewSession:
     def __init__(self, connection: Connection, entry: SessionEntry, *, title: str, now: float) -> None:
         self._connection = connection
         self.id = sessions.create(
-            connection, entry.query, title=title, pool_label=entry.pool_label, origin="import", now=now
+            connection, now, entry.query, title=title, pool_label=entry.pool_label, origin="import"
         ).id
         sessions.change(
             connection,
@@ -182,7 +181,7 @@ class _NewSession:
             conversation=entry.conversation,
         )
         for tag in entry.tags:
-            tags.add(connection, self.id, tag)
+            sessions.add_tag(connection, self.id, tag)
         self._kind: Kind = "session"
         self._waiting: list[Any] = []
         self._numbers: Counter[Kind] = Counter()
@@ -211,7 +210,7 @@ class _NewSession:
                 update = table.update().where(table.c.id == bindparam("row")).values(columns)
                 self._connection.execute(update, changes)
         for run_id in self._running:
-            interruption.interrupt(self._connection, run_id, now=now)
+            runs.interrupt(self._connection, now, run_id)
         return sessions.find(self._connection, self.id)
 
     def _insert(self) -> None:

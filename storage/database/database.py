@@ -9,6 +9,7 @@ import sqlite3
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
+from threading import Lock
 from typing import Any, Literal
 
 from sqlalchemy import URL, Connection, Dialect, Engine, create_engine, event, make_url, text
@@ -17,8 +18,7 @@ from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from tenacity import retry, retry_if_exception_type, stop_after_attempt, stop_after_delay, wait_fixed
 
 from conductor.errors import StorageError
-from storage.database.change_detection import POSTGRESQL, SQLITE, Watch, outside_the_pool
-from storage.database.error_messages import trouble
+from storage.database.error_messages import explanation
 
 PATIENCE_SECONDS = 10.0
 """How long a write waits: for a lock that another program holds, and for a server that was there before."""
@@ -49,6 +49,14 @@ _ONE_WRITER = "SELECT pg_advisory_xact_lock(7164720187315466083)"
 _SESSION = (f"lock_timeout = {_PATIENCE}", "idle_in_transaction_session_timeout = 5000")
 """A process that stops in the middle of a write (a suspended machine) does not block the others."""
 
+_SQLITE_VERSION = "PRAGMA data_version"
+"""Another number after every commit of another connection; it compares within one connection."""
+
+_SERVER_VERSION = "SELECT pg_current_snapshot()::text"
+"""Which transactions are seen. A transaction that writes changes it, when it is committed at the latest, and
+so may one in another database of that server: then something is read again for nothing.
+"""
+
 _REACH: Mapping[str, int] = {
     "connect_timeout": 5,
     "keepalives_idle": 10,
@@ -76,7 +84,9 @@ class Database:
                 f"The store {self.place} needs the Python package {package!r}, which is not installed; "
                 f"install it with: pip install '{package}'."
             ) from error
-        self._watch = self._watched()
+        self._version_lock = Lock()
+        self._version_connection: Any = None
+        self._version_connections = 0
 
     def _sqlite(self) -> tuple[Engine, Engine]:
         # isolation_level=None keeps Python's sqlite3 from opening transactions of its own.
@@ -107,17 +117,6 @@ class Database:
 
     def _engine(self, *, connections: int, **own: Any) -> Engine:
         return create_engine(self._url, pool_size=connections, max_overflow=0, hide_parameters=True, **own)
-
-    def _watched(self) -> Watch:
-        if self.path is None:
-            either = (SQLAlchemyError, self.reader.dialect.loaded_dbapi.Error)
-            return Watch(lambda: outside_the_pool(self.reader), POSTGRESQL, errors=either)
-        only_there = f"{self.path.resolve().as_uri()}?mode=ro"
-        return Watch(
-            lambda: sqlite3.connect(only_there, uri=True, check_same_thread=False, isolation_level=None),
-            SQLITE,
-            errors=(sqlite3.Error,),
-        )
 
     def create_folder(self) -> None:
         """Make the folder of a SQLite file. Raises `StorageError`."""
@@ -157,7 +156,7 @@ class Database:
 
     def explain(self, error: Exception) -> StorageError:
         """The error that names the fault, what is still stored and what to do."""
-        return StorageError(f"The store {self.place} {self._without_password(trouble(error))}")
+        return StorageError(f"The store {self.place} {self._without_password(explanation(error))}")
 
     def _without_password(self, message: str) -> str:
         for secret in (self._url.password, *(self._url.query.get(name) for name in _SECRETS)):
@@ -191,12 +190,41 @@ class Database:
             return int(connection.scalar(text(query)) or 0)
 
     def version(self) -> Hashable:
-        """A value that changes with every write; None where the database cannot be reached."""
-        return self._watch.version()
+        """A value that changes with every write, also of another process; None where the database cannot be
+        reached. Cheaper than reading any row.
+        """
+        with self._version_lock:
+            try:
+                if self._version_connection is None:
+                    self._version_connection = self._unpooled()
+                    self._version_connections += 1
+                found = self._version_connection.execute(_SQLITE_VERSION if self.path else _SERVER_VERSION)
+                return (self._version_connections, found.fetchone()[0])
+            except (SQLAlchemyError, self.reader.dialect.loaded_dbapi.Error):
+                # The next read raises the error; the next check makes a new connection.
+                self._close_version()
+                return None
+
+    def _unpooled(self) -> Any:
+        """A connection of the driver's own, in autocommit mode, which never writes."""
+        if self.path is not None:
+            only_there = f"{self.path.resolve().as_uri()}?mode=ro"
+            return sqlite3.connect(only_there, uri=True, check_same_thread=False, isolation_level=None)
+        pooled = self.reader.raw_connection()
+        connection: Any = pooled.driver_connection
+        pooled.detach()
+        connection.autocommit = True
+        return connection
+
+    def _close_version(self) -> None:
+        connection, self._version_connection = self._version_connection, None
+        if connection is not None:
+            connection.close()
 
     def close(self) -> None:
         """Close every connection, the writer's last: SQLite's last connection folds the log into the file."""
-        self._watch.close()
+        with self._version_lock:
+            self._close_version()
         self.reader.dispose()
         self.writer.dispose()
 

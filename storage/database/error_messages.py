@@ -72,7 +72,7 @@ _UNCONNECTED = (
 )
 
 
-def trouble(error: Exception) -> str:
+def explanation(error: Exception) -> str:
     """What follows the store's name in a sentence about `error`; it may quote the database's message."""
     cause = error.orig if isinstance(error, DBAPIError) else error
     return _known(cause) or f"could not be used: {cause}. {_KEPT}; try again."
@@ -90,5 +90,5 @@ def _known(cause: BaseException | None) -> str | None:
         return _POSTGRESQL.get(state) or _POSTGRESQL.get(state[:3]) or _POSTGRESQL.get(state[:2])
     if type(cause).__name__ not in ("OperationalError", "ConnectionTimeout"):
         return None
-    said = str(cause)
-    return next((words for mark, words in _UNCONNECTED if mark in said), None)
+    message = str(cause)
+    return next((words for mark, words in _UNCONNECTED if mark in message), None)

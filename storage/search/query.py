@@ -16,7 +16,7 @@ from sqlalchemy.sql.elements import ColumnClause
 from conductor.values.total import Total
 from storage.database.schema import REVISION_WORKERS, REVISIONS, RUNS, SESSIONS, TAGS, TEXTS
 from storage.records import SessionSummary
-from storage.search.filter import SessionFilter
+from storage.search.filter import EVERYTHING, SessionFilter
 from storage.search.snippet import Snippet, snippet
 from storage.search.terms import Term, terms_of
 from storage.tables.sessions import record
@@ -46,9 +46,9 @@ _NEWEST_FIRST = (SESSIONS.c.updated_at.desc(), SESSIONS.c.id.desc())
 
 
 def listed(
-    connection: Connection, filter: SessionFilter, *, limit: int, offset: int
+    connection: Connection, filter: SessionFilter = EVERYTHING, *, limit: int = 50, offset: int = 0
 ) -> tuple[SessionSummary, ...]:
-    """See `store.sessions.listed`."""
+    """The sessions that a filter selects, last updated first."""
     # In two steps: what a row shows is looked up for the rows that are shown, not for all that are sorted.
     shown = ids(connection, filter, limit=limit, offset=offset)
     summaries_of = _SUMMARY.where(SESSIONS.c.id.in_(shown)).order_by(*_NEWEST_FIRST)
@@ -70,22 +70,25 @@ def listed(
     return tuple(summaries)
 
 
-def count(connection: Connection, filter: SessionFilter) -> int:
-    """See `store.sessions.count`."""
+def count(connection: Connection, filter: SessionFilter = EVERYTHING) -> int:
+    """How many sessions `listed` returns without a limit."""
     query = select(func.count()).select_from(SESSIONS).where(*_conditions(connection, filter))
     return connection.execute(query).scalar_one()
 
 
 def ids(
-    connection: Connection, filter: SessionFilter, *, limit: int | None = None, offset: int = 0
+    connection: Connection, filter: SessionFilter = EVERYTHING, *, limit: int | None = None, offset: int = 0
 ) -> tuple[str, ...]:
-    """See `store.sessions.ids`; `limit` and `offset` as in `sessions`."""
+    """The ids of the sessions that a filter selects, in the order of `listed`; of all, without a limit."""
     query = select(SESSIONS.c.id).where(*_conditions(connection, filter)).order_by(*_NEWEST_FIRST)
     return tuple(connection.scalars(query.limit(limit).offset(offset)))
 
 
-def snippets(connection: Connection, ids: Sequence[str], *, search: str) -> Mapping[str, Snippet]:
-    """See `store.sessions.snippets`."""
+def snippets(connection: Connection, ids: Sequence[str], search: str) -> Mapping[str, Snippet]:
+    """For each of the sessions `ids` the place in its texts, beside its title, that a search found.
+
+    A session is left out where nothing but its title was found.
+    """
     terms = terms_of(search)
     if not terms:
         return {}
@@ -98,7 +101,7 @@ def snippets(connection: Connection, ids: Sequence[str], *, search: str) -> Mapp
 
 
 def known_workers(connection: Connection) -> tuple[str, ...]:
-    """See `store.sessions.known_workers`."""
+    """The workers of all sessions' current workflows, in alphabetical order."""
     # There are few workers: for each of them the first workflow that names it is soon found.
     names = select(REVISION_WORKERS.c.worker).distinct().subquery()
     current = (

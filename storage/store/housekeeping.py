@@ -60,7 +60,7 @@ class Housekeeping(Part):
             bytes=self._transactions.database.size,
             deleted=len(gone),
             freeable=vacuum.unused(self._transactions.database)
-            + (self._remember(garbage_collection.taken_by_removable, before=None) if gone else 0),
+            + (self._cached(garbage_collection.taken_by_removable, before=None) if gone else 0),
         )
 
     def is_due(self, task: str, *, every: float) -> bool:

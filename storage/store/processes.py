@@ -5,19 +5,54 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from threading import Event, Lock, Thread
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, select
 
 from conductor.errors import StorageError
-from storage.ownership import interruption
-from storage.ownership.owner_lock import owner_lock
-from storage.store.transactions import Part, Transactions
+from storage.database.owner_lock import owner_lock
+from storage.database.schema import RUNNING, RUNS
+from storage.store.transactions import Part, Transactions, dated
+from storage.tables import plans, runs
 
 LOOK_SECONDS = 0.5
 """How often an open store checks the other processes and their requests to stop."""
 
 _log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What an open store reads: the ids of all runs without an end, those of its own runs that must stop, and
+    the owners of all other runs and plannings.
+    """
+
+    running: frozenset[str]
+    to_stop: frozenset[str]
+    others: frozenset[str]
+
+
+def _look(connection: Connection, owner: str) -> _Seen:
+    """What the store of that owner reads."""
+    running = connection.execute(select(RUNS.c.id, RUNS.c.owner, RUNS.c.stop_asked_at).where(RUNNING)).all()
+    owners = {run.owner for run in running} | {begun.owner for begun in plans.underway(connection).values()}
+    return _Seen(
+        running=frozenset(run.id for run in running),
+        to_stop=frozenset(run.id for run in running if run.owner == owner and run.stop_asked_at is not None),
+        others=frozenset(owners - {owner}),
+    )
+
+
+def _interrupt_all(connection: Connection, now: float, owner: str) -> tuple[str, ...]:
+    """End the runs and plannings of an owner whose process died; the runs' ids."""
+    for planning, begun in plans.underway(connection).items():
+        if begun.owner == owner:
+            plans.interrupt(connection, planning, begun, now=now)
+    ended = tuple(run.id for run in runs.running(connection) if run.owner == owner)
+    for run in ended:
+        runs.interrupt(connection, now, run)
+    return ended
 
 
 class Processes(Part):
@@ -44,11 +79,7 @@ class Processes(Part):
         """
         self._stop = stop
 
-    def ask_to_stop(self, run: str) -> None:
-        """Request that the run's process stops it, which it does within a second; a run that is over is left
-        as it is.
-        """
-        self._write(interruption.ask_to_stop, run, now=self._clock())
+    ask_to_stop = dated(runs.ask_to_stop)
 
     def mark_interrupted(self, *, wait: bool = True) -> tuple[str, ...]:
         """End, as interrupted, the runs and plannings of others whose process died; the runs' ids.
@@ -57,7 +88,7 @@ class Processes(Part):
         without `wait` a later call ends them; every open store makes two calls a second. Ends that could not
         be written before are written in the background.
         """
-        self._transactions.retry_lost()
+        self._transactions.retry_unwritten()
         if not self._judging.acquire(blocking=wait):
             return ()
         try:
@@ -88,7 +119,7 @@ class Processes(Part):
 
     def _died(self) -> frozenset[str]:
         """The owners of runs and plannings whose lock was free at every look, for long enough."""
-        others = self._read(interruption.look, owner=self.lock.owner).others
+        others = self._read(_look, self.lock.owner).others
         free = self._read(self.lock.free, others) if others else frozenset()
         now = time.monotonic()
         self._free_since = since = {owner: self._free_since.get(owner, now) for owner in free}
@@ -99,7 +130,7 @@ class Processes(Part):
             # Checked again, because its connection may have been cut and made again meanwhile.
             if not self.lock.free(connection, {owner}):
                 return ()
-            return interruption.interrupt_all_of(connection, owner, now=self._clock())
+            return _interrupt_all(connection, self._clock(), owner)
 
         return self._write(interrupt)
 
@@ -119,12 +150,12 @@ class Processes(Part):
             self.lock.hold()
         # Copied first: a run that starts meanwhile must not count as ended.
         started = frozenset(self.started)
-        seen = self._read(interruption.look, owner=self.lock.owner)
+        seen = self._read(_look, self.lock.owner)
         over = started - seen.running
         self.started -= over
         stop = self._stop
         if stop is not None:
-            for run in over | seen.asked:
+            for run in over | seen.to_stop:
                 stop(run)
         if seen.others:
             self.mark_interrupted(wait=False)

@@ -16,18 +16,21 @@ from typing import Self
 from conductor.errors import StorageError
 from storage.database.database import Database, sqlite_file
 from storage.migrations import bring_up_to_date
-from storage.store.corrections import Corrections
-from storage.store.experiments import Experiments
 from storage.store.housekeeping import Housekeeping
-from storage.store.plans import Plans
+from storage.store.parts import (
+    Corrections,
+    Experiments,
+    Plans,
+    Requests,
+    Revisions,
+    Runs,
+    SessionFiles,
+    Sessions,
+    Tokens,
+)
 from storage.store.processes import Processes
-from storage.store.requests import Requests
-from storage.store.revisions import Revisions
-from storage.store.runs import Runs
-from storage.store.session_files import SessionFiles
-from storage.store.sessions import Sessions
-from storage.store.tokens import Tokens
-from storage.store.transactions import Clock, Transactions
+from storage.store.transactions import Transactions
+from storage.store.writer import Clock
 
 
 def default_url() -> str:

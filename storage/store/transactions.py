@@ -1,28 +1,57 @@
 """How a part of the store reads and writes: any thread may read, one thread writes.
 
-Knows connections, clock and memory; knows no table.
+Knows connections, clock and cache; knows no table.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import threading
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
-from typing import Concatenate, ParamSpec, TypeVar
+from functools import wraps
+from typing import Concatenate, ParamSpec, TypeVar, cast
 
 from sqlalchemy import Connection
 
-from conductor.runs.events import Event
 from storage.database.database import Database
-from storage.database.read_cache import ReadMemory
-from storage.database.writer import Writer, closed
-from storage.ownership.unwritten_events import LostEvents
-from storage.tables import events as journal
+from storage.store.writer import Clock, Writer, closed
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
-Clock = Callable[[], float]
-"""Unix seconds."""
+MAX_ANSWERS = 512
+"""Answers in the cache; it is emptied when there are more."""
+
+
+class ReadCache:
+    """What was read, until the next write: a page requests the same rows for each of its parts.
+
+    May be used from any thread. `version` returns another value after every write, also of another process,
+    and None where the version is unknown; then nothing is cached.
+    """
+
+    def __init__(self, version: Callable[[], Hashable]) -> None:
+        self._version = version
+        self._lock = threading.Lock()
+        self._of: Hashable = None
+        self._answers: dict[Hashable, object] = {}
+
+    def answer(self, question: Hashable, read: Callable[[], T]) -> T:
+        """What `read` returns, or returned for the same question since the last write: a frozen value."""
+        # Before the rows are read: rows newer than their version are read once more, never the reverse.
+        version = self._version()
+        if version is None:
+            return read()
+        with self._lock:
+            if version != self._of or len(self._answers) >= MAX_ANSWERS:
+                self._of, self._answers = version, {}
+            elif question in self._answers:
+                return cast("T", self._answers[question])
+        found = read()
+        with self._lock:
+            if self._of == version:
+                self._answers[question] = found
+        return found
 
 
 class Transactions:
@@ -32,29 +61,22 @@ class Transactions:
         self.database = database
         self.clock = clock
         self.closed = False
-        self._memory = ReadMemory(database.version)
-        self._lost = LostEvents()
-        self.writer = Writer(
-            database,
-            keep_events=self._keep_events,
-            unkept=self._lost,
-        )
+        self._cache = ReadCache(database.version)
+        self.writer = Writer(database, clock=clock)
 
     def close(self) -> None:
         """Write what is queued and close every connection. May be called twice."""
         if not self.closed:
-            self.retry_lost()
+            self.retry_unwritten()
         self.closed = True
         self.writer.close()
         self.database.close()
 
-    def remember(
-        self, query: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
-    ) -> T:
+    def cached(self, query: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """As `read`, with a cache: for frozen values of a moderate size that a page reads many times."""
         self.check_open()
         question = (query, args, tuple(kwargs.items()))
-        return self._memory.answer(question, lambda: self.read(query, *args, **kwargs))
+        return self._cache.answer(question, lambda: self.read(query, *args, **kwargs))
 
     def read(self, query: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """What `query` returns, called with a connection and these arguments."""
@@ -81,19 +103,16 @@ class Transactions:
         if self.closed:
             raise closed(self.database)
 
-    def _keep_events(self, connection: Connection, events: Sequence[Event]) -> None:
-        journal.keep(connection, self._lost.with_earlier(connection, events), now=self.clock())
-
-    def retry_lost(self) -> None:
+    def retry_unwritten(self) -> None:
         """Queue another try to write the events that could not be written; it is not waited for, because an
         error that lasts is reported where it matters.
         """
-        if self._lost:
-            self.writer.submit(self.keep_lost)
+        if self.writer.unwritten:
+            self.writer.submit(self.write_unwritten)
 
-    def keep_lost(self, connection: Connection) -> None:
+    def write_unwritten(self, connection: Connection) -> None:
         """Write the events that could not be written before."""
-        self._lost.keep(connection, now=self.clock())
+        self.writer.unwritten.keep(connection, now=self.clock())
 
 
 class Part:
@@ -103,5 +122,48 @@ class Part:
         self._transactions = transactions
         self._read = transactions.read
         self._write = transactions.write
-        self._remember = transactions.remember
+        self._cached = transactions.cached
         self._clock = transactions.clock
+
+
+# -- functions of a connection as methods of a part ------------------------------------------------
+
+
+def read(query: Callable[Concatenate[Connection, P], T]) -> Callable[Concatenate[Part, P], T]:
+    """The method that reads in a transaction; see `Transactions.read`."""
+
+    @wraps(query)
+    def method(self: Part, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return self._transactions.read(query, *args, **kwargs)
+
+    return method
+
+
+def cached(query: Callable[Concatenate[Connection, P], T]) -> Callable[Concatenate[Part, P], T]:
+    """The method that reads with a cache; see `Transactions.cached`."""
+
+    @wraps(query)
+    def method(self: Part, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return self._transactions.cached(query, *args, **kwargs)
+
+    return method
+
+
+def write(job: Callable[Concatenate[Connection, P], T]) -> Callable[Concatenate[Part, P], T]:
+    """The method that writes in a transaction; see `Transactions.write`."""
+
+    @wraps(job)
+    def method(self: Part, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return self._transactions.write(job, *args, **kwargs)
+
+    return method
+
+
+def dated(job: Callable[Concatenate[Connection, float, P], T]) -> Callable[Concatenate[Part, P], T]:
+    """The same for a job that is also given the time in Unix seconds."""
+
+    @wraps(job)
+    def method(self: Part, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return self._transactions.write(job, self._transactions.clock(), *args, **kwargs)
+
+    return method

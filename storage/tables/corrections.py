@@ -43,8 +43,8 @@ def origin_of(connection: Connection, revision: Revision) -> tuple[str, str] | N
 # -- thumbs ----------------------------------------------------------------------------------------
 
 
-def rate(connection: Connection, run: str, thumbs: Thumbs | None, *, now: float) -> None:
-    """See `store.corrections.rate`."""
+def rate(connection: Connection, now: float, run: str, thumbs: Thumbs | None) -> None:
+    """Store a person's rating of a run's answer; None removes it."""
     if not connection.scalar(select(exists().where(RUNS.c.id == run))):
         raise StorageError(f"There is no run {run!r} in this store; choose one of the session's runs.")
     connection.execute(RATINGS.delete().where(RATINGS.c.run == run))
@@ -53,6 +53,6 @@ def rate(connection: Connection, run: str, thumbs: Thumbs | None, *, now: float)
 
 
 def rating(connection: Connection, run: str) -> Thumbs | None:
-    """See `store.corrections.rating`."""
+    """A person's rating of a run's answer, None without one."""
     found: Thumbs | None = connection.scalar(select(RATINGS.c.thumbs).where(RATINGS.c.run == run))
     return found

@@ -20,7 +20,7 @@ from conductor.workflow.model import Workflow
 from storage.database.json_members import JsonMembers
 from storage.database.schema import CORRECTIONS, EVENTS, PLANS, RATINGS, RUNS, SESSIONS
 from storage.records import Revision
-from storage.tables.revisions import find_revision, revisions_of
+from storage.tables import revisions as revision_rows
 
 _BATCH = 100
 """Changes whose workflows and answers are in memory at once."""
@@ -47,7 +47,7 @@ class _Change:
 
 
 def read(connection: Connection, *, every: bool) -> Iterator[Correction]:
-    """See `store.corrections.read`."""
+    """See `Corrections.read`."""
     changes = [
         change
         for session, head in _sessions(connection)
@@ -81,7 +81,7 @@ def _sessions(connection: Connection) -> Sequence[tuple[str, str | None]]:
 
 def _changes_of(connection: Connection, session: str, *, head: str | None, every: bool) -> Iterator[_Change]:
     """The session's changes; of each plan only the final one, unless `every` is set."""
-    revisions = {revision.id: revision for revision in revisions_of(connection, session)}
+    revisions = {revision.id: revision for revision in revision_rows.of_session(connection, session)}
     plans = {revision.id: _plan(revision) for revision in revisions.values()}
     runs: defaultdict[_Plan, list[_Run]] = defaultdict(list)
     for run in _whole_runs(connection, session):
@@ -193,7 +193,7 @@ def _correction(
     connection: Connection, change: _Change, row: Row[Any], answers: Mapping[str, Judged]
 ) -> Correction:
     report = row.report
-    edited = find_revision(connection, change.revision)
+    edited = revision_rows.find(connection, change.revision)
     return Correction(
         session=change.session,
         query=row.query,
@@ -205,7 +205,7 @@ def _correction(
         reasoning=report.reasoning,
         prompt=report.prompt,
         planned_revision=change.planned,
-        planned=find_revision(connection, change.planned).workflow,
+        planned=revision_rows.find(connection, change.planned).workflow,
         planned_run=answers.get(change.planned_run or ""),
         revision=change.revision,
         edited=edited.workflow,

@@ -9,13 +9,14 @@ from __future__ import annotations
 from sqlalchemy import Connection, select
 
 from conductor.runs.request import RunRequest
-from storage.database.schema import API_REQUESTS, TAGS
+from storage.database.schema import API_REQUESTS
 from storage.records import RequestSession
-from storage.tables import revisions, runs, sessions, tags
+from storage.tables import revisions, runs, sessions
 
 
 def begin(
     connection: Connection,
+    now: float,
     request: RunRequest,
     *,
     session: str,
@@ -23,59 +24,43 @@ def begin(
     pool_label: str | None,
     run: str | None,
     owner: str,
-    now: float,
 ) -> None:
-    """See `store.requests.begin`."""
+    """See `Requests.begin`; `owner` is that of the run."""
     sessions.create(
         connection,
+        now,
         request.query,
         id=session,
-        title=None,
         pool_label=pool_label,
         origin="api",
         conversation=None if request.conversation.nothing else request.conversation,
         settings=request.settings,
-        now=now,
     )
     connection.execute(API_REQUESTS.insert(), {"session": session, "token": stored_as.token})
-    tagged = {tags.tag_of(text) for text in stored_as.tags}
-    if tagged:
-        connection.execute(TAGS.insert(), [{"session": session, "tag": tag} for tag in sorted(tagged)])
+    sessions.add_tags(connection, [session], stored_as.tags)
     if request.workflow is not None:
         note = "Given with the request"
-        revision = revisions.add_revision(
-            connection, session, request.workflow, origin="import", note=note, now=now
-        )
+        revision = revisions.add(connection, now, session, request.workflow, origin="import", note=note).id
         if run is not None:
             runs.start(
-                connection,
-                run=run,
-                session=session,
-                revision=revision.id,
-                parent=None,
-                pool_label=pool_label,
-                round=1,
-                experiment=None,
-                trial=None,
-                owner=owner,
-                now=now,
+                connection, now, owner, run=run, session=session, revision=revision, pool_label=pool_label
             )
     if not stored_as.keep:
-        sessions.set_deleted(connection, session, at=now)
+        sessions.delete(connection, now, session)
 
 
 def is_open_to(connection: Connection, session: str, *, token: str) -> bool:
-    """See `store.requests.is_open_to`."""
+    """Whether a request with the token of that id may read the session: no other token began it."""
     begun_with = connection.scalar(select(API_REQUESTS.c.token).where(API_REQUESTS.c.session == session))
     return begun_with in (None, token)
 
 
 def keep_response(connection: Connection, session: str, response: str) -> None:
-    """See `store.requests.keep_response`."""
+    """Store the body of the response to a request; does nothing where its session was removed."""
     own = API_REQUESTS.c.session == session
     connection.execute(API_REQUESTS.update().where(own).values(response=response))
 
 
 def response(connection: Connection, session: str) -> str | None:
-    """See `store.requests.response`."""
+    """The body of the response to the session's request, None where none was stored."""
     return connection.scalar(select(API_REQUESTS.c.response).where(API_REQUESTS.c.session == session))

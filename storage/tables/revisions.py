@@ -1,4 +1,4 @@
-"""Plans and revisions as rows, and the head that moves among a session's revisions.
+"""Revisions as rows, and the head that moves among a session's revisions.
 
 A session's revisions form a tree: an edit hangs a child under the head and becomes the head. Undo
 moves the head to its parent, redo to its newest child, so nothing that was undone is ever lost. An edit that
@@ -8,137 +8,30 @@ is kept as a branch hangs under what was edited, and leaves the head where it is
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Unpack
 
-from sqlalchemy import ColumnElement, Connection, RowMapping, Table, and_, case, func, or_, select
+from sqlalchemy import Connection, RowMapping, case, or_, select
 
 from conductor.errors import EditConflict, StorageError, UnknownId
-from conductor.values.messages import Usage
-from conductor.values.output import WorkerKind
 from conductor.workflow.file import Origin
 from conductor.workflow.model import Workflow
-from conductor.workflow.plan_report import PlanReport
 from storage import fragments
-from storage.database.schema import PLANS, REVISIONS, SESSIONS, WORKFLOW
-from storage.records import Plan, Revision, RevisionEntry
-from storage.tables import corrections, sessions
+from storage.database.schema import REVISIONS, SESSIONS, WORKFLOW
+from storage.records import Plan, Revision, RevisionEntry, Session
+from storage.tables import corrections, plans, sessions
 
-_PLAN = select(*(PLANS.c[name] for name in Plan.model_fields))
 _REVISION = select(*(REVISIONS.c[name] for name in Revision.model_fields))
 _ENTRY = select(*(REVISIONS.c[name] for name in RevisionEntry.model_fields))
 
 
-def next_number(connection: Connection, table: Table, session: str) -> int:
-    """The number of the session's next row in `table`, from 1."""
-    highest = connection.scalar(select(func.max(table.c.number)).where(table.c.session == session))
-    return (highest or 0) + 1
-
-
-# -- plans ---------------------------------------------------------------------------------------
-
-
-def add_plan(
+def add(
     connection: Connection,
-    session: str,
-    *,
-    planner: str,
-    planner_kind: WorkerKind,
-    report: PlanReport | None,
-    failure: str | None,
-    usage: Usage,
-    seconds: float | None,
-    round: int,
-    attempt: int,
-    looks_back: str | None,
-    alternative: str | None,
-    interrupted: bool = False,
     now: float,
-) -> Plan:
-    """See `store.plans.add`. One that was `interrupted` leaves a session with a workflow as it is."""
-    # A later round without a new workflow leaves the session with the answer that it has.
-    if alternative is not None:
-        sessions.change(connection, session, updated_at=now)
-    elif report is not None and report.ok and not report.return_previous:
-        sessions.change(connection, session, updated_at=now, state="planned")
-    elif interrupted:
-        interruption = case((SESSIONS.c.head.is_(None), "interrupted"), else_=SESSIONS.c.state)
-        sessions.change(connection, session, updated_at=now, state=interruption)
-    elif round == 1:
-        state = "unplanned" if report is None else "rejected"
-        sessions.change(connection, session, updated_at=now, state=state)
-    else:
-        sessions.change(connection, session, updated_at=now)
-    plan = sessions.new_id()
-    connection.execute(
-        PLANS.insert(),
-        {
-            "id": plan,
-            "session": session,
-            "number": next_number(connection, PLANS, session),
-            "created_at": now,
-            "planner": planner,
-            "planner_kind": planner_kind,
-            "report": report,
-            "failure": failure,
-            "usage": usage,
-            "seconds": seconds,
-            "round": round,
-            "attempt": attempt,
-            "looks_back": looks_back,
-            "alternative": alternative,
-        },
-    )
-    return find_plan(connection, plan)
-
-
-def find_plan(connection: Connection, plan: str) -> Plan:
-    """The plan of that id. Raises `UnknownId` when there is none."""
-    row = connection.execute(_PLAN.where(PLANS.c.id == plan)).mappings().first()
-    if row is None:
-        raise UnknownId(f"There is no plan {plan!r} in this store; choose one of the session's plans.")
-    return sessions.record(Plan, row)
-
-
-def plans_of(connection: Connection, session: str) -> tuple[Plan, ...]:
-    """The session's plans, oldest first, without alternatives."""
-    sessions.find(connection, session)
-    rows = connection.execute(_PLAN.where(_own(session)).order_by(PLANS.c.number))
-    return tuple(sessions.record(Plan, row) for row in rows.mappings())
-
-
-def _own(session: str) -> ColumnElement[bool]:
-    return and_(PLANS.c.session == session, PLANS.c.alternative.is_(None))
-
-
-def alternatives_of(connection: Connection, session: str) -> tuple[Plan, ...]:
-    """See `store.plans.alternatives`."""
-    sessions.find(connection, session)
-    asked = and_(PLANS.c.session == session, PLANS.c.alternative.is_not(None))
-    newest = (
-        select(PLANS.c.alternative).where(asked).order_by(PLANS.c.number.desc()).limit(1).scalar_subquery()
-    )
-    rows = connection.execute(_PLAN.where(asked, PLANS.c.alternative == newest).order_by(PLANS.c.attempt))
-    return tuple(sessions.record(Plan, row) for row in rows.mappings())
-
-
-def latest_plan(connection: Connection, session: str) -> Plan | None:
-    """The session's newest plan that is no alternative, None before the first."""
-    sessions.find(connection, session)
-    newest = _PLAN.where(_own(session)).order_by(PLANS.c.number.desc()).limit(1)
-    row = connection.execute(newest).mappings().first()
-    return None if row is None else sessions.record(Plan, row)
-
-
-# -- revisions -----------------------------------------------------------------------------------
-
-
-def add_revision(
-    connection: Connection,
     session: str,
     workflow: Workflow,
     *,
     origin: Origin,
-    note: str,
+    note: str = "",
     author: str | None = None,
     parent: str | None = None,
     plan: str | None = None,
@@ -146,9 +39,13 @@ def add_revision(
     expected: str | None = None,
     moves_head: bool = True,
     id: str | None = None,
-    now: float,
 ) -> Revision:
-    """See `store.revisions.add`; its id is a fresh one, unless `id` is given."""
+    """Store a workflow as the session's new head, under `parent` (the current head when None).
+
+    `expected` is the head that was edited (None: any). Raises `EditConflict`, a `StorageError`, where another
+    revision is the head by now. `restores` is an earlier revision whose workflow this is again. The head that
+    there is stays the head unless `moves_head`. It gets a new id unless one is given.
+    """
     # First of all, because it locks the row: the head that is read next stays the head.
     before = or_(SESSIONS.c.state.in_(("new", "rejected", "unplanned")), SESSIONS.c.head.is_(None))
     planned = case((before, "planned"), else_=SESSIONS.c.state)
@@ -160,16 +57,16 @@ def add_revision(
     under = parent or (None if current is None else current.id)
     looks_back = edited = None
     if under is not None:
-        edited = find_revision(connection, under)
+        edited = find(connection, under)
         check_belongs(session, revision=edited)
         looks_back = edited.looks_back
     if restores is not None:
         # It is run as it was: in its round, and as an edit of the plan that it was made of.
-        edited = find_revision(connection, restores)
+        edited = find(connection, restores)
         check_belongs(session, revision=edited)
         looks_back = edited.looks_back
     if plan is not None:
-        written = find_plan(connection, plan)
+        written = plans.find(connection, plan)
         check_belongs(session, plan=written)
         looks_back = written.looks_back
     revision = id or sessions.new_id()
@@ -179,7 +76,7 @@ def add_revision(
         {
             "id": revision,
             "session": session,
-            "number": next_number(connection, REVISIONS, session),
+            "number": sessions.next_number(connection, REVISIONS, session),
             "parent": under,
             "origin": origin,
             "note": note,
@@ -197,13 +94,52 @@ def add_revision(
         corrections.keep(connection, revision=revision, session=session, edited=edited, now=now)
     if moves_head or current is None:
         sessions.change(connection, session, head=revision)
-    return find_revision(connection, revision)
+    return find(connection, revision)
+
+
+def add_planned(
+    connection: Connection,
+    now: float,
+    session: str,
+    *,
+    workflow: Workflow | None = None,
+    revision: str | None = None,
+    note: str = "",
+    planning: str | None = None,
+    **answer: Unpack[plans.Answer],
+) -> Plan:
+    """Store a Conductor's answer; `failure` is why there is no report.
+
+    From round 2 on it `looks_back` on the run before, as do the revisions made of it. An `alternative` (an id
+    shared by plans that were requested together) leaves the session's state as it is.
+
+    The `workflow` made of it becomes the session's head with that `note`, as a revision of the id `revision`
+    (None: a new id): both are stored, or neither. The `planning` of that id ends with it, where there is one.
+    """
+    if planning is not None:
+        plans.end(connection, planning)
+    plan = plans.add(connection, now, session, **answer)
+    if workflow is not None:
+        add(connection, now, session, workflow, origin="conductor", note=note, plan=plan.id, id=revision)
+    return plan
+
+
+def import_workflow(
+    connection: Connection, now: float, query: str, workflow: Workflow, *, pool_label: str | None = None
+) -> Session:
+    """A new session whose first revision is an imported workflow: both of them, or neither."""
+    session = sessions.create(connection, now, query, pool_label=pool_label, origin="import").id
+    add(connection, now, session, workflow, origin="import", note="Imported")
+    return sessions.find(connection, session)
 
 
 def planned(connection: Connection, revision: str) -> Revision | None:
-    """See `store.revisions.planned`."""
-    origin = corrections.origin_of(connection, find_revision(connection, revision))
-    return None if origin is None else find_revision(connection, origin[1])
+    """The revision with the Conductor's plan that a person's edits led from to this one, or itself.
+
+    None where no plan was edited, as after an import.
+    """
+    origin = corrections.origin_of(connection, find(connection, revision))
+    return None if origin is None else find(connection, origin[1])
 
 
 def _conflict(current: Revision, outcome: str) -> EditConflict:
@@ -224,7 +160,7 @@ def check_belongs(session: str, **rows: Plan | Revision) -> None:
             )
 
 
-def find_revision(connection: Connection, revision: str) -> Revision:
+def find(connection: Connection, revision: str) -> Revision:
     """The revision of that id. Raises `UnknownId` when there is none."""
     row = connection.execute(_REVISION.where(REVISIONS.c.id == revision)).mappings().first()
     if row is None:
@@ -246,7 +182,7 @@ def _read(connection: Connection, rows: Sequence[RowMapping]) -> tuple[Revision,
     )
 
 
-def revisions_of(connection: Connection, session: str) -> tuple[Revision, ...]:
+def of_session(connection: Connection, session: str) -> tuple[Revision, ...]:
     """The session's revisions, oldest first."""
     sessions.find(connection, session)
     rows = connection.execute(_REVISION.where(REVISIONS.c.session == session).order_by(REVISIONS.c.number))
@@ -254,7 +190,7 @@ def revisions_of(connection: Connection, session: str) -> tuple[Revision, ...]:
 
 
 def history(connection: Connection, session: str) -> tuple[RevisionEntry, ...]:
-    """See `store.revisions.history`."""
+    """The session's revisions without their workflows, oldest first."""
     sessions.find(connection, session)
     rows = connection.execute(_ENTRY.where(REVISIONS.c.session == session).order_by(REVISIONS.c.number))
     return tuple(sessions.record(RevisionEntry, row) for row in rows.mappings())
@@ -263,15 +199,15 @@ def history(connection: Connection, session: str) -> tuple[RevisionEntry, ...]:
 def head(connection: Connection, session: str) -> Revision | None:
     """The session's current revision, None before the first."""
     current = sessions.find(connection, session).head
-    return None if current is None else find_revision(connection, current)
+    return None if current is None else find(connection, current)
 
 
 def neighbours(connection: Connection, session: str) -> tuple[Revision | None, Revision | None]:
-    """Where undo and redo would lead; None where they lead nowhere."""
+    """Where `undo` and `redo` would lead; None where they lead nowhere."""
     current = head(connection, session)
     if current is None:
         return None, None
-    parent = None if current.parent is None else find_revision(connection, current.parent)
+    parent = None if current.parent is None else find(connection, current.parent)
     return parent, _newest_child(connection, current.id)
 
 
@@ -281,14 +217,17 @@ def _newest_child(connection: Connection, revision: str) -> Revision | None:
     return None if row is None else _read(connection, [row])[0]
 
 
-def undo(connection: Connection, session: str, *, expected: str | None, now: float) -> Revision | None:
-    """See `store.revisions.undo`."""
+def undo(connection: Connection, now: float, session: str, *, expected: str | None = None) -> Revision | None:
+    """Move the head to its parent; None, and no change, where it has none.
+
+    `expected` is the head that is left (None: any). Raises `EditConflict` where that is another by now.
+    """
     _expect(connection, session, expected, "nothing was undone. Look at the new state and undo again.")
     return _move_head(connection, session, to=neighbours(connection, session)[0], now=now)
 
 
-def redo(connection: Connection, session: str, *, expected: str | None, now: float) -> Revision | None:
-    """See `store.revisions.redo`."""
+def redo(connection: Connection, now: float, session: str, *, expected: str | None = None) -> Revision | None:
+    """Move the head to its newest child; None, and no change, where it has none. `expected` as in `undo`."""
     _expect(connection, session, expected, "nothing was redone. Look at the new state and redo again.")
     return _move_head(connection, session, to=neighbours(connection, session)[1], now=now)
 

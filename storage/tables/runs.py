@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
+from typing import NotRequired, TypedDict, Unpack
 
 from sqlalchemy import ColumnElement, Connection, exists, func, select
 
@@ -17,8 +18,9 @@ from conductor.values.output import Output
 from storage import fragments
 from storage.database.schema import EVENTS, OUTPUT, OUTPUTS, RUNNING, RUNS
 from storage.records import RunRecord
-from storage.tables import sessions
-from storage.tables.revisions import check_belongs, find_revision, next_number
+from storage.tables import events as journal
+from storage.tables import revisions, sessions
+from storage.tables.revisions import check_belongs
 
 _RUN = select(*(RUNS.c[name] for name in RunRecord.model_fields))
 
@@ -28,50 +30,44 @@ NOTHING = RunState()
 """The state of a run before its first event."""
 
 
-def start(
-    connection: Connection,
-    *,
-    run: str,
-    session: str,
-    revision: str,
-    parent: str | None,
-    pool_label: str | None,
-    round: int,
-    experiment: str | None,
-    trial: int | None,
-    owner: str,
-    now: float,
-) -> RunRecord:
-    """See `store.runs.start`."""
-    check_belongs(session, revision=find_revision(connection, revision))
+class NewRun(TypedDict):
+    """What a run is started with; see `RunRecord`. `round` is 1 where it is left out."""
+
+    run: str
+    session: str
+    revision: str
+    parent: NotRequired[str | None]
+    pool_label: NotRequired[str | None]
+    round: NotRequired[int]
+    experiment: NotRequired[str | None]
+    trial: NotRequired[int | None]
+
+
+def start(connection: Connection, now: float, owner: str, **new: Unpack[NewRun]) -> RunRecord:
+    """Insert a run that begins now; see `Runs.start`."""
+    run, session, experiment = new["run"], new["session"], new.get("experiment")
+    check_belongs(session, revision=revisions.find(connection, new["revision"]))
+    parent = new.get("parent")
     if parent is not None:
         find(connection, parent)
     if connection.scalar(select(exists().where(RUNS.c.id == run))):
         raise StorageError(f"The run {run!r} has been started before; give the new run its own id.")
-    if experiment is None:
-        sessions.change(connection, session, updated_at=now, state="running")
-    else:
-        # Also locks the row: two trials that start at once do not get one number.
-        sessions.change(connection, session, updated_at=now)
-    connection.execute(
-        RUNS.insert(),
-        {
-            "id": run,
-            "session": session,
-            "number": next_number(connection, RUNS, session),
-            "revision": revision,
-            "parent": parent,
-            "status": "running",
-            "started_at": now,
-            "owner": owner,
-            "pool_label": pool_label,
-            "round": round,
-            "experiment": experiment,
-            "trial": trial,
-            "tokens": 0,
-            "stop_asked_at": None if experiment is None else _stop_asked_at(connection, experiment),
-        },
-    )
+    # Also locks the row: two trials that start at once do not get one number.
+    changes = {"state": "running"} if experiment is None else {}
+    sessions.change(connection, session, updated_at=now, **changes)
+    row = {
+        "id": run,
+        "number": sessions.next_number(connection, RUNS, session),
+        "status": "running",
+        "started_at": now,
+        "owner": owner,
+        "round": 1,
+        "tokens": 0,
+        "stop_asked_at": None if experiment is None else _stop_asked_at(connection, experiment),
+        **new,
+    }
+    del row["run"]
+    connection.execute(RUNS.insert(), row)
     return find(connection, run)
 
 
@@ -91,16 +87,16 @@ def find(connection: Connection, run: str) -> RunRecord:
 
 
 def named(connection: Connection, prefix: str) -> tuple[str, ...]:
-    """See `store.runs.named`."""
+    """The ids, experiments' trials too, that begin with `prefix`."""
     begins = RUNS.c.id.startswith(prefix, autoescape=True)
     return tuple(connection.scalars(select(RUNS.c.id).where(begins).order_by(RUNS.c.id)))
 
 
-def runs_of(connection: Connection, session: str) -> tuple[RunRecord, ...]:
+def of_session(connection: Connection, session: str) -> tuple[RunRecord, ...]:
     """The session's runs, newest first; those of experiments left out."""
     sessions.find(connection, session)
-    of_session = _RUN.where(RUNS.c.session == session, _ORDINARY)
-    rows = connection.execute(of_session.order_by(RUNS.c.number.desc()))
+    own = _RUN.where(RUNS.c.session == session, _ORDINARY)
+    rows = connection.execute(own.order_by(RUNS.c.number.desc()))
     return tuple(sessions.record(RunRecord, row) for row in rows.mappings())
 
 
@@ -120,8 +116,16 @@ def running(connection: Connection, *, session: str | None = None) -> tuple[RunR
     return tuple(sessions.record(RunRecord, row) for row in connection.execute(found).mappings())
 
 
-def events_of(connection: Connection, run: str, *, after: int) -> tuple[Event, ...]:
-    """See `store.runs.events`."""
+def require_rest(connection: Connection, session: str, *, now: float) -> None:
+    """Raise `StorageError` where the session has a run without an end, other than an experiment's."""
+    # First of all, because it locks the row: of two that start a run, the later sees the earlier's.
+    sessions.change(connection, session, updated_at=now)
+    if any(run.experiment is None for run in running(connection, session=session)):
+        raise StorageError("This session is running already; stop that run first.")
+
+
+def events_of(connection: Connection, run: str, *, after: int = -1) -> tuple[Event, ...]:
+    """The run's durable events whose `seq` is greater than `after`, in order."""
     query = select(EVENTS.c.event).where(EVENTS.c.run == run, EVENTS.c.seq > after).order_by(EVENTS.c.seq)
     stored = connection.scalars(query).all()
     if not stored:
@@ -158,10 +162,30 @@ def _broken_off(state: RunState, event: Event) -> RunState:
     return advance(state, end)
 
 
-def next_seq(connection: Connection, run: str) -> int:
-    """The number of the run's next event, from 0."""
+def ask_to_stop(connection: Connection, now: float, run: str) -> None:
+    """Request that the run's process stops it, which it does within a second; one that is over stays so."""
+    if find(connection, run).status == "running":
+        connection.execute(RUNS.update().where(RUNS.c.id == run).values(stop_asked_at=now))
+
+
+def interrupt(connection: Connection, now: float, run: str) -> None:
+    """End a run that has no end yet as interrupted."""
+    try:
+        state = state_of(events_of(connection, run))
+    except StorageError:
+        # One damaged run may not keep the whole store from being opened.
+        state = RunState()
+    answered = bool(state.steps) and state.steps[-1].status in ("finished", "refused")
     highest = connection.scalar(select(func.max(EVENTS.c.seq)).where(EVENTS.c.run == run))
-    return 0 if highest is None else highest + 1
+    end = RunFinished(
+        run=run,
+        seq=0 if highest is None else highest + 1,
+        at=now,
+        outcome="interrupted",
+        answer=state.steps[-1].text if answered else None,
+        answer_step=len(state.steps) - 1 if answered else None,
+    )
+    journal.keep(connection, [end], now=now)
 
 
 def kept_from(connection: Connection, run: str, *, seq: int) -> frozenset[int]:
@@ -171,7 +195,7 @@ def kept_from(connection: Connection, run: str, *, seq: int) -> frozenset[int]:
 
 
 def outputs_of(connection: Connection, session: str) -> Mapping[str, Output]:
-    """The session's outputs by fingerprint."""
+    """The outputs of the session's finished steps by fingerprint; of equal ones the latest."""
     sessions.find(connection, session)
     query = select(OUTPUTS.c.fingerprint, OUTPUTS.c.output).where(OUTPUTS.c.session == session)
     stored = {row.fingerprint: row.output for row in connection.execute(query)}

@@ -1,4 +1,8 @@
-"""Sessions as rows: made, found by id, named, deleted. Functions of a connection inside a transaction."""
+"""Sessions and their tags as rows: made, found by id, named, deleted.
+
+Functions of a connection inside a transaction. Tags are short texts of one line, by which people group
+sessions.
+"""
 
 from __future__ import annotations
 
@@ -7,19 +11,23 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
-from sqlalchemy import Connection, RowMapping, select
+from sqlalchemy import Connection, RowMapping, Table, exists, func, select
 
 from conductor.errors import StorageError, UnknownId
 from conductor.values.conversation import Conversation
 from conductor.values.messages import Value
 from conductor.values.presets import Settings
-from storage.database.schema import SESSIONS
+from storage.database.encoding import plain
+from storage.database.schema import SESSIONS, TAGS
 from storage.records import Session, SessionOrigin
 
 R = TypeVar("R", bound=Value)
 
 MAX_TITLE = 80
 """The most characters of a title; a longer one is cut."""
+
+MAX_TAG = 40
+"""The same of a tag."""
 
 _SESSION = select(*(SESSIONS.c[name] for name in Session.model_fields))
 
@@ -44,18 +52,18 @@ def record(kind: type[R], row: RowMapping | Mapping[str, Any]) -> R:
 
 def create(
     connection: Connection,
+    now: float,
     query: str,
     *,
     id: str | None = None,
-    title: str | None,
-    pool_label: str | None,
-    origin: SessionOrigin | None,
+    title: str | None = None,
+    pool_label: str | None = None,
+    origin: SessionOrigin | None = None,
     forked_from: str | None = None,
     conversation: Conversation | None = None,
     settings: Settings | None = None,
-    now: float,
 ) -> Session:
-    """See `store.sessions.create`. It gets a new id unless one is given."""
+    """A new session, of a new id unless one is given; without a title it is named after its query."""
     session = id or new_id()
     row = {
         "id": session,
@@ -92,28 +100,52 @@ def change(connection: Connection, session: str, **columns: Any) -> None:
         raise _unknown(session)
 
 
+def named(connection: Connection, prefix: str) -> tuple[str, ...]:
+    """The ids, deleted sessions' too, that begin with `prefix`."""
+    begins = SESSIONS.c.id.startswith(prefix, autoescape=True)
+    return tuple(connection.scalars(select(SESSIONS.c.id).where(begins).order_by(SESSIONS.c.id)))
+
+
+def next_number(connection: Connection, table: Table, session: str) -> int:
+    """The number of the session's next row in `table`, from 1."""
+    highest = connection.scalar(select(func.max(table.c.number)).where(table.c.session == session))
+    return (highest or 0) + 1
+
+
 def rename(connection: Connection, session: str, title: str) -> Session:
-    """See `store.sessions.rename`."""
+    """Give the session another title; an empty one names it after its query."""
     change(connection, session, title=_title(title, query=find(connection, session).query))
     return find(connection, session)
 
 
 def set_settings(connection: Connection, session: str, settings: Settings) -> Session:
-    """See `store.sessions.set_settings`."""
+    """Store the session's settings for its Conductor from now on."""
     change(connection, session, settings=settings)
     return find(connection, session)
 
 
-def set_deleted(connection: Connection, session: str, *, at: float | None) -> Session:
-    """Delete the session (at that time), or restore it (None)."""
-    set_all_deleted(connection, [session], at=at)
+def delete(connection: Connection, now: float, session: str) -> Session:
+    """Hide the session from the list; all of its data stays and can be restored."""
+    change(connection, session, deleted_at=now)
     return find(connection, session)
 
 
-def set_all_deleted(connection: Connection, sessions: Sequence[str], *, at: float | None) -> None:
-    """The same for several: all of them or, where one is unknown, none."""
+def delete_all(connection: Connection, now: float, sessions: Sequence[str]) -> None:
+    """Delete several at once: all of them or, where one is unknown, none."""
     for session in sessions:
-        change(connection, session, deleted_at=at)
+        change(connection, session, deleted_at=now)
+
+
+def restore(connection: Connection, session: str) -> Session:
+    """Put a deleted session back where it was."""
+    change(connection, session, deleted_at=None)
+    return find(connection, session)
+
+
+def restore_all(connection: Connection, sessions: Sequence[str]) -> None:
+    """Restore several at once: all of them or, where one is unknown, none."""
+    for session in sessions:
+        change(connection, session, deleted_at=None)
 
 
 def _title(title: str | None, *, query: str) -> str:
@@ -124,3 +156,53 @@ def _title(title: str | None, *, query: str) -> str:
 
 def _unknown(session: str) -> UnknownId:
     return UnknownId(f"There is no session {session!r} in this store; choose one from the list of sessions.")
+
+
+# -- tags ------------------------------------------------------------------------------------------
+
+
+def tag_of(text: str) -> str:
+    """A text as a tag: one line, as long as a tag may be. Raises `StorageError` where nothing is left."""
+    tag = " ".join(plain(text).split())
+    if not tag:
+        raise StorageError("A tag needs at least one character; nothing was tagged.")
+    return tag if len(tag) <= MAX_TAG else f"{tag[: MAX_TAG - 1]}…"
+
+
+def tags_of(connection: Connection, session: str) -> tuple[str, ...]:
+    """The session's tags, in alphabetical order."""
+    find(connection, session)
+    return tuple(connection.scalars(select(TAGS.c.tag).where(TAGS.c.session == session).order_by(TAGS.c.tag)))
+
+
+def known_tags(connection: Connection) -> tuple[str, ...]:
+    """The tags of all sessions that are not deleted, in alphabetical order."""
+    names = select(TAGS.c.tag).distinct().subquery()
+    kept = exists().where(SESSIONS.c.id == TAGS.c.session, SESSIONS.c.deleted_at.is_(None))
+    used = exists().where(TAGS.c.tag == names.c.tag, kept)
+    return tuple(connection.scalars(select(names.c.tag).where(used).order_by(names.c.tag)))
+
+
+def add_tag(connection: Connection, session: str, text: str) -> tuple[str, ...]:
+    """Tag the session; nothing happens where it has the tag. A tag is one line; a longer one is cut.
+
+    The session's tags now. Raises `StorageError` for an empty tag.
+    """
+    tag, known = tag_of(text), tags_of(connection, session)
+    if tag in known:
+        return known
+    connection.execute(TAGS.insert(), {"session": session, "tag": tag})
+    return tags_of(connection, session)
+
+
+def add_tags(connection: Connection, sessions: Sequence[str], texts: Sequence[str]) -> None:
+    """Give several sessions tags beside their own: all of them or, where one is unknown, none."""
+    for session in sessions:
+        for text in texts:
+            add_tag(connection, session, text)
+
+
+def remove_tag(connection: Connection, session: str, tag: str) -> tuple[str, ...]:
+    """Take a tag away; nothing happens where the session does not have it. The session's tags now."""
+    connection.execute(TAGS.delete().where(TAGS.c.session == session, TAGS.c.tag == tag))
+    return tags_of(connection, session)

@@ -12,13 +12,13 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from conductor.errors import StorageError
 from conductor.values.messages import Usage
-from storage.api_token import MAX_NAME, Spent, Token, TokenLimits, begin_of, day_of
+from storage.api_token import MAX_NAME, Secret, Spent, Token, TokenLimits, begin_of, day_of
 from storage.database.encoding import plain
 from storage.database.schema import API_SPENDING, API_TOKENS
 
 
-def add(connection: Connection, name: str, *, id: str, digest: str, limits: TokenLimits, now: float) -> Token:
-    """See `store.tokens.create`."""
+def add(connection: Connection, now: float, name: str, secret: Secret, limits: TokenLimits) -> Token:
+    """See `Tokens.create`."""
     called = " ".join(plain(name).split())
     if not 0 < len(called) <= MAX_NAME:
         raise StorageError(f"A token needs a name of 1 to {MAX_NAME} characters; none was made.")
@@ -27,9 +27,9 @@ def add(connection: Connection, name: str, *, id: str, digest: str, limits: Toke
         raise StorageError(
             f"There is a token {called!r} already; choose another name, or revoke that one first."
         )
-    row = {"id": id, "name": called, "digest": digest, "created_at": now, "limits": limits}
+    row = {"id": secret.id, "name": called, "digest": secret.digest, "created_at": now, "limits": limits}
     connection.execute(API_TOKENS.insert(), row)
-    return find(connection, id)
+    return find(connection, secret.id)
 
 
 def find(connection: Connection, id: str) -> Token:
@@ -41,24 +41,24 @@ def find(connection: Connection, id: str) -> Token:
 
 
 def with_digest(connection: Connection, id: str) -> tuple[Token, str] | None:
-    """See `store.tokens.with_digest`."""
+    """The token of that id, also one that was revoked, and the digest of its secret; None without one."""
     row = connection.execute(select(API_TOKENS).where(API_TOKENS.c.id == id)).first()
     return None if row is None else (_token(row), row.digest)
 
 
 def listed(connection: Connection) -> tuple[Token, ...]:
-    """See `store.tokens.listed`."""
+    """All tokens, the newest first, those that were revoked last."""
     order = (API_TOKENS.c.revoked_at.is_not(None), API_TOKENS.c.created_at.desc(), API_TOKENS.c.id)
     return tuple(_token(row) for row in connection.execute(select(API_TOKENS).order_by(*order)))
 
 
 def any_in_force(connection: Connection) -> bool:
-    """See `store.tokens.any_in_force`."""
+    """Whether there is a token that was not revoked."""
     return bool(connection.scalar(select(exists().where(API_TOKENS.c.revoked_at.is_(None)))))
 
 
-def revoke(connection: Connection, id: str, *, now: float) -> Token:
-    """See `store.tokens.revoke`."""
+def revoke(connection: Connection, now: float, id: str) -> Token:
+    """No request with it is accepted from now on; nothing happens where it was revoked before."""
     find(connection, id)
     valid = (API_TOKENS.c.id == id, API_TOKENS.c.revoked_at.is_(None))
     connection.execute(API_TOKENS.update().where(*valid).values(revoked_at=now))
@@ -66,15 +66,15 @@ def revoke(connection: Connection, id: str, *, now: float) -> Token:
 
 
 def note_use(connection: Connection, id: str, *, now: float) -> None:
-    """See `store.tokens.note_use`."""
+    """Store when its last request came."""
     connection.execute(API_TOKENS.update().where(API_TOKENS.c.id == id).values(used_at=now))
 
 
 # -- what is spent ---------------------------------------------------------------------------------
 
 
-def note_spent(connection: Connection, id: str, usage: Usage, *, now: float) -> None:
-    """See `store.tokens.note_spent`."""
+def note_spent(connection: Connection, now: float, id: str, usage: Usage) -> None:
+    """Store what a request of it has used."""
     used = {
         "requests": 1,
         "tokens": usage.total or 0,
@@ -89,8 +89,8 @@ def note_spent(connection: Connection, id: str, usage: Usage, *, now: float) -> 
     connection.execute(row.on_conflict_do_update(index_elements=keys, set_=more))
 
 
-def spent(connection: Connection, id: str, *, now: float) -> Spent:
-    """See `store.tokens.spent`."""
+def spent(connection: Connection, now: float, id: str) -> Spent:
+    """What its requests have used in the period of its budget that is now."""
     since = begin_of(find(connection, id).limits.period, now=now)
     sums = [func.sum(API_SPENDING.c[name]).label(name) for name in Spent.model_fields]
     row = connection.execute(

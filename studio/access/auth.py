@@ -19,7 +19,7 @@ from conductor.values.messages import Usage
 from conductor.workers.protocol import WorkerCard
 from conductor.workflow.model import Workflow
 from storage.api_token import Token, end_of, is_secret_of, read_token
-from storage.store.tokens import Tokens
+from storage.store.parts import Tokens
 from studio.access.errors import ApiError
 from studio.access.origin_check import is_loopback
 from studio.access.rate_limits import Admission, RateLimits

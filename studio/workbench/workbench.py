@@ -42,7 +42,7 @@ class Workbench:
     def __init__(self, store: SessionStore, runtimes: Runtimes) -> None:
         self.store = store
         self.background = Background(store.runs)
-        store.processes.hear_stops(self.background.cancel)
+        store.processes.watch_stops(self.background.cancel)
         self.activities = Activities(self.background)
         self.runner = SessionRunner(store, self.background, self.activities, runtimes=runtimes)
         self.planning = Planning(self)
@@ -71,7 +71,7 @@ class Workbench:
 
     def close(self) -> None:
         """Stop what runs and close the store."""
-        self.store.processes.hear_stops(None)
+        self.store.processes.watch_stops(None)
         self.background.close()
         self.store.close()
 

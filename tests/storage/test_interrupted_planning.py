@@ -21,7 +21,7 @@ from conductor.values.presets import Settings
 from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
 from storage import Session, SessionStore
-from storage.ownership import plannings
+from storage.tables import plans
 from studio.workbench import Workbench
 
 ROOT = Path(__file__).parents[2]
@@ -187,7 +187,7 @@ def test_what_an_earlier_planning_left_is_over_where_the_next_begins(store: Sess
     store.plans.begin("r", session.id, planner="c", planner_kind="model", alternative="both")
     store.plans.begin("s", session.id, planner="c", planner_kind="model", alternative="both")
     with store._transactions.database.transaction(to="read") as connection:
-        assert set(plannings.all_of(connection)) == {"r", "s"}
+        assert set(plans.underway(connection)) == {"r", "s"}
 
 
 def test_an_attempt_that_is_cancelled_from_inside_is_kept(url: str) -> None:

@@ -10,7 +10,7 @@ from store_scenario import VALID, begin, chain
 from conductor.errors import EditConflict, StorageError
 from conductor.values.messages import Usage
 from storage import SessionStore
-from storage.store.revisions import Revisions
+from storage.store.parts import Revisions
 
 
 def test_a_branch_is_kept_under_what_was_edited_and_leaves_the_head(store: SessionStore) -> None:

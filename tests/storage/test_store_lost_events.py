@@ -10,7 +10,7 @@ from store_scenario import begin, delta, finished, keep
 from conductor.runs.events import Event
 from storage import SessionStore
 from storage.database.database import Database
-from storage.ownership.unwritten_events import LostEvents
+from storage.tables.unwritten_events import UnwrittenEvents
 
 
 @pytest.fixture
@@ -23,13 +23,13 @@ def database(store: SessionStore, url: str) -> Iterator[Database]:
     database.close()
 
 
-def lost(*events: Event) -> LostEvents:
-    made = LostEvents()
+def lost(*events: Event) -> UnwrittenEvents:
+    made = UnwrittenEvents()
     made.remember(events)
     return made
 
 
-def told(missing: LostEvents, database: Database, *events: Event) -> Sequence[Event]:
+def told(missing: UnwrittenEvents, database: Database, *events: Event) -> Sequence[Event]:
     """What would be written in the place of `events`."""
     with database.transaction(to="write") as connection:
         return missing.with_earlier(connection, events)

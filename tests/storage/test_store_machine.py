@@ -270,7 +270,7 @@ def _told_of(event: Event, run: str) -> Event:
 def test_the_store_says_what_a_model_in_memory_says(
     kind: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("storage.ownership.owner_lock.ServerLock.confirm_seconds", 0.0)
+    monkeypatch.setattr("storage.database.owner_lock.ServerLock.confirm_seconds", 0.0)
 
     @contextmanager
     def place() -> Iterator[str]:

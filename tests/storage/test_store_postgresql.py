@@ -17,7 +17,7 @@ from conductor.errors import NotKeptYet, StorageError
 from storage import SessionStore
 from storage.database import database as databases
 from storage.database.database import Database
-from storage.database.error_messages import trouble
+from storage.database.error_messages import explanation
 from storage.tables import events
 
 
@@ -227,4 +227,4 @@ def test_who_may_not_make_tables_is_told(postgres: PostgresServer, database: str
     ],
 )
 def test_a_servers_trouble_is_said_in_words(error: psycopg.Error, said: str) -> None:
-    assert said in trouble(sqlalchemy.exc.DBAPIError("SELECT 1", {}, error))
+    assert said in explanation(sqlalchemy.exc.DBAPIError("SELECT 1", {}, error))

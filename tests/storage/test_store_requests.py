@@ -68,7 +68,7 @@ def test_a_request_begins_with_the_run_of_its_workflow(store: SessionStore) -> N
 def test_a_request_that_begins_keeps_what_could_not_be_kept_before(store: SessionStore) -> None:
     session = begin(store, workflow=chain("do"), run="r").id
     keep(store, started("r", chain("do")))
-    store._transactions._lost.remember([finished("r", seq=1)])
+    store._transactions.writer.unwritten.remember([finished("r", seq=1)])
     begin(store)
     assert [run.status for run in store.runs.of_session(session)] == ["finished"]
 

@@ -66,7 +66,7 @@ def test_a_plan_and_what_is_made_of_it_are_kept_together_or_not_at_all(
 
     session = store.sessions.create("q").id
     with monkeypatch.context() as patched:
-        patched.setattr("storage.tables.revisions.add_revision", full)
+        patched.setattr("storage.tables.revisions.add", full)
         with pytest.raises(StorageError, match="is full"):
             keep()
     assert (store.plans.latest(session), store.sessions.listed()[0].state) == (None, "new")
@@ -183,7 +183,7 @@ def test_an_imported_workflow_is_kept_with_its_session_or_not_at_all(
     def broken(*_: object, **__: object) -> None:
         raise StorageError("The store is full.")
 
-    monkeypatch.setattr("storage.tables.revisions.add_revision", broken)
+    monkeypatch.setattr("storage.tables.revisions.add", broken)
     with pytest.raises(StorageError, match="full"):
         store.revisions.import_workflow("And now?", workflow)
     assert store.sessions.count() == 1

@@ -20,7 +20,7 @@ from conductor.engine.experiments import Swap
 from conductor.errors import EditConflict, StorageError
 from storage import RunRecord, SessionStore
 from storage.database.database import Database
-from storage.ownership import interruption
+from storage.tables import runs
 from studio.workbench import Workbench
 
 
@@ -148,16 +148,16 @@ def test_a_run_is_followed_by_what_is_new(
     store: SessionStore, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[int] = []
-    events_of = interruption.runs.events_of
+    events_of = runs.events_of
 
-    def counted(*given: object, after: int) -> object:
+    def counted(*given: object, after: int = -1) -> object:
         asked.append(after)
         return events_of(*given, after=after)
 
     begin(store, store.sessions.create("q").id, "r")
     keep(store, started("r", chain("do")), step_started("r", seq=1))
     with workbench(url) as bench:
-        monkeypatch.setattr(interruption.runs, "events_of", counted)
+        monkeypatch.setattr(runs, "events_of", counted)
         run = bench.store.runs.find("r")
         for seq in range(2, 5):
             keep(store, delta("r", seq=seq))
@@ -173,7 +173,7 @@ def test_a_run_that_was_ended_by_others_takes_nothing_more(store: SessionStore, 
     keep(store, started("r", chain("do")))
     database = Database(url)
     with database.transaction(to="write") as connection:
-        interruption.interrupt(connection, "r", now=2.0)
+        runs.interrupt(connection, 2.0, "r")
     database.close()
     before = store.runs.events("r")
     for event in (step_started("r", seq=2), delta("r", seq=7), finished("r", seq=8)):

@@ -263,12 +263,13 @@ def test_a_fault_of_the_program_fails_what_it_was_in_and_nothing_else(
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError
 
-    begin(store, store.sessions.create("q").id, "r")
+    session = store.sessions.create("q").id
+    begin(store, session, "r")
     with monkeypatch.context() as patched, ThreadPoolExecutor(4) as threads:
-        patched.setattr("storage.tables.sessions.rename", broken)
+        patched.setattr("storage.tables.sessions.change", broken)
         others = [threads.submit(store.sessions.create, "kept") for _ in range(3)]
         with pytest.raises(ZeroDivisionError):
-            store.sessions.rename("any", "title")
+            store.sessions.rename(session, "title")
         assert {other.result(10).query for other in others} == {"kept"}
     with monkeypatch.context() as patched:
         patched.setattr("storage.tables.events.keep", broken)
@@ -341,7 +342,7 @@ def test_what_is_queued_while_the_writer_waits_for_a_lock_waits_no_longer_than_i
     url: str, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = [0.0]
-    monkeypatch.setattr("storage.database.writer.monotonic", lambda: now[0])
+    monkeypatch.setattr("storage.store.writer.monotonic", lambda: now[0])
     monkeypatch.setattr(database, "_WRITER_PRAGMAS", ("busy_timeout=50", *database._WRITER_PRAGMAS[1:]))
     with SessionStore.open(url) as store, closing(sqlite3.connect(file, isolation_level=None)) as other:
         waiting, asked = threading.Event(), list[str]()

@@ -7,7 +7,7 @@ import pytest
 from conductor.errors import StorageError
 from conductor.workflow.model import Step, Workflow
 from storage import SessionStore
-from storage.database.read_cache import MOST, ReadMemory
+from storage.store.transactions import MAX_ANSWERS, ReadCache
 
 WORKFLOW = Workflow.of([Step(instruction="Answer.", worker="alpha")])
 
@@ -20,7 +20,7 @@ def counted(version):
         reads.append(1)
         return len(reads)
 
-    return ReadMemory(version), read
+    return ReadCache(version), read
 
 
 def test_an_answer_lasts_until_the_version_changes() -> None:
@@ -52,9 +52,9 @@ def test_what_was_written_while_it_was_read_is_read_once_more() -> None:
 
 def test_a_memory_is_bounded() -> None:
     memory, read = counted(lambda: 1)
-    for question in range(MOST + 1):
+    for question in range(MAX_ANSWERS + 1):
         memory.answer(question, read)
-    assert memory.answer(0, read) == MOST + 2
+    assert memory.answer(0, read) == MAX_ANSWERS + 2
 
 
 def test_a_store_remembers_until_it_writes(store: SessionStore) -> None:

@@ -277,7 +277,7 @@ def test_a_plan_is_never_there_without_its_workflow(
     def full(*_: object, **__: object) -> None:
         raise StorageError("The store is full.")
 
-    monkeypatch.setattr("storage.tables.revisions.add_revision", full)
+    monkeypatch.setattr("storage.tables.revisions.add", full)
     bench.planning.begin(session.id)
     with pytest.raises(StorageError):
         bench.activities.wait(session.id)

@@ -43,7 +43,7 @@ def dying(url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workbench]:
     """A workbench whose store takes no lock, so that its process has died as others see it."""
     with monkeypatch.context() as patched:
         for kind in ("FileLock", "ServerLock"):
-            patched.setattr(f"storage.ownership.owner_lock.{kind}.hold", lambda _: None)
+            patched.setattr(f"storage.database.owner_lock.{kind}.hold", lambda _: None)
         with opened(url, late=3600.0) as bench:
             yield bench
             SessionStore.open(url).close()

@@ -1,7 +1,6 @@
 """The one thread that writes: all waiting writes are committed together, in the order they came.
 
-Knows jobs and events, not what they do to tables. Callers get futures that resolve once their write
-is committed.
+Callers get futures that resolve once their write is committed.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from threading import Condition, Thread
 from time import monotonic
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError, TimeoutError
@@ -20,6 +19,8 @@ from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError, Timeou
 from conductor.errors import ConductorError, NotKeptYet, StorageError
 from conductor.runs.events import Event
 from storage.database.database import Database
+from storage.tables import events as journal
+from storage.tables.unwritten_events import UnwrittenEvents
 
 T = TypeVar("T")
 
@@ -32,7 +33,8 @@ _OF_THE_DATABASE = (SQLAlchemyError, ValueError, OverflowError)
 _log = logging.getLogger(__name__)
 
 Job = Callable[[Connection], T]
-KeepEvents = Callable[[Connection, Sequence[Event]], None]
+Clock = Callable[[], float]
+"""Unix seconds."""
 
 
 def _uncancellable() -> Future[Any]:
@@ -52,34 +54,18 @@ class _Write:
     done: Future[Any] = field(default_factory=_uncancellable)
 
 
-class Unkept(Protocol):
-    """Events that could not be stored, which `keep_events` may retry. Called in the writer thread."""
-
-    def remember(self, events: Sequence[Event]) -> None:
-        """Add events that could not be written, because the store failed."""
-        ...
-
-    def committed(self) -> None:
-        """The events retried in the transaction are stored."""
-        ...
-
-    def rolled_back(self) -> None:
-        """The events retried in the transaction are not stored."""
-        ...
-
-
 class Writer:
     """Group commit: all that queues up during one transaction makes the next.
 
     A write that is refused, or fails by a fault of this program, fails only its own future (consecutive
     events share one, and all but the refused are stored). A failure of the store itself (locked, full) fails
-    every write of that transaction; the next transaction is tried normally.
+    every write of that transaction; the next transaction is tried normally. Its events wait in `unwritten`.
     """
 
-    def __init__(self, database: Database, *, keep_events: KeepEvents, unkept: Unkept) -> None:
+    def __init__(self, database: Database, *, clock: Clock) -> None:
         self._database = database
-        self._keep_events = keep_events
-        self._unkept = unkept
+        self._clock = clock
+        self.unwritten = UnwrittenEvents()
         self._queue: list[_Write] = []
         self._urgent = False
         self._closed = False
@@ -143,10 +129,10 @@ class Writer:
             with self._database.writing(waited=monotonic() - writes[0].queued_at) as connection:
                 results = [self._perform(connection, write) for write in writes]
         except Exception as error:  # noqa: BLE001 - a fault in one write may not end the writing of all others
-            self._unkept.rolled_back()
-            if _is_trouble(error):
+            self.unwritten.rolled_back()
+            if _is_failure(error):
                 # Before the futures fail, so that their callbacks find the events remembered.
-                self._unkept.remember([event for write in writes for event in write.events])
+                self.unwritten.remember([event for write in writes for event in write.events])
                 self._fail(writes, error, yet=True)
             elif len(writes) > 1:
                 for write in writes:
@@ -156,7 +142,7 @@ class Writer:
             else:
                 self._fail(writes, error)
         else:
-            self._unkept.committed()
+            self.unwritten.committed()
             for write, result in zip(writes, results, strict=True):
                 write.done.set_result(result)
 
@@ -174,7 +160,8 @@ class Writer:
     def _perform(self, connection: Connection, write: _Write) -> Any:
         if write.job is not None:
             return write.job(connection)
-        return self._keep_events(connection, write.events)
+        events = self.unwritten.with_earlier(connection, write.events)
+        return journal.keep(connection, events, now=self._clock())
 
     def _fail(self, writes: Sequence[_Write], error: Exception, *, yet: bool = False) -> None:
         """Fail their futures; `yet` where events are not stored yet, but may be later."""
@@ -194,7 +181,7 @@ class Writer:
                 write.done.set_exception(closed(self._database))
 
 
-def _is_trouble(error: Exception) -> bool:
+def _is_failure(error: Exception) -> bool:
     """Whether the store itself failed, independently of the write: it is locked, full or not reachable.
 
     A server that cuts a connection need not raise an `OperationalError`; and while the store is rewritten,

@@ -1,0 +1,289 @@
+"""The parts of the store, one for each kind of row: which function of `storage.tables` is which method.
+
+A method takes the arguments of its function, without the connection and the time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from concurrent.futures import Future
+from typing import Unpack
+
+from sqlalchemy import Connection
+
+from conductor.planner.corrections import Correction
+from conductor.runs.events import Event, RunFinished
+from conductor.runs.request import RunRequest
+from conductor.runs.state import RunState
+from conductor.values.total import Total
+from storage.api_token import Spent, Token, TokenLimits, new_secret
+from storage.copies import forking, session_copy
+from storage.copies.session_entries import Entry, Kind
+from storage.records import RequestSession, RunRecord
+from storage.search import query as finding
+from storage.store.processes import Processes
+from storage.store.transactions import Part, Transactions, cached, dated, read, write
+from storage.tables import (
+    corrections,
+    experiments,
+    plan_changes,
+    plans,
+    requests,
+    revisions,
+    runs,
+    sessions,
+    spending,
+    tokens,
+)
+
+USE_SECONDS = 60.0
+"""How exactly it is stored when a token was last used: a busy one is not written with every request."""
+
+
+class Sessions(Part):
+    """Sessions by id and in lists; their names, tags, deletion and settings."""
+
+    create = dated(sessions.create)
+    find = cached(sessions.find)
+    fork = dated(forking.fork)
+    rename = write(sessions.rename)
+    set_settings = write(sessions.set_settings)
+    delete = dated(sessions.delete)
+    delete_all = dated(sessions.delete_all)
+    restore = write(sessions.restore)
+    restore_all = write(sessions.restore_all)
+    named = read(sessions.named)
+
+    listed = read(finding.listed)
+    count = read(finding.count)
+    ids = read(finding.ids)
+    snippets = read(finding.snippets)
+    known_workers = read(finding.known_workers)
+
+    tags = cached(sessions.tags_of)
+    known_tags = read(sessions.known_tags)
+    add_tag = write(sessions.add_tag)
+    add_tags = write(sessions.add_tags)
+    remove_tag = write(sessions.remove_tag)
+
+    def total(self, session: str) -> Total:
+        """What planning and all runs of the session have used, trials included."""
+        return self._read(spending.totals, [session], costs=True).get(session, Total())
+
+
+class Revisions(Part):
+    """Revisions of a session's workflow, and which of them is the head."""
+
+    add = dated(revisions.add)
+    import_workflow = dated(revisions.import_workflow)
+    find = cached(revisions.find)
+    of_session = cached(revisions.of_session)
+    history = cached(revisions.history)
+    head = cached(revisions.head)
+    planned = cached(revisions.planned)
+    neighbours = cached(revisions.neighbours)
+    undo = dated(revisions.undo)
+    redo = dated(revisions.redo)
+
+
+class Experiments(Part):
+    """Experiments on a run; their trials are separate runs."""
+
+    add = dated(experiments.add)
+    find = cached(experiments.find)
+    of_session = cached(experiments.of_session)
+    trials = cached(experiments.trials_of)
+    running = cached(experiments.running)
+    ask_to_stop = dated(experiments.ask_to_stop)
+    is_asked_to_stop = read(experiments.is_asked_to_stop)
+
+
+class Corrections(Part):
+    """People's changes of Conductors' plans, and their ratings of answers."""
+
+    rate = dated(corrections.rate)
+    rating = cached(corrections.rating)
+
+    def read(self, *, every: bool = False) -> Iterator[Correction]:
+        """People's changes of Conductors' plans, oldest first, in all sessions that are not deleted.
+
+        Of each plan the final change: the one that was made, or finished a run, last; with `every`, all of
+        them. Revisions that are equal as plans are one change. Read lazily, all from one state of the store.
+        """
+        with self._transactions.reading() as connection:
+            yield from plan_changes.read(connection, every=every)
+
+
+class SessionFiles(Part):
+    """Whole sessions, as they go into a file and come out of one."""
+
+    insert_sessions = dated(session_copy.insert_all)
+    is_title_taken = read(session_copy.is_taken)
+
+    def entries(self, session: str) -> Generator[tuple[Kind, Entry], None, None]:
+        """All of the session, in the order of `ENTRIES`; all from one state of the store."""
+        with self._transactions.reading() as connection:
+            yield from session_copy.entries_of(connection, session)
+
+
+class Tokens(Part):
+    """Bearer tokens, their limits and what they have spent; of their secrets only digests are stored."""
+
+    listed = cached(tokens.listed)
+    any_in_force = cached(tokens.any_in_force)
+    with_digest = read(tokens.with_digest)
+    revoke = dated(tokens.revoke)
+    note_spent = dated(tokens.note_spent)
+
+    def create(self, name: str, limits: TokenLimits | None = None) -> tuple[Token, str]:
+        """A new token, and its text, which is stored nowhere: who loses it makes another token.
+
+        Raises `StorageError` for a name that another token has which is not revoked.
+        """
+        secret = new_secret()
+        token = self._write(tokens.add, self._clock(), name, secret, limits or TokenLimits())
+        return token, secret.text
+
+    def spent(self, id: str) -> Spent:
+        """What its requests have used in the period of its budget that is now."""
+        return self._read(tokens.spent, self._clock(), id)
+
+    def note_use(self, token: Token) -> None:
+        """Store that a request came with it, to the minute; it is not waited for."""
+        now = self._clock()
+        if token.used_at is None or not 0 <= now - token.used_at < USE_SECONDS:
+            self._transactions.writer.submit(
+                lambda connection: tokens.note_use(connection, token.id, now=now)
+            )
+
+
+class _Owned(Part):
+    """A part with rows that have an owner: what this process calls or runs now."""
+
+    def __init__(self, transactions: Transactions, processes: Processes) -> None:
+        super().__init__(transactions)
+        self._processes = processes
+
+
+class Plans(_Owned):
+    """Plans, valid or not, and alternatives to choose from."""
+
+    add = dated(revisions.add_planned)
+    find = cached(plans.find)
+    of_session = cached(plans.of_session)
+    alternatives = cached(plans.alternatives_of)
+    latest = cached(plans.latest)
+
+    def begin(self, planning: str, session: str, **attempt: Unpack[plans.Attempt]) -> None:
+        """Record that this process now calls a Conductor, under the id `planning`; `add` ends it.
+
+        Where the process dies before, the plan is marked as interrupted; see `mark_interrupted`.
+        """
+        underway = plans.Underway(session=session, owner=self._processes.hold(), **attempt)
+        self._write(plans.begin, planning, underway)
+
+
+class Requests(_Owned):
+    """Which token began a session, and the response that it got."""
+
+    is_open_to = read(requests.is_open_to)
+    keep_response = write(requests.keep_response)
+    response = read(requests.response)
+
+    def begin(
+        self,
+        request: RunRequest,
+        *,
+        session: str,
+        stored_as: RequestSession,
+        pool_label: str | None = None,
+        run: str | None = None,
+    ) -> None:
+        """Create the session of that id for a request, with its workflow where it has one: all or nothing.
+
+        `run` is the id of the workflow's run that begins now; `append` that run's events next.
+        """
+        now = self._clock()
+        # Only a run has an owner.
+        owner = "" if run is None else self._processes.hold()
+
+        def begin(connection: Connection) -> None:
+            # As at each start of a run: events that the store did not take before are retried.
+            self._transactions.write_unwritten(connection)
+            requests.begin(
+                connection,
+                now,
+                request,
+                session=session,
+                stored_as=stored_as,
+                pool_label=pool_label,
+                run=run,
+                owner=owner,
+            )
+
+        self._write(begin)
+        if run is not None:
+            self._processes.started.add(run)
+
+
+class Runs(_Owned):
+    """Runs, their events, and the outputs of their steps."""
+
+    find = cached(runs.find)
+    named = read(runs.named)
+    of_session = cached(runs.of_session)
+    latest = cached(runs.latest)
+    outputs = cached(runs.outputs_of)
+    totals = read(spending.run_totals)
+    events = read(runs.events_of)
+
+    def start(self, **new: Unpack[runs.NewRun]) -> RunRecord:
+        """Record that this process now runs `revision` under the id `run`; `append` its events next.
+
+        A session runs once at a time: raises `StorageError` while it has a run without an end, unless that
+        run's process died; then that run is marked as interrupted. Trials of an `experiment` run beside it
+        and beside one another, and leave the session's state and its known outputs as they are.
+        """
+        now, session = self._clock(), new["session"]
+        owner = self._processes.hold()
+        is_trial = new.get("experiment") is not None
+        if not is_trial and self._read(runs.running, session=session):
+            self._processes.mark_interrupted()
+
+        def start(connection: Connection) -> RunRecord:
+            self._transactions.write_unwritten(connection)
+            if not is_trial:
+                runs.require_rest(connection, session, now=now)
+            return runs.start(connection, now, owner, **new)
+
+        record = self._write(start)
+        self._processes.started.add(new["run"])
+        return record
+
+    def append(self, event: Event) -> Future[None]:
+        """Queue an event of a started run and return at once; the future resolves when it is durable.
+
+        A `StepFinished` also stores its output for the session, a `RunFinished` ends the run's record, in
+        the event's own transaction. Neighbouring events share a future, which fails when any of them was
+        not stored. Its callbacks run in the writer thread: they must be quick and must not call the store.
+
+        An event after the run's end is refused: another process may have ended the run, because this one lost
+        its lock for too long.
+
+        An event that the store could not take (locked, full) is retried, though its future failed with
+        `NotKeptYet`: before the run's next event, and by `start`, `mark_interrupted` and `close`. This
+        process lives, so no other may end its run.
+        """
+        # A caller waits for the end of a run; its other events are written in the background.
+        return self._transactions.writer.append(event, urgent=isinstance(event, RunFinished))
+
+    def state(self, run: str, *, known: RunState | None = None) -> RunState:
+        """The fold of the run's durable events; with an earlier result `known`, only later ones are read.
+
+        Where an event is missing that the next one needs (the store was full or locked), the state is
+        interrupted at that place; `find` still returns the run's outcome.
+        """
+        if known is None:
+            return runs.state_of(self._read(runs.events_of, run))
+        # Cached, because there is seldom a new event when a page reads again.
+        return runs.state_of(self._cached(runs.events_of, run, after=known.seq), known)

@@ -1,0 +1,195 @@
+"""Plans as rows, and the plannings under way: which open store calls a Conductor, and for which session.
+
+A planning is a row of `meta` from before the Conductor is called until its answer is stored. Where its
+process dies, it becomes a plan marked as interrupted. Functions of a connection inside a transaction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import NotRequired, TypedDict, Unpack
+
+from pydantic import TypeAdapter, ValidationError
+from sqlalchemy import ColumnElement, Connection, and_, case, select
+
+from conductor.errors import UnknownId
+from conductor.planner.planner import INTERRUPTED
+from conductor.values.messages import Usage, Value
+from conductor.values.output import WorkerKind
+from conductor.workflow.plan_report import PlanReport
+from storage.database.schema import META, PLANS, SESSIONS
+from storage.records import Plan
+from storage.tables import sessions
+
+_PLAN = select(*(PLANS.c[name] for name in Plan.model_fields))
+
+_PREFIX = "planning/"
+
+
+class Attempt(TypedDict):
+    """Who is called for a plan, and what for; see `Plan`. `round` and `attempt` are 1 where left out."""
+
+    planner: str
+    planner_kind: WorkerKind
+    round: NotRequired[int]
+    attempt: NotRequired[int]
+    looks_back: NotRequired[str | None]
+    alternative: NotRequired[str | None]
+
+
+class Answer(Attempt):
+    """A Conductor's answer to an attempt, valid or not; `failure` is why there is no report."""
+
+    report: PlanReport | None
+    failure: NotRequired[str | None]
+    usage: Usage
+    seconds: NotRequired[float | None]
+
+
+class Underway(Value):
+    """One attempt at a plan, and its `owner`, the open store that calls; for the rest see `Plan`."""
+
+    session: str
+    owner: str
+    planner: str
+    planner_kind: WorkerKind
+    round: int = 1
+    attempt: int = 1
+    looks_back: str | None = None
+    alternative: str | None = None
+
+
+_UNDERWAY = TypeAdapter(Underway)
+
+
+def add(connection: Connection, now: float, session: str, **answer: Unpack[Answer]) -> Plan:
+    """Store an answer. That of an `alternative` leaves the session's state as it is, and so does a later
+    round without a new workflow: the session has the answer of the round before.
+    """
+    state = None
+    if answer.get("alternative") is None:
+        report = answer["report"]
+        if report is not None and report.ok and not report.return_previous:
+            state = "planned"
+        elif answer.get("round", 1) == 1:
+            state = "unplanned" if report is None else "rejected"
+    return _insert(connection, now, session, answer, state=state)
+
+
+def _insert(
+    connection: Connection,
+    now: float,
+    session: str,
+    answer: Answer,
+    *,
+    state: ColumnElement[str] | str | None,
+) -> Plan:
+    changes = {} if state is None else {"state": state}
+    sessions.change(connection, session, updated_at=now, **changes)
+    plan = sessions.new_id()
+    row = {
+        "id": plan,
+        "session": session,
+        "number": sessions.next_number(connection, PLANS, session),
+        "created_at": now,
+        "failure": None,
+        "seconds": None,
+        "round": 1,
+        "attempt": 1,
+        **answer,
+    }
+    connection.execute(PLANS.insert(), row)
+    return find(connection, plan)
+
+
+def find(connection: Connection, plan: str) -> Plan:
+    """The plan of that id. Raises `UnknownId` when there is none."""
+    row = connection.execute(_PLAN.where(PLANS.c.id == plan)).mappings().first()
+    if row is None:
+        raise UnknownId(f"There is no plan {plan!r} in this store; choose one of the session's plans.")
+    return sessions.record(Plan, row)
+
+
+def of_session(connection: Connection, session: str) -> tuple[Plan, ...]:
+    """The session's plans, oldest first, without alternatives."""
+    sessions.find(connection, session)
+    rows = connection.execute(_PLAN.where(_own(session)).order_by(PLANS.c.number))
+    return tuple(sessions.record(Plan, row) for row in rows.mappings())
+
+
+def _own(session: str) -> ColumnElement[bool]:
+    return and_(PLANS.c.session == session, PLANS.c.alternative.is_(None))
+
+
+def alternatives_of(connection: Connection, session: str) -> tuple[Plan, ...]:
+    """The plans that were last requested together, by attempt; those that have ended so far."""
+    sessions.find(connection, session)
+    asked = and_(PLANS.c.session == session, PLANS.c.alternative.is_not(None))
+    newest = (
+        select(PLANS.c.alternative).where(asked).order_by(PLANS.c.number.desc()).limit(1).scalar_subquery()
+    )
+    rows = connection.execute(_PLAN.where(asked, PLANS.c.alternative == newest).order_by(PLANS.c.attempt))
+    return tuple(sessions.record(Plan, row) for row in rows.mappings())
+
+
+def latest(connection: Connection, session: str) -> Plan | None:
+    """The session's newest plan that is no alternative, None before the first."""
+    sessions.find(connection, session)
+    newest = _PLAN.where(_own(session)).order_by(PLANS.c.number.desc()).limit(1)
+    row = connection.execute(newest).mappings().first()
+    return None if row is None else sessions.record(Plan, row)
+
+
+# -- plannings under way ---------------------------------------------------------------------------
+
+
+def begin(connection: Connection, planning: str, begun: Underway) -> None:
+    """Store that the planning of that id begins.
+
+    A store requests one plan at a time in a session, or alternatives at once. An earlier row of it, whose
+    answer could not be stored, is removed.
+    """
+    for other, one in underway(connection).items():
+        same = (one.session, one.owner) == (begun.session, begun.owner)
+        if same and (one.alternative is None or one.alternative != begun.alternative):
+            end(connection, other)
+    value = _UNDERWAY.dump_json(begun).decode()
+    connection.execute(META.insert().values(key=f"{_PREFIX}{planning}", value=value))
+
+
+def end(connection: Connection, planning: str) -> bool:
+    """The planning is over; False where it was not under way, as one that another process ended."""
+    own = META.c.key == f"{_PREFIX}{planning}"
+    return connection.execute(META.delete().where(own)).rowcount > 0
+
+
+def underway(connection: Connection) -> Mapping[str, Underway]:
+    """All plannings under way, by their ids; one that a later version wrote otherwise is left out."""
+    found: dict[str, Underway] = {}
+    rows = connection.execute(select(META.c.key, META.c.value).where(META.c.key.startswith(_PREFIX)))
+    for row in rows:
+        with suppress(ValidationError):
+            found[row.key.removeprefix(_PREFIX)] = _UNDERWAY.validate_json(row.value)
+    return found
+
+
+def interrupt(connection: Connection, planning: str, begun: Underway, *, now: float) -> None:
+    """End it as interrupted, unless it has ended meanwhile; a session with a workflow keeps its state."""
+    if not end(connection, planning):
+        return
+    answer = Answer(
+        planner=begun.planner,
+        planner_kind=begun.planner_kind,
+        report=None,
+        failure=f"{INTERRUPTED}: the process that asked the Conductor ended before it answered.",
+        usage=Usage(),
+        round=begun.round,
+        attempt=begun.attempt,
+        looks_back=begun.looks_back,
+        alternative=begun.alternative,
+    )
+    state = case((SESSIONS.c.head.is_(None), "interrupted"), else_=SESSIONS.c.state)
+    # Where the session was removed for good, there is nothing to attach a plan to.
+    with suppress(UnknownId):
+        _insert(connection, now, begun.session, answer, state=None if begun.alternative else state)
