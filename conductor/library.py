@@ -21,8 +21,7 @@ from conductor.orchestrate import orchestrate, plan_request, plan_round
 from conductor.planner.planner import check_query
 from conductor.recorder import MemoryRecorder
 from conductor.runs.events import Event
-from conductor.runs.request import RunRequest
-from conductor.runs.request_state import RequestState
+from conductor.runs.request import RequestState, RunRequest
 from conductor.runs.state import RunState
 from conductor.runtime import runtime_of
 from conductor.values.budget import NO_BUDGET, Budget

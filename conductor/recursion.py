@@ -17,8 +17,7 @@ from conductor.errors import WorkerError
 from conductor.orchestrate import orchestrate
 from conductor.planner.protocol import Conductor
 from conductor.runs.events import TextPiece
-from conductor.runs.request import RunRequest
-from conductor.runs.request_state import RequestState
+from conductor.runs.request import RequestState, RunRequest
 from conductor.runs.state import RunState
 from conductor.values.messages import NOTHING_USED, Completion, Request, Usage
 from conductor.values.presets import Settings

@@ -1,18 +1,19 @@
 """What is kept: sessions, plans, revisions, runs with their events, and outputs by fingerprint."""
 
 from storage.records import (
+    EVERYTHING,
     ExperimentRecord,
     Plan,
     Revision,
     RevisionEntry,
     RunRecord,
     Session,
+    SessionFilter,
     SessionOrigin,
     SessionState,
     SessionSummary,
 )
-from storage.search.filter import EVERYTHING, SessionFilter
-from storage.search.snippet import Snippet
+from storage.search.terms import Snippet
 from storage.store import SessionStore, data_folder, default_url
 from storage.tables.sessions import MAX_TAG, MAX_TITLE
 

@@ -14,9 +14,8 @@ from dataclasses import asdict, dataclass
 from functools import partial
 
 from conductor.engine.bound_workflow import BoundWorkflow
-from conductor.engine.final_answer import answer_of
 from conductor.engine.meter import Crossing, Meter, Reservation
-from conductor.engine.schedule import Schedule, kept_outputs
+from conductor.engine.schedule import Schedule, answer_of, kept_outputs
 from conductor.engine.scope import EDITED, RunScope
 from conductor.errors import WorkerError, WorkflowError
 from conductor.runs.event_queue import Record

@@ -1,14 +1,19 @@
-"""A request: the one value in which a query travels, from the app, a command, the API or a program.
+"""A request: the value in which a query travels, and its state as the fold of the events of its rounds.
 
-Knows values and workflows only. Planner, workers and recorder are separate arguments.
+The state is pure, the same live and in replay. Knows values, workflows and the states of runs; planner,
+workers and recorder are separate arguments.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from conductor.runs.events import BudgetExceeded, Event
+from conductor.runs.state import RunState, advance_rounds, counted
 from conductor.values.conversation import NOTHING_SAID, Conversation
+from conductor.values.messages import NOTHING_USED, Usage
+from conductor.values.output import Output
 from conductor.values.presets import Settings
 from conductor.workflow.model import Workflow
 
@@ -32,3 +37,96 @@ class RunRequest:
     def runnable(self, planned: Workflow) -> Workflow:
         """The workflow that is stored and run where the Conductor wrote `planned`."""
         return planned if self.finish is None else self.finish(planned)
+
+
+@dataclass(frozen=True)
+class RequestState:
+    """A request so far. `attempts` has a state for each attempt at a plan, together with the run of what was
+    planned, oldest first.
+    """
+
+    attempts: tuple[RunState, ...] = ()
+
+    def advance(self, event: Event) -> RequestState:
+        """The state after one more event. Raises `ValueError` as `conductor.runs.state.advance`."""
+        return RequestState(advance_rounds(self.attempts, event))
+
+    @property
+    def runs(self) -> tuple[RunState, ...]:
+        """The runs, one a round; the last one may be under way."""
+        return tuple(state for state in self.attempts if state.workflow is not None)
+
+    @property
+    def run(self) -> RunState | None:
+        """The run whose answer counts: the last one that finished with one, else the last one."""
+        runs = self.runs
+        answered = [run for run in runs if run.status == "finished" and run.answer is not None]
+        return answered[-1] if answered else runs[-1] if runs else None
+
+    @property
+    def answer(self) -> str | None:
+        """The answer of `run`, None where it has none or did not finish."""
+        run = self.run
+        return None if run is None or run.status != "finished" else run.answer
+
+    @property
+    def output(self) -> Output | None:
+        """The step's output that is the answer."""
+        run = self.run
+        return None if run is None or run.answer_step is None else run.steps[run.answer_step].output
+
+    @property
+    def planned(self) -> bool:
+        """Whether a Conductor wrote a workflow."""
+        return any(state.report is not None and state.report.workflow is not None for state in self.attempts)
+
+    @property
+    def failure(self) -> str | None:
+        """Why the last attempt gave no plan; None where it gave one, or keeps the answer."""
+        return self.attempts[-1].no_plan if self.attempts else None
+
+    @property
+    def over_budget(self) -> BudgetExceeded | None:
+        """The limit at which the last attempt at a plan was stopped."""
+        last = self.attempts[-1] if self.attempts else None
+        return None if last is None or last.workflow is not None else last.crossing
+
+    @property
+    def calls(self) -> int:
+        """The calls of models that ended, also inside steps. Built-in experts and rules call none."""
+        return sum(1 for state in self.attempts for _ in _ended(state))
+
+    @property
+    def usage(self) -> Usage:
+        """What these calls used together; unknown as soon as one of them is, or while a model plans."""
+        if any(_is_planning(state) for state in self.attempts):
+            return Usage()
+        return sum((usage for state in self.attempts for usage in _ended(state)), NOTHING_USED)
+
+    @property
+    def known_usage(self) -> Usage:
+        """What these calls used at least."""
+        return sum((counted(usage) for state in self.attempts for usage in _ended(state)), NOTHING_USED)
+
+
+def _ended(state: RunState) -> Iterator[Usage]:
+    """What each call of a model used that ended; the calls inside a step instead of the step's own."""
+    if state.planner_kind not in (None, "offline"):
+        if state.report is not None:
+            yield state.planning_usage
+        elif state.planning_failure is not None:
+            yield Usage()
+    for step in state.steps:
+        if step.inner:
+            for inner in step.inner:
+                yield from _ended(inner)
+        elif step.started_at is not None and step.done and step.worker_kind != "offline":
+            yield step.usage
+
+
+def _is_planning(state: RunState) -> bool:
+    """Whether a model plans here or inside a step; what it has used by then is unknown."""
+    called = state.planner_kind not in (None, "offline")
+    if called and state.report is None and state.planning_failure is None:
+        return True
+    return any(_is_planning(inner) for step in state.steps for inner in step.inner)

@@ -158,30 +158,9 @@ def advance_step(step: StepState, event: StepEvent) -> StepState:
                 stand_in_reason=event.message,
             )
         case StepReused():
-            return fast_replace(
-                step,
-                status=status_of(event.output),
-                text=event.output.text,
-                reasoning=event.output.reasoning,
-                stand_in=event.output.worker if event.output.instead_of else None,
-                output=event.output,
-                reused=True,
-                worker_kind=event.output.worker_kind,
-                request=event.request,
-                usage=event.output.usage,
-            )
+            return _with_output(step, event.output, reused=True, request=event.request)
         case StepKept():
-            return fast_replace(
-                step,
-                status=status_of(event.output),
-                text=event.output.text,
-                reasoning=event.output.reasoning,
-                stand_in=event.output.worker if event.output.instead_of else None,
-                output=event.output,
-                kept=event.because,
-                worker_kind=event.output.worker_kind,
-                usage=event.output.usage,
-            )
+            return _with_output(step, event.output, kept=event.because)
         case StepStarted():
             return fast_replace(
                 step,
@@ -191,15 +170,7 @@ def advance_step(step: StepState, event: StepEvent) -> StepState:
                 started_at=event.at,
             )
         case StepFinished():
-            return fast_replace(
-                step,
-                status=status_of(event.output),
-                text=event.output.text,
-                reasoning=event.output.reasoning,
-                output=event.output,
-                finished_at=event.at,
-                usage=event.output.usage,
-            )
+            return _with_output(step, event.output, finished_at=event.at)
         case StepFailed():
             return fast_replace(
                 step, status="failed", message=event.message, finished_at=event.at, usage=event.usage
@@ -210,6 +181,21 @@ def advance_step(step: StepState, event: StepEvent) -> StepState:
             return fast_replace(step, status="cancelled", finished_at=event.at, usage=event.usage)
         case _:
             assert_never(event)
+
+
+def _with_output(step: StepState, output: Output, **changes: Any) -> StepState:
+    """The step with the output that it has from now on."""
+    return fast_replace(
+        step,
+        status=status_of(output),
+        text=output.text,
+        reasoning=output.reasoning,
+        output=output,
+        stand_in=output.worker if output.instead_of else step.stand_in,
+        worker_kind=output.worker_kind,
+        usage=output.usage,
+        **changes,
+    )
 
 
 def retry(event: StepRetried | PlanningRetried) -> Retry:

@@ -1,4 +1,4 @@
-"""Text as a database can keep it, and values as JSON text.
+"""Text as a database can keep it, values as JSON text, and members of such JSON as columns of a query.
 
 This is the one place that changes what it is given: a lone surrogate, which UTF-8 cannot hold,
 becomes U+FFFD everywhere; NUL becomes U+FFFD in plain columns (PostgreSQL refuses it, SQLite's
@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError
+from sqlalchemy import JSON, ColumnElement, Connection, Double, Text, case, cast, func, null, type_coerce
 
 from conductor.errors import StorageError, WorkflowError
 from conductor.text.json_text import joined
@@ -52,3 +53,22 @@ def unreadable(text: str, reason: object) -> StorageError:
         f"The store holds an entry that this version cannot read ({text[:80]!r}): {reason}. "
         "The rest is kept; update Conductor Studio or restore a copy of the store."
     )
+
+
+class JsonMembers:
+    """Members of the JSON in a text column; NULL where it is damaged, or has no such member."""
+
+    def __init__(self, connection: Connection, column: ColumnElement[Any]) -> None:
+        self._sqlite = connection.dialect.name == "sqlite"
+        self._text = type_coerce(column, Text)
+
+    def text(self, *path: str) -> ColumnElement[Any]:
+        """The member at `path` as text."""
+        if self._sqlite:
+            whole = case((func.json_valid(self._text) == 1, self._text), else_=null())
+            return func.json_extract(whole, f"$.{'.'.join(path)}")
+        return func.json_extract_path_text(cast(self._text, JSON), *path)
+
+    def number(self, *path: str) -> ColumnElement[Any]:
+        """The member at `path` as a number."""
+        return cast(self.text(*path), Double)

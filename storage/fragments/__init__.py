@@ -6,8 +6,7 @@ such texts, and a reading gives each value back as it was. The digest is of the 
 fingerprint: an output may be replaced under its fingerprint, and a request stays as it was sent.
 """
 
-from storage.fragments.reading import Reachable, reachable, read
-from storage.fragments.references import ANY, Reached
+from storage.fragments.reading import ANY, Reachable, Reached, reachable, read
 from storage.fragments.writing import Fragments
 
 __all__ = ["ANY", "Fragments", "Reachable", "Reached", "reachable", "read"]

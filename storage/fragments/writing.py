@@ -34,7 +34,7 @@ from conductor.workflow.model import Workflow
 from storage.database import encoding as texts
 from storage.database.compiled_statement import Statement
 from storage.database.schema import FRAGMENTS, LONG_TEXTS, OUTPUT, RUNS, WORKFLOW
-from storage.fragments.references import MARK, NONCE, PARTS, TEXT, VALUE, digest_of
+from storage.fragments.reading import MARK, NONCE, PARTS, TEXT, VALUE, digest_of
 
 T = TypeVar("T")
 

@@ -15,10 +15,8 @@ from sqlalchemy.sql.elements import ColumnClause
 
 from conductor.values.total import Total
 from storage.database.schema import REVISION_WORKERS, REVISIONS, RUNS, SESSIONS, TAGS, TEXTS
-from storage.records import SessionSummary
-from storage.search.filter import EVERYTHING, SessionFilter
-from storage.search.snippet import Snippet, snippet
-from storage.search.terms import Term, terms_of
+from storage.records import EVERYTHING, SessionFilter, SessionSummary
+from storage.search.terms import Snippet, Term, snippet, terms_of
 from storage.tables.sessions import record
 from storage.tables.spending import sessions_between, totals
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import closing
+from typing import Any
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, select, text
+from sqlalchemy.exc import SQLAlchemyError
 
 from conductor.errors import StorageError
 from conductor.values.messages import Value
-from storage.database import vacuum
+from storage.database.database import Database
 from storage.database.schema import META
 from storage.store.processes import Processes
 from storage.store.transactions import Part, Transactions
@@ -16,6 +20,9 @@ from storage.tables import garbage_collection, runs
 
 _BATCH = 200
 """Sessions whose outputs are looked through together."""
+
+_WAIT_SECONDS = 10.0
+"""How long the rewriting of the file waits for a lock."""
 
 
 class Room(Value):
@@ -59,7 +66,7 @@ class Housekeeping(Part):
         return Room(
             bytes=self._transactions.database.size,
             deleted=len(gone),
-            freeable=vacuum.unused(self._transactions.database)
+            freeable=unused(self._transactions.database)
             + (self._cached(garbage_collection.taken_by_removable, before=None) if gone else 0),
         )
 
@@ -111,7 +118,7 @@ class Housekeeping(Part):
             outputs=sum(len(names) for session, names in self._unreferenced() if session not in removable),
             bytes_before=self._transactions.database.size,
             bytes_after=None,
-            freed=vacuum.unused(self._transactions.database)
+            freed=unused(self._transactions.database)
             + self._read(garbage_collection.taken_by_removable, before=before),
         )
 
@@ -125,7 +132,7 @@ class Housekeeping(Part):
         before = self._transactions.database.size
         removed = Removed() if older_than is None else self.remove_deleted(older_than=older_than)
         outputs = sum(self._write(garbage_collection.collect, session) for session, _ in self._unreferenced())
-        vacuum.give_back(self._transactions.database)
+        return_space(self._transactions.database)
         after = self._transactions.database.size
         return Cleaning(
             sessions=removed.sessions,
@@ -150,3 +157,48 @@ class Housekeeping(Part):
                 f"The session {going[0].session!r} runs, and the store is not cleaned up meanwhile; wait for "
                 "the run's end or stop it, then clean up again."
             )
+
+
+# -- unused space ----------------------------------------------------------------------------------
+
+
+def unused(database: Database) -> int:
+    """Unused bytes in the file; 0 on PostgreSQL, which does not report them. Raises `StorageError`."""
+    if database.path is None:
+        return 0
+    with database.transaction(to="read") as connection:
+        pages = connection.scalar(text("PRAGMA freelist_count")) or 0
+        return int(pages * (connection.scalar(text("PRAGMA page_size")) or 0))
+
+
+def return_space(database: Database) -> None:
+    """Rewrite the store without its gaps; other writes wait until this ends.
+
+    Raises `StorageError`, for example where the disk has no room for the copy; the store is then unchanged.
+    """
+    try:
+        # Taking the writer's only connection makes the writer wait; no transaction may be open in it.
+        with closing(database.writer.raw_connection()) as held:
+            if database.path is None:
+                _vacuum_server(held.driver_connection)
+            else:
+                _vacuum_file(str(database.path))
+    except (SQLAlchemyError, sqlite3.Error) as error:
+        raise database.explain(error) from error
+
+
+def _vacuum_file(path: str) -> None:
+    # A separate connection, whose temporary copy is a file: the writer's are in memory.
+    with closing(sqlite3.connect(path, timeout=_WAIT_SECONDS, isolation_level=None)) as own:
+        own.execute("VACUUM")
+        own.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+
+def _vacuum_server(driver: Any) -> None:
+    # PostgreSQL vacuums only outside of transactions.
+    driver.autocommit = True
+    try:
+        with closing(driver.cursor()) as cursor:
+            cursor.execute("VACUUM")
+    finally:
+        driver.autocommit = False

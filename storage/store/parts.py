@@ -104,7 +104,7 @@ class Corrections(Part):
     rate = dated(corrections.rate)
     rating = cached(corrections.rating)
 
-    def read(self, *, every: bool = False) -> Iterator[Correction]:
+    def read(self, *, every: bool = False) -> Generator[Correction]:
         """People's changes of Conductors' plans, oldest first, in all sessions that are not deleted.
 
         Of each plan the final change: the one that was made, or finished a run, last; with `every`, all of

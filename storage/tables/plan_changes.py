@@ -17,7 +17,7 @@ from sqlalchemy import Connection, Row, and_, case, select
 
 from conductor.planner.corrections import Correction, Judged, as_plan
 from conductor.workflow.model import Workflow
-from storage.database.json_members import JsonMembers
+from storage.database.encoding import JsonMembers
 from storage.database.schema import CORRECTIONS, EVENTS, PLANS, RATINGS, RUNS, SESSIONS
 from storage.records import Revision
 from storage.tables import revisions as revision_rows

@@ -27,7 +27,7 @@ from sqlalchemy import (
 
 from conductor.values.output import OFFLINE_LABEL
 from conductor.values.total import Total
-from storage.database.json_members import JsonMembers
+from storage.database.encoding import JsonMembers
 from storage.database.schema import EVENTS, PLANS, RUNS
 from storage.tables.events import MOST_TOKENS
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from conductor.runs.events import Event, RunFinished, StepDelta, StepFinished, StepKept, StepReused, TextPiece
-from conductor.runs.request_state import RequestState
+from conductor.runs.request import RequestState
 from conductor.values.messages import FinishReason
 
 

@@ -9,7 +9,7 @@ from conductor.values.output import NO_ANSWER
 from conductor.values.total import Total
 from conductor.workflow.history import HistoryRow, history
 from storage import Plan, Revision, RunRecord, Session, SessionStore, SessionSummary
-from storage.search.filter import SessionFilter
+from storage.records import SessionFilter
 from studio.cli.opening import SessionId, session_of, stored
 from studio.cli.options import Stored
 from studio.cli.shapes import Shape

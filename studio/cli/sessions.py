@@ -16,8 +16,8 @@ from typer import Argument, BadParameter
 from conductor.text.formatting import counted, size
 from conductor.workflow.model import Topology
 from storage import Session, SessionState, SessionStore, SessionSummary
-from storage.search.filter import EVERYTHING, SessionFilter
-from storage.search.snippet import Snippet
+from storage.records import EVERYTHING, SessionFilter
+from storage.search.terms import Snippet
 from storage.store.housekeeping import Cleaning
 from studio.cli import session_show, session_transfer
 from studio.cli.opening import SessionId, SessionIds, changed_line, session_of, stored

@@ -14,7 +14,7 @@ from playwright.sync_api import expect
 from workbench_page import THREE, WorkbenchPage
 
 from conductor.workflow.model import Step
-from storage.search.filter import SessionFilter
+from storage.records import SessionFilter
 
 pytestmark = pytest.mark.browser
 

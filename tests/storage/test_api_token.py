@@ -19,10 +19,6 @@ from storage.api_token import (
     limit_texts,
     new_secret,
     read_token,
-<<<<<<< HEAD
-=======
-    limit_texts,
->>>>>>> ff3a2e4 (Name limit texts, watched stops and received text plainly)
 )
 
 TEXT = f"conductor_0123456789_{'aB3-_' * 8}xyz"
@@ -92,16 +88,12 @@ def test_limits_are_told_in_words() -> None:
     limits = TokenLimits(
         workers=("alpha", "beta"), tokens=20_000, cost=1.5, period="day", requests_per_minute=60
     )
-<<<<<<< HEAD
     assert limit_texts(limits) == (
         "20,000 tokens a day",
         "$1.5 a day",
         "60 requests a minute",
         "only alpha, beta",
     )
-=======
-    assert limit_texts(limits) == ("20,000 tokens a day", "$1.5 a day", "60 requests a minute", "only alpha, beta")
->>>>>>> ff3a2e4 (Name limit texts, watched stops and received text plainly)
     assert limit_texts(TokenLimits()) == ()
 
 

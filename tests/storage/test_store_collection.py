@@ -22,12 +22,12 @@ from store_scenario import REQUEST, begin, chain, finished, keep, output, starte
 from conductor.errors import StorageError
 from conductor.runs.events import StepKept, StepReused
 from storage import SessionStore
-from storage.database import vacuum
 from storage.database.database import Database
 from storage.database.encoding import plain
 from storage.database.schema import EVENTS, METADATA, OUTPUTS, SESSIONS
 from storage.fragments.writing import LEAST, LEAST_BEGINNING
-from storage.search.filter import SessionFilter
+from storage.records import SessionFilter
+from storage.store.housekeeping import return_space
 
 EVERYTHING: Sequence[Act] = [
     ("edit", 1, "a"),
@@ -271,8 +271,8 @@ def test_a_file_that_another_program_holds_stays_as_it_is(
     with closing(sqlite3.connect(file, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(StorageError, match="is locked by another program"):
-            vacuum.give_back(store._transactions.database)
-    vacuum.give_back(store._transactions.database)
+            return_space(store._transactions.database)
+    return_space(store._transactions.database)
     assert store.sessions.count() == 1
 
 

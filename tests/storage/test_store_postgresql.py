@@ -105,11 +105,11 @@ def test_who_stops_in_the_middle_of_a_write_does_not_keep_the_others_from_writin
 def test_an_event_whose_connection_is_cut_in_the_middle_of_its_write_is_kept_with_the_next(
     database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(databases, "_SESSION", ("idle_in_transaction_session_timeout = 100",))
+    monkeypatch.setattr(databases, "_SESSION", ("idle_in_transaction_session_timeout = 500",))
     write = events.keep
 
     def suspended(*given: Any, **named: Any) -> None:
-        time.sleep(0.5)
+        time.sleep(1.0)
         write(*given, **named)
 
     with SessionStore.open(database) as store:

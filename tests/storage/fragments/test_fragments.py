@@ -37,7 +37,7 @@ from conductor.values.output import HandEdit, Output
 from conductor.workers.protocol import PromptStyle
 from conductor.workflow.model import Step, Workflow
 from storage import SessionStore
-from storage.fragments.references import MARK
+from storage.fragments.reading import MARK
 from storage.fragments.writing import LEAST
 
 _RUNS = count()

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storage.search.terms import MAX_TERMS, terms_of, words_of
+from storage.search.terms import MAX_TERMS, SEARCHED, Snippet, TextKind, snippet, terms_of, words_of
 
 
 @pytest.mark.parametrize(
@@ -40,3 +40,60 @@ def test_every_word_stands_where_it_is_said_to(text: str) -> None:
     words = words_of(text)
     assert all(0 <= word.start < word.end <= len(text) for word in words)
     assert all(words_of(text[word.start : word.end])[0].folded == word.folded for word in words)
+
+
+def marked(found: Snippet | None) -> list[str]:
+    assert found is not None
+    return [text for text, matched in found.parts if matched]
+
+
+@pytest.mark.parametrize(
+    ("text", "search", "words"),
+    [
+        ("Why is the sky blue?", "BLU", ["blue"]),
+        ("Le café, la CAFETERIA", "cafe", ["café", "CAFETERIA"]),
+        ("the blue sky, a sky of blue", '"blue sky"', ["blue sky"]),
+        ("forty-two", "forty-tw", ["forty-two"]),
+        ("e\u0301te\u0301", "ete", ["e\u0301te\u0301"]),
+        ("<b>bold</b>", "bold", ["bold"]),
+    ],
+)
+def test_what_matched_is_marked_as_it_is_written(text: str, search: str, words: list[str]) -> None:
+    found = snippet([("answer", text)], terms_of(search))
+    assert marked(found) == words
+    assert found is not None
+    assert "".join(part for part, _ in found.parts) == text
+
+
+@pytest.mark.parametrize(
+    ("texts", "search", "shown"),
+    [
+        ([("title", "sky")], "sky", None),
+        ([("query", "sky"), ("answer", "sky")], "sky", "answer"),
+        ([("answer", "sky"), ("query", "blue sky")], "blue sky", "query"),
+        ([("tag", "sky"), ("instruction", "sky")], "sky", "instruction"),
+        ([("answer", "nothing")], "sky", None),
+        ([("answer", " " * SEARCHED + "sky")], "sky", None),
+    ],
+)
+def test_the_text_that_says_most_of_the_terms_is_shown(
+    texts: list[tuple[TextKind, str]], search: str, shown: str | None
+) -> None:
+    found = snippet(texts, terms_of(search))
+    assert (found and found.kind) == shown
+
+
+def test_a_long_text_is_cut_around_the_match() -> None:
+    found = snippet([("answer", "before " * 100 + "here" + " after" * 100)], terms_of("here"))
+    assert found is not None
+    text = "".join(part for part, _ in found.parts)
+    assert text.startswith("…before ")
+    assert text.endswith("…")
+    assert marked(found) == ["here"]
+    assert len(text) < 200
+
+
+@given(st.text(), st.text())
+def test_any_text_and_any_search_give_a_stretch_of_the_text_or_nothing(text: str, search: str) -> None:
+    found = snippet([("answer", text)], terms_of(search))
+    assert found is None or "".join(part for part, _ in found.parts).strip("…") in text

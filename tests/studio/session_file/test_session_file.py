@@ -30,7 +30,7 @@ from conductor.workflow.file import write_plan
 from storage import SessionStore
 from storage.copies.session_entries import ENTRIES, Kind
 from storage.database.schema import METADATA
-from storage.search.filter import SessionFilter
+from storage.records import SessionFilter
 from studio.session_file import import_sessions, write_sessions
 
 GOLDEN = Path(__file__).parent / "session_files"

@@ -19,7 +19,7 @@ from conductor.runs.events import (
     StepStarted,
     WorkflowPlanned,
 )
-from conductor.runs.request_state import RequestState
+from conductor.runs.request import RequestState
 from conductor.values.messages import Request, Usage
 from conductor.values.output import Output, WorkerKind
 from conductor.workflow.plan_report import PlanReport
