@@ -267,7 +267,7 @@ def test_a_file_that_another_program_holds_stays_as_it_is(
     store: SessionStore, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store.sessions.create("why?")
-    monkeypatch.setattr("storage.database.vacuum._WAIT_SECONDS", 0.01)
+    monkeypatch.setattr("storage.store.housekeeping._WAIT_SECONDS", 0.01)
     with closing(sqlite3.connect(file, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(StorageError, match="is locked by another program"):
