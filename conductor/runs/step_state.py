@@ -158,9 +158,11 @@ def advance_step(step: StepState, event: StepEvent) -> StepState:
                 stand_in_reason=event.message,
             )
         case StepReused():
-            return _with_output(step, event.output, reused=True, request=event.request)
+            return _with_output(
+                step, event.output, reused=True, request=event.request, **_worker_of(event.output)
+            )
         case StepKept():
-            return _with_output(step, event.output, kept=event.because)
+            return _with_output(step, event.output, kept=event.because, **_worker_of(event.output))
         case StepStarted():
             return fast_replace(
                 step,
@@ -191,11 +193,17 @@ def _with_output(step: StepState, output: Output, **changes: Any) -> StepState:
         text=output.text,
         reasoning=output.reasoning,
         output=output,
-        stand_in=output.worker if output.instead_of else step.stand_in,
-        worker_kind=output.worker_kind,
         usage=output.usage,
         **changes,
     )
+
+
+def _worker_of(output: Output) -> dict[str, Any]:
+    """Who gave an output that a step has without a call."""
+    return {
+        "stand_in": output.worker if output.instead_of else None,
+        "worker_kind": output.worker_kind,
+    }
 
 
 def retry(event: StepRetried | PlanningRetried) -> Retry:
