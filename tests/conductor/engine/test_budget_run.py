@@ -96,7 +96,7 @@ async def test_running_steps_are_stopped_when_another_uses_more_than_is_left() -
 
 
 async def test_the_clock_alone_stops_a_run() -> None:
-    state, events = await run(workflow_of((), worker="slow"), Budget(seconds=0.01), SLOW)
+    state, events = await run(workflow_of((), worker="slow"), Budget(seconds=0.3), SLOW)
     assert (state.status, state.steps[0].status) == ("over_budget", "cancelled")
     assert state.crossing is not None
     assert state.crossing.limit == "seconds"
