@@ -5,7 +5,7 @@ A method takes the arguments of its function, without the connection and the tim
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from concurrent.futures import Future
 from typing import Unpack
 

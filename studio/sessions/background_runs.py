@@ -20,7 +20,7 @@ from conductor.engine.run import WorkflowRun
 from conductor.errors import NotKeptYet
 from conductor.runs.events import Event, PlanningStarted, RunFinished
 from conductor.runs.state import RunState, advance
-from storage.store.runs import Runs
+from storage.store.parts import Runs
 
 T = TypeVar("T")
 

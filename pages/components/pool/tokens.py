@@ -23,11 +23,7 @@ from pages.components.tab.state import TabState, plain
 from pages.components.view_models.run_text import clock
 from pages.components.widgets.controls import action
 from storage import SessionStore
-<<<<<<< HEAD
 from storage.api_token import MAX_NAME, Period, Spent, Token, TokenLimits, limit_texts
-=======
-from storage.api_token import Spent, Token, limit_texts
->>>>>>> ff3a2e4 (Name limit texts, watched stops and received text plainly)
 from studio.access.machine_token import NAME
 
 _WIDTHS = (2.2, 1.4, 1.4, 2.2, 3.2, 0.6)
@@ -84,7 +80,6 @@ def _row(token: Token, spent: Spent, *, may_revoke: bool) -> None:
     created.markdown(plain(clock(token.created_at)))
     used.markdown(plain("-" if token.used_at is None else clock(token.used_at)))
     with so_far:
-<<<<<<< HEAD
         st.markdown(plain(f"{counted(spent.tokens, 'token')} · {dollars(spent.cost)}"))
         requests = [f"{counted(spent.requests, 'request')}{_OF_PERIOD[token.limits.period]}"]
         if spent.unknown_tokens:
@@ -192,22 +187,6 @@ def _amounts(dialog: TokenDialog, *fields: tuple[str, str, float, str]) -> None:
     for column, (name, label, least, form) in zip(st.columns(2), fields, strict=True):
         column.number_input(
             label, min_value=least, value=None, format=form, placeholder="No limit", key=dialog.key(name)
-=======
-        st.markdown(plain(_amounts(spent)))
-        st.caption(plain(_of(token, spent)))
-    limits.markdown(plain(" · ".join(limit_texts(token.limits)) or "none"))
-    if not may_revoke:
-        return
-    with buttons, st.container(horizontal=True, gap=None, horizontal_alignment="right"):
-        st.button(
-            f"Revoke {plain(token.name)}",
-            key=f"pool-icon-token-{token.id}",
-            icon=":material/key_off:",
-            type="tertiary",
-            help="Revoke",
-            on_click=_revocation,
-            args=(tab, token),
->>>>>>> ff3a2e4 (Name limit texts, watched stops and received text plainly)
         )
 
 

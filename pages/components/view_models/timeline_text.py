@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from conductor.runs.state import RunState
 from conductor.runs.step_state import StepState
-from conductor.runs.timeline import Row, Timeline
-from conductor.runs.what_if import Unknown, WithoutEdge
+from conductor.runs.timeline import Row, Timeline, Unknown, WithoutEdge
 from conductor.text.formatting import counted, duration
 from conductor.values.output import NO_ANSWER
 from pages.components.view_models.card_content import step_name

@@ -12,8 +12,7 @@ import streamlit as st
 from conductor.report.words import STATUSES
 from conductor.runs.replay import Recording, first_speed, speeds_for
 from conductor.runs.state import RunState
-from conductor.runs.timeline import NOTHING, Row, Timeline, timeline_of
-from conductor.runs.what_if import WithoutEdge, without_edges
+from conductor.runs.timeline import NOTHING, Row, Timeline, WithoutEdge, timeline_of, without_edges
 from conductor.text.formatting import duration
 from pages.components.tab.state import TabState, plain
 from pages.components.timeline import run_timeline

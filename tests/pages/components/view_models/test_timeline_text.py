@@ -9,8 +9,7 @@ from worker_cases import outputs_of
 
 from conductor.engine.scope import RunScope
 from conductor.runs.state import fold
-from conductor.runs.timeline import timeline_of
-from conductor.runs.what_if import without_edges
+from conductor.runs.timeline import timeline_of, without_edges
 from conductor.workflow.model import Workflow
 from pages.components.view_models.timeline_text import (
     edge_sentences,
