@@ -180,7 +180,7 @@ class AccessGrid {
     this.rove();
     this.light(target.parentElement);
     const reason = this.reason(target);
-    this.say(reason ?? "");
+    this.announce(reason ?? "");
     clearTimeout(this.resting);
     this.resting = setTimeout(() => this.select(target.reader), RESTS);
   }
@@ -223,12 +223,12 @@ class AccessGrid {
 
   toggle(box) {
     const reason = this.reason(box);
-    if (reason !== null) return this.say(reason);
+    if (reason !== null) return this.announce(reason);
     const sees = box.getAttribute("aria-checked") !== "true";
     this.wishes.set(keyOf(box), sees);
     this.paintBox(box, this.data.rows[box.reader]);
     const seen = box.read === BEFORE ? "the round before" : `step ${box.read + 1}`;
-    this.say(`Step ${box.reader + 1} ${sees ? "reads" : "no longer reads"} ${seen}`);
+    this.announce(`Step ${box.reader + 1} ${sees ? "reads" : "no longer reads"} ${seen}`);
     this.send();
   }
 
@@ -269,7 +269,7 @@ class AccessGrid {
     clearTimeout(this.resting);
   }
 
-  say(text) { if (this.status.textContent !== text) this.status.textContent = text; }
+  announce(text) { if (this.status.textContent !== text) this.status.textContent = text; }
 }
 
 const keyOf = ({ reader, read }) => `${reader},${read}`;
