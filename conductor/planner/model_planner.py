@@ -24,7 +24,7 @@ from conductor.workflow.plan_report import Form
 _LISTING_SECONDS = 10.0
 _NO_LIST = frozenset((404, 405, 501))
 
-_SPOKEN_OF: Mapping[Constraint, tuple[str, ...]] = {
+_REFUSED_BY_NAME: Mapping[Constraint, tuple[str, ...]] = {
     "regex": ("structured_outputs", "regex", "Regex", "grammar"),
     "json": ("response_format", "json_schema", "schema", "structured"),
     "none": (),
@@ -85,7 +85,11 @@ class ModelConductor:
                             yield item
                 return
             except EndpointFailure as failure:
-                if shown or constraint == rungs[-1] or not any(map(failure.refuses, _SPOKEN_OF[constraint])):
+                if (
+                    shown
+                    or constraint == rungs[-1]
+                    or not any(map(failure.refuses, _REFUSED_BY_NAME[constraint]))
+                ):
                     raise
                 self._refused.add(constraint)
                 attempt += 1

@@ -138,9 +138,8 @@ class _Search:
             if draft is None:
                 pending.extend(reversed(_inner(top)))
                 continue
-            start, end = top.span
-            inside = [loose for loose in reading.repairs if start <= loose.span[0] and loose.span[1] <= end]
-            repairs = (*self._fence_repairs(start), *draft.repairs, *inside)
+            inside = _within(reading.repairs, top.span)
+            repairs = (*self._fence_repairs(top.span[0]), *draft.repairs, *inside)
             span, quoted = self._whole(top.span)
             yield replace(draft, span=span, repairs=(*repairs, *quoted))
             self._quote(top.span)
@@ -196,6 +195,14 @@ class _Search:
 
     def _blank(self, start: int, end: int) -> bool:
         return end - start <= _FENCE_DISTANCE and not self._body[start:end].strip()
+
+
+def _within(repairs: Sequence[Repair], span: Span) -> Iterator[Repair]:
+    """Those of the repairs, which are in order, that lie in the span."""
+    start, end = span
+    first = bisect_left(repairs, start, key=lambda loose: loose.span[0])
+    last = bisect_right(repairs, end, lo=first, key=lambda loose: loose.span[0])
+    return (loose for loose in repairs[first:last] if loose.span[1] <= end)
 
 
 def _inner(literal: Literal) -> tuple[Literal, ...]:

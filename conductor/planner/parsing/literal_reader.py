@@ -49,7 +49,7 @@ _WORD = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What was read from one place: a literal with its repairs, or the fault that is why there is none.
+    """What was read from one place: a literal with its repairs in order, or the fault instead of one.
 
     `span` ends where reading stopped; reading may continue there.
     """
@@ -121,7 +121,7 @@ class LiteralReader:
         gap = bisect_left(self._gaps, start)
         if gap < len(self._gaps) and self._gaps[gap] < literal.span[1]:
             return Reading(None, literal.span, fault="a <think> block stands inside it")
-        return Reading(literal, literal.span, tuple(self._repairs))
+        return Reading(literal, literal.span, tuple(sorted(self._repairs, key=lambda loose: loose.span)))
 
     def _read(self, start: int) -> Listing | Table:
         stack = [_Frame(start, self._text[start])]

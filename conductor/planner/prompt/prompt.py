@@ -70,7 +70,7 @@ def again_messages(
     kept = completion[-MAX_REPEATED:]
     cut = "" if kept == completion else "(The beginning is left out.)\n"
     # Some servers refuse a message without text.
-    said = (Part("frame", cut), Part("response", kept)) if kept.strip() else (Part("frame", "(No text.)"),)
+    parts = (Part("frame", cut), Part("response", kept)) if kept.strip() else (Part("frame", "(No text.)"),)
     reasons = "\n".join(f"({at}) {one_line(problem.message)}" for at, problem in enumerate(problems, start=1))
     asked = (
         f"This plan cannot be used:\n{reasons}\n\n"
@@ -78,7 +78,7 @@ def again_messages(
     )
     return (
         *messages,
-        Message(role="assistant", parts=tuple(part for part in said if part.text)),
+        Message(role="assistant", parts=tuple(part for part in parts if part.text)),
         Message(role="user", parts=(Part("frame", asked),)),
     )
 
@@ -147,8 +147,8 @@ def _code(request: PlanRequest) -> str:
     """Letters and digits that are nowhere in the material, the same ones for the same request."""
     responses = [response.response for response in request.responses]
     instructions = [step.instruction for step in request.previous.steps] if request.previous else []
-    said = [request.conversation.system, *(turn.text for turn in request.conversation.exchange)]
-    material = "\x1f".join((*filter(None, said), request.query, *instructions, *responses))
+    before = [request.conversation.system, *(turn.text for turn in request.conversation.exchange)]
+    material = "\x1f".join((*filter(None, before), request.query, *instructions, *responses))
     digits = sha256(material.encode("utf-8", "surrogatepass")).hexdigest()
     return next(digits[:length] for length in range(8, 65) if digits[:length] not in material)
 
