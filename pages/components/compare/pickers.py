@@ -13,7 +13,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from conductor.errors import StorageError
 from pages.components.tab.state import TabState, plain
-from pages.components.view_models.comparable import Choice, Side, choices, find_side, last_two
+from pages.components.view_models.comparable import Side, choices, find_side, last_two
 from pages.components.view_models.plan_text import Which
 from pages.components.view_models.run_text import clock
 from pages.components.widgets.controls import action
@@ -96,11 +96,10 @@ def _picker(bench: Workbench, which: Which, side: Side | None) -> None:
         session=None if side is None else side.session.id,
         on_select=lambda selected: _take_newest(bench.store, which, selected),
     )
-    offered = [] if session is None else list(choices(bench.store, session))
-    if side is not None and side.address not in {choice.address for choice in offered}:
-        offered.insert(0, Choice(side.address, side.name))
+    names = {} if session is None else choices(bench.store, session)
+    if side is not None and side.address not in names:
+        names = {side.address: side.name} | names
     key = f"compare-{which}"
-    names = {choice.address: choice.name for choice in offered}
     st.session_state[key] = None if side is None else side.address
     st.selectbox(
         f"{which.capitalize()}: run or revision",
@@ -153,6 +152,4 @@ def _take(which: Which, address: str | None) -> None:
 
 
 def _take_newest(store: SessionStore, which: Which, session: str) -> None:
-    offered = choices(store, session)
-    if offered:
-        _take(which, offered[0].address)
+    _take(which, next(iter(choices(store, session)), None))

@@ -37,14 +37,6 @@ class Side:
     state: RunState | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """Something that a session offers to be compared."""
-
-    address: str
-    name: str
-
-
 def address_of(record: Revision | RunRecord | Plan) -> str:
     """The address of a run, a revision or a plan."""
     match record:
@@ -126,31 +118,22 @@ def _kind_of(store: SessionStore, found: str) -> str:
     )
 
 
-def choices(store: SessionStore, session: str) -> tuple[Choice, ...]:
-    """What can be compared of a session: its runs, then its revisions, newest first."""
+def choices(store: SessionStore, session: str) -> dict[str, str]:
+    """What can be compared of a session, by address: its runs, then its revisions, newest first."""
     runs, revisions = store.runs.of_session(session), store.revisions.of_session(session)
     numbers = {revision.id: revision.number for revision in revisions}
-    return (
-        *(
-            Choice(address_of(run), " · ".join([f"Run {len(runs) - at}", *_of_run(run, numbers)]))
-            for at, run in enumerate(runs)
-        ),
-        *(
-            Choice(address_of(revision), " · ".join([f"Revision {revision.number}", *_of_revision(revision)]))
-            for revision in reversed(revisions)
-        ),
-    )
-
-
-def _of_run(run: RunRecord, numbers: dict[str, int]) -> list[str]:
-    of = [f"of revision {numbers[run.revision]}"] if run.revision in numbers else []
-    return [*of, state_label(run.status), clock(run.started_at)]
-
-
-def _of_revision(revision: Revision) -> list[str]:
-    origin = {"conductor": "by the Conductor", "human": "edited", "import": "imported"}[revision.origin]
-    note = " ".join(revision.note.split())[:_NAME_LENGTH]
-    return [origin, *([note] if note and note.lower() != origin else []), clock(revision.created_at)]
+    named = {}
+    for at, run in enumerate(runs):
+        of = [f"of revision {numbers[run.revision]}"] if run.revision in numbers else []
+        parts = [f"Run {len(runs) - at}", *of, state_label(run.status), clock(run.started_at)]
+        named[address_of(run)] = " · ".join(parts)
+    for revision in reversed(revisions):
+        origin = {"conductor": "by the Conductor", "human": "edited", "import": "imported"}[revision.origin]
+        note = " ".join(revision.note.split())[:_NAME_LENGTH]
+        notes = [note] if note and note.lower() != origin else []
+        parts = [f"Revision {revision.number}", origin, *notes, clock(revision.created_at)]
+        named[address_of(revision)] = " · ".join(parts)
+    return named
 
 
 def last_two(store: SessionStore, session: str) -> tuple[str, str] | None:

@@ -73,7 +73,7 @@ def test_a_session_offers_its_runs_and_its_revisions_newest_first(bench, session
     ran(bench, session)
     edited(bench, session)
     ran(bench, session)
-    names = [choice.name.split(" · ")[:2] for choice in choices(bench.store, session)]
+    names = [name.split(" · ")[:2] for name in choices(bench.store, session).values()]
     assert names == [
         ["Run 2", "of revision 2"],
         ["Run 1", "of revision 1"],
