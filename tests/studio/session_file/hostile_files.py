@@ -1,7 +1,7 @@
 """Files made to do harm. Run as a program it prints what the preview of each of them costs.
 
-A line a case: the sentence of the refusal, the work it took in multiples of `_unit`, and by how many bytes the
-process had grown at most. Each is read in a process of its own, forked for it.
+A line a case: the sentence of the refusal, the work it took in multiples of `_unit`, and by how many bytes
+the process had grown at most. Each is read in a process of its own, forked for it.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def measured(case: str) -> str:
 
 
 def _unit() -> float:
-    """The seconds in which this machine, as busy as it is now, reads 10,000 entries of an honest file as JSON."""
+    """The seconds in which this machine reads 10,000 entries of an honest file as JSON."""
     line = json.dumps({"event": {**DELTA, "text": "word " * 20}})
     start = time.process_time()
     for _ in range(10_000):
