@@ -28,6 +28,26 @@ def test_a_click_selects_at_once_and_python_hears_of_it(open_page):
     expect(page.get_by_text("graph 0 selected None")).to_be_visible()
 
 
+ANOTHER_SERVER = """root => {
+  const graph = root.__fg, { data } = graph.component, reports = [];
+  const draw = (known) => globalThis.conductorGraph.mount(root, {
+    ...graph.component,
+    data: { ...data, selected: 1, selection_revision: 7, selection_known: known },
+    setStateValue: (name, value) => reports.push([name, value.step]),
+  }, 0);
+  draw(false);
+  draw(true);
+  return [graph.selection.step, reports];
+}"""
+"""What a graph selects and reports when a server draws it that did not yet know the selection."""
+
+
+def test_a_click_while_the_server_was_away_stays_and_is_reported_to_the_next_one(open_page):
+    graph = Graph(open_page())
+    graph.click(4)
+    assert graph.root.evaluate(ANOTHER_SERVER) == [4, [["selected", 4]]]
+
+
 def test_a_drag_from_a_port_to_a_later_card_adds_access(open_page):
     page = open_page()
     graph = Graph(page)

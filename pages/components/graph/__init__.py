@@ -52,9 +52,10 @@ def workflow_graph(
     key: str,
     direction: Direction,
     selected: int | None,
-    selection_revision: int | None,
+    selection_revision: int,
     locked: bool,
     inspector: str,
+    selection_known: bool = True,
     least_widths: Sequence[int] | None = None,
     opened: int | None = None,
     reveal: str | None = None,
@@ -69,7 +70,8 @@ def workflow_graph(
     in another direction than `direction`, a note states it. `least_widths` are the pixels from which on each
     layout is shown, where that is not when it can be read. `selected` counts only when `selection_revision`
     has changed: the browser selects at once and reports it, and an answer that is under way must not undo a
-    newer click. None: the browser's selection stays, and it is reported. `locked` disables all editing.
+    newer click. Where it is not `selection_known`, what the browser has selected stays, and it is reported
+    once more. `locked` disables all editing.
     The result, also under `st.session_state[key]`, has
 
     - `selected`: {"step", "at"}, the selected step or None and when it was selected (state; then
@@ -96,6 +98,7 @@ def workflow_graph(
         "direction": direction,
         "selected": selected,
         "selection_revision": selection_revision,
+        "selection_known": selection_known,
         "locked": locked,
         "inspector": inspector,
         "most_steps": MAX_STEPS,

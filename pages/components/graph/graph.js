@@ -12,7 +12,7 @@ class WorkflowGraph {
     this.hint = root.querySelector(".hint");
     this.cards = [];
     this.edges = [];
-    this.selected = this.selectedEdge = this.hoverCard = this.hoverEdge = this.link = this.reported = null;
+    this.selected = this.selectedEdge = this.hoverCard = this.hoverEdge = this.link = null;
     this.stats = { updates: 0, layouts: 0, edits: 0 };
     this.listeners = new AbortController();
     const { signal } = this.listeners;
@@ -41,10 +41,12 @@ class WorkflowGraph {
     this.readTheme();
     this.view.resized();
     this.readCards(data, picture, kind);
-    if (data.selection_revision === null) {
-      if (this.selected !== this.reported) this.report();
-    } else if (data.selection_revision !== this.revision) {
-      this.revision = data.selection_revision;
+    const moved = data.selection_revision !== this.revision;
+    this.revision = data.selection_revision;
+    if (!data.selection_known && this.selected !== null) {
+      // A server that was away does not know it, also where it was reported: nobody may have received that.
+      this.report();
+    } else if (moved) {
       this.selected = data.selected;
       this.selectedEdge = null;
     }
@@ -110,7 +112,6 @@ class WorkflowGraph {
 
   // With the time, because a value that is the same as the last one sent would not be reported.
   report() {
-    this.reported = this.selected;
     this.component.setStateValue("selected", { step: this.selected, at: Date.now() });
   }
 
