@@ -25,6 +25,7 @@ from pages.components.streamlit_patches.early_imports import import_early
 from pages.components.streamlit_patches.index_page import index_pages
 from pages.components.streamlit_patches.kept_messages import keep_unsent_messages
 from pages.components.streamlit_patches.uninterrupted_callbacks import finish_callbacks
+from pages.components.streamlit_patches.unknown_fragment import take_unknown_fragments
 from pages.components.streamlit_patches.websocket_disconnect import DisconnectGuard
 from pages.components.tab import services
 from pages.components.tab.account import log_out
@@ -90,6 +91,7 @@ async def lifespan(_: st.App) -> AsyncIterator[None]:
     settle()
     finish_callbacks()
     keep_unsent_messages()
+    take_unknown_fragments()
     allow_many_connections()
     warn()
     try:
