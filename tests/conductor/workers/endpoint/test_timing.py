@@ -23,7 +23,7 @@ from conductor.workers.endpoint.failures import EndpointFailure, Failures
 from conductor.workers.endpoint.timing import LONGEST_PAUSE, Call, Traffic, traffic_of
 from conductor.workers.keys.mask import NO_KEYS
 from conductor.workers.pool.pool import Pool, read_pool
-from conductor.workers.stream import opened
+from conductor.workers.stream import Opened
 
 
 @pytest.fixture(autouse=True)
@@ -219,7 +219,7 @@ async def test_a_pool_that_was_saved_again_takes_no_more_than_it_may(tmp_path: P
         writer.write(head() + chunk(content="a") + DONE)
 
     async def all_of(pool: Pool) -> None:
-        async with opened(pool["alpha"].stream(request())) as items:
+        async with Opened(pool["alpha"].stream(request())) as items:
             async for _ in items:
                 pass
 
