@@ -264,7 +264,7 @@ def _is_union_member(part: str | int) -> bool:
 
 _UNION_MEMBERS = frozenset(
     ("str", "int", "float", "bool", "none", "nullable", "constrained-str", "constrained-float",
-     "system", "developer", "user", "assistant", "tool", "function", "message", "item", "parts")
+     "system", "developer", "user", "assistant", "message", "item")
 )  # fmt: skip
 
 

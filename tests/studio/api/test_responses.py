@@ -112,29 +112,18 @@ def test_a_response_goes_on_from_an_earlier_one(stage: Stage, client: OpenAI, fa
     ]
 
 
-@pytest.mark.parametrize("id", ["resp_0123456789abcdef", "chatcmpl-1", ""])
-def test_who_goes_on_from_nothing_is_told_so(stage: Stage, client: OpenAI, id: str) -> None:
-    stage.plays(simulated("alpha", "So."), plans=(ONE,))
-    with pytest.raises(openai.BadRequestError) as refused:
-        client.responses.create(model="conductor", input="Why?", previous_response_id=id)
-    assert (refused.value.param, refused.value.code) == (
-        "previous_response_id",
-        "previous_response_not_found",
-    )
-
-
-def test_neither_a_response_that_was_not_stored_nor_a_persons_session_is_gone_on_from(
-    stage: Stage, client: OpenAI
-) -> None:
+def test_what_is_no_stored_response_is_not_gone_on_from(stage: Stage, client: OpenAI) -> None:
     stage.plays(simulated("alpha", "So."), plans=(ONE,))
     unstored = client.responses.create(model="conductor", input="Why?", store=False)
     stage.settle()
     session = stage.workbench.ask("Whose?")
     stage.workbench.planning.begin(session.id, then_run=True)
     stage.workbench.activities.wait(session.id)
-    for id in (unstored.id, f"resp_{session.id}"):
-        with pytest.raises(openai.BadRequestError, match="There is no response"):
+    for id in (unstored.id, f"resp_{session.id}", "resp_0123456789abcdef", "chatcmpl-1", ""):
+        with pytest.raises(openai.BadRequestError, match="There is no response") as refused:
             client.responses.create(model="conductor", input="Why?", previous_response_id=id)
+        assert refused.value.param == "previous_response_id"
+        assert refused.value.code == "previous_response_not_found"
 
 
 def test_an_answer_that_was_cut_is_incomplete(stage: Stage, client: OpenAI, fake_openai: Served) -> None:
