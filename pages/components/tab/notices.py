@@ -47,15 +47,15 @@ def pool_notice(*, link: bool = True) -> bool:
 
 def _unusable(runtime: Runtime) -> None:
     """Whether the Conductor cannot plan, and which workers it is not offered; nothing where all is well."""
-    unusable, said = runtime.workers.unusable, []
+    unusable, lines = runtime.workers.unusable, []
     if runtime.conductor.card.unusable is not None:
-        said.append("The Conductor cannot plan.")
+        lines.append("The Conductor cannot plan.")
     if unusable:
         names = ", ".join(list(unusable)[:_NAMED]) + (", ..." if len(unusable) > _NAMED else "")
         count = f"{len(unusable)} of {len(runtime.workers.names)} workers"
-        said.append(f"{count} cannot be used: {names}.")
-    if not said:
+        lines.append(f"{count} cannot be used: {names}.")
+    if not lines:
         return
     with st.container(key="pool-unusable", horizontal=True, vertical_alignment="center", gap="small"):
-        st.caption(plain(" ".join(said)))
+        st.caption(plain(" ".join(lines)))
         st.page_link("pages/pool.py", label="See why on the pool page", icon=":material/groups:")

@@ -119,12 +119,12 @@ class _Panel:
         mode = settings_choices.mode_of(self.chosen)
         shows(self.tab, key, mode)
 
-        def picked(mode: Mode | None) -> None:
+        def chosen(mode: Mode | None) -> None:
             if mode is not None:
                 self.keep(lambda settings: settings_choices.with_mode(settings, mode))
 
         st.segmented_control(
-            "Mode", list(MODES), key=key, width="stretch", on_change=committing(self.tab, key, picked)
+            "Mode", list(MODES), key=key, width="stretch", on_change=committing(self.tab, key, chosen)
         )
         st.caption(
             settings_choices.MODE_LINES[mode] if mode is not None else "Steps and rounds as chosen below."
