@@ -44,7 +44,7 @@ class WorkflowGraph {
     const moved = data.selection_revision !== this.revision;
     this.revision = data.selection_revision;
     if (!data.selection_known && this.selected !== null) {
-      // A server that was away does not know it, also where it was reported: nobody may have received that.
+      // A server that was away does not know it, also where it was reported: the report may have been lost.
       this.report();
     } else if (moved) {
       this.selected = data.selected;
