@@ -42,13 +42,13 @@ class PromptContext(NamedTuple):
     conversation: Conversation = NOTHING_SAID
 
 
-def tagged_parts(sight: PromptContext) -> list[Part]:
+def tagged_parts(context: PromptContext) -> list[Part]:
     """Our layout: everything between tags with a nonce, earlier steps by number and worker."""
-    nonce = sight.nonce
-    parts = _opening(sight.conversation, mark=f"-{nonce}", written=str)
-    parts.append(Part("query", sight.query))
+    nonce = context.nonce
+    parts = _opening(context.conversation, mark=f"-{nonce}", written=str)
+    parts.append(Part("query", context.query))
     between = f"\n</overall_task-{nonce}>\n\n"
-    for done in sight.seen:
+    for done in context.seen:
         name = done.worker.replace("&", "&amp;").replace('"', "&quot;")
         of_round = "" if done.round is None else f' round="{done.round}"'
         opening = f'<step-{nonce} number="{done.step + 1}"{of_round} worker="{name}">\n<subtask-{nonce}>\n'
@@ -60,21 +60,21 @@ def tagged_parts(sight: PromptContext) -> list[Part]:
             Part("response", done.response, done.step, done.worker, done.round, done.by_hand),
         )
         between = f"\n</response-{nonce}>\n</step-{nonce}>\n\n"
-    return [*parts, *_closing(sight, between)]
+    return [*parts, *_closing(context, between)]
 
 
-def paper_parts(sight: PromptContext) -> list[Part]:
+def paper_parts(context: PromptContext) -> list[Part]:
     """As in the research code, for workers tuned on it: earlier work labelled by the model that did it.
 
     Its tags are plain; a response that writes one is defused by a zero-width space. What a person wrote is
     marked on its part only: a worker tuned on these words has never seen another tag.
     """
-    spoken = () if sight.conversation.nothing else _CONVERSATION_TAGS
+    spoken = () if context.conversation.nothing else _CONVERSATION_TAGS
     defused = partial(_defused, tags=(*_PLAIN_TAGS, *spoken))
-    parts = _opening(sight.conversation, mark="", written=defused)
-    parts.append(Part("query", defused(sight.query)))
+    parts = _opening(context.conversation, mark="", written=defused)
+    parts.append(Part("query", defused(context.query)))
     between = "\n</overall_task>\n\n"
-    for done in sight.seen:
+    for done in context.seen:
         parts += (
             Part("frame", f"{between}<agent_subtask model={defused(done.worker)!r}>\n"),
             Part("subtask", defused(done.instruction), done.step, done.worker, done.round),
@@ -82,15 +82,15 @@ def paper_parts(sight: PromptContext) -> list[Part]:
             Part("response", defused(done.response), done.step, done.worker, done.round, done.by_hand),
         )
         between = "\n</agent_response>\n\n"
-    return [*parts, *_closing(sight, between)]
+    return [*parts, *_closing(context, between)]
 
 
 def verbatim_messages(conversation: Conversation, query: str) -> tuple[Message, ...]:
     """The conversation and the query, message by message and without a word of ours."""
-    said = [Message(role=turn.role, parts=(_turn(turn),)) for turn in conversation.turns]
+    messages = [Message(role=turn.role, parts=(_turn(turn),)) for turn in conversation.turns]
     if conversation.instructions:
-        said.insert(0, Message(role="system", parts=(Part("system", conversation.instructions),)))
-    return (*said, Message(role="user", parts=(Part("query", query),)))
+        messages.insert(0, Message(role="system", parts=(Part("system", conversation.instructions),)))
+    return (*messages, Message(role="user", parts=(Part("query", query),)))
 
 
 def _turn(turn: Turn) -> Part:
@@ -116,10 +116,10 @@ def _opening(conversation: Conversation, *, mark: str, written: Callable[[str], 
     return parts
 
 
-def _closing(sight: PromptContext, between: str) -> tuple[Part, Part]:
+def _closing(context: PromptContext, between: str) -> tuple[Part, Part]:
     """The receiving step's own task."""
-    frame = f"{between}{_FINAL if sight.final else ''}Your assigned subtask: "
-    return Part("frame", frame), Part("instruction", sight.instruction)
+    frame = f"{between}{_FINAL if context.final else ''}Your assigned subtask: "
+    return Part("frame", frame), Part("instruction", context.instruction)
 
 
 def _defused(text: str, *, tags: Sequence[str]) -> str:

@@ -36,7 +36,7 @@ def to_json(adapter: TypeAdapter[T], value: T) -> str:
         # A model knows itself; the adapter of a union would first look for which of its kinds it is.
         return value.model_dump_json() if isinstance(value, BaseModel) else adapter.dump_json(value).decode()
     except PydanticSerializationError:
-        return plain(json.dumps(adapter.dump_python(value), ensure_ascii=False))
+        return plain(json.dumps(adapter.dump_python(value), ensure_ascii=False, separators=(",", ":")))
 
 
 def from_json(adapter: TypeAdapter[T], text: str) -> T:

@@ -94,7 +94,7 @@ def snippets(connection: Connection, ids: Sequence[str], search: str) -> Mapping
     query = select(TEXTS.c.session, TEXTS.c.kind, TEXTS.c.text).where(TEXTS.c.session.in_(ids))
     for row in connection.execute(query.order_by(TEXTS.c.id.desc())):
         texts[row.session].append((row.kind, row.text))
-    found = {session: snippet(said, terms) for session, said in texts.items()}
+    found = {session: snippet(own, terms) for session, own in texts.items()}
     return {session: place for session, place in found.items() if place is not None}
 
 
@@ -154,10 +154,10 @@ def _conditions(connection: Connection, filter: SessionFilter) -> Iterator[Colum
         yield SESSIONS.c.id.in_(
             sessions_between(connection, least=filter.least_tokens, most=filter.most_tokens)
         )
-    yield from _said(connection, filter.search)
+    yield from _found_by(connection, filter.search)
 
 
-def _said(connection: Connection, search: str) -> Iterator[ColumnElement[bool]]:
+def _found_by(connection: Connection, search: str) -> Iterator[ColumnElement[bool]]:
     if not search.strip():
         return
     terms = terms_of(search)

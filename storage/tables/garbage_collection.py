@@ -35,10 +35,11 @@ from storage.database.schema import (
 )
 from storage.fragments import ANY, Reached, reachable
 
-# Quotation marks inside JSON's texts are escaped, so that these are found as keys alone.
+# Quotation marks inside JSON's texts are escaped, so that these are found as keys alone. Earlier versions
+# wrote a blank behind the colon where a text held half of a surrogate pair.
 _TEXT = r'"((?:[^"\\]|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*)"'
-_FINGERPRINT = re.compile(rf'"fingerprint":{_TEXT}')
-_RUN = re.compile(rf'"run":{_TEXT}')
+_FINGERPRINT = re.compile(rf'"fingerprint": ?{_TEXT}')
+_RUN = re.compile(rf'"run": ?{_TEXT}')
 
 _EVENT = type_coerce(EVENTS.c.event, Text)
 _OUTPUT = type_coerce(OUTPUTS.c.output, Text)

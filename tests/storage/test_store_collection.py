@@ -210,6 +210,15 @@ def test_an_output_is_kept_as_long_as_the_run_that_gave_it(store: SessionStore, 
     assert store.housekeeping.clean_up(older_than=0).outputs == 1
 
 
+def test_an_output_with_half_of_a_surrogate_pair_is_kept(store: SessionStore) -> None:
+    session = store.sessions.create("why?").id
+    begin(store, session, "n1")
+    half = step_finished("n1", "half \ud83d", seq=1)
+    keep(store, started("n1", chain("do")), half, finished("n1", seq=2))
+    assert store.housekeeping.clean_up(older_than=None).outputs == 0
+    assert len(store.runs.outputs(session)) == 1
+
+
 def test_what_was_imported_keeps_its_outputs_until_it_runs_here(store: SessionStore, url: str) -> None:
     origin = lived(store, EVERYTHING)
     fork = store.sessions.fork(origin, store.revisions.of_session(origin)[-1].id).id

@@ -23,45 +23,45 @@ def database(store: SessionStore, url: str) -> Iterator[Database]:
     database.close()
 
 
-def lost(*events: Event) -> UnwrittenEvents:
+def unwritten(*events: Event) -> UnwrittenEvents:
     made = UnwrittenEvents()
     made.remember(events)
     return made
 
 
-def told(missing: UnwrittenEvents, database: Database, *events: Event) -> Sequence[Event]:
+def written(missing: UnwrittenEvents, database: Database, *events: Event) -> Sequence[Event]:
     """What would be written in the place of `events`."""
     with database.transaction(to="write") as connection:
         return missing.with_earlier(connection, events)
 
 
 def test_what_a_run_misses_goes_before_its_next_event(database: Database) -> None:
-    missing = lost(delta("r", seq=2), delta("r", seq=1), delta("another", seq=0))
+    missing = unwritten(delta("r", seq=2), delta("r", seq=1), delta("another", seq=0))
     expected = [delta("r", seq=seq) for seq in (1, 2, 3)]
-    assert told(missing, database, delta("r", seq=3)) == expected
+    assert written(missing, database, delta("r", seq=3)) == expected
     missing.rolled_back()
-    assert told(missing, database, delta("r", seq=3)) == expected
+    assert written(missing, database, delta("r", seq=3)) == expected
     missing.committed()
-    assert told(missing, database, delta("r", seq=4)) == (delta("r", seq=4),)
+    assert written(missing, database, delta("r", seq=4)) == (delta("r", seq=4),)
     assert missing, "the other run still misses something"
 
 
 def test_what_was_committed_although_it_seemed_to_fail_is_not_kept_twice(database: Database) -> None:
-    missing = lost(delta("r", seq=0), delta("r", seq=1))
-    assert told(missing, database, delta("r", seq=2)) == [delta("r", seq=1), delta("r", seq=2)]
+    missing = unwritten(delta("r", seq=0), delta("r", seq=1))
+    assert written(missing, database, delta("r", seq=2)) == [delta("r", seq=1), delta("r", seq=2)]
     missing.committed()
     assert not missing
 
 
 def test_an_event_that_is_told_again_takes_the_place_of_the_lost_one(database: Database) -> None:
-    missing = lost(delta("r", seq=1, text="old"))
-    assert told(missing, database, delta("r", seq=1, text="new")) == [delta("r", seq=1, text="new")]
+    missing = unwritten(delta("r", seq=1, text="old"))
+    assert written(missing, database, delta("r", seq=1, text="new")) == [delta("r", seq=1, text="new")]
     missing.committed()
     assert not missing
 
 
 def test_all_is_kept_with_the_next_write_even_the_end(database: Database, store: SessionStore) -> None:
-    missing = lost(finished("r", seq=2), delta("r", seq=1))
+    missing = unwritten(finished("r", seq=2), delta("r", seq=1))
     with database.transaction(to="write") as connection:
         missing.keep(connection, now=9.0)
     missing.committed()
@@ -72,7 +72,7 @@ def test_all_is_kept_with_the_next_write_even_the_end(database: Database, store:
 
 def test_what_a_run_misses_that_is_over_is_forgotten(database: Database, store: SessionStore) -> None:
     keep(store, finished("r", seq=1))
-    missing = lost(delta("r", seq=2))
+    missing = unwritten(delta("r", seq=2))
     with database.transaction(to="write") as connection:
         missing.keep(connection, now=9.0)
     missing.committed()
