@@ -30,7 +30,7 @@ def test_a_click_selects_at_once_and_python_hears_of_it(open_page):
 
 ANOTHER_SERVER = """root => {
   const graph = root.__fg, { data } = graph.component, reports = [];
-  const draw = (known) => globalThis.conductorGraph.mount(root, {
+  const draw = (known) => graph.update({
     ...graph.component,
     data: { ...data, selected: 1, selection_revision: 7, selection_known: known },
     setStateValue: (name, value) => reports.push([name, value.step]),
