@@ -25,24 +25,28 @@ $(INSTALLED): requirements.lock
 run: setup
 	$(BIN)/python -m streamlit run app.py
 
+# Bytecode is written even where the environment, as in many containers, forbids it: each worker would compile all
+# tests, and each process that a test starts the whole program.
+PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest
+PARALLEL := -n auto --dist loadfile
+
 # What draws no page, starts no process, waits for no clock and reads nothing very long, with a tenth of the made-up
-# cases. Bytecode is kept even where the environment, as in many containers, says otherwise: each worker would compile
-# all tests anew.
+# cases.
 unit: setup
-	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist loadfile -m "not (browser or page or slow or thorough)" \
+	$(PYTEST) $(PARALLEL) -m "not (browser or page or slow or thorough)" \
 		--hypothesis-profile=unit --ignore=tests/browser --ignore=tests/integration
 
 test: setup
-	$(BIN)/python -m pytest -n auto --dist loadfile -m "not thorough"
+	$(PYTEST) $(PARALLEL) -m "not thorough"
 
 # What takes longer or needs more: PostgreSQL, kills, crowds, other people's clients, every theme and width, and
 # the rarer ways of the app in a browser.
 test-thorough: setup
-	$(BIN)/python -m pytest -n auto --dist loadfile -m thorough
+	$(PYTEST) $(PARALLEL) -m thorough
 
 # A real vLLM server on the CPU, in an environment of its own: 2.5 GB of disk, about three minutes.
 test-vllm: setup $(VLLM_INSTALLED)
-	CONDUCTOR_TEST_VLLM=$(VLLM)/bin/python $(BIN)/python -m pytest tests/integration/vllm
+	CONDUCTOR_TEST_VLLM=$(VLLM)/bin/python $(PYTEST) tests/integration/vllm
 
 $(VLLM_INSTALLED): $(VLLM_PINS) | $(INSTALLED)
 	@test -x $(VLLM)/bin/python || $(BIN)/python -m venv $(VLLM) || { rm -rf $(VLLM); exit 1; }
@@ -56,7 +60,7 @@ test-installed: setup
 	@rm -rf $(WHEEL) && $(BIN)/python -m venv $(WHEEL)
 	@sed -n '/^[a-z0-9]/s/ *\\$$//p' requirements.lock > $(WHEEL)/constraints.txt
 	@$(WHEEL)/bin/python -m pip install --quiet --disable-pip-version-check -c $(WHEEL)/constraints.txt .
-	CONDUCTOR_TEST_INSTALLED=$(WHEEL)/bin $(BIN)/python -m pytest tests/integration/installed
+	CONDUCTOR_TEST_INSTALLED=$(WHEEL)/bin $(PYTEST) tests/integration/installed
 
 lint: setup
 	$(BIN)/ruff check .

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import logging
+import os
 import signal
 
 import pytest
@@ -31,6 +32,11 @@ def pytest_configure(config: pytest.Config) -> None:
     is_worker = hasattr(config, "workerinput")
     if is_worker or config.getoption("dist", "no") == "no":
         config.pluginmanager.import_plugin("ground")
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are cores: who drives a browser or a process also waits for it."""
+    return (os.cpu_count() or 1) + 1
 
 
 @pytest.hookimpl(tryfirst=True)
