@@ -110,7 +110,11 @@ def served_app(
 @pytest.fixture(scope="session")
 def graph_demo(chromium: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[AppServer]:
     """A page of nothing but graphs."""
-    quiet = {"STREAMLIT_BROWSER_GATHER_USAGE_STATS": "false", "STREAMLIT_SERVER_FILE_WATCHER_TYPE": "none"}
+    quiet = {  # as in .streamlit/config.toml
+        "STREAMLIT_BROWSER_GATHER_USAGE_STATS": "false",
+        "STREAMLIT_SERVER_FILE_WATCHER_TYPE": "none",
+        "STREAMLIT_GLOBAL_MAX_CACHED_MESSAGE_AGE": "20",
+    }
     folder = tmp_path_factory.mktemp("graphs")
     with AppServer(folder, script="tests/browser/graph_app.py", settings=quiet) as server:
         yield server
