@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from conductor.errors import FormatError, WorkflowError
 from conductor.planner.planner import check_query
 from conductor.text.formatting import named
 from conductor.workflow.file import read_plan, write_plan
 from conductor.workflow.model import Workflow
 from storage.records import Revision, Session
-
-if TYPE_CHECKING:
-    from studio.workbench.workbench import Workbench
+from studio.workbench.bench import Bench
 
 
 class Editing:
     """Changing a session's workflow; importing and exporting it as a file."""
 
-    def __init__(self, bench: Workbench) -> None:
+    def __init__(self, bench: Bench) -> None:
         self._bench = bench
 
     def edit(

@@ -13,7 +13,6 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from functools import partial
 from threading import Lock
-from typing import TYPE_CHECKING
 
 from conductor.engine.bound_workflow import BoundWorkflow
 from conductor.engine.estimate import Estimate, estimate, together
@@ -30,9 +29,8 @@ from conductor.workflow.model import Workflow
 from storage.records import ExperimentRecord, RunRecord
 from studio.sessions.activity import failure_of
 from studio.sessions.background_runs import LiveRun
-
-if TYPE_CHECKING:
-    from studio.workbench.workbench import Workbench
+from studio.workbench.bench import Bench
+from studio.workbench.running import Running
 
 AT_ONCE = 6
 """Trials that run at the same time; workers' own limits apply, too."""
@@ -82,15 +80,15 @@ class LiveExperiment:
 class Experiments:
     """Trying variants of the current workflow; begun from any thread."""
 
-    def __init__(self, bench: Workbench) -> None:
-        self._bench = bench
+    def __init__(self, bench: Bench, running: Running) -> None:
+        self._bench, self._running = bench, running
         self._live: dict[str, LiveExperiment] = {}
         self._beginning = Lock()
 
     def base(self, session: str) -> Base | None:
         """The newest finished run of all steps of the current workflow; None where it has none."""
         head = self._bench.required_head(session)
-        for run, state in self._bench.running.recent_states(session):
+        for run, state in self._running.recent_states(session):
             if state.status == "finished" and state.whole and state.tells_of(head.workflow):
                 assert state.workflow is not None, "it has finished"
                 return Base(run, state, state.workflow, previous=self._bench.runner.previous(head))

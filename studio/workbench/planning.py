@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from conductor.errors import PlanError, WorkflowError
 from conductor.runs.request import RunRequest
 from conductor.runs.state import RunState
@@ -12,15 +10,13 @@ from storage.records import Plan, Revision
 from studio.sessions.activity import FEWEST, MOST, LiveAlternatives
 from studio.sessions.background_runs import LiveState
 from studio.sessions.runner import Listener
-
-if TYPE_CHECKING:
-    from studio.workbench.workbench import Workbench
+from studio.workbench.bench import Bench
 
 
 class Planning:
     """Asking a Conductor: for the first plan, again with reasons, for another round, for alternatives."""
 
-    def __init__(self, bench: Workbench) -> None:
+    def __init__(self, bench: Bench) -> None:
         self._bench = bench
 
     def plan(self, session: str, *, listen: Listener | None = None) -> Plan:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from conductor.engine.bound_workflow import BoundWorkflow
 from conductor.engine.estimate import Estimate, estimate
@@ -17,9 +16,7 @@ from conductor.workflow.model import Step, Workflow
 from storage.records import RunRecord
 from studio.sessions.background_runs import LiveRun
 from studio.sessions.runner import Listener
-
-if TYPE_CHECKING:
-    from studio.workbench.workbench import Workbench
+from studio.workbench.bench import Bench
 
 LOOKED_BACK = 20
 """Runs in which a step's last output, or a run to compare with, is looked for."""
@@ -58,7 +55,7 @@ class Resumption:
 class Running:
     """Running the current workflow, and what a run of it would do."""
 
-    def __init__(self, bench: Workbench) -> None:
+    def __init__(self, bench: Bench) -> None:
         self._bench = bench
 
     def outlook(self, session: str) -> Outlook:

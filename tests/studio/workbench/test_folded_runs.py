@@ -16,7 +16,7 @@ from conductor.runs.state import RunState
 from conductor.workers.pool.pool import Pool
 from storage import SessionStore
 from studio.workbench import Workbench
-from studio.workbench.workbench import FOLDED_RUNS
+from studio.workbench.bench import FOLDED_RUNS
 
 FINISHED = RunState(status="finished")
 

@@ -1,0 +1,104 @@
+"""What every part of the workbench uses: the store, the activities of its sessions, the pool, the Conductor.
+
+Knows what a session is now; changes none.
+"""
+
+from __future__ import annotations
+
+from threading import Lock
+
+from conductor.errors import WorkflowError
+from conductor.planner.protocol import Conductor
+from conductor.runs.request import RunRequest
+from conductor.runs.state import RunState
+from conductor.runtime import Runtimes
+from conductor.values.presets import Settings
+from conductor.workers.pool.pool import Pool
+from storage.records import Revision, RunRecord
+from storage.store import SessionStore
+from studio.sessions.activity import Activities
+from studio.sessions.background_runs import Background
+from studio.sessions.runner import SessionRunner
+
+FOLDED_RUNS = 64
+"""Runs whose state is cached; a page reads the same ones many times."""
+
+
+class Bench:
+    """One store and the activities of its sessions.
+
+    Has its own background loop. The pool and the Conductor that `runtimes` returns may change; work under way
+    continues with the earlier ones.
+    """
+
+    def __init__(self, store: SessionStore, runtimes: Runtimes) -> None:
+        self.store = store
+        self.background = Background(store.runs)
+        store.processes.watch_stops(self.background.cancel)
+        self.activities = Activities(self.background)
+        self.runner = SessionRunner(store, self.background, self.activities, runtimes=runtimes)
+        self._folded: dict[str, RunState] = {}
+        # Tabs and requests have a thread each.
+        self._folding = Lock()
+
+    @property
+    def pool(self) -> Pool:
+        """All who may be given a step now. Raises `PoolError` while the pool cannot be read."""
+        return self.runner.runtime.pool
+
+    @property
+    def conductor(self) -> Conductor:
+        """Who plans now. Raises `PoolError` while the pool cannot be read."""
+        return self.runner.runtime.conductor
+
+    def close(self) -> None:
+        """Stop what runs and close the store."""
+        self.store.processes.watch_stops(None)
+        self.background.close()
+        self.store.close()
+
+    def request(self, session: str, settings: Settings | None = None) -> RunRequest:
+        """The session's query as a request, with `settings` instead of its own where they are given."""
+        asked = self.store.sessions.find(session)
+        return RunRequest(
+            asked.query, settings=settings or asked.settings or Settings(), conversation=asked.said_before
+        )
+
+    def settings(self, session: str) -> Settings:
+        return self.store.sessions.find(session).settings or Settings()
+
+    def required_head(self, session: str) -> Revision:
+        """The session's current workflow. Raises `WorkflowError` before there is one."""
+        head = self.store.revisions.head(session)
+        if head is None:
+            raise WorkflowError("This session has no workflow yet; plan one first.")
+        return head
+
+    def state(self, run: RunRecord) -> RunState:
+        """A run's state, live or from the store: the same fold.
+
+        Of a run that another process runs, only what is new since the last time is read.
+        """
+        live = self.background.live(run.id)
+        if live is not None:
+            return live.state
+        known = self._folded.get(run.id)
+        if known is None or known.live:
+            known = self.store.runs.state(run.id, known=known)
+            with self._folding:
+                self._folded.pop(run.id, None)
+                while len(self._folded) >= FOLDED_RUNS:
+                    del self._folded[next(iter(self._folded))]
+                self._folded[run.id] = known
+        return known
+
+    def runs_here(self, run: RunRecord) -> bool:
+        """Whether this process runs it; where another one does, `stop` sends the request to that one."""
+        return self.background.live(run.id) is not None
+
+    def unsaved(self, run: RunRecord) -> str | None:
+        """Why some of a run's events could not be stored; None when all could."""
+        live = self.background.live(run.id)
+        if live is None or (live.kept_later and run.status == live.state.status):
+            return None
+        return live.unsaved
