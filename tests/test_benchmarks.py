@@ -91,6 +91,7 @@ def test_the_collector_is_settled_before_each_sample(
     assert settled == ["settled", "ran", "ran"] * 2 * rounds
 
 
+@pytest.mark.thorough
 def test_crowds_are_measured_in_processes_of_their_own_and_reported() -> None:
     effort = replace(TINY, latencies=((0.0, 1),), crowds=(2,), crowd_rounds=1, crowd_contenders=("engine",))
     report = measure(effort)

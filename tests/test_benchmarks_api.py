@@ -12,6 +12,7 @@ from benchmarks.streams import stream
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_a_small_load_reports_every_number_and_no_error() -> None:
     with contenders(tokens_per_second=2000) as served:
         report = asyncio.run(measured(served, Effort(size=20, rounds=1, alone=1)))

@@ -14,6 +14,7 @@ from conductor.workflow.model import Workflow
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_a_tiny_run_reports_every_number(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("benchmarks.served.settle", lambda: None)
     with upstream() as base_url:

@@ -19,6 +19,7 @@ def rows_selected(desk: WorkbenchPage) -> Locator:
     return desk.page.locator(".access .row[data-selected] .title")
 
 
+@pytest.mark.thorough
 def test_access_is_given_and_taken_by_keyboard_and_stays_linked_with_the_graph(desk, paced_app):
     page = desk.page
     desk.graph.stage.focus()

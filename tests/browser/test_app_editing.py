@@ -84,6 +84,7 @@ def test_every_edit_is_undone_and_redone_by_key(desk):
         expect(desk.keyed("undo").get_by_role("button")).to_be_disabled()
 
 
+@pytest.mark.thorough
 def test_text_fields_keep_undo_and_control_enter_for_themselves(desk, paced_app):
     desk.select(2)
     session = desk.session

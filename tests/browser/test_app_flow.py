@@ -152,6 +152,7 @@ def test_an_exported_workflow_runs_in_the_command_line_and_comes_back_as_a_sessi
 
 
 @pytest.mark.parametrize("held", [0, 100], ids=["touched", "pressed"])
+@pytest.mark.thorough
 def test_an_export_holds_what_was_typed_just_before_it_however_slow_the_store(
     visit, paced_app, complaints, held
 ):
@@ -174,6 +175,7 @@ def test_an_export_holds_what_was_typed_just_before_it_however_slow_the_store(
     forgive_one_message_for_two_widgets(complaints)
 
 
+@pytest.mark.thorough
 def test_a_text_that_was_refused_is_not_left_out_of_an_export_in_silence(visit, paced_app, complaints):
     desk = WorkbenchPage(visit(paced_app, f"/?session={paced_app.plant(*THREE)}"))
     desk.select(1)
@@ -191,6 +193,7 @@ def test_a_text_that_was_refused_is_not_left_out_of_an_export_in_silence(visit, 
     forgive_one_message_for_two_widgets(complaints)
 
 
+@pytest.mark.thorough
 def test_a_text_and_the_card_that_is_pressed_after_it_are_both_taken(visit, paced_app, complaints):
     session = paced_app.plant(*THREE)
     desk = WorkbenchPage(visit(paced_app, f"/?session={session}"))

@@ -46,6 +46,7 @@ def test_planning_streams_with_thinking_and_retries_and_ends_in_the_plan(visit, 
     assert served_app.calls(desk.session) == []
 
 
+@pytest.mark.thorough
 def test_a_plan_of_a_connection_that_breaks_is_withdrawn_and_written_anew(visit, served_app, endpoint):
     broken = held("These words count no more.", breaks=True)
     whole = held(f"Now I choose.\n\n{GOOD}")
@@ -64,6 +65,7 @@ def test_a_plan_of_a_connection_that_breaks_is_withdrawn_and_written_anew(visit,
     expect(desk.graph.cards).to_have_count(2)
 
 
+@pytest.mark.thorough
 def test_a_reload_and_a_second_tab_find_the_planning_under_way(visit, served_app, endpoint):
     answer = held(f"Some words first, so that there is a half.\n\n{GOOD}")
     endpoint.say(answer)
@@ -122,6 +124,7 @@ def test_invalid_plans_are_explained_asked_for_again_and_kept(visit, served_app,
     desk.select(0)
 
 
+@pytest.mark.thorough
 def test_settings_are_chosen_by_keyboard_and_mouse_and_go_with_the_query(visit, served_app, endpoint):
     endpoint.say(at_once(plan_text((0, "Answer.", "[]"))))
     desk = WorkbenchPage(visit(served_app))

@@ -19,9 +19,10 @@ STEPS = (
 
 @pytest.fixture
 def desk(own_app, visit, complaints) -> WorkbenchPage:
-    """A session of three steps, the second one selected. A browser complains of a lost server."""
+    """A session of three steps, the second one selected, with all scripts. A browser complains of a lost server."""
     desk = WorkbenchPage(visit(own_app, f"/?session={own_app.plant(*STEPS)}"))
     desk.select(1)
+    desk.page.locator("html[data-scripts-loaded]").wait_for(state="attached")
     yield desk.settled()
     complaints.clear()
 
@@ -53,6 +54,7 @@ def test_the_page_says_that_the_server_is_away_and_comes_back_whole(desk, own_ap
     assert notes == ["Planted", "Step 3: planner-7b to critic-7b"]
 
 
+@pytest.mark.thorough
 def test_a_page_older_than_the_server_commits_nothing_that_nobody_changed(desk, own_app):
     session = desk.session
     own_app.kill()
@@ -108,7 +110,6 @@ def test_an_undecided_conflict_and_a_draft_survive_the_restart_and_a_reload(desk
 
 
 def test_what_a_page_draws_later_needs_no_server_any_more(desk, complaints):
-    desk.page.locator("html[data-scripts-loaded]").wait_for(state="attached")
     desk.page.route("**/static/js/**", lambda route: route.abort())
     desk.page.get_by_role("button", name="Import JSON").click()
     expect(desk.page.locator('input[type="file"]')).to_be_attached()

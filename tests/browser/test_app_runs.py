@@ -51,6 +51,7 @@ def test_a_reload_and_a_second_tab_show_the_run_under_way(visit, paced_app):
     assert paced_app.calls(session) == [[0, 1]]
 
 
+@pytest.mark.thorough
 def test_a_run_goes_on_while_nobody_looks(visit, paced_app):
     session = paced_app.plant(QUICK, STEADY)
     desk = WorkbenchPage(visit(paced_app, f"/?session={session}"))
@@ -68,6 +69,7 @@ def test_a_run_goes_on_while_nobody_looks(visit, paced_app):
     assert paced_app.calls(session) == [[0, 1]]
 
 
+@pytest.mark.thorough
 def test_a_killed_server_leaves_an_interrupted_run_whose_outputs_a_rerun_uses(own_app, visit):
     session = own_app.plant(QUICK, ENDLESS)
     desk = WorkbenchPage(visit(own_app, f"/?session={session}"))

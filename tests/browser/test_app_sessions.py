@@ -117,6 +117,7 @@ def test_a_query_that_was_typed_and_left_for_a_session_comes_back_with_new(visit
     expect(desk.query).to_have_value("A long question, half writ")
 
 
+@pytest.mark.thorough
 def test_the_list_stays_on_its_page_through_every_action_and_a_visit_elsewhere(own_app, visit):
     with own_app.store() as store:
         for number in range(43):

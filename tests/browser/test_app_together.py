@@ -27,6 +27,7 @@ def elsewhere(browser: Browser) -> Iterator[BrowserContext]:
     other.close()
 
 
+@pytest.mark.thorough
 def test_a_tab_that_nobody_touches_follows_a_run_and_an_edit_of_another_browser(visit, paced_app, elsewhere):
     session = paced_app.plant(FIND, STEADY)
     first = WorkbenchPage(visit(paced_app, f"/?session={session}"))

@@ -49,6 +49,7 @@ def document(*steps: dict[str, object], **fields: object) -> str:
     return json.dumps(whole | {"steps": [common | step for step in steps]} | fields)
 
 
+@pytest.mark.thorough
 def test_files_that_are_no_workflow_are_refused_each_with_its_reason(visit, offline_app):
     before = kept(offline_app)
     desk = WorkbenchPage(visit(offline_app))

@@ -65,6 +65,7 @@ def test_a_drag_from_a_port_to_a_later_card_adds_access(open_page):
         (1, 4, "Step 5 reads step 2 already"),
     ],
 )
+@pytest.mark.thorough
 def test_an_illegal_drag_says_why_and_asks_for_nothing(open_page, read, reader, reason):
     page = open_page()
     graph = Graph(page)

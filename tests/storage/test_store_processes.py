@@ -152,6 +152,7 @@ def test_a_damaged_run_is_interrupted_all_the_same(
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_processes_may_open_and_write_one_new_store_together(url: str) -> None:
     children = [_process("make_sessions", url) for _ in range(2)]
     for child in children:

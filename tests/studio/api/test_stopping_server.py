@@ -84,6 +84,7 @@ def served(folder: Path, upstream: Served, options: list[str]) -> Iterator[Proce
 
 @pytest.mark.slow
 @pytest.mark.parametrize("options", [ALONE, BESIDE_APP])
+@pytest.mark.thorough
 def test_answers_under_way_end_in_openais_shape_before_the_server_does(
     tmp_path: Path, upstream: Served, options: list[str]
 ) -> None:

@@ -207,6 +207,7 @@ def test_an_interrupt_before_the_command_begins_ends_it_without_a_word(folder: P
         ("run 'What is 2 + 2?'", "<&- >&- 2>&-"),
     ],
 )
+@pytest.mark.thorough
 def test_a_stream_that_is_closed_is_no_fault(folder: Path, command: str, closed: str) -> None:
     ended = subprocess.run(
         f"{sys.executable} -m conductor {command} {closed}",

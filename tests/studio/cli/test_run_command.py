@@ -263,6 +263,7 @@ def test_a_killed_run_is_resumed_from_what_it_had_finished(line: Line, folder: P
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_a_reader_who_leaves_does_not_stop_the_run(folder: Path, simulated: str) -> None:
     arguments = ("run", "--workflow", written(PAIR, folder), "--pool", simulated, "--events")
     with process(*arguments, folder=folder) as running:

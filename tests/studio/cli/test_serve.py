@@ -32,6 +32,7 @@ def serve(*arguments: str) -> subprocess.Popen[str]:
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_json_gives_the_address_of_the_app_once_it_answers(folder: Path) -> None:
     with serve("--json", "--port", "0") as server:
         assert server.stdout is not None
