@@ -19,7 +19,7 @@ STEPS = (
 
 @pytest.fixture
 def desk(own_app, visit, complaints) -> WorkbenchPage:
-    """A session of three steps, the second one selected, with all scripts. A browser complains of a lost server."""
+    """A session of three steps, the second one selected. The browser complains of a lost server."""
     desk = WorkbenchPage(visit(own_app, f"/?session={own_app.plant(*STEPS)}"))
     desk.select(1)
     desk.page.locator("html[data-scripts-loaded]").wait_for(state="attached")
