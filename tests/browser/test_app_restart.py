@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+
 import pytest
 from playwright.sync_api import expect
 from workbench_page import WorkbenchPage
@@ -107,6 +109,25 @@ def test_an_undecided_conflict_and_a_draft_survive_the_restart_and_a_reload(desk
     desk.page.reload()
     desk.select(1)
     expect(conflict).to_have_count(0)
+
+
+@pytest.mark.thorough
+def test_a_field_whose_script_was_lost_with_the_server_comes_back(browser, own_app, visit, complaints):
+    session = own_app.plant(*STEPS)
+    with closing(browser.new_context()) as context:
+        context.route("**/static/js/Selectbox*", lambda route: route.abort())
+        desk = WorkbenchPage(visit(own_app, f"/?session={session}", inside=context))
+        desk.select(1)
+        lost = desk.inspector.get_by_text("Failed to fetch dynamically imported module")
+        expect(lost.first).to_be_visible()
+        context.unroute("**/static/js/Selectbox*")
+        own_app.kill()
+        expect(away(desk)).to_be_visible()
+        own_app.start()
+        expect(lost).to_have_count(0)
+        desk.select(1)
+        expect(desk.field("Worker")).to_be_enabled()
+    complaints.clear()
 
 
 def test_what_a_page_draws_later_needs_no_server_any_more(desk, complaints):

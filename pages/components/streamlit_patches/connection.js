@@ -26,6 +26,10 @@ function closeDialog() {
   own?.querySelector('button[aria-label="Close"]')?.click();
 }
 
+// React asks once for an element's script. Where the server went away meanwhile, an error stays in its place.
+const incomplete = () => [...document.querySelectorAll('[role="alert"]')]
+  .some(({ textContent }) => textContent.includes("Failed to fetch dynamically imported module"));
+
 class Connection {
   constructor(line) {
     this.line = line;
@@ -52,7 +56,8 @@ class Connection {
       this.timer = null;
       this.show("");
       // It may be another process by now, which knows this page only from what the page sends.
-      this.component.setTriggerValue("back", true);
+      if (incomplete()) location.reload();
+      else this.component.setTriggerValue("back", true);
     }
   }
 
