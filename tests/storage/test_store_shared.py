@@ -202,34 +202,37 @@ def test_a_run_is_asked_to_stop_until_it_is_over(store: SessionStore) -> None:
 
 
 def test_a_trial_that_begins_when_its_experiment_was_asked_to_stop_is_asked_as_well(
-    store: SessionStore,
+    url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    session = store.sessions.create("q").id
-    begin(store, session, "r")
-    keep(store, started("r", chain("do")), finished("r", seq=1))
-    head = store.revisions.head(session)
-    assert head is not None
-    made, other = (
-        store.experiments.add(session, Swap(step=0, workers=("a",)), base="r").id for _ in range(2)
-    )
+    monkeypatch.setattr("storage.store.processes.LOOK_SECONDS", 3600)  # it looks when the test does
+    with SessionStore.open(url) as store:
+        session = store.sessions.create("q").id
+        begin(store, session, "r")
+        keep(store, started("r", chain("do")), finished("r", seq=1))
+        head = store.revisions.head(session)
+        assert head is not None
+        made, other = (
+            store.experiments.add(session, Swap(step=0, workers=("a",)), base="r").id for _ in range(2)
+        )
 
-    def begin_trial(run: str, experiment: str, trial: int) -> None:
-        store.runs.start(run=run, session=session, revision=head.id, experiment=experiment, trial=trial)
+        def begin_trial(run: str, experiment: str, trial: int) -> None:
+            store.runs.start(run=run, session=session, revision=head.id, experiment=experiment, trial=trial)
 
-    stopped: set[str] = set()
-    store.processes.watch_stops(stopped.add)
-    begin_trial("over", made, 0)
-    keep(store, started("over", chain("do")), finished("over", seq=1))
-    store.experiments.ask_to_stop(made)
-    begin_trial("late", made, 1)
-    begin_trial("of another", other, 0)
-    store.processes._tick()
-    assert "late" in stopped
-    assert "of another" not in stopped
-    assert (store.experiments.is_asked_to_stop(made), store.experiments.is_asked_to_stop(other)) == (
-        True,
-        False,
-    )
+        stopped: set[str] = set()
+        store.processes.watch_stops(stopped.add)
+        begin_trial("over", made, 0)
+        keep(store, started("over", chain("do")), finished("over", seq=1))
+        store.processes._tick()
+        stopped.clear()
+        store.experiments.ask_to_stop(made)
+        begin_trial("late", made, 1)
+        begin_trial("of another", other, 0)
+        store.processes._tick()
+        assert stopped == {"late"}
+        assert (store.experiments.is_asked_to_stop(made), store.experiments.is_asked_to_stop(other)) == (
+            True,
+            False,
+        )
 
 
 # -- whose process died ----------------------------------------------------------------------------
