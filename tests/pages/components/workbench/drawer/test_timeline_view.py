@@ -22,6 +22,7 @@ def texts(elements):
 def ran(bench, session):
     """A session whose workflow was run to the end, and that run."""
     assert bench.running.start(session).done.wait(timeout=10)
+    bench.activities.wait(session)  # which ends a moment after its run
     return session, bench.store.runs.latest(session)
 
 
