@@ -26,9 +26,10 @@ from pages.components.workbench.live_refresh import POLL_SECONDS, CurrentView, c
 from pages.components.workbench.other_plans import other_plans
 from pages.components.workbench.plan import attempts, no_plan, plan_panel
 from pages.components.workbench.settings import settings_focus_fallbacks
-from pages.components.workbench.sidebar import sidebar, welcome
+from pages.components.workbench.sidebar import sidebar
 from pages.components.workbench.step.inspector import inspector
 from pages.components.workbench.step.nested import inner_view
+from pages.components.workbench.welcome import welcome
 from studio.workbench import Workbench, marks
 
 # Where the focus goes when a button disappears or can no longer be pressed. No text under it: Streamlit would

@@ -1,29 +1,17 @@
-"""The workbench's left side: the query, its buttons, import, recent sessions; and an empty page's welcome."""
+"""The workbench's left side: the query, its buttons, import, recent sessions."""
 
 from __future__ import annotations
-
-import time
-from functools import partial
 
 import streamlit as st
 
 from conductor.errors import ConductorError
-from conductor.values.presets import Settings
 from pages.components.sessions.forked_from import fork_source
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models.run_text import STATE_ICONS, state_label
-from pages.components.widgets.controls import action, row
-from pages.components.workbench.settings import settings_of, settings_popover, settings_summary
+from pages.components.widgets.controls import action
+from pages.components.workbench.composer import chosen_settings, plan_query
+from pages.components.workbench.settings import settings_popover, settings_summary
 from studio.workbench import RECENT, Workbench
-
-_QUICK_SECONDS = 0.2
-"""A plan that is there this soon is shown at once, not after a glimpse of the planning."""
-
-EXAMPLES: tuple[tuple[str, str, str], ...] = (
-    ("calculate", "What is 17 * 23?", "Solve, then check: two steps"),
-    ("compare_arrows", "Compare France, Japan and Brazil", "Independent steps and an aggregator"),
-    ("function", "Solve the system 3x + 2y = 12 and x - y = 1", "Plan, execute, verify"),
-)
 
 
 def sidebar(bench: Workbench, tab: TabState) -> None:
@@ -61,32 +49,6 @@ def sidebar(bench: Workbench, tab: TabState) -> None:
         _recent(bench, tab)
 
 
-def plan_query(bench: Workbench, tab: TabState, *, query: str | None = None, run: bool = False) -> None:
-    """Begin to plan the query in a new session and open it; `run` it too. Errors stand at the query."""
-    if query is not None:
-        tab.keep_draft()
-        st.session_state["query"] = query
-    if tab.pressed_again("plan"):
-        return
-    try:
-        session = bench.ask(st.session_state.get("query") or "", settings=_chosen(bench, tab))
-        tab.note_asked()
-        tab.open(session.id)
-        bench.planning.begin(session.id, then_run=run)
-    except ConductorError as error:
-        tab.notify("error", str(error), place="query")
-        return
-    until = time.monotonic() + _QUICK_SECONDS
-    while bench.activities.busy(session.id) and time.monotonic() < until:
-        time.sleep(0.01)
-
-
-def _chosen(bench: Workbench, tab: TabState) -> Settings | None:
-    """The settings for a new session, None where nothing is chosen."""
-    settings = settings_of(bench, tab)
-    return None if settings == Settings() else settings
-
-
 def _importer(bench: Workbench, tab: TabState) -> None:
     uploads = st.session_state.setdefault("uploads", 0)
     key = f"upload-{uploads}"
@@ -95,7 +57,7 @@ def _importer(bench: Workbench, tab: TabState) -> None:
         upload = st.session_state.get(key)
         if upload is None:
             return
-        settings = _chosen(bench, tab)
+        settings = chosen_settings(bench, tab)
         try:
             session = bench.editing.import_plan(upload.getvalue(), fallback=st.session_state.get("query"))
             if settings is not None:
@@ -138,27 +100,3 @@ def _recent(bench: Workbench, tab: TabState) -> None:
                 on_click=tab.open,
                 args=(session.id,),
             )
-
-
-def welcome(bench: Workbench, tab: TabState) -> None:
-    """Draw it."""
-    with st.container(key="welcome", gap="medium"):
-        st.title("Ask, and see the plan before it runs", anchor=False)
-        st.markdown(
-            "A Conductor writes a workflow: steps, who does them, and what each may read. "
-            "Review it, change it, run it; a rerun calls only what your change touched."
-        )
-        for column, (icon, query, shape) in zip(st.columns(len(EXAMPLES)), EXAMPLES, strict=True):
-            with column.container(gap="xsmall"):
-                action(
-                    plain(query),
-                    icon,
-                    partial(plan_query, bench, tab, query=query),
-                    key=f"example-{query}",
-                    width="stretch",
-                )
-                st.caption(shape)
-        if bench.pool.label:
-            with row():
-                st.caption(f":material/cloud_off: This pool is {bench.pool.label}.", width="content")
-                st.page_link("pages/pool.py", label="Add a model", icon=":material/groups:")

@@ -1,0 +1,49 @@
+"""The page while no session is open: what can be asked, and what else there is to begin with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import streamlit as st
+
+from pages.components.tab.state import TabState, plain
+from pages.components.widgets.controls import action, row
+from pages.components.workbench.composer import plan_query
+from studio.workbench import Workbench
+
+EXAMPLES: tuple[tuple[str, str, str], ...] = (
+    ("calculate", "What is 17 * 23?", "Solve, then check: two steps"),
+    ("compare_arrows", "Compare France, Japan and Brazil", "Independent steps and an aggregator"),
+    ("function", "Solve the system 3x + 2y = 12 and x - y = 1", "Plan, execute, verify"),
+)
+
+_OFFERS: tuple[Callable[[Workbench, TabState], None], ...] = ()
+"""What else there is to begin with, in this order, below the examples; each has a container of its own."""
+
+
+def welcome(bench: Workbench, tab: TabState) -> None:
+    """Draw it."""
+    with st.container(key="welcome", gap="medium"):
+        st.title("Ask, and see the plan before it runs", anchor=False)
+        st.markdown(
+            "A Conductor writes a workflow: steps, who does them, and what each may read. "
+            "Review it, change it, run it; a rerun calls only what your change touched."
+        )
+        for column, (icon, query, shape) in zip(st.columns(len(EXAMPLES)), EXAMPLES, strict=True):
+            with column.container(gap="xsmall"):
+                action(
+                    plain(query),
+                    icon,
+                    partial(plan_query, bench, tab, query=query),
+                    key=f"example-{query}",
+                    width="stretch",
+                )
+                st.caption(shape)
+        if bench.pool.label:
+            with row():
+                st.caption(f":material/cloud_off: This pool is {bench.pool.label}.", width="content")
+                st.page_link("pages/pool.py", label="Add a model", icon=":material/groups:")
+        for at, offer in enumerate(_OFFERS):
+            with st.container(key=f"offer-{at}"):
+                offer(bench, tab)
