@@ -123,6 +123,7 @@ def _unplanned(bench: Workbench, tab: TabState, current: CurrentView) -> None:
     attempts(bench.store.plans.of_session(view.session.id), of=view.latest_plan, shown=shown)
     if not view.busy:
         current.fragment("other-plans-part", partial(other_plans, bench, tab))
+    _composer()
 
 
 def _planning(bench: Workbench, current: CurrentView, *, stop: bool) -> None:
@@ -155,15 +156,23 @@ def _session(bench: Workbench, tab: TabState, current: CurrentView) -> None:
         # However much stands above it, the graph keeps its place in the page and is not built again.
         with st.container(key="above"):
             _above(bench, tab, current, every=every)
-        current.fragment("canvas", canvas, every=every)
-        # While a replay plays, its player advances in the browser without the server.
-        panels_every = every if view.replay is None else None
-        current.fragment("panels", partial(panels, bench, tab), every=panels_every)
+        with st.container(key="graph-pane"):
+            current.fragment("canvas", canvas, every=every)
+        with st.container(key="drawer"):
+            # While a replay plays, its player advances in the browser without the server.
+            panels_every = every if view.replay is None else None
+            current.fragment("panels", partial(panels, bench, tab), every=panels_every)
         if view.replay is not None:
             # Below the player, which stays where it is while texts come and go.
             current.fragment("replayed-texts", streaming, every=every)
-    with right:
+        _composer()
+    with right, st.container(key="read-pane"):
         current.fragment("inspector", partial(inspector, bench, tab), every=every)
+
+
+def _composer() -> None:
+    """Where the next question is written: the last thing of the page's centre, with a plan and without."""
+    st.container(key="composer")
 
 
 def _above(bench: Workbench, tab: TabState, current: CurrentView, *, every: float | None) -> None:
