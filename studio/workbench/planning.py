@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from conductor.errors import PlanError, WorkflowError
+from conductor.planner.over_limit import over_limit
 from conductor.runs.request import RunRequest
 from conductor.runs.state import RunState
 from conductor.values.presets import MAX_ROUNDS
@@ -130,6 +131,38 @@ class Planning:
             workflow,
             origin="conductor",
             note=_note_of(kept, candidate),
+            plan=plan,
+            expected=head.id if head is not None else None,
+        )
+
+    def take_over_limit(
+        self,
+        plan: str,
+        candidate: int | None = None,
+        *,
+        head: Revision | None = None,
+        author: str | None = None,
+    ) -> Revision:
+        """Make a plan that is invalid only for its number of steps the workflow, without a call.
+
+        It is marked as an edit of the person `author`; `candidate` (from 0) is one of the plan's text, None
+        the one that counts; `head` is the revision it replaces. Raises `PlanError` for any other plan,
+        `WorkflowError` for a worker that is no longer in the pool, `EditConflict` when the head has changed.
+        """
+        kept = self._bench.store.plans.find(plan)
+        workflow = over_limit(kept.report, candidate)
+        if workflow is None or kept.report is None or kept.report.prompt is None:
+            raise PlanError(
+                "This plan cannot be taken as it is: that is for a plan whose only fault is that it has too "
+                "many steps. Ask again, or plan again."
+            )
+        workflow.check_workers(self._bench.pool.names)
+        return self._bench.store.revisions.add(
+            kept.session,
+            workflow,
+            origin="human",
+            note=f"Taken with {len(workflow)} steps, over the limit of {kept.report.prompt.max_steps}",
+            author=author,
             plan=plan,
             expected=head.id if head is not None else None,
         )

@@ -161,6 +161,19 @@ def test_an_invalid_plan_can_be_asked_for_again_until_the_limit_and_every_attemp
     assert len([box for box in page.expander if box.label.startswith("Attempt")]) == 3
 
 
+def test_a_plan_over_the_limit_is_taken_as_it_is_for_no_call(app, told):
+    page = planned(told, app, GOOD, max_steps=1)
+    assert page.error[0].value == "The Conductor gave no valid plan. Nothing has run."
+    button(page, "2 steps, the limit is 1: take it anyway").click().run()
+    assert not page.exception
+    assert not page.error
+    assert page.button(key="run").label == "Run"
+    assert len(told.requests) == 1
+    head = told.bench.store.revisions.head(page.query_params["session"])
+    assert (head.origin, head.note) == ("human", "Taken with 2 steps, over the limit of 1")
+    assert any(text.startswith("chain · edited") for text in texts(page.caption))
+
+
 def test_a_rejected_second_round_leaves_the_answer_and_is_said_above_it(app, told):
     page = planned(told, app, GOOD, BROKEN, GOOD)
     page.button(key="run").click().run()

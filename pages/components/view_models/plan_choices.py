@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from conductor.planner.over_limit import over_limit
 from conductor.text.formatting import counted
 from conductor.workflow.diff import plan_diff
 from conductor.workflow.model import Workflow
@@ -21,7 +22,8 @@ class PlanChoice:
     """A plan to look at, use or compare: `candidate` (from 0) of the kept `plan`, None where that has none.
 
     `workflow` is None where the plan is not valid (see `verdict`; `problems` are the reasons) or keeps the
-    answer. `remarks` compare it with the others, `difference` is how it differs from the workflow shown.
+    answer; `over_limit` is that of a plan that is invalid only for its number of steps. `remarks` compare it
+    with the others, `difference` is how it differs from the workflow shown.
     """
 
     name: str
@@ -29,6 +31,7 @@ class PlanChoice:
     candidate: int | None
     workflow: Workflow | None
     verdict: str
+    over_limit: Workflow | None = None
     problems: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
     difference: str = ""
@@ -88,7 +91,10 @@ def choices_of_batch(plans: Sequence[Plan], *, shown: Workflow | None) -> tuple[
 def _choice(plan: Plan, at: int, candidate: Candidate, *, name: str) -> PlanChoice:
     verdict = "keeps the answer" if candidate.return_previous else "valid" if candidate.ok else "not valid"
     problems = tuple(problem.message for problem in candidate.problems)
-    return PlanChoice(name, plan, at, candidate.workflow, verdict=verdict, problems=problems)
+    beyond = over_limit(plan.report, at)
+    return PlanChoice(
+        name, plan, at, candidate.workflow, verdict=verdict, over_limit=beyond, problems=problems
+    )
 
 
 def _together(choices: Sequence[PlanChoice]) -> list[PlanChoice]:

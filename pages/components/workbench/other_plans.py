@@ -13,6 +13,7 @@ from streamlit.delta_generator import DeltaGenerator
 from conductor.errors import EditConflict
 from conductor.text.formatting import counted, dollars, tokens
 from conductor.values.messages import NOTHING_USED
+from pages.components.tab.account import author
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models.plan_choices import PlanChoice, choices_of_batch, choices_of_text
 from pages.components.view_models.session import SessionView
@@ -136,7 +137,8 @@ def _looked(view: SessionView) -> str:
 
 
 def _choice(bench: Workbench, tab: TabState, view: SessionView, choice: PlanChoice, *, looked: bool) -> None:
-    in_use = choice.workflow is not None and view.head is not None and choice.workflow == view.head.workflow
+    usable = choice.workflow or choice.over_limit
+    in_use = usable is not None and view.head is not None and usable == view.head.workflow
     with st.container(
         horizontal=True, wrap=False, vertical_alignment="top", gap="small", key=f"choice-{choice.key}"
     ):
@@ -159,6 +161,17 @@ def _choice(bench: Workbench, tab: TabState, view: SessionView, choice: PlanChoi
                     lambda: _use(bench, tab, view, choice),
                     key=f"use-{choice.key}",
                     help="Make this plan the workflow; Undo brings back what is shown now",
+                    disabled=view.locked or in_use,
+                    type="tertiary",
+                    place="candidates",
+                )
+            elif choice.over_limit is not None:
+                action(
+                    "Take it anyway",
+                    "check",
+                    lambda: _use(bench, tab, view, choice),
+                    key=f"use-{choice.key}",
+                    help=f"{len(choice.over_limit)} steps, over the limit; it is marked as an edit",
                     disabled=view.locked or in_use,
                     type="tertiary",
                     place="candidates",
@@ -194,7 +207,13 @@ def _lines(choice: PlanChoice, *, in_use: bool, looked: bool) -> Iterator[str]:
 def _use(bench: Workbench, tab: TabState, view: SessionView, choice: PlanChoice) -> None:
     assert choice.candidate is not None, "only a workflow can be used"
     try:
-        tab.note_own(bench.planning.use_candidate(choice.plan.id, choice.candidate, head=view.head).id)
+        if choice.over_limit is None:
+            used = bench.planning.use_candidate(choice.plan.id, choice.candidate, head=view.head)
+        else:
+            used = bench.planning.take_over_limit(
+                choice.plan.id, choice.candidate, head=view.head, author=author()
+            )
+        tab.note_own(used.id)
     except EditConflict:
         _not_used(bench, tab, view.session.id, choice)
     else:
@@ -205,7 +224,7 @@ def _use(bench: Workbench, tab: TabState, view: SessionView, choice: PlanChoice)
 def _not_used(bench: Workbench, tab: TabState, session: str, choice: PlanChoice) -> None:
     """Another workflow than the one shown would have been replaced; one that is the same is no loss."""
     there = bench.store.revisions.head(session)
-    if there is None or there.workflow == choice.workflow:
+    if there is None or there.workflow == (choice.workflow or choice.over_limit):
         return
     by = f" by {there.author}" if there.author else ""
     note = f": {there.note}" if there.note else ""

@@ -7,10 +7,12 @@ from itertools import pairwise
 
 import streamlit as st
 
+from conductor.planner.over_limit import over_limit
 from conductor.planner.planner import INTERRUPTED, STOPPED
 from conductor.text.formatting import counted, dollars, duration, tokens
 from conductor.workflow.model import Step, Workflow
 from conductor.workflow.plan_report import PlanReport
+from pages.components.tab.account import author
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models.session import SessionView
 from pages.components.widgets.controls import action
@@ -45,13 +47,20 @@ def plan_panel(plan: Plan, planned: Revision | None) -> None:
 
 
 def as_used(plan: Plan, workflow: Workflow) -> Plan:
-    """The plan; where a person used another one of its text, with that one as the one that counts."""
+    """The plan; where a person used another one of its text, or one over the limit, with that one as the one
+    that counts.
+    """
     report = plan.report
     if report is None or report.workflow == workflow:
         return plan
     for at, candidate in enumerate(report.candidates):
         if candidate.workflow == workflow:
             return plan.model_copy(update={"report": report.model_copy(update={"chosen": at})})
+        if over_limit(report, at) == workflow:
+            taken = candidate.model_copy(update={"workflow": workflow, "problems": ()})
+            every = (*report.candidates[:at], taken, *report.candidates[at + 1 :])
+            counts = {"chosen": at, "candidates": every, "problems": ()}
+            return plan.model_copy(update={"report": report.model_copy(update=counts)})
     return plan
 
 
@@ -169,6 +178,7 @@ def _ways_on(bench: Workbench, view: SessionView, plan: Plan | None) -> None:
     spent = len(rejected) >= limit
     later = plan is not None and plan.looks_back is not None
     with st.container(horizontal=True, key="no-workflow", gap="small"):
+        _take_it_anyway(bench, view, plan)
         if rejected:
             action(
                 "Ask again",
@@ -205,6 +215,22 @@ def _ways_on(bench: Workbench, view: SessionView, plan: Plan | None) -> None:
     if spent:
         others = "plan again, or start from one step" if view.head is None else "or plan again"
         st.caption(f"The Conductor was asked {len(rejected)} of {limit} times; change the query, {others}.")
+
+
+def _take_it_anyway(bench: Workbench, view: SessionView, plan: Plan | None) -> None:
+    """The button that takes a plan with too many steps as it is; nothing where it has other faults, too."""
+    workflow = None if plan is None else over_limit(plan.report)
+    if plan is None or plan.report is None or plan.report.prompt is None or workflow is None:
+        return
+    action(
+        f"{counted(len(workflow), 'step')}, the limit is {plan.report.prompt.max_steps}: take it anyway",
+        "check",
+        lambda: bench.planning.take_over_limit(plan.id, head=view.head, author=author()),
+        key="take-it-anyway",
+        help="The plan as it was written becomes the workflow. No model is called.",
+        type="primary",
+        place="plan",
+    )
 
 
 def _one_step(bench: Workbench, session: str) -> None:
