@@ -35,13 +35,14 @@ class FakeOpenAI:
 
     `models` are the names it answers to beside `fault:...`; without any it answers to every name. Without
     `tokens_per_second` everything is sent at once. With a `key`, requests without it are refused. The list of
-    models has `owned_by`, which is "vllm" for vLLM.
+    models has `owned_by`, which is "vllm" for vLLM, and with `lists_faults` a name for each fault.
     """
 
     models: Sequence[str] = ()
     tokens_per_second: float | None = None
     key: str | None = field(default=None, repr=False)
     owned_by: str = "simulated"
+    lists_faults: bool = True
     log: Log = field(default_factory=Log)
     _refusals: Counter[tuple[str, str]] = field(default_factory=Counter, repr=False)
 
@@ -72,7 +73,8 @@ class FakeOpenAI:
         return refused(401, "You did not provide an API key.") if authorization is None else wrong_key()
 
     def _listed(self) -> Script:
-        names = (*(self.models or _MODELS), *(f"{_FAULT}{name}" for name in FAULTS))
+        faults = (f"{_FAULT}{name}" for name in FAULTS) if self.lists_faults else ()
+        names = (*(self.models or _MODELS), *faults)
         models = [{"id": name, "object": "model", "created": 0, "owned_by": self.owned_by} for name in names]
         return (Head(), encoded({"object": "list", "data": models}))
 

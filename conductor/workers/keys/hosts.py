@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import os
 import threading
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 import httpx
 
 from conductor.errors import PoolError
+from conductor.workers.keys.services import HOSTED
 
 HOSTS = "CONDUCTOR_KEY_HOSTS"
 """The environment variable that lists further pairs: NAME=HOST, separated by commas. A host without a scheme
@@ -23,13 +25,6 @@ HOSTS_FILE = Path("data/key-hosts.txt")
 """One confirmed pair a line, as NAME ORIGIN. It counts only where no other user can write it, as `confirm`
 creates it: a file that came with another person's folder, as by git, does not count."""
 
-_KNOWN = {
-    "OPENAI_API_KEY": ("https://api.openai.com",),
-    "ANTHROPIC_API_KEY": ("https://api.anthropic.com",),
-    "GEMINI_API_KEY": ("https://generativelanguage.googleapis.com",),
-    "OPENROUTER_API_KEY": ("https://openrouter.ai",),
-    "TOGETHER_API_KEY": ("https://api.together.ai", "https://api.together.xyz"),
-}
 _LOCAL_KEYS = ("CONDUCTOR_KEY", "VLLM_API_KEY")
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
@@ -59,7 +54,7 @@ def origin_of(url: str) -> str:
 
 def is_confirmed(pair: KeyHost) -> bool:
     """Whether the key may be sent there. Raises `PoolError` where what was confirmed cannot be read."""
-    if pair.origin in _KNOWN.get(pair.variable, ()):
+    if pair in _known():
         return True
     if pair.variable in _LOCAL_KEYS and httpx.URL(pair.origin).host in _LOOPBACK:
         return True
@@ -80,6 +75,13 @@ def confirm(pair: KeyHost) -> None:
                 lines.write(f"{gap}{_line(pair)}\n")
         except OSError as error:
             raise PoolError(f"{HOSTS_FILE} cannot be written: {error.strerror}.") from error
+
+
+@cache
+def _known() -> frozenset[KeyHost]:
+    """The hosts of the known services, and Together's earlier one."""
+    known = (KeyHost(service.api_key_env or "", origin_of(service.base_url)) for service in HOSTED)
+    return frozenset((*known, KeyHost("TOGETHER_API_KEY", "https://api.together.xyz")))
 
 
 def _line(pair: KeyHost) -> str:

@@ -15,6 +15,7 @@ import tomlkit
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from conductor.workers.keys.services import HOSTED, LOCAL
 from conductor.workers.pool.schema import ConductorTable, Label, ModelTable, OfflineTable, SimulatedTable
 from conductor.workers.pool.toml_editor import Entry
 
@@ -33,24 +34,9 @@ class Field(NamedTuple):
     options: tuple[str, ...] = ()
 
 
-class Service(NamedTuple):
-    """A known place where models are served."""
-
-    name: str
-    base_url: str
-    api_key_env: str | None = None
-
-
 SERVICES = (
-    Service("OpenAI", "https://api.openai.com/v1", "OPENAI_API_KEY"),
-    Service("Anthropic", "https://api.anthropic.com/v1", "ANTHROPIC_API_KEY"),
-    Service("Google", "https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY"),
-    Service("OpenRouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
-    Service("Together", "https://api.together.ai/v1", "TOGETHER_API_KEY"),
-    Service("vLLM, on this machine", "http://localhost:8000/v1"),
-    Service("Ollama, on this machine", "http://localhost:11434/v1"),
-    Service("LM Studio, on this machine", "http://localhost:1234/v1"),
-    Service("llama.cpp, on this machine", "http://localhost:8080/v1"),
+    *HOSTED,
+    *(service._replace(name=f"{service.name}, on this machine") for service in LOCAL.values()),
 )
 
 _TABLES: Mapping[TableKind, type[BaseModel]] = {

@@ -12,6 +12,7 @@ from typing import cast
 import streamlit as st
 
 from conductor.errors import PoolError
+from conductor.workers.keys.services import Service
 from conductor.workers.offline.experts import EXPERTS
 from conductor.workers.pool.schema import table_faults
 from conductor.workers.pool.toml_editor import Entry, PoolDocument
@@ -19,7 +20,6 @@ from conductor.workers.pool.toml_file import Place
 from pages.components.pool.fields import (
     SERVICES,
     Field,
-    Service,
     TableKind,
     entry_of,
     fields,

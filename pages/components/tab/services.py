@@ -12,6 +12,7 @@ from functools import cache
 
 import streamlit as st
 
+from conductor.workers.discovery.finder import Finder
 from conductor.workers.health.probe import HealthProbe
 from storage import SessionStore, data_folder, default_url
 from studio.access.exposure import Access, configured_access
@@ -31,6 +32,7 @@ class Services:
     workbench: Workbench
     configured: ConfiguredRuntime
     probe: HealthProbe
+    finder: Finder
     tidying: threading.Thread
 
 
@@ -49,7 +51,8 @@ def services() -> Services:
             bench = Workbench(SessionStore.open(default_url()), configured)
             tidying = threading.Thread(target=apply_daily, args=(bench.store,), name="retention", daemon=True)
             tidying.start()
-            _opened.append(Services(bench, configured, HealthProbe(bench.background.spawn), tidying))
+            spawn = bench.background.spawn
+            _opened.append(Services(bench, configured, HealthProbe(spawn), Finder(spawn), tidying))
         return _opened[0]
 
 

@@ -28,7 +28,9 @@ sys.argv = ["conductor", "plan", "why?"]
 sys.meta_path.insert(0, Interrupt())
 runpy.run_module("conductor", run_name="__main__")
 """
-COMMANDS = (*("plan", "run", "parse", "export", "report", "sessions", "tokens", "serve", "doctor", "vllm"),)
+COMMANDS = (
+    *("plan", "run", "parse", "export", "report", "sessions", "tokens", "serve", "pool", "doctor", "vllm"),
+)
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["-h", "sessions"]])

@@ -1,0 +1,1 @@
+"""What there is to work with before a pool is written: servers on this machine, keys, and their models."""

@@ -1,0 +1,89 @@
+"""The servers of models that listen on this machine, each with its list.
+
+Asks the loopback address alone, without a key, without a proxy and for a fraction of a second.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import ssl
+from typing import NamedTuple
+
+import httpx
+
+from conductor.errors import PoolError
+from conductor.workers.endpoint.wire import ServedModel, read_catalogue
+from conductor.workers.keys.mask import NO_KEYS
+from conductor.workers.keys.services import LOCAL
+
+PORTS = "CONDUCTOR_LOCAL_PORTS"
+"""The environment variable that lists, separated by commas, the ports where models are looked for in place of
+the usual ones. Empty: nowhere.
+"""
+
+SECONDS = 0.5
+"""How long a server may take to send its list."""
+
+_MAX_BYTES = 1_000_000
+_OWNERS = {"library": "Ollama", "llamacpp": "llama.cpp", "vllm": "vLLM", "organization_owner": "LM Studio"}
+"""What servers write as the owner of their models."""
+
+
+class LocalServer(NamedTuple):
+    """A server on this machine that listed its models."""
+
+    name: str
+    base_url: str
+    models: tuple[ServedModel, ...]
+
+
+async def local_servers() -> tuple[LocalServer, ...]:
+    """Those that answer now, in the order of the ports. Raises `PoolError` where the ports cannot be read."""
+    ports = listed_ports()
+    # Nothing is encrypted on the loopback address; reading the certificates would take longer than asking.
+    async with httpx.AsyncClient(
+        trust_env=False,
+        verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
+        headers={"Accept-Encoding": "identity"},
+    ) as client:
+        found = await asyncio.gather(*(_asked(client, port) for port in ports))
+    return tuple(server for server in found if server is not None)
+
+
+def listed_ports() -> tuple[int, ...]:
+    """The ports where models are looked for. Raises `PoolError` where the environment's cannot be read."""
+    if (listed := os.environ.get(PORTS)) is None:
+        return tuple(LOCAL)
+    entries = [entry.strip() for entry in listed.split(",") if entry.strip()]
+    if not all(entry.isascii() and entry.isdigit() and 0 < int(entry[:6]) < 65536 for entry in entries):
+        raise PoolError(f"{PORTS} has an entry that is no port; write numbers separated by commas.")
+    return tuple(dict.fromkeys(map(int, entries)))
+
+
+async def _asked(client: httpx.AsyncClient, port: int) -> LocalServer | None:
+    """The server at that port; None where none answers in time with a list of models."""
+    base_url = f"http://127.0.0.1:{port}/v1"
+    try:
+        async with asyncio.timeout(SECONDS), client.stream("GET", f"{base_url}/models") as response:
+            if (
+                response.status_code != 200
+                or response.headers.get("content-encoding", "identity") != "identity"
+            ):
+                return None
+            body = b""
+            async for piece in response.aiter_raw():
+                body += piece
+                if len(body) > _MAX_BYTES:
+                    return None
+        models = read_catalogue(body, NO_KEYS)
+    except (TimeoutError, httpx.HTTPError, ValueError):
+        # Whatever else listens there is no server of models.
+        return None
+    return LocalServer(_name(port, models), base_url, models) if models else None
+
+
+def _name(port: int, models: tuple[ServedModel, ...]) -> str:
+    owners = (_OWNERS.get(model.owner or "") for model in models)
+    known = next(filter(None, owners), None)
+    return known or (LOCAL[port].name if port in LOCAL else f"Port {port}")

@@ -1,0 +1,72 @@
+"""What is found is remembered for a moment, asked for in the background, and never waited for long."""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import Future
+from threading import Thread
+
+import pytest
+
+from conductor.errors import PoolError
+from conductor.workers.discovery import finder as module
+from conductor.workers.discovery.finder import Finder
+from conductor.workers.discovery.local_servers import LocalServer
+
+SERVER = LocalServer("Ollama", "http://127.0.0.1:11434/v1", ())
+
+
+class Loop:
+    """Stands for the background loop: what was begun ends when a test has it end."""
+
+    def __init__(self) -> None:
+        self.begun: list[Future[tuple[LocalServer, ...]]] = []
+
+    def spawn(self, coroutine):
+        coroutine.close()
+        self.begun.append(Future())
+        return self.begun[-1]
+
+
+def test_two_tabs_ask_once_and_a_later_page_asks_again(monkeypatch):
+    loop = Loop()
+    finder = Finder(loop.spawn)
+    assert finder.look(wait=0) == ()
+    assert finder.look(wait=0) == ()
+    assert finder.looking
+    assert len(loop.begun) == 1
+    loop.begun[0].set_result((SERVER,))
+    assert finder.look(wait=0) == (SERVER,)
+    assert not finder.looking
+    assert finder.look(wait=0) == (SERVER,)
+    assert len(loop.begun) == 1
+    monkeypatch.setattr(module, "FRESH_SECONDS", -1.0)
+    assert finder.look(wait=0) == (SERVER,)
+    assert len(loop.begun) == 2
+
+
+def test_a_setting_that_cannot_be_read_is_an_error_each_time_it_is_looked_for(monkeypatch):
+    loop = Loop()
+    finder = Finder(loop.spawn)
+    monkeypatch.setattr(module, "FRESH_SECONDS", -1.0)
+    for _ in range(2):
+        assert not finder.looking
+        finder.look(wait=0)
+        loop.begun[-1].set_exception(PoolError("no port"))
+        with pytest.raises(PoolError):
+            finder.look(wait=0)
+
+
+def test_a_real_loop_looks_at_no_port_where_none_is_listed(monkeypatch):
+    monkeypatch.setenv("CONDUCTOR_LOCAL_PORTS", "")
+    loop = asyncio.new_event_loop()
+    thread = Thread(target=loop.run_forever)
+    thread.start()
+    try:
+        finder = Finder(lambda coroutine: asyncio.run_coroutine_threadsafe(coroutine, loop))
+        assert finder.look(wait=30) == ()
+        assert not finder.looking
+    finally:
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join(30)
+        loop.close()

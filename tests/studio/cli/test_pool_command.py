@@ -1,0 +1,67 @@
+"""`pool find` lists what is there, `pool use` puts it into the pool file; no other host is asked."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from command_line import Line
+from fake_openai import FakeOpenAI, Served, serving
+
+from conductor.workers.discovery.local_servers import PORTS
+from conductor.workers.discovery.offers import BASE_URL
+from conductor.workers.keys.hosts import HOSTS
+from conductor.workers.keys.services import HOSTED
+
+KEY = "sk-marked-0123456789"
+
+
+@pytest.fixture
+def ollama(monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
+    """A server of two models on this machine, where no key is set."""
+    for service in HOSTED:
+        monkeypatch.delenv(str(service.api_key_env), raising=False)
+    with serving(
+        FakeOpenAI(models=("gemma3:4b", "qwen3:8b"), owned_by="library", lists_faults=False)
+    ) as served:
+        monkeypatch.setenv(PORTS, served.base_url.removeprefix("http://127.0.0.1:").removesuffix("/v1"))
+        yield served
+
+
+def test_a_local_server_is_found_and_used_by_name(line: Line, folder: Path, ollama: Served) -> None:
+    found = line("pool", "find")
+    assert found.code == 0
+    assert found.out.splitlines()[1].split() == ["Ollama", ollama.base_url, "gemma3:4b,", "qwen3:8b"]
+    used = line("pool", "use", "ollama")
+    assert used.out == "Added gemma3, qwen3 (Ollama); qwen3:8b writes the workflows. Written to pool.toml.\n"
+    assert 'model = "gemma3:4b"' in (folder / "pool.toml").read_text()
+    again = line("pool", "use", "ollama")
+    assert again.code == 1
+    assert "'ollama' is not among what is found; `pool find` finds nothing." in again.err
+    assert "nothing is found that the pool does not have" in line("pool", "find").err
+
+
+def test_a_service_is_asked_only_where_it_is_used_and_its_host_agreed_to(
+    line: Line, folder: Path, ollama: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with serving(FakeOpenAI(models=("gpt-5",), key=KEY, lists_faults=False)) as service:
+        monkeypatch.setenv("OPENAI_API_KEY", KEY)
+        monkeypatch.setenv(BASE_URL, service.base_url)
+        monkeypatch.setenv(PORTS, "")
+        listed = json.loads(line("pool", "find", "--json").out)
+        assert listed["offers"] == [
+            {"name": "OpenAI", "base_url": service.base_url, "api_key_env": "OPENAI_API_KEY", "models": None}
+        ]
+        monkeypatch.setattr(sys, "stdin", io.StringIO("\n"))
+        refused = line("pool", "use", "openai")
+        assert refused.code == 1
+        assert "OPENAI_API_KEY was not sent to http://127.0.0.1:" in refused.err
+        assert not service.log.entries
+        monkeypatch.setenv(HOSTS, f"OPENAI_API_KEY={service.base_url}")
+        used = json.loads(line("pool", "use", "openai", "--pool", "mine.toml", "--json").out)
+    assert (used["pool"], used["models"]) == ("mine.toml", ["gpt-5"])
+    assert KEY not in (folder / "mine.toml").read_text()
