@@ -137,13 +137,13 @@ class _Scale:
 
 
 _DOWN = (
-    _Scale("full", "down", 236, 84, 32, 22, 14, 46, 40, 5, 0.75),
-    _Scale("brief", "down", 200, 64, 20, 14, 10, 24, 12, 4, 0.75),
+    _Scale("full", "down", 240, 116, 32, 22, 14, 40, 40, 5, 0.75),
+    _Scale("brief", "down", 200, 72, 20, 14, 10, 24, 12, 4, 0.75),
     _Scale("flat", "down", 300, 34, 24, 18, 10, 20, 8, 4, 0.63),
     _Scale("flat", "down", 300, 34, 24, 18, 10, 20, 8, 4, 0.63, _HIGHEST),
 )
 _RIGHT = (
-    _Scale("full", "right", 236, 84, 26, 22, 14, 60, 30, 6, 0.75),
+    _Scale("full", "right", 240, 116, 26, 22, 14, 60, 30, 6, 0.75),
     _Scale("brief", "right", 130, 108, 18, 14, 10, 34, 14, 6, 0.62),
 )
 """In order of preference."""

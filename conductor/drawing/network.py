@@ -48,9 +48,10 @@ _LOOSE_ENDS = frozenset(
 @dataclass(frozen=True, slots=True)
 class CardContent:
     """What a card shows. `mark` is the text between title and body, for where they share a line; `note` is
-    the short text at the foot, such as "1.9 s"; badges are a word or two. `remark` is a warning about the
-    answer and replaces the body; `inside` names the workflow in the step, which can be opened. `change` is
-    how the step differs from another workflow's.
+    the short text at the foot, such as "1.9 s", `figures` are more of the kind, the most important first;
+    badges are a word or two. `excerpt` is the beginning of the output, or its latest line where it `streams`,
+    and replaces the body, as does `remark`, a warning about the answer. `inside` names the workflow in the
+    step, which can be opened. `change` is how the step differs from another workflow's.
     """
 
     title: str
@@ -59,7 +60,10 @@ class CardContent:
     worker: str
     status: CardStatus = "waiting"
     note: str = ""
+    figures: tuple[str, ...] = ()
     badges: tuple[str, ...] = ()
+    excerpt: str = ""
+    streams: bool = False
     remark: str = ""
     inside: str = ""
     change: CardChange = ""
@@ -147,7 +151,9 @@ def _trimmed(content: CardContent) -> dict[str, object]:
         "body": _line(content.body, _REST_LENGTH),
         "worker": _line(content.worker, _WORKER_LENGTH),
         "note": _line(content.note, _WORKER_LENGTH),
+        "figures": [_line(figure, _WORKER_LENGTH) for figure in content.figures],
         "badges": [_line(badge, _WORKER_LENGTH) for badge in content.badges],
+        "excerpt": _line(content.excerpt, _REST_LENGTH),
         "remark": _line(content.remark, _REMARK_LENGTH),
         "inside": _line(content.inside, _WORKER_LENGTH),
     }

@@ -16,6 +16,7 @@ import streamlit as st
 from conductor.drawing.layout import layouts
 from conductor.drawing.network import CardContent, draw, title_of
 from conductor.errors import WorkflowError
+from conductor.text.excerpt import excerpt, last_line
 from conductor.workflow.model import Step, Workflow
 from pages.components.graph import load_library, workflow_graph
 
@@ -34,6 +35,13 @@ HOSTILE = [
     "x" * 100_000,
     "word " * 20_000,
     "\"quoted\" 'single' `code` ${1+1} </script>",
+]
+OUTPUTS = [
+    "## Three parts\n\n1. **Routes**: hydrometallurgy, pyrometallurgy, direct recycling\n2. Cost per kWh",
+    "| Route | $/kWh |\n|---|---|\n| Hydro | **41** |\n| Pyro | 58 |\n| Direct | 29 |",
+    "לפי החישוב, העלות היא *41* דולר לכל קילוואט-שעה, ולכן המסלול הישיר זול יותר.",
+    "```python\ncost = {'hydro': 41, 'pyro': 58}\nprint(min(cost, key=cost.get))\n```",
+    "The direct route is cheapest at about $29 per kWh, yet nobody has shown it at **industrial scale**; the",
 ]
 STATES = [
     "finished",
@@ -78,12 +86,25 @@ def content_of(step: int, workflow: Workflow, state: str) -> CardContent:
     note = {"finished": f"{1.9 + step / 10:.1f} s", "running": f"{int(time.time() * 20) % 1000} tok"}.get(
         status, ""
     )
+    figures = (("2 retries",) if step % 4 == 1 else ()) + ("1,312 tok", "$0.0214")
     badges = ("offline",) if step % 3 == 2 else ()
     told = st.query_params.get("told") == "1"
     remark = "cut off at the token limit" if told and step % 3 == 2 else ""
     inside = "3 steps inside" if told and step % 3 == 1 else ""
+    said = OUTPUTS[step % len(OUTPUTS)]
     return CardContent(
-        title, mark, body, workflow.steps[step].worker, status, note, badges, remark=remark, inside=inside
+        title,
+        mark,
+        body,
+        workflow.steps[step].worker,
+        status,
+        note,
+        figures if status == "finished" else (),
+        badges,
+        excerpt={"finished": excerpt(said), "running": last_line(said)}.get(status, ""),
+        streams=status == "running",
+        remark=remark,
+        inside=inside,
     )
 
 

@@ -1,7 +1,7 @@
 // A step's card on the canvas. Three levels of detail, by its kind and by how large it is on the screen:
 // everything; number, title and worker; the number alone. Letters never become smaller than can be read.
 
-const READABLE = 10.5;
+const READABLE = 11;
 const cuts = new Map();
 
 // The longest beginning of `text` that fits, with an ellipsis; found by halving, remembered while the
@@ -42,6 +42,40 @@ function wrapText(ctx, text, width, lines) {
   return result;
 }
 
+// The end of a text that is being written, on as many lines as there is room for.
+function wrapEnd(ctx, text, width, lines) {
+  const words = text.split(" "), fits = (from) => {
+    const wrapped = wrapText(ctx, words.slice(from).join(" "), width, words.length + 1);
+    return wrapped.length <= lines ? wrapped : null;
+  };
+  let from = 0;
+  while (from < words.length - 1 && !fits(from)) from++;
+  const shown = fits(from) ?? [];
+  return from && shown.length ? [fitText(ctx, "…" + shown[0], width), ...shown.slice(1)] : shown;
+}
+
+// Whether a text is written from right to left: its first letter decides, as with dir="auto".
+const LETTER = /\p{L}/u;
+const RIGHT_TO_LEFT = /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}\p{Script=Adlam}]/u;
+
+const rightToLeft = (text) => RIGHT_TO_LEFT.test(LETTER.exec(text)?.[0] ?? "");
+
+// Lines of one text between two edges, from the one at which it begins.
+function writeLines(ctx, lines, left, right, y, leading = 0, whole = lines.join(" ")) {
+  const turned = rightToLeft(whole);
+  ctx.direction = turned ? "rtl" : "ltr";
+  ctx.textAlign = turned ? "right" : "left";
+  lines.forEach((text, i) => ctx.fillText(text, turned ? right : left, y + i * leading));
+  ctx.direction = "ltr";
+  ctx.textAlign = "left";
+}
+
+// What stands below a title: the output as far as there is one, else what is asked.
+const wordsOf = ({ excerpt, body }) => excerpt || body;
+
+const wrapWords = (ctx, { excerpt, streams, body }, width, lines) =>
+  excerpt && streams ? wrapEnd(ctx, excerpt, width, lines) : wrapText(ctx, excerpt || body, width, lines);
+
 function drawCard(ctx, card, look) {
   const { theme, selected, dimmed, target, scale } = look;
   ctx.save();
@@ -50,6 +84,8 @@ function drawCard(ctx, card, look) {
   ctx.textBaseline = "middle";
   ctx.textAlign = "left";
   ctx.direction = "ltr";
+  // Letters keep their distances at any zoom.
+  ctx.textRendering = "geometricPrecision";
   ctx.lineJoin = "round";
   card.opener = null;
   if (card.width * scale < 56) drawNumber(ctx, card, look);
@@ -90,49 +126,59 @@ function changePlace({ left, top, height }, scale) {
   return [left - radius * 0.4, top + Math.min(height / 2, radius * 0.9), radius];
 }
 
+// From above: number and title; the warning and the words; the worker, and what it took, on one line or two.
 function drawFull(ctx, card, look) {
-  const { theme, turn, scale } = look, { left, top, width, content } = card;
+  const { theme, turn, scale } = look, { left, top, width, height, content } = card;
   const x = left + 18, right = left + width - 14;
-  drawStatus(ctx, content.status, right - 6, top + 21, 14, theme, turn);
+  drawStatus(ctx, content.status, right - 6, top + 20, 14, theme, turn);
+  const heading = Math.max(13.5, READABLE / scale), size = Math.max(12.5, READABLE / scale);
+  const foot = drawFoot(ctx, content, theme, Math.max(11.5, READABLE / scale), x - 2, right, top + height - 17);
   ctx.fillStyle = theme.text;
-  ctx.font = `600 ${Math.max(13.5, (READABLE + 1) / scale)}px ${theme.font}`;
-  const leftOver = drawNumbered(ctx, card, x, top + 21, right - 20);
-  const size = Math.max(12.5, READABLE / scale);
-  const after = content.inside ? drawOpener(ctx, card, look, size * 0.88, x - 2, top + 42) + 8 : x;
-  ctx.font = `400 ${size}px ${theme.font}`;
-  if (content.remark) drawRemark(ctx, content.remark, theme, size, after, right, top + 42);
-  else {
-    ctx.fillStyle = theme.muted;
-    ctx.fillText(fitText(ctx, `${leftOver} ${content.body}`.trim(), right - after), after, top + 42);
-  }
-  drawFoot(ctx, content, theme, Math.max(11, (READABLE - 0.5) / scale), x - 2, right, top + 64);
+  ctx.font = `600 ${heading}px ${theme.font}`;
+  const number = `${card.step + 1}.`, start = x + ctx.measureText(`${number} `).width;
+  const leading = size * 1.34, room = (used) => Math.floor((foot - top - 29 - (used - 1) * heading * 1.2) / leading);
+  const words = content.remark || content.inside || wordsOf(content);
+  const title = wrapText(ctx, content.title, right - 22 - start, words && room(2) < 1 ? 1 : 2);
+  ctx.fillText(number, x, top + 20);
+  writeLines(ctx, title, start, right - 22, top + 20, heading * 1.2);
+  const first = top + 20 + (title.length - 1) * heading * 1.2 + size * 1.65;
+  drawWords(ctx, card, look, size, x, right, first, leading, room(title.length));
 }
 
-// The number is drawn apart from the title: in one string a right-to-left title would move it to its end.
-// Gives the words of the title for which there was no room, with the mark that stood behind them: the next
-// line continues with them, unless it has text of another kind.
-function drawNumbered(ctx, card, x, y, right) {
-  const number = `${card.step + 1}.`;
-  const start = x + ctx.measureText(`${number} `).width;
-  const words = card.content.title.split(" ");
-  let count = words.length;
-  while (!card.content.remark && !card.content.inside && count > 1 && ctx.measureText(words.slice(0, count).join(" ")).width > right - start) count--;
-  ctx.fillText(number, x, y);
-  ctx.fillText(fitText(ctx, words.slice(0, count).join(" "), right - start), start, y);
-  return count < words.length ? words.slice(count).join(" ") + card.content.mark : "";
+// On so many lines: the button that opens what is inside, the warning, then the words.
+function drawWords(ctx, card, look, size, left, right, y, leading, lines) {
+  const { content } = card, { theme } = look;
+  let start = left, line = y, spare = lines;
+  if (spare > 0 && content.inside) start = drawOpener(ctx, card, look, size * 0.88, left - 2, y) + 8;
+  ctx.font = `400 ${size}px ${theme.font}`;
+  if (spare > 0 && content.remark) {
+    drawRemark(ctx, content.remark, theme, size, start, right, line);
+    [start, line, spare] = [left, line + leading, spare - 1];
+  }
+  ctx.fillStyle = content.excerpt ? theme.said : theme.muted;
+  if (start > left && spare > 0 && right - start > size * 6) {
+    writeLines(ctx, wrapWords(ctx, content, right - start, 1), start, right, line, 0, wordsOf(content));
+  } else if (spare > 0) {
+    const below = start > left ? 1 : 0;
+    writeLines(ctx, wrapWords(ctx, content, right - left, spare - below), left, right, line + below * leading, leading, wordsOf(content));
+  }
 }
 
 const PILL = 14, APART = 5;
 
 // The worker's name gives way to the badges, which must be seen with an answer. A badge that would be cut too
-// short is left out: "si…" has no meaning.
+// short is left out: "si…" has no meaning. What it took is beside them where there is room, else below. Gives
+// where the foot begins.
 function drawFoot(ctx, content, theme, size, left, right, y) {
   ctx.font = `500 ${size}px ${theme.font}`;
-  const note = fitText(ctx, content.note, (right - left) * 0.42);
-  const noteWidth = note ? ctx.measureText(note).width + 10 : 0;
+  const wide = (text) => ctx.measureText(text).width + PILL;
+  const whole = [content.worker, ...content.badges].reduce((sum, text) => sum + wide(text) + APART, 0);
+  const beside = left + whole + 6 + ctx.measureText(figuresOf(content).join(" · ")).width <= right;
+  const figures = fittingFigures(ctx, content, right - left - 2);
   ctx.fillStyle = theme.muted;
-  ctx.fillText(note, right - noteWidth + 10, y + 0.5);
-  const room = right - noteWidth - left - 2, wide = (text) => ctx.measureText(text).width + PILL;
+  if (beside) ctx.fillText(figures, right - ctx.measureText(figures).width, y + 0.5);
+  else ctx.fillText(figures, left + 2, y + 1);
+  const row = beside || !figures ? y : y - size * 1.75, room = right - left - 2 - (beside && figures ? ctx.measureText(figures).width + 6 : 0);
   let spare = room - Math.min(wide(content.worker), room * 0.4);
   const badges = content.badges.flatMap((badge) => {
     const shown = fitText(ctx, badge, spare - APART - PILL);
@@ -143,13 +189,26 @@ function drawFoot(ctx, content, theme, size, left, right, y) {
   const taken = badges.reduce((sum, badge) => sum + APART + wide(badge), 0);
   let x = left;
   for (const [at, text] of [fitText(ctx, content.worker, room - taken - PILL), ...badges].entries())
-    x += drawPill(ctx, text, x, y, theme, at === 0) + APART;
+    x += drawPill(ctx, text, x, row, theme, size, at === 0) + APART;
+  return row - size;
 }
 
-function drawPill(ctx, text, x, y, theme, filled) {
-  const width = ctx.measureText(text).width + PILL;
+// Time, retries, tokens, dollars: as many as there is room for, the first ones first.
+const figuresOf = ({ note, figures }) => [note, ...figures].filter(Boolean);
+
+function fittingFigures(ctx, content, room) {
+  const all = figuresOf(content);
+  for (let count = all.length; count > 1; count--) {
+    const text = all.slice(0, count).join(" · ");
+    if (ctx.measureText(text).width <= room) return text;
+  }
+  return all.length ? fitText(ctx, all[0], room) : "";
+}
+
+function drawPill(ctx, text, x, y, theme, size, filled) {
+  const width = ctx.measureText(text).width + PILL, half = size * 0.8;
   ctx.beginPath();
-  ctx.roundRect(x, y - 9, width, 18, 9);
+  ctx.roundRect(x, y - half, width, 2 * half, half);
   ctx.fillStyle = theme.pill;
   ctx.strokeStyle = theme.border;
   ctx.lineWidth = 1;
@@ -164,7 +223,7 @@ function drawPill(ctx, text, x, y, theme, filled) {
 function drawRemark(ctx, remark, theme, size, left, right, y) {
   const start = drawCaution(ctx, theme, size, left, y);
   ctx.fillStyle = theme.text;
-  ctx.fillText(fitText(ctx, remark, right - start), start, y);
+  writeLines(ctx, [fitText(ctx, remark, right - start)], start, right, y);
 }
 
 // A triangle with a point of exclamation; gives where the text after it begins.
@@ -210,43 +269,72 @@ const openerWidth = (ctx, text, size) => (text ? ctx.measureText(text).width + s
 const openerWords = (ctx, inside, size, room) =>
   [inside, "inside", ""].find((words) => !words || openerWidth(ctx, words, size) <= room);
 
-// Number, title and state; the worker where a line is left, the instruction where more are. On a card that is
-// higher than it is broad, the title has the lines below the number for itself.
+// Number, title and state; the worker where a line is left, the words where more are. On a card that is
+// higher than it is broad, the title has the lines below the number for itself; on a strip of two lines, what
+// would stand below stands beside.
 function drawBrief(ctx, card, look) {
   const { theme, turn, scale } = look, { left, top, width, height, content } = card;
   const size = Math.min(Math.max(card.kind === "flat" ? 15 : 13.5, READABLE / scale), height * 0.68);
   const leading = size * 1.22, icon = Math.min(size, height * 0.55);
   const x = left + Math.max(13, size * 0.7), right = left + width - Math.max(10, size * 0.5);
   const lines = Math.max(1, Math.floor((height - 6) / leading)), head = height > width * 0.6 ? 1 : 0;
+  const strip = lines === 2 && width > height * 6, words = wordsOf(content) || content.remark;
   ctx.font = `600 ${size}px ${theme.font}`;
   const number = `${card.step + 1}.`;
   const start = head ? x : x + ctx.measureText(`${number} `).width, end = head ? right : right - icon - 8;
-  const title = wrapText(ctx, content.title, end - start, lines - head - (lines > 2 ? 1 : 0));
-  const shown = head ? lines : Math.min(lines, title.length + 2);
+  const most = strip ? 1 : lines - head - (lines > 2 ? 1 : 0) - (words && lines > 2 + head ? 1 : 0);
+  const title = wrapText(ctx, content.title, strip ? width * 0.6 : end - start, most);
+  const shown = head || strip ? lines : Math.min(lines, title.length + 1 + (words ? 2 : 0));
   const first = top + (height - (shown - 1) * leading) / 2, line = (i) => first + i * leading;
   drawStatus(ctx, content.status, right - icon / 2, first, icon, theme, turn);
   ctx.fillStyle = theme.text;
   ctx.fillText(number, x, first);
-  title.forEach((text, i) => ctx.fillText(text, start, line(head + i)));
-  if (lines === 1) return drawRest(ctx, card, look, size, start + ctx.measureText(content.title).width + size * 0.45, end);
-  const spare = shown - head - title.length;
+  const titled = Math.max(0, ...title.map((text) => ctx.measureText(text).width));
+  const edge = lines === 1 || strip ? start + titled : end;
+  writeLines(ctx, title, start, edge, line(head), leading, content.title);
+  if (lines === 1) return drawRest(ctx, card, look, size, edge + size * 0.45, end);
   ctx.font = `400 ${quieter(size, scale)}px ${theme.font}`;
-  ctx.fillStyle = theme.muted;
-  const text = (i) => line(head + title.length + i), remarked = spare > 1 && content.remark;
-  if (remarked) drawRemark(ctx, content.remark, theme, size, start, right, text(0));
-  else if (spare > 1) wrapText(ctx, content.body, right - start, spare - 1).forEach((written, i) => ctx.fillText(written, start, text(i)));
+  if (strip) return drawStrip(ctx, card, look, size, start, edge + size, end, right, line);
+  const spare = shown - head - title.length, below = line(head + title.length);
+  const remarked = spare > 1 && content.remark;
+  if (remarked) drawRemark(ctx, content.remark, theme, size, start, right, below);
+  ctx.fillStyle = content.excerpt ? theme.said : theme.muted;
+  const from = remarked ? 1 : 0;
+  if (spare - 1 > from) {
+    writeLines(ctx, wrapWords(ctx, content, right - start, spare - 1 - from), start, right, below + from * leading, leading, wordsOf(content));
+  }
   ctx.fillStyle = theme.muted;
   if (spare > 0) drawWorker(ctx, card, look, size, start, right, line(shown - 1), { sign: content.remark && !remarked });
 }
 
-// The size of what stands beside a title.
-const quieter = (size, scale) => Math.max(size * 0.9, Math.min(size, (READABLE - 0.5) / scale));
+// The worker at the end of the title's line; below, the words and at the end what it took.
+function drawStrip(ctx, card, look, size, left, beside, end, right, line) {
+  const { content } = card, { theme } = look;
+  ctx.fillStyle = theme.muted;
+  const worker = fitText(ctx, [content.worker, ...content.badges].join(" · "), end - beside);
+  ctx.fillText(worker, end - ctx.measureText(worker).width, line(0));
+  const figures = fittingFigures(ctx, content, (right - left) * 0.45), took = figures ? ctx.measureText(figures).width + size : 0;
+  ctx.fillText(figures, right - took + (figures ? size : 0), line(1));
+  let start = left;
+  if (content.inside) {
+    start = drawOpener(ctx, card, look, size * 0.85, left, line(1)) + size * 0.5;
+    ctx.font = `400 ${quieter(size, look.scale)}px ${theme.font}`;
+  }
+  const room = right - took;
+  if (content.remark) return drawRemark(ctx, content.remark, theme, size, start, room, line(1));
+  ctx.fillStyle = content.excerpt ? theme.said : theme.muted;
+  writeLines(ctx, wrapWords(ctx, content, room - start, 1), start, room, line(1), 0, wordsOf(content));
+}
 
-// The worker, the button that opens what is inside, and the note, as far as there is room for them.
+// The size of what stands beside a title.
+const quieter = (size, scale) => Math.max(size * 0.9, Math.min(size, READABLE / scale));
+
+// The worker, the button that opens what is inside, and what it took, as far as there is room for them.
 function drawWorker(ctx, card, look, size, left, right, y, { sign }) {
-  const { worker, badges, note, inside } = card.content, { font } = ctx;
+  const { worker, badges, inside } = card.content, { font } = ctx;
   const start = sign ? drawCaution(ctx, look.theme, size, left, y) : left;
-  const noted = note ? ctx.measureText(note).width + size * 0.6 : 0, room = right - start - noted;
+  const figures = fittingFigures(ctx, card.content, (right - start) * 0.55);
+  const noted = figures ? ctx.measureText(figures).width + size * 0.6 : 0, room = right - start - noted;
   // Half of a line is the worker's; the words of the button are shorter where that leaves too little.
   const words = inside && openerWords(ctx, inside, size, room / 2);
   const own = inside ? openerWidth(ctx, words, size) + size * 0.6 : 0;
@@ -254,12 +342,12 @@ function drawWorker(ctx, card, look, size, left, right, y, { sign }) {
   const count = badges.findIndex((_, at) => !fits(at + 1)), fitting = count < 0 ? badges : badges.slice(0, count);
   const shown = fitting.length ? [worker, ...fitting].join(" · ") : fitText(ctx, worker, width);
   ctx.fillText(shown, start, y);
-  if (shown) ctx.fillText(note, right - noted + size * 0.6, y);
+  if (shown) ctx.fillText(figures, right - noted + size * 0.6, y);
   if (inside) drawOpener(ctx, card, look, size * 0.92, start + ctx.measureText(shown).width + size * 0.6, y, words);
   ctx.font = font;
 }
 
-// What a flat card has room for after its title: worker and note, then the instruction as far as it goes.
+// What a flat card has room for after its title: worker and note, then the words as far as they go.
 function drawRest(ctx, card, look, size, left, right) {
   const { content, y } = card, { theme, scale } = look;
   ctx.font = `400 ${quieter(size, scale)}px ${theme.font}`;
@@ -284,7 +372,8 @@ function drawRest(ctx, card, look, size, left, right) {
     ctx.fillText(text, end - width, y);
     end -= width + size;
   }
-  if (end - left > size * 5) ctx.fillText(fitText(ctx, content.body, end - left), left, y);
+  ctx.fillStyle = content.excerpt ? theme.said : theme.muted;
+  if (end - left > size * 5) writeLines(ctx, wrapWords(ctx, content, end - left, 1), left, end, y, 0, wordsOf(content));
 }
 
 function drawNumber(ctx, card, { theme, scale }) {

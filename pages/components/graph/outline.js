@@ -23,6 +23,7 @@ class Outline {
 function nameOf({ step, content }, count, edges) {
   const reads = edges.filter((edge) => edge.to === step).map((edge) => edge.from + 1).sort((a, b) => a - b);
   const access = reads.length ? `reads step${reads.length > 1 ? "s" : ""} ${reads.join(", ")}` : "reads no step";
-  const parts = [CHANGE_WORDS[content.change], content.title, `worker ${content.worker}`, ...content.badges, STATUS_WORDS[content.status], content.note, content.remark, content.inside, access];
+  const excerpt = content.excerpt && !content.streams && `“${content.excerpt}”`;
+  const parts = [CHANGE_WORDS[content.change], content.title, `worker ${content.worker}`, ...content.badges, STATUS_WORDS[content.status], content.note, ...content.figures, content.remark, content.inside, excerpt, access];
   return `Step ${step + 1} of ${count}: ${parts.filter(Boolean).join(", ")}`;
 }

@@ -34,6 +34,7 @@ function readTheme(element) {
     primary: read("primary-color", "#4f46e5"),
     border: mix(text, face, 0.16),
     muted: mix(text, face, 0.68),
+    said: mix(text, face, 0.86),
     caution: state("orange"),
     pill: mix(text, face, 0.07),
     edge: mix(text, ground, 0.5),

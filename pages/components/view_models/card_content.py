@@ -8,7 +8,9 @@ from conductor.drawing.network import CardContent, CardStatus, title_of
 from conductor.engine.schedule import BlastRadius
 from conductor.runs.state import RunState
 from conductor.runs.step_state import StepState
-from conductor.text.formatting import counted, duration
+from conductor.text.excerpt import excerpt, last_line
+from conductor.text.formatting import counted, dollars, duration
+from conductor.values.output import Output
 from conductor.workers.protocol import WorkerCard
 from conductor.workflow.model import Step, Workflow
 from pages.components.view_models.run_text import ending_notes
@@ -43,6 +45,7 @@ def card_contents(
             step,
             state=as_run.steps[at] if as_run is not None and as_run.covered(at) else None,
             planned="" if run is None or radius is None else _planned(radius, at),
+            known=step.pin if radius is None else radius.known.get(at, step.pin),
             card=cards.get(step.worker),
             now=now,
             pin_changed=at in pin_changed,
@@ -62,6 +65,7 @@ def _content(
     *,
     state: StepState | None,
     planned: str,
+    known: Output | None,
     card: WorkerCard | None,
     now: float,
     pin_changed: bool,
@@ -88,7 +92,10 @@ def _content(
         worker=step.worker if state is None else state.answered_by(step.worker),
         status=status,
         note=note,
+        figures=() if state is None else _figures(state),
         badges=tuple(badge for badge, shown in badges.items() if shown),
+        excerpt=_excerpt(known) if state is None else _excerpt(state.output) or last_line(state.text),
+        streams=state is not None and state.output is None,
         remark=" · ".join(remarks),
         inside="" if state is None else inside_text(state.inner),
     )
@@ -113,6 +120,22 @@ def _as_run(state: StepState, now: float) -> tuple[CardStatus, str]:
     return state.status, "" if state.seconds is None else duration(state.seconds)
 
 
+def _figures(state: StepState) -> tuple[str, ...]:
+    """How often its worker was asked again, and what its call used, as far as known."""
+    if state.reused or state.kept is not None:
+        return ()
+    retries, used = len(state.retries), state.usage
+    return (
+        *(["1 retry" if retries == 1 else f"{retries:,} retries"] if retries else []),
+        *([] if used.total is None else [f"{used.total:,} tok"]),
+        *([dollars(used.cost)] if used.cost else []),
+    )
+
+
+def _excerpt(output: Output | None) -> str:
+    return "" if output is None else excerpt(output.text)
+
+
 def phase(state: StepState, now: float) -> CardStatus:
     """A step's status, with what a running one does that has not begun to answer."""
     if state.status != "running" or state.text:
@@ -135,6 +158,8 @@ def _remarks(step: Step, state: StepState, now: float) -> list[str]:
     """Notes on the answer, or why there is none yet."""
     if asked_again_in(state, now) is not None:
         return [state.retries[-1].reason]
+    if state.message is not None:
+        return [state.message]
     stood_in = [f"in place of {step.worker}"] if state.answered_by(step.worker) != step.worker else []
     return [*stood_in, *ending_notes(state)]
 

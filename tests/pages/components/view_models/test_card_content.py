@@ -8,8 +8,9 @@ import pytest
 
 from conductor.engine.schedule import BlastRadius
 from conductor.runs.state import RunState
-from conductor.runs.step_state import StepState
+from conductor.runs.step_state import Retry, StepState
 from conductor.text.formatting import duration
+from conductor.values.messages import Usage
 from conductor.workers.protocol import WorkerCard
 from conductor.workflow.model import Step, Workflow
 from pages.components.view_models.card_content import card_contents, step_name
@@ -106,3 +107,60 @@ def test_a_pinned_step_whose_inputs_changed_says_so_on_its_card():
     (shown,) = card_contents(pinned, run=None, radius=None, cards={}, now=0, pin_changed={0})
     assert (shown.note, shown.remark) == ("pinned", "pinned, inputs changed")
     assert (content(pinned).note, content(pinned).remark) == ("pinned", "")
+
+
+ANSWER = PINNED.model_copy(update={"text": "## Result\n\nIt is **41**" + " and more" * 30})
+BEGINNING = "Result · It is 41 and more and more and more and more and more and more and more and more…"
+
+
+@pytest.mark.parametrize(
+    ("step", "excerpt", "streams"),
+    [
+        ({}, "", True),
+        ({"status": "running", "text": "# Plan\n\n- **First** of"}, "First of", True),
+        ({"status": "running", "text": "word " * 40}, f"…{'word ' * 17}word", True),
+        ({"status": "finished", "text": ANSWER.text, "output": ANSWER}, BEGINNING, False),
+        ({"status": "cancelled", "text": "It was"}, "It was", True),
+    ],
+)
+def test_a_card_shows_the_beginning_of_an_output_and_the_end_of_one_that_is_being_written(
+    step, excerpt, streams
+):
+    shown = content(run=run_of(**step))
+    assert (shown.excerpt, shown.streams) == (excerpt, streams)
+    assert len(shown.excerpt) <= 90
+
+
+def test_a_card_shows_the_output_that_a_rerun_would_keep():
+    radius = BlastRadius(
+        runs=frozenset(), known={0: ANSWER}, spared=frozenset(), edited=frozenset(), kept=frozenset()
+    )
+    assert content(OTHER, run=run_of(status="failed"), radius=radius).excerpt == BEGINNING
+    assert content(ONE.with_pin(0, ANSWER)).excerpt == BEGINNING
+
+
+ASKED_TWICE = (Retry(attempt=1, message="No answer.", seconds=1, at=90.0),)
+USED = Usage(prompt_tokens=1000, completion_tokens=312, cost=0.0214)
+
+
+@pytest.mark.parametrize(
+    ("step", "figures"),
+    [
+        ({"status": "finished", "usage": USED}, ("1,312 tok", "$0.0214")),
+        (
+            {"status": "finished", "usage": USED, "retries": ASKED_TWICE * 2},
+            ("2 retries", "1,312 tok", "$0.0214"),
+        ),
+        ({"status": "running", "retries": ASKED_TWICE, "text": "So"}, ("1 retry",)),
+        ({"status": "finished", "usage": Usage(prompt_tokens=9)}, ()),
+        ({"status": "finished", "usage": USED, "reused": True}, ()),
+        ({"status": "finished", "usage": USED, "kept": "pinned"}, ()),
+    ],
+)
+def test_a_card_counts_what_its_call_took_as_far_as_that_is_known(step, figures):
+    assert content(run=run_of(**step)).figures == figures
+
+
+def test_a_failed_card_says_why():
+    shown = content(run=run_of(status="failed", message="The server has no model 'm'."))
+    assert shown.remark == "The server has no model 'm'."
