@@ -47,15 +47,14 @@ _LOOSE_ENDS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class CardContent:
-    """What a card shows. `mark` is the text between title and body, for where they share a line; `note` is
-    the short text at the foot, such as "1.9 s", `figures` are more of the kind, the most important first;
-    badges are a word or two. `excerpt` is the beginning of the output, or its latest line where it `streams`,
-    and replaces the body, as does `remark`, a warning about the answer. `inside` names the workflow in the
-    step, which can be opened. `change` is how the step differs from another workflow's.
+    """What a card shows. `body` is what the instruction has beside its title; `note` is the short text at the
+    foot, such as "1.9 s", `figures` are more of the kind, the most important first; badges are a word or two.
+    `excerpt`, in place of the body, is the beginning of the output, or its latest line where it `streams`.
+    `remark` is a warning about the answer; `inside` names the workflow in the step, which can be opened.
+    `change` is how the step differs from another workflow's.
     """
 
     title: str
-    mark: str
     body: str
     worker: str
     status: CardStatus = "waiting"
@@ -147,7 +146,6 @@ def _trimmed(content: CardContent) -> dict[str, object]:
     """A content as JSON with every text short and on one line."""
     return asdict(content) | {
         "title": _line(content.title, _TITLE_LENGTH * 2),
-        "mark": (" " if content.mark[:1].isspace() else "") + _line(content.mark, 1),
         "body": _line(content.body, _REST_LENGTH),
         "worker": _line(content.worker, _WORKER_LENGTH),
         "note": _line(content.note, _WORKER_LENGTH),

@@ -1,6 +1,6 @@
 """A page with nothing but graphs, for looking and for the browser tests; `graph_app.py` serves it.
 
-Query parameters: `shape` (review, chain, fan-out, dense, mixed, marks, hostile) and `n` steps, both once or
+Query parameters: `shape` (review, chain, fan-out, dense, mixed, hostile) and `n` steps, both once or
 once for each graph, `direction`, `state` (planned, running, finished), `graphs` of one shape on the page,
 `poll` seconds between updates, `selected` step at first, `locked` (1), `told` (1: cards with remarks and
 with something inside).
@@ -64,8 +64,6 @@ def steps_of(shape: str, n: int) -> list[tuple[str, str, tuple[int, ...]]]:
             return REVIEW
         case "hostile":
             return [(text, f"<i>{text[:90]}</i>", (i - 1,) if i else ()) for i, text in enumerate(HOSTILE)]
-        case "marks":
-            return [("First, solve the given system, then check each root.", "math-7b", ())] * 3
         case "chain":
             access = [(i - 1,) if i else () for i in range(n)]
         case "fan-out":
@@ -81,7 +79,7 @@ def steps_of(shape: str, n: int) -> list[tuple[str, str, tuple[int, ...]]]:
 
 
 def content_of(step: int, workflow: Workflow, state: str) -> CardContent:
-    title, mark, body = title_of(workflow.steps[step].instruction)
+    title, _, body = title_of(workflow.steps[step].instruction)
     status = {"planned": "waiting", "finished": "finished"}.get(state, STATES[step % len(STATES)])
     note = {"finished": f"{1.9 + step / 10:.1f} s", "running": f"{int(time.time() * 20) % 1000} tok"}.get(
         status, ""
@@ -94,7 +92,6 @@ def content_of(step: int, workflow: Workflow, state: str) -> CardContent:
     said = OUTPUTS[step % len(OUTPUTS)]
     return CardContent(
         title,
-        mark,
         body,
         workflow.steps[step].worker,
         status,

@@ -119,6 +119,7 @@ def test_what_is_inside_opens_under_the_graph_and_inside_that_again(desk):
     box.get_by_text("What this step saw").click()
     expect(box.get_by_role("region", name="Request")).to_contain_text("Which one?Split it up.")
     expect(inner.root.get_by_role("button", name="Add step")).to_be_hidden()
+    inner.root.scroll_into_view_if_needed()
     desk.page.mouse.click(*inner.ask("openers()")[1])
     expect(box.get_by_text("Inside 2. Solve the core")).to_be_visible()
     deepest = Graph(desk.page, 1)

@@ -99,8 +99,3 @@ def test_no_tool_lies_over_a_card_at_any_zoom(open_graph, query):
         for tool in graph.root.locator(".tools button:visible").all():
             box = tool.bounding_box()
             assert box["y"] + box["height"] <= canvas["y"], tool.inner_text()
-
-
-def test_a_title_that_runs_on_below_keeps_the_mark_behind_it(open_graph):
-    graph = open_graph("shape=marks")
-    assert graph.written()[0].startswith("1. First, solve the given system, then check")

@@ -282,7 +282,7 @@ function drawBrief(ctx, card, look) {
   ctx.font = `600 ${size}px ${theme.font}`;
   const number = `${card.step + 1}.`;
   const start = head ? x : x + ctx.measureText(`${number} `).width, end = head ? right : right - icon - 8;
-  const most = strip ? 1 : lines - head - (lines > 2 ? 1 : 0) - (words && lines > 2 + head ? 1 : 0);
+  const most = strip ? 1 : lines - head - (lines > 2 ? 1 : 0);
   const title = wrapText(ctx, content.title, strip ? width * 0.6 : end - start, most);
   const shown = head || strip ? lines : Math.min(lines, title.length + 1 + (words ? 2 : 0));
   const first = top + (height - (shown - 1) * leading) / 2, line = (i) => first + i * leading;

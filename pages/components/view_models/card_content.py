@@ -70,7 +70,7 @@ def _content(
     now: float,
     pin_changed: bool,
 ) -> CardContent:
-    title, mark, body = title_of(step.instruction)
+    title, _, body = title_of(step.instruction)
     pin = step.pin
     planned = planned or ("" if pin is None else "pinned")
     status, note = _as_planned(planned) if state is None else _as_run(state, now)
@@ -87,7 +87,6 @@ def _content(
         remarks += _remarks(step, state, now)
     return CardContent(
         title=title,
-        mark=mark,
         body=body,
         worker=step.worker if state is None else state.answered_by(step.worker),
         status=status,
