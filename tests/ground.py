@@ -14,6 +14,7 @@ from sqlalchemy import URL, Engine
 from sqlalchemy.dialects import registry
 from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 
+from conductor.workers.keys.services import HOSTED
 from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
 from storage import SessionStore
@@ -65,6 +66,10 @@ def no_settings() -> Iterator[None]:
         patch.delenv("CONDUCTOR_DATABASE_URL", raising=False)
         patch.delenv("CONDUCTOR_KEY_HOSTS", raising=False)
         patch.delenv("CONDUCTOR_KEY_NAMES", raising=False)
+        # No test looks for servers at the usual ports, where the caller's own may listen.
+        patch.setenv("CONDUCTOR_LOCAL_PORTS", "")
+        for service in HOSTED:
+            patch.delenv(str(service.api_key_env), raising=False)
         yield
 
 

@@ -53,6 +53,7 @@ class Sessions(Part):
     restore = write(sessions.restore)
     restore_all = write(sessions.restore_all)
     named = read(sessions.named)
+    titled = read(sessions.titled)
 
     listed = read(finding.listed)
     count = read(finding.count)

@@ -125,11 +125,17 @@ def add_planned(
 
 
 def import_workflow(
-    connection: Connection, now: float, query: str, workflow: Workflow, *, pool_label: str | None = None
+    connection: Connection,
+    now: float,
+    query: str,
+    workflow: Workflow,
+    *,
+    pool_label: str | None = None,
+    note: str = "Imported",
 ) -> Session:
     """A new session whose first revision is an imported workflow: both of them, or neither."""
     session = sessions.create(connection, now, query, pool_label=pool_label, origin="import").id
-    add(connection, now, session, workflow, origin="import", note="Imported")
+    add(connection, now, session, workflow, origin="import", note=note)
     return sessions.find(connection, session)
 
 

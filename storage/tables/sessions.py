@@ -106,6 +106,13 @@ def named(connection: Connection, prefix: str) -> tuple[str, ...]:
     return tuple(connection.scalars(select(SESSIONS.c.id).where(begins).order_by(SESSIONS.c.id)))
 
 
+def titled(connection: Connection, title: str) -> str | None:
+    """The id of the oldest session of that title that is not deleted, None where there is none."""
+    found = SESSIONS.c.title == title, SESSIONS.c.deleted_at.is_(None)
+    id: str | None = connection.scalar(select(SESSIONS.c.id).where(*found).order_by(SESSIONS.c.created_at))
+    return id
+
+
 def next_number(connection: Connection, table: Table, session: str) -> int:
     """The number of the session's next row in `table`, from 1."""
     highest = connection.scalar(select(func.max(table.c.number)).where(table.c.session == session))

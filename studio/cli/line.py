@@ -33,6 +33,7 @@ _COMMANDS: Mapping[str, str] = {
     "sessions": "List, search, show and change sessions.",
     "tokens": "Make, list and revoke tokens of the API.",
     "serve": "Start the app, or the API alone.",
+    "gallery": "List workflows to start from, and run one.",
     "pool": "Find models on this machine and by keys, and use them.",
     "doctor": "Try every worker and the Conductor.",
     "vllm": "Serve a Conductor with vLLM.",

@@ -41,8 +41,9 @@ _EXIT_CODES: dict[RunStatus, int] = {"finished": 0, "cancelled": 130}
 UNANSWERED = 3
 """The exit code of a run that finished where the worker declined to answer, or wrote nothing."""
 
-_Listener = Callable[[Event], None]
-_Output = Literal["text", "json", "events"]
+Listening = Callable[[Event], None] | None
+"""What prints events as they happen, where anything does."""
+Output = Literal["text", "json", "events"]
 _AGAIN = (
     "Run a session's workflow again, with its settings except for those named here. A session without one, "
     "as after an interrupted planning, is planned first."
@@ -81,9 +82,9 @@ def run(
     if options.json and events:
         ctx.fail("choose one of --json and --events")
     scope = _scope(ctx, {"from": first, "to": to, "only": only}, every=every)
-    output: _Output = "events" if events else "json" if options.json else "text"
+    output: Output = "events" if events else "json" if options.json else "text"
     confirm_keys(options.pool, ask=True)
-    with _listening(output) as listen, opened(options) as workbench:
+    with listening(output) as listen, opened(options) as workbench:
         if session is not None:
             found = session_again(workbench, session, choice)
             planned = workbench.store.revisions.head(found.id) is not None
@@ -102,13 +103,7 @@ def run(
             resumption = workbench.running.resumption(found.id, scope)
             if resumption is not None:
                 print(f"resumes: {resumption.words}", file=sys.stderr)
-        if output == "text":
-            outlook = workbench.running.outlooks(found.id, [scope]).get(scope)
-            print_estimate(None if outlook is None else outlook.estimate)
-        state = _run(workbench, found, scope, listen, output)
-    if state.status == "finished" and not state.answered:
-        return UNANSWERED
-    return _EXIT_CODES.get(state.status, 1)
+        return run_session(workbench, found, scope, listen=listen, output=output)
 
 
 def _scope(ctx: typer.Context, steps: Mapping[RunScopeKind, int | None], *, every: bool) -> RunScope:
@@ -121,7 +116,7 @@ def _scope(ctx: typer.Context, steps: Mapping[RunScopeKind, int | None], *, ever
 
 
 @contextmanager
-def _listening(output: _Output) -> Iterator[_Listener | None]:
+def listening(output: Output) -> Iterator[Listening]:
     """What prints the events of a run. Raises the `OSError` for which some of them are missing."""
     if output == "events":
         lines = EventLines()
@@ -144,8 +139,21 @@ def _imported(workbench: Workbench, file: Path, query: str | None, choice: Choic
     )
 
 
+def run_session(
+    workbench: Workbench, session: Session, scope: RunScope, *, listen: Listening, output: Output
+) -> int:
+    """Run a session's workflow as far as `scope`, and print what came of it. Returns the exit code."""
+    if output == "text":
+        outlook = workbench.running.outlooks(session.id, [scope]).get(scope)
+        print_estimate(None if outlook is None else outlook.estimate)
+    state = _run(workbench, session, scope, listen, output)
+    if state.status == "finished" and not state.answered:
+        return UNANSWERED
+    return _EXIT_CODES.get(state.status, 1)
+
+
 def _run(
-    workbench: Workbench, session: Session, scope: RunScope, listen: _Listener | None, output: _Output
+    workbench: Workbench, session: Session, scope: RunScope, listen: Listening, output: Output
 ) -> RunState:
     """Run all rounds and print the outcome: the state of the last finished round, else of the last one."""
     first = workbench.running.start(session.id, scope, listen=listen).run

@@ -8,6 +8,7 @@ from conductor.text.formatting import named
 from conductor.workflow.file import read_plan, write_plan
 from conductor.workflow.model import Workflow
 from storage.records import Revision, Session
+from studio.gallery import GalleryEntry, workflow_for
 from studio.workbench.bench import Bench
 
 
@@ -89,6 +90,18 @@ class Editing:
             )
         return self._bench.store.revisions.import_workflow(
             check_query(asked), workflow, pool_label=self._bench.pool.label
+        )
+
+    def open_gallery(self, entry: GalleryEntry, query: str) -> Session:
+        """A new session with a workflow of the gallery, whose roles the pool's workers take.
+
+        Raises `QueryError`; then nothing is stored.
+        """
+        return self._bench.store.revisions.import_workflow(
+            check_query(query),
+            workflow_for(entry, self._bench.pool),
+            pool_label=self._bench.pool.label,
+            note=f"From the gallery: {entry.title}",
         )
 
     def export(self, session: str) -> str:

@@ -28,8 +28,8 @@ sys.argv = ["conductor", "plan", "why?"]
 sys.meta_path.insert(0, Interrupt())
 runpy.run_module("conductor", run_name="__main__")
 """
-COMMANDS = (
-    *("plan", "run", "parse", "export", "report", "sessions", "tokens", "serve", "pool", "doctor", "vllm"),
+COMMANDS = tuple(
+    "plan run parse export report sessions tokens serve gallery pool doctor vllm".split(),
 )
 
 

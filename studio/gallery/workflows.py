@@ -1,0 +1,173 @@
+"""The workflows to start from, and how their roles are given to the workers of a pool.
+
+A workflow is a file in `files/`, in the format of every exported workflow: its workers are roles, and it has
+no query. Knows a pool's cards; stores nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from conductor.errors import FormatError
+from conductor.workers.pool.pool import Pool
+from conductor.workers.protocol import WorkerCard
+from conductor.workflow.file import read_plan
+from conductor.workflow.model import Workflow
+
+_FILES = Path(__file__).parent / "files"
+
+_EXPERTS = {
+    "solver": "mathematics",
+    "planner": "mathematics",
+    "executor": "mathematics",
+    "checker": "checker",
+    "verifier": "checker",
+}
+"""Which built-in expert takes a role; the text expert takes all others."""
+
+
+class GalleryEntry(NamedTuple):
+    """A workflow of the gallery: `fill_in` is what its query must hold, `example` such a query.
+
+    `offline`: the built-in experts can do it for a query like the example; else it needs models.
+    """
+
+    name: str
+    title: str
+    sentence: str
+    fill_in: str
+    example: str
+    offline: bool = False
+
+    @property
+    def workflow(self) -> Workflow:
+        """The file's workflow, whose workers are roles."""
+        return _read(self.name)
+
+
+_MINUTES = """\
+Summarise these minutes:
+
+The library committee met on 4 March 2025 with nine of eleven members. The roof of the reading room leaks
+in two places; the repair costs 18,400 euros, of which the town has promised 12,000. Ms Aydin proposed to
+pay the rest from the book fund, as rain has already spoiled a shelf of atlases. Mr Brandt objected that
+the book fund was given for books and nothing else. After half an hour the committee voted six to three
+for a loan of 6,400 euros without interest, to be paid back in two years. The opening hours on Saturday
+become longer by one hour from 1 May, on trial until the end of the year. The vote on a second printer
+was put off, as it is not known what the first one costs in a month. The next meeting is on 6 May."""
+
+GALLERY = (
+    GalleryEntry(
+        "research-report",
+        "Research report",
+        "Three readers look at a question from different sides; an editor writes the report.",
+        "The question, and sources or notes where you have them",
+        "Should a town of 20,000 people make its buses free? Write a report of one page.",
+    ),
+    GalleryEntry(
+        "code-review",
+        "Code review",
+        "One looks for errors, one for security, one for clarity; an editor puts the worst first.",
+        "The code, and what it is meant to do",
+        "Review this function, which shall return the median of a list:\n\n"
+        "def median(values):\n    values.sort()\n    return values[len(values) / 2]",
+    ),
+    GalleryEntry(
+        "maths-check",
+        "Maths with an independent check",
+        "One solves the problem, another one checks the result by another way.",
+        "The problem, with all numbers",
+        "Solve x^2 - 5x + 6 = 0",
+        offline=True,
+    ),
+    GalleryEntry(
+        "debate",
+        "Debate",
+        "Two argue and reply to each other; a judge decides by the reasons that stand.",
+        "A claim, or two options to choose from",
+        "Should a team of five rewrite a working program in another language?",
+    ),
+    GalleryEntry(
+        "mixture-of-agents",
+        "Mixture of Agents",
+        "Three answer, three improve after reading all answers, one merges the best of them.",
+        "Any question that has more than one good answer",
+        "Explain to a curious ten-year-old why the sky is blue and the sunset red.",
+    ),
+    GalleryEntry(
+        "translate-check",
+        "Translate and check back",
+        "A translation is translated back by another worker, compared with the original, and corrected.",
+        "The language to translate into, and the text",
+        "Translate into German:\n\nThe meeting was put off until Tuesday, as half of us were down with flu.",
+    ),
+    GalleryEntry(
+        "plan-execute-verify",
+        "Plan, execute, verify",
+        "One plans, one carries the plan out, one verifies the result against both.",
+        "A task of several steps",
+        "Solve the system 3x + 2y = 12 and x - y = 1",
+        offline=True,
+    ),
+    GalleryEntry(
+        "summarise",
+        "Summarise a long text",
+        "One reader takes what the text claims, one its numbers and dates; an editor writes the summary.",
+        "The text, up to 50,000 characters",
+        _MINUTES,
+    ),
+)
+
+
+def entry_of(name: str) -> GalleryEntry:
+    """The entry of that name. Raises `FormatError` where there is none."""
+    entry = next((entry for entry in GALLERY if entry.name == name), None)
+    if entry is None:
+        names = ", ".join(entry.name for entry in GALLERY)
+        raise FormatError(f"The gallery has no workflow {name!r}; it has {names}.")
+    return entry
+
+
+def workflow_for(entry: GalleryEntry, pool: Pool) -> Workflow:
+    """The entry's workflow with workers of the pool: each role another one, in turn where they are fewer.
+
+    Workers that cannot be used are left out where there are others, built-in experts where there are models.
+    """
+    workflow = entry.workflow
+    cards = _able(pool)
+    given = {role: _worker(role, at, cards) for at, role in enumerate(workflow.workers())}
+    for at, step in enumerate(workflow.steps):
+        workflow = workflow.with_worker(at, given[step.worker])
+    return workflow
+
+
+def needs_models(entry: GalleryEntry, pool: Pool) -> bool:
+    """Whether the pool has only built-in experts, and they cannot do it."""
+    return not entry.offline and {card.kind for card in pool.cards.values()} == {"offline"}
+
+
+def _able(pool: Pool) -> Sequence[WorkerCard]:
+    cards = tuple(pool.cards.values())
+    models = tuple(card for card in cards if card.kind == "model")
+    for some in (models, cards):
+        usable = tuple(card for card in some if card.unusable is None and not card.nested)
+        if usable:
+            return usable
+    return cards
+
+
+def _worker(role: str, at: int, cards: Sequence[WorkerCard]) -> str:
+    if any(card.kind == "offline" for card in cards):
+        expert = f"expert/{_EXPERTS.get(role, 'text')}"
+        found = next((card.name for card in cards if card.model == expert), None)
+        if found is not None:
+            return found
+    return cards[at % len(cards)].name
+
+
+@cache
+def _read(name: str) -> Workflow:
+    return read_plan((_FILES / f"{name}.json").read_bytes()).workflow
