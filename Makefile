@@ -11,7 +11,7 @@ VLLM_PINS := tests/integration/vllm/requirements.txt
 
 WHEEL := .venv-installed
 
-.PHONY: setup run unit test test-thorough test-vllm test-installed check lint types bench faults lock
+.PHONY: setup run unit unit-studio unit-others test test-thorough test-vllm test-installed check lint types bench faults lock
 
 setup: $(INSTALLED)
 
@@ -30,11 +30,20 @@ run: setup
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest
 PARALLEL := -n auto --dist loadfile
 
-# What draws no page, starts no process, waits for no clock and reads nothing very long, with a tenth of the made-up
-# cases.
+# What draws no page, starts no process, waits for no clock and takes a tenth of a second at most, with a tenth of the
+# made-up cases: in two processes that share nothing, since handing out thousands of tests that take a millisecond
+# costs more than they do. Where make can, each half is printed as a whole.
+UNIT := $(PYTEST) -n 0 -m "not (browser or page or slow or thorough)" --hypothesis-profile=unit
+
 unit: setup
-	$(PYTEST) $(PARALLEL) -m "not (browser or page or slow or thorough)" \
-		--hypothesis-profile=unit --ignore=tests/browser --ignore=tests/integration
+	@$(MAKE) --no-print-directory -k -j2 $(if $(findstring output-sync,$(.FEATURES)),--output-sync=recurse) \
+		unit-studio unit-others
+
+unit-studio: setup
+	$(UNIT) tests/studio
+
+unit-others: setup
+	$(UNIT) --ignore=tests/studio --ignore=tests/browser --ignore=tests/integration
 
 test: setup
 	$(PYTEST) $(PARALLEL) -m "not thorough"

@@ -34,6 +34,7 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.import_plugin("ground")
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
     """One more than there are cores: who drives a browser or a process also waits for it."""
     return (os.cpu_count() or 1) + 1

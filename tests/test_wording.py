@@ -69,6 +69,7 @@ def product_files() -> Iterator[Path]:
         yield from (file for file in files if file.suffix in {".py", ".js", ".css"})
 
 
+@pytest.mark.slow
 def test_no_text_of_the_program_has_a_word_of_the_list():
     found = []
     for file in product_files():

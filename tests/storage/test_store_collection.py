@@ -166,6 +166,7 @@ def refer(store: SessionStore, session: str, fingerprints: Mapping[str, set[str]
     keep(store, finished("told", seq=len(names) + 1))
 
 
+@pytest.mark.slow
 @cases(20)
 @given(
     history=acts(),

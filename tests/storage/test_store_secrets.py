@@ -66,6 +66,7 @@ def bench(
     bench.close()
 
 
+@pytest.mark.slow
 def test_a_key_is_sent_and_stands_nowhere(
     bench: Workbench, served: Served, file: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -168,6 +168,7 @@ def test_the_default_store_is_the_environments_or_in_the_data_folder(monkeypatch
     assert default_url() == "postgresql://host/name"
 
 
+@pytest.mark.slow
 def test_the_size_counts_what_is_in_the_log_once_however_often_it_was_written(
     store: SessionStore, file: Path
 ) -> None:

@@ -114,6 +114,7 @@ def assert_ports_met(workflow: Workflow, picture: Layout) -> None:
     assert len(set(arrivals)) == len(arrivals)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("direction", DIRECTIONS)
 @cases(12)
 @given(access=accesses())

@@ -199,6 +199,7 @@ def histories(draw: st.DrawFn) -> list[tuple[Workflow, list[Event]]]:
     return found
 
 
+@pytest.mark.slow
 @cases(60)
 @given(history=histories())
 def test_whatever_is_run_is_read_back_letter_for_letter(
@@ -284,6 +285,7 @@ def taken(file: Path) -> int:
         return int((pages - free) * size)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", ["chain", "everything"])
 def test_sixty_steps_take_little_more_than_their_texts(store: SessionStore, file: Path, shape: str) -> None:
     steps = 60

@@ -104,6 +104,7 @@ async def test_a_body_of_the_allowed_size_comes_through(url: str, length: int) -
         assert answer.json() == {"length": length, "left": False}, answer.text
 
 
+@pytest.mark.slow
 async def test_a_body_whose_length_is_too_large_is_refused_before_it_is_read(url: str, echo: Echo) -> None:
     async with httpx.AsyncClient(headers=JSON_TYPE) as client:
         for _ in range(3):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Callable
 from typing import Any
 
 import httpx
@@ -22,12 +23,12 @@ from studio.api.responses import ResponsesRequest
 PIECE = 65_536
 HELLO = {"role": "user", "content": "a"}
 ASKED: dict[str, Any] = {"model": "worker:alpha", "messages": [HELLO]}
-MANY: dict[str, dict[str, Any]] = {
-    "messages": {**ASKED, "messages": [HELLO] * 150_000},
-    "members": {**ASKED, **{f"k{at}": 1 for at in range(700_000)}},
-    "parts": {**ASKED, "messages": [{"role": "user", "content": [{"type": "text", "text": "a"}] * 150_000}]},
-    "a workflow": {**ASKED, "conductor": {"workflow": {f"k{at}": [] for at in range(400_000)}}},
-    "empty lists": {**ASKED, "stop": [[]] * 700_000},
+MANY: dict[str, Callable[[], dict[str, Any]]] = {
+    "messages": lambda: {"messages": [HELLO] * 150_000},
+    "members": lambda: {f"k{at}": 1 for at in range(700_000)},
+    "parts": lambda: {"messages": [{"role": "user", "content": [{"type": "text", "text": "a"}] * 150_000}]},
+    "a workflow": lambda: {"conductor": {"workflow": {f"k{at}": [] for at in range(400_000)}}},
+    "empty lists": lambda: {"stop": [[]] * 700_000},
 }
 
 
@@ -75,13 +76,14 @@ def scope(path: str) -> dict[str, Any]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("many", MANY)
 async def test_a_request_of_very_many_values_is_refused_before_it_is_read_whole(
     stage: Stage, many: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     parsed: list[int] = []
     monkeypatch.setattr(ChatRequest, "read", lambda content: parsed.append(len(content)))
-    client = Client(json.dumps(MANY[many]).encode())
+    client = Client(json.dumps({**ASKED, **MANY[many]()}).encode())
     stream = asyncio.create_task(client.stream())
     await stage.api(scope("/chat/completions"), client.receive, client.send)
     await stream
@@ -94,6 +96,7 @@ async def test_a_request_of_very_many_values_is_refused_before_it_is_read_whole(
     assert not parsed, "no parser has seen any of it"
 
 
+@pytest.mark.slow
 def test_the_most_messages_with_all_that_clients_send_back_have_room_beside_the_largest_workflow(
     stage: Stage,
 ) -> None:
@@ -156,6 +159,7 @@ def test_only_the_first_wrong_message_is_described() -> None:
     assert refused.value.param == "messages.0"
 
 
+@pytest.mark.slow
 def test_a_conversation_that_earlier_responses_make_too_long_is_refused(stage: Stage) -> None:
     stage.plays(Paced("alpha", ["So."]))
     with stage.client() as client:

@@ -153,6 +153,7 @@ def test_the_api_alone_answers_with_a_token_and_ends_in_order(folder: Path) -> N
         assert [session.origin for session in store.sessions.listed()] == ["api"]
 
 
+@pytest.mark.slow
 def test_a_port_that_is_taken_is_one_sentence_of_the_api(line: Line) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         result = line("serve", "--api-only", "--port", str(taken.getsockname()[1]))

@@ -239,6 +239,7 @@ def test_a_trial_that_cannot_begin_stops_the_others_and_leaves_none_without_an_e
     assert not live.runs
 
 
+@pytest.mark.slow
 def test_an_experiment_of_another_process_is_seen_and_stopped(
     bench: Workbench, session: str, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,6 +7,7 @@ import re
 from functools import cache
 from pathlib import Path
 
+import pytest
 import streamlit
 
 from pages.components.streamlit_patches import component, connection
@@ -36,6 +37,7 @@ def names() -> list[str]:
     return sorted({name for text in texts for found in NAME.findall(text) for name in found if name})
 
 
+@pytest.mark.slow
 def test_the_names_that_styles_and_scripts_use_are_in_the_frontend():
     assert set(names()) <= set(re.findall(r"\w+", frontend()))
 
@@ -72,6 +74,7 @@ def _imported(module: Path) -> list[str]:
     return [name for name in found if name.split(".")[0] == "streamlit"]
 
 
+@pytest.mark.slow
 def test_no_module_outside_the_patches_imports_streamlits_internals():
     outside = [file for file in (ROOT / "app.py", *PAGES.rglob("*.py")) if PATCHES not in file.parents]
     assert {name for file in outside for name in _imported(file)} <= set(PUBLIC)

@@ -41,6 +41,7 @@ def plain_field():
     st.text_input("Field", key="field")
 
 
+@pytest.mark.slow
 def test_without_the_patch_streamlit_sends_a_value_only_in_the_run_that_gave_it():
     page = AppTest.from_function(plain_field).run()
     assert page.text_input(key="field").proto.set_value
