@@ -66,3 +66,7 @@ class NotKeptYet(StorageError):
 
 class EditConflict(StorageError):
     """An edit starts from a revision that is the session's head no more; nothing was changed."""
+
+
+class SessionBusy(StorageError):
+    """The session has a run without an end, and runs once at a time; nothing was changed."""

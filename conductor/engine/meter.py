@@ -41,82 +41,96 @@ class Crossing:
 
 
 class Reservation:
-    """What one admitted call takes of a meter's budget. Made by `Meter.admit`; ended once."""
+    """What one admitted call takes of a meter's budget. Made by `Meter.admit`; ended once.
 
-    def __init__(self, meter: Meter, card: WorkerCard | None, prompt: Iterable[str]) -> None:
+    This one reserves nothing, where nothing is estimated: only the call's usage counts, at its end.
+    """
+
+    __slots__ = ("_meter",)
+
+    def __init__(self, meter: Meter) -> None:
         self._meter = meter
-        self._price = None if card is None else card.price
-        self._card = card
-        self._counted = card is not None and card.kind != "offline"
-        self._answer = None if card is None else TokenCount(card)
-        self.prompt = 0
-        if card is not None:
-            asked = TokenCount(card)
-            for text in prompt:
-                asked.add(text)
-            self.prompt = asked.total
-
-    @property
-    def received(self) -> int:
-        """Tokens of the answer that has come."""
-        return 0 if self._answer is None else self._answer.total
-
-    @property
-    def completion(self) -> int:
-        """Tokens that are reserved for the answer."""
-        return max(self.received, LEAST_COMPLETION) if self._counted else 0
-
-    @property
-    def tokens(self) -> int:
-        """All tokens that are reserved."""
-        return self.prompt + self.completion
-
-    @property
-    def cost(self) -> float:
-        """US dollars of the reserved tokens; 0 where the worker has no price."""
-        return self._cost(self.prompt, self.completion) or 0.0
 
     def receive(self, text: str) -> None:
         """Count another piece of the answer, which may cross a limit."""
-        if self._answer is not None:
-            self._answer.add(text)
-            self._meter.check()
 
     def withdraw(self) -> None:
         """What has come counts as used, by estimate: the same prompt is sent once more."""
-        if self._card is None:
-            return
-        cost = self._cost(self.prompt, self.received) or 0.0
-        tokens, self._answer = self.prompt + self.received, TokenCount(self._card)
-        self._meter.count(tokens=tokens, cost=cost, estimated=self._counted)
 
-    def settle(self, usage: Usage, *, answer: str = "") -> None:
+    def settle(self, usage: Usage, *, answer: str = "") -> None:  # noqa: ARG002 - an estimate needs the answer
         """The call has ended with this usage; what of it is unknown is counted as estimated.
 
         `answer` is its whole text, for one that did not come in pieces.
         """
-        if self._answer is not None and not self.received:
+        tokens = (usage.prompt_tokens or 0) + (usage.completion_tokens or 0)
+        self._meter.count(tokens=tokens, cost=usage.cost or 0.0, estimated=False)
+
+    def release(self) -> None:
+        """The call has ended without its usage; prompt and answer count where any of the answer had come."""
+
+
+class _Estimate(Reservation):
+    """The reservation of a call whose prompt and answer are counted by estimate while it is under way."""
+
+    __slots__ = ("_answer", "_card", "_counted", "prompt")
+
+    def __init__(self, meter: Meter, card: WorkerCard, prompt: Iterable[str]) -> None:
+        super().__init__(meter)
+        self._card = card
+        self._counted = card.kind != "offline"
+        self._answer = TokenCount(card)
+        asked = TokenCount(card)
+        for text in prompt:
+            asked.add(text)
+        self.prompt = asked.total
+
+    @property
+    def _completion(self) -> int:
+        """Tokens that are reserved for the answer."""
+        return max(self._answer.total, LEAST_COMPLETION) if self._counted else 0
+
+    @property
+    def tokens(self) -> int:
+        """All tokens that are reserved."""
+        return self.prompt + self._completion
+
+    @property
+    def cost(self) -> float:
+        """US dollars of the reserved tokens; 0 where the worker has no price."""
+        return self._cost(self.prompt, self._completion) or 0.0
+
+    def receive(self, text: str) -> None:
+        self._answer.add(text)
+        self._meter.check()
+
+    def withdraw(self) -> None:
+        received = self._answer.total
+        cost = self._cost(self.prompt, received) or 0.0
+        self._answer = TokenCount(self._card)
+        self._meter.count(tokens=self.prompt + received, cost=cost, estimated=self._counted)
+
+    def settle(self, usage: Usage, *, answer: str = "") -> None:
+        if not self._answer.total:
             self._answer.add(answer)
         prompt, completion = usage.prompt_tokens, usage.completion_tokens
         unknown = self._counted and (prompt is None or completion is None)
         tokens = (
             self.prompt if prompt is None else prompt,
-            self.received if completion is None else completion,
+            self._answer.total if completion is None else completion,
         )
         cost = usage.cost if usage.cost is not None else self._cost(*tokens)
         self._meter.end(self, tokens=sum(tokens), cost=cost or 0.0, estimated=unknown)
 
     def release(self) -> None:
-        """The call has ended without its usage; prompt and answer count where any of the answer had come."""
-        if self.received:
+        if self._answer.total:
             self.settle(Usage())
         else:
             self._meter.end(self, tokens=0, cost=0.0, estimated=False)
 
     def _cost(self, prompt: int, completion: int) -> float | None:
-        if self._price is None:
+        if self._card.price is None:
             return None
-        return self._price.of(Usage(prompt_tokens=prompt, completion_tokens=completion))
+        return self._card.price.of(Usage(prompt_tokens=prompt, completion_tokens=completion))
 
 
 class Meter:
@@ -129,8 +143,10 @@ class Meter:
         self._tokens = 0
         self._cost = 0.0
         self._estimated = False
-        self._open: set[Reservation] = set()
+        self._open: set[_Estimate] = set()
         self._limited = not budget.open
+        self.estimates = budget.tokens is not None or budget.cost is not None
+        """Whether tokens or dollars are limited, so that calls are estimated."""
         self._clock = clock
         self._begun = clock()
         self._watchers: list[Callable[[Crossing], None]] = []
@@ -139,11 +155,6 @@ class Meter:
         """Call `callback` when a limit is exceeded. Returns a function that ends this."""
         self._watchers.append(callback)
         return lambda: self._watchers.remove(callback)
-
-    @property
-    def estimates(self) -> bool:
-        """Whether tokens or dollars are limited, so that calls are estimated."""
-        return self.budget.tokens is not None or self.budget.cost is not None
 
     @property
     def used(self) -> Used:
@@ -169,22 +180,32 @@ class Meter:
         """
         if self.crossing is not None:
             return None
-        call = Reservation(self, card if self.estimates else None, prompt)
-        for limit, used, allowed in self._limits():
-            needed = {"tokens": call.tokens, "cost": call.cost}.get(limit)
-            if used >= allowed or (needed is not None and used + needed > allowed):
-                self.crossing = Crossing(
-                    limit,
-                    used,
-                    allowed,
-                    needed=needed or None,
-                    refused=True,
-                    estimated=self._uncertain,
-                )
-                return None
+        estimate = self._estimate(card, prompt)
+        if self._limited and (crossing := self._refusal(estimate)) is not None:
+            self.crossing = crossing
+            return None
         self.calls += 1
-        self._open.add(call)
-        return call
+        return self._opened(estimate)
+
+    def _estimate(self, card: WorkerCard | None, prompt: Iterable[str]) -> _Estimate | None:
+        return _Estimate(self, card, prompt) if self.estimates and card is not None else None
+
+    def _refusal(self, call: _Estimate | None) -> Crossing | None:
+        """The limit that leaves no room for `call`."""
+        needs = {} if call is None else {"tokens": call.tokens, "cost": call.cost}
+        for limit, used, allowed in self._limits():
+            needed = needs.get(limit)
+            if used >= allowed or (needed is not None and used + needed > allowed):
+                return Crossing(
+                    limit, used, allowed, needed=needed or None, refused=True, estimated=self._uncertain
+                )
+        return None
+
+    def _opened(self, estimate: _Estimate | None) -> Reservation:
+        if estimate is None:
+            return Reservation(self)
+        self._open.add(estimate)
+        return estimate
 
     def made(
         self, card: WorkerCard, prompt: Iterable[str], *, answer: str, usage: Usage, seconds: float
@@ -192,11 +213,9 @@ class Meter:
         """Count a call that was made before this meter."""
         self.calls += 1
         self._begun -= seconds
-        call = Reservation(self, card if self.estimates else None, prompt)
-        self._open.add(call)
-        call.settle(usage, answer=answer)
+        self._opened(self._estimate(card, prompt)).settle(usage, answer=answer)
 
-    def end(self, call: Reservation, *, tokens: int, cost: float, estimated: bool) -> None:
+    def end(self, call: _Estimate, *, tokens: int, cost: float, estimated: bool) -> None:
         """Count what a call took in place of what it reserved; nothing where it has ended before."""
         if call not in self._open:
             return
@@ -208,7 +227,8 @@ class Meter:
         self._tokens += tokens
         self._cost += cost
         self._estimated = self._estimated or estimated
-        self.check()
+        if self._limited:
+            self.check()
 
     def check(self) -> None:
         """See whether more is used than a limit allows, and call the watchers the first time."""
@@ -226,8 +246,6 @@ class Meter:
         return self._estimated or any(call.tokens for call in self._open)
 
     def _limits(self) -> list[tuple[Limit, float, float]]:
-        if not self._limited:
-            return []
         budget, used = self.budget, self.used
         limits: list[tuple[Limit, float, float | None]] = [
             ("tokens", used.tokens, budget.tokens),

@@ -60,7 +60,8 @@ def tagged_parts(context: PromptContext) -> list[Part]:
             Part("response", done.response, done.step, done.worker, done.round, done.by_hand),
         )
         between = f"\n</response-{nonce}>\n</step-{nonce}>\n\n"
-    return [*parts, *_closing(context, between)]
+    parts += _closing(context, between)
+    return parts
 
 
 def paper_parts(context: PromptContext) -> list[Part]:
@@ -82,7 +83,8 @@ def paper_parts(context: PromptContext) -> list[Part]:
             Part("response", defused(done.response), done.step, done.worker, done.round, done.by_hand),
         )
         between = "\n</agent_response>\n\n"
-    return [*parts, *_closing(context, between)]
+    parts += _closing(context, between)
+    return parts
 
 
 def verbatim_messages(conversation: Conversation, query: str) -> tuple[Message, ...]:

@@ -106,8 +106,6 @@ class WorkflowRun:
         self.parent = parent
         self.round = round
         self._meter = meter or Meter(NO_BUDGET)
-        # A Conductor's calls are counted where it makes them.
-        self._uncounted = Meter(NO_BUDGET)
         self._bound = bound
         self._workflow = bound.workflow
         self.pool = pool
@@ -249,8 +247,10 @@ class WorkflowRun:
 
     def _room(self, card: WorkerCard, request: Request) -> Reservation | None:
         """What a call takes of the budget; None, and the run is over its budget, where that has no room."""
-        meter = self._uncounted if card.nested else self._meter
-        room = meter.admit(card, (message.content for message in request.messages))
+        # A Conductor's calls are counted where it makes them.
+        meter = Meter(NO_BUDGET) if card.nested else self._meter
+        prompt = [message.content for message in request.messages] if meter.estimates else ()
+        room = meter.admit(card, prompt)
         if room is None and meter.crossing is not None:
             self._over_budget(meter.crossing)
         return room

@@ -41,7 +41,8 @@ class Record:
     def add(self, event: Event) -> None:
         """Add it behind all others."""
         self._unread.append(event)
-        self._wake()
+        if self._reader is not None:
+            self._wake()
 
     def close(self) -> None:
         """Nothing more is added: a waiting reader continues."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Sequence
 from hashlib import sha256
+from json.encoder import encode_basestring_ascii as _quoted
 
 from conductor.values.conversation import NOTHING_SAID, Conversation
 from conductor.workflow.model import Step
@@ -37,17 +38,17 @@ def fingerprint(
     """
     # The JSON text of one list, item by item: a list as a whole goes the encoder's longer way.
     content = [
-        _as_json(style),
-        _as_json(identity),
-        "null" if step.sampling.unset else _as_json(step.sampling.model_dump_json()),
-        _as_json(step.instruction),
-        _as_json(query),
+        _quoted(style),
+        _quoted(identity),
+        "null" if step.sampling.unset else _quoted(step.sampling.model_dump_json()),
+        _quoted(step.instruction),
+        _quoted(query),
         "true" if final else "false",
     ]
     if not conversation.nothing:
         content.append(_as_json({"conversation": conversation.model_dump()}))
     for at, text in enumerate(seen):
-        content.append(_as_json({"by_hand": text} if at in by_hand else text))
+        content.append(_as_json({"by_hand": text}) if at in by_hand else _quoted(text))
     if previous:
         content.append(_as_json(list(previous)))
     return sha256(f"[{', '.join(content)}]".encode("ascii")).hexdigest()

@@ -11,6 +11,7 @@ from typing import Unpack
 
 from sqlalchemy import Connection
 
+from conductor.errors import SessionBusy
 from conductor.planner.corrections import Correction
 from conductor.runs.events import Event, RunFinished
 from conductor.runs.request import RunRequest
@@ -241,23 +242,21 @@ class Runs(_Owned):
     def start(self, **new: Unpack[runs.NewRun]) -> RunRecord:
         """Record that this process now runs `revision` under the id `run`; `append` its events next.
 
-        A session runs once at a time: raises `StorageError` while it has a run without an end, unless that
+        A session runs once at a time: raises `SessionBusy` while it has a run without an end, unless that
         run's process died; then that run is marked as interrupted. Trials of an `experiment` run beside it
         and beside one another, and leave the session's state and its known outputs as they are.
         """
-        now, session = self._clock(), new["session"]
-        owner = self._processes.hold()
-        is_trial = new.get("experiment") is not None
-        if not is_trial and self._read(runs.running, session=session):
-            self._processes.mark_interrupted()
+        now, owner = self._clock(), self._processes.hold()
 
         def start(connection: Connection) -> RunRecord:
             self._transactions.write_unwritten(connection)
-            if not is_trial:
-                runs.require_rest(connection, session, now=now)
             return runs.start(connection, now, owner, **new)
 
-        record = self._write(start)
+        try:
+            record = self._write(start)
+        except SessionBusy:
+            self._processes.mark_interrupted()
+            record = self._write(start)
         self._processes.started.add(new["run"])
         return record
 

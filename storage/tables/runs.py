@@ -11,7 +11,7 @@ from typing import NotRequired, TypedDict, Unpack
 
 from sqlalchemy import ColumnElement, Connection, exists, func, select
 
-from conductor.errors import StorageError
+from conductor.errors import SessionBusy, StorageError
 from conductor.runs.events import EVENT, Event, RunFinished, RunStarted
 from conductor.runs.state import RunState, advance
 from conductor.values.output import Output
@@ -46,15 +46,18 @@ class NewRun(TypedDict):
 def start(connection: Connection, now: float, owner: str, **new: Unpack[NewRun]) -> RunRecord:
     """Insert a run that begins now; see `Runs.start`."""
     run, session, experiment = new["run"], new["session"], new.get("experiment")
+    # First of all, because it locks the row: of two that start a run, the later sees the earlier's, and two
+    # trials that start at once do not get one number.
+    changes = {"state": "running"} if experiment is None else {}
+    sessions.change(connection, session, updated_at=now, **changes)
+    if experiment is None:
+        _require_rest(connection, session)
     check_belongs(session, revision=revisions.find(connection, new["revision"]))
     parent = new.get("parent")
     if parent is not None:
         find(connection, parent)
     if connection.scalar(select(exists().where(RUNS.c.id == run))):
         raise StorageError(f"The run {run!r} has been started before; give the new run its own id.")
-    # Also locks the row: two trials that start at once do not get one number.
-    changes = {"state": "running"} if experiment is None else {}
-    sessions.change(connection, session, updated_at=now, **changes)
     row = {
         "id": run,
         "number": sessions.next_number(connection, RUNS, session),
@@ -108,20 +111,16 @@ def latest(connection: Connection, session: str) -> RunRecord | None:
     return None if row is None else sessions.record(RunRecord, row)
 
 
-def running(connection: Connection, *, session: str | None = None) -> tuple[RunRecord, ...]:
-    """Every run that has no end yet, in any session or in one."""
-    found = _RUN.where(RUNNING)
-    if session is not None:
-        found = found.where(RUNS.c.session == session)
-    return tuple(sessions.record(RunRecord, row) for row in connection.execute(found).mappings())
+def running(connection: Connection) -> tuple[RunRecord, ...]:
+    """Every run that has no end yet."""
+    rows = connection.execute(_RUN.where(RUNNING)).mappings()
+    return tuple(sessions.record(RunRecord, row) for row in rows)
 
 
-def require_rest(connection: Connection, session: str, *, now: float) -> None:
-    """Raise `StorageError` where the session has a run without an end, other than an experiment's."""
-    # First of all, because it locks the row: of two that start a run, the later sees the earlier's.
-    sessions.change(connection, session, updated_at=now)
-    if any(run.experiment is None for run in running(connection, session=session)):
-        raise StorageError("This session is running already; stop that run first.")
+def _require_rest(connection: Connection, session: str) -> None:
+    """Raise `SessionBusy` where the session has a run without an end, other than an experiment's."""
+    if connection.scalar(select(exists().where(RUNS.c.session == session, RUNNING, _ORDINARY))):
+        raise SessionBusy("This session is running already; stop that run first.")
 
 
 def events_of(connection: Connection, run: str, *, after: int = -1) -> tuple[Event, ...]:
