@@ -28,6 +28,7 @@ from conductor.runs.events import (
     PlanningFailed,
     PlanningRetried,
     PlanRejected,
+    TextPiece,
     WorkflowPlanned,
 )
 from conductor.runs.request import RunRequest
@@ -90,7 +91,8 @@ async def orchestrate(
         async with aclosing(recorder.events(run)) as events:
             async for event in events:
                 yield event
-                if not last:
+                # The next round reads outputs, not the pieces of their texts.
+                if not last and not isinstance(event, TextPiece):
                     state = advance(state, event)
         if last or state.status != "finished" or not state.whole:
             return

@@ -12,7 +12,7 @@ from functools import cached_property
 from itertools import accumulate
 
 from conductor.runs.events import Event
-from conductor.runs.state import RunState, advance
+from conductor.runs.state import RunState, advance, fold
 from conductor.runs.step_state import Retry, StepState
 from conductor.runs.timeline import Moments
 
@@ -47,13 +47,12 @@ class Recording:
         between = max(_LEAST_BETWEEN, -(-len(folded) // _CHECKPOINTS))
         checkpoints: list[RunState] = []
         state = RunState()
-        for at, event in enumerate(folded):
-            if at % between == 0:
-                checkpoints.append(state)
+        for at in range(0, len(folded), between):
+            checkpoints.append(state)
             try:
-                state = advance(state, event)
+                state = fold(folded[at : at + between], state)
             except ValueError:
-                folded = folded[:at]
+                folded = folded[: at + _foldable(folded[at:], state)]
                 break
         return cls(events=folded, _checkpoints=tuple(checkpoints), _between=between)
 
@@ -86,15 +85,24 @@ class Recording:
         if not self._checkpoints:
             return RunState()
         checkpoint = min(count // self._between, len(self._checkpoints) - 1)
-        state = self._checkpoints[checkpoint]
-        for event in self.events[checkpoint * self._between : count]:
-            state = advance(state, event)
-        return state
+        return fold(self.events[checkpoint * self._between : count], self._checkpoints[checkpoint])
 
     @cached_property
     def _times(self) -> tuple[float, ...]:
         """Seconds after which each event had happened; a clock that was set back does not undo what had."""
         return tuple(accumulate((event.at - self.began for event in self.events), max))
+
+
+def _foldable(events: Iterable[Event], state: RunState) -> int:
+    """How many of the events can be folded one after another."""
+    count = 0
+    for event in events:
+        try:
+            state = advance(state, event)
+        except ValueError:
+            break
+        count += 1
+    return count
 
 
 @dataclass(frozen=True, slots=True)

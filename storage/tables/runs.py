@@ -13,7 +13,7 @@ from sqlalchemy import ColumnElement, Connection, exists, func, select
 
 from conductor.errors import SessionBusy, StorageError
 from conductor.runs.events import EVENT, Event, RunFinished, RunStarted
-from conductor.runs.state import RunState, advance
+from conductor.runs.state import RunState, advance, joined
 from conductor.values.output import Output
 from storage import fragments
 from storage.database.schema import EVENTS, OUTPUT, OUTPUTS, RUNNING, RUNS
@@ -144,7 +144,7 @@ def state_of(events: Iterable[Event], known: RunState = NOTHING) -> RunState:
     Such a run is interrupted, with what could be folded and no answer: the answer's step may be missing.
     """
     state = known
-    for event in events:
+    for event in joined(events):
         if state.workflow is None and not isinstance(event, RunStarted):
             return _broken_off(state, event)
         try:

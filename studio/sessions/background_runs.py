@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 from conductor.engine.run import WorkflowRun
 from conductor.errors import NotKeptYet
 from conductor.runs.events import Event, PlanningStarted, RunFinished
-from conductor.runs.state import RunState, advance
+from conductor.runs.state import RunState, advance, joined
 from storage.store.parts import Runs
 
 T = TypeVar("T")
@@ -48,8 +48,8 @@ class LiveState:
     def state(self) -> RunState:
         """The newest snapshot, folded on the reader's time, so that the loop is free for the run."""
         with self._folding:
-            while self._fresh:
-                event = self._fresh.popleft()
+            fresh = [self._fresh.popleft() for _ in range(len(self._fresh))]
+            for event in joined(fresh):
                 # Each attempt at a plan is a separate stream.
                 before = RunState() if isinstance(event, PlanningStarted) else self._folded
                 self._folded = advance(before, event)

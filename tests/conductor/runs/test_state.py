@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from property_cases import cases
 from workflow_cases import workflow_of
 
 from conductor.planner.parsing.parse import parse
@@ -23,9 +27,10 @@ from conductor.runs.events import (
     StepFinished,
     StepReused,
     StepStarted,
+    StepThought,
     WorkflowPlanned,
 )
-from conductor.runs.state import RunState, advance, fold
+from conductor.runs.state import RunState, advance, fold, joined
 from conductor.runs.step_state import StepState
 from conductor.values.messages import Request, Usage
 from conductor.values.output import Output
@@ -206,3 +211,27 @@ def test_a_state_is_not_changed_by_what_follows() -> None:
     advance(before, begun(0, seq=1))
     assert before.steps[0].status == "waiting"
     assert fold([]) == RunState()
+
+
+@given(st.lists(st.tuples(st.sampled_from([StepDelta, StepThought, None]), st.sampled_from([0, 1]))))
+@cases(100)
+def test_pieces_of_texts_are_joined_up_to_the_next_event_and_fold_to_the_same_state(
+    pieces: list[tuple[Any, int]],
+) -> None:
+    events: list[Event] = [started()]
+    for seq, (kind, step) in enumerate(pieces, start=1):
+        events.append(begun(step, seq=seq) if kind is None else kind(**stamp(seq), step=step, text=f"{seq} "))
+    short = list(joined(events))
+    assert reduce(advance, short, RunState()) == reduce(advance, events, RunState())
+    assert [event.seq for event in short] == sorted(event.seq for event in short)
+    assert all(
+        len(short[at : at + 5]) < 5
+        or any(not isinstance(event, StepDelta | StepThought) for event in short[at : at + 5])
+        for at in range(len(short))
+    )
+
+
+def test_pieces_of_a_long_text_are_one_event() -> None:
+    events = [started(), *(StepDelta(**stamp(seq), step=0, text="a") for seq in range(1, 1001))]
+    assert [event.seq for event in joined(events)] == [0, 1000]
+    assert fold(events).steps[0].text == "a" * 1000
