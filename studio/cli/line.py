@@ -12,6 +12,7 @@ import sys
 import traceback
 from collections.abc import Mapping, Sequence
 from errno import EDQUOT, EFBIG, ENOSPC
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
@@ -70,6 +71,14 @@ def _conductor() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@cache
+def _command(name: str, markup: Any) -> Any:
+    """The command of that name; made once in a process, which takes longer than most commands."""
+    app: typer.Typer = import_module(f"studio.cli.{name}").app
+    app.rich_markup_mode = markup
+    return get_command(app)
+
+
 class _Commands(TyperGroup):
     """The commands by name; the module of one is loaded when it is used, so that the others cost nothing."""
 
@@ -82,9 +91,7 @@ class _Commands(TyperGroup):
         name, listed, rest = super().resolve_command(ctx, args)
         if listed is None:
             return name, None, rest
-        app: typer.Typer = import_module(f"studio.cli.{name}").app
-        app.rich_markup_mode = self.rich_markup_mode
-        return name, get_command(app), rest
+        return name, _command(name or "", self.rich_markup_mode), rest
 
     def invoke(self, ctx: Any) -> NoReturn:
         """Run the command and end with its exit code; an error that a person can act on is one sentence."""
