@@ -10,8 +10,11 @@ VLLM_INSTALLED := $(VLLM)/.installed
 VLLM_PINS := tests/integration/vllm/requirements.txt
 
 WHEEL := .venv-installed
+WHEEL_INSTALLED := $(WHEEL)/.installed
+PACKED := pyproject.toml app.py $(shell find .streamlit conductor storage studio pages -type f -not -name '*.pyc')
 
-.PHONY: setup run unit unit-studio unit-others test test-thorough test-vllm test-installed check lint types bench faults lock
+.PHONY: setup run unit unit-studio unit-others test test-thorough test-all test-vllm test-installed \
+	environments check lint types bench faults lock
 
 setup: $(INSTALLED)
 
@@ -28,7 +31,7 @@ run: setup
 # Bytecode is written even where the environment, as in many containers, forbids it: each worker would compile all
 # tests, and each process that a test starts the whole program.
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest
-PARALLEL := -n auto --dist loadfile
+PARALLEL := -n auto --dist loadfile --no-loadscope-reorder
 
 # What draws no page, starts no process, waits for no clock and takes a tenth of a second at most, with a tenth of the
 # made-up cases: in two processes that share nothing, since handing out thousands of tests that take a millisecond
@@ -53,23 +56,34 @@ test: setup
 test-thorough: setup
 	$(PYTEST) $(PARALLEL) -m thorough
 
+# Both together, in one session.
+test-all: setup
+	$(PYTEST) $(PARALLEL)
+
 # A real vLLM server on the CPU, in an environment of its own: 2.5 GB of disk, about three minutes.
 test-vllm: setup $(VLLM_INSTALLED)
 	CONDUCTOR_TEST_VLLM=$(VLLM)/bin/python $(PYTEST) tests/integration/vllm
 
 $(VLLM_INSTALLED): $(VLLM_PINS) | $(INSTALLED)
 	@test -x $(VLLM)/bin/python || $(BIN)/python -m venv $(VLLM) || { rm -rf $(VLLM); exit 1; }
-	@$(VLLM)/bin/python -m pip install --quiet --disable-pip-version-check --no-cache-dir --no-deps \
+	@$(VLLM)/bin/python -m pip install --quiet --disable-pip-version-check --no-cache-dir --no-deps --no-compile \
 		-r $(VLLM_PINS) || { echo "vLLM could not be installed: it needs 2.5 GB of disk, Linux, and for the CPU" \
 		"build of torch PyTorch's own package index (PIP_EXTRA_INDEX_URL)."; exit 1; }
 	@touch $@
 
 # The wheel in an environment that has nothing else, with the locked versions of what it needs.
-test-installed: setup
+test-installed: setup $(WHEEL_INSTALLED)
+	CONDUCTOR_TEST_INSTALLED=$(WHEEL)/bin $(PYTEST) tests/integration/installed
+
+$(WHEEL_INSTALLED): requirements.lock $(PACKED) | $(INSTALLED)
 	@rm -rf $(WHEEL) && $(BIN)/python -m venv $(WHEEL)
 	@sed -n '/^[a-z0-9]/s/ *\\$$//p' requirements.lock > $(WHEEL)/constraints.txt
-	@$(WHEEL)/bin/python -m pip install --quiet --disable-pip-version-check -c $(WHEEL)/constraints.txt .
-	CONDUCTOR_TEST_INSTALLED=$(WHEEL)/bin $(PYTEST) tests/integration/installed
+	@$(WHEEL)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile \
+		-c $(WHEEL)/constraints.txt .
+	@touch $@
+
+# What those two are tried in, made beforehand.
+environments: $(WHEEL_INSTALLED) $(VLLM_INSTALLED)
 
 lint: setup
 	$(BIN)/ruff check .
@@ -79,7 +93,7 @@ lint: setup
 types: setup
 	$(BIN)/mypy
 
-check: lint types test test-thorough
+check: lint types test-all
 
 bench: setup
 	$(BIN)/python benchmarks/engine.py

@@ -10,6 +10,7 @@ import gc
 import logging
 import os
 import signal
+from collections import Counter
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -42,12 +43,19 @@ def pytest_xdist_auto_num_workers() -> int:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what runs on PostgreSQL."""
+    """Mark what runs on PostgreSQL. Long files come first, so that no worker is left with one at the end."""
     for item in items:
         case = getattr(item, "callspec", None)
         on_postgres = case is not None and case.params.get("kind") == "postgresql"
         if on_postgres or "postgres" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.thorough)
+    tests = Counter(item.path for item in items)
+    long = {item.path for item in items if _is_long({mark.name for mark in item.iter_markers()})}
+    items.sort(key=lambda item: (item.path not in long, -tests[item.path], item.path))
+
+
+def _is_long(marks: set[str]) -> bool:
+    return "browser" in marks or marks >= {"slow", "thorough"}
 
 
 def pytest_collection() -> None:
