@@ -23,13 +23,14 @@ def component(
     html: str = "",
     css: str = "",
     library: str = "",
+    styles: str = "",
     isolated: bool = True,
 ) -> Any:
     """Register the component `name` of the module with the path `module`.
 
     `html`, `css` and `js` are names of files beside it; `html` may be the text itself. Several scripts are
-    one ES module, in the order in which they use one another, behind the text of a `library`. `isolated`
-    components have a style sheet of their own.
+    one ES module, in the order in which they use one another, behind the text of a `library`. Several style
+    sheets are one, too, behind the text `styles`. `isolated` components have a style sheet of their own.
     """
 
     def read(file: str) -> str:
@@ -38,7 +39,7 @@ def component(
     return st.components.v2.component(
         name,
         html=read(html) if html.endswith(".html") else html or None,
-        css=read(css) if css else None,
+        css="\n".join([styles, *map(read, css.split())]) if css else None,
         js="\n".join([SHARED, library, *map(read, js.split())]),
         isolate_styles=isolated,
     )

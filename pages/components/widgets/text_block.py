@@ -56,7 +56,11 @@ class LegendEntry(NamedTuple):
 
 
 _block = component(
-    "conductor_passage", __file__, html=_HTML, css="text_block.css", js="text_block_legend.js text_block.js"
+    "conductor_passage",
+    __file__,
+    html=_HTML,
+    css="text_block.css text_block_legend.css",
+    js="copy_text.js text_block_legend.js text_block.js",
 )
 
 

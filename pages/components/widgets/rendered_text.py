@@ -1,0 +1,69 @@
+"""A model's text as a reader wants it: its Markdown rendered, or its source, with a copy button.
+
+A Streamlit component (v2). The HTML is made by `conductor/markdown`, from which nothing can run or load.
+Where letters matter, as in a request or a difference, `text_block` is the place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from conductor.markdown import STYLES, Growing, rendered
+from pages.components.streamlit_patches.component import component
+from pages.components.streamlit_patches.katex import katex_script
+
+_HTML = """<div class="text-block rendered">
+<div class="text-block-head"><span class="text-block-heading"></span><span class="text-block-notes"></span>
+<span class="rendered-views" role="group"><button class="rendered-view" type="button">Rendered</button><button
+class="rendered-view" type="button">Source</button></span>
+<button class="text-block-copy" type="button">Copy</button></div>
+<p class="rendered-problem" role="note" hidden></p>
+<div class="text-block-body" tabindex="0" role="region"></div>
+</div>"""
+
+_component = component(
+    "conductor_rendered_text",
+    __file__,
+    html=_HTML,
+    styles=STYLES,
+    css="text_block.css rendered_text.css",
+    js="copy_text.js mathematics.js rendered_text.js",
+)
+
+_growing = Growing()
+
+
+def rendered_text(
+    text: str,
+    *,
+    key: str,
+    label: str,
+    notes: Sequence[str] = (),
+    heading: bool = True,
+    framed: bool = True,
+    copy: bool = True,
+    live: bool = False,
+    height: int | None = None,
+    steady: bool = False,
+) -> None:
+    """Show `text` under its `label` and `notes` (such as "offline"); see `text_block` for the rest.
+
+    `live`: it is still being written.
+    """
+    shown = _growing.rendered(key, text) if live else rendered(text)
+    data = {
+        "text": text,
+        "blocks": list(shown.blocks),
+        "marked": shown.marked,
+        "problem": shown.problem,
+        "katex": katex_script() if shown.mathematics else "",
+        "label": label,
+        "notes": list(notes),
+        "heading": heading,
+        "framed": framed,
+        "copy": copy,
+        "live": live,
+        "height": height,
+        "steady": steady,
+    }
+    _component(key=key, data=data)

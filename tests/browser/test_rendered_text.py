@@ -1,0 +1,147 @@
+"""Texts of models in a real browser: rendered as they should be, and harmless whatever they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from app_server import AppServer
+from conftest import Visit
+from contrast import assert_readable
+from hostile_markdown import LASTS, RUNS
+from playwright.sync_api import Browser, Page, expect
+
+pytestmark = pytest.mark.browser
+
+TAGS = """p h3 h4 h5 h6 ul ol li blockquote pre code hr table thead tbody tr th td em strong s a br span div
+    button""".split()
+
+FOUND = """tags => {
+  const wrong = ({ name }) => name.startsWith("on") || ["style", "src", "srcdoc"].includes(name);
+  const safe = ["http:", "https:", "mailto:"];
+  const outside = ({ localName, protocol }) => localName === "a" && !safe.includes(protocol);
+  return [...document.querySelectorAll("*")]
+    .flatMap((node) => [...node.shadowRoot?.querySelectorAll(".markdown *:not(.katex *, .katex)") ?? []])
+    .filter((node) => !tags.includes(node.localName) || [...node.attributes].some(wrong) || outside(node))
+    .map((node) => node.outerHTML.slice(0, 200));
+}"""
+"""What the browser has made of the texts that should not be there."""
+
+
+@pytest.fixture(scope="session")
+def rendered_demo(chromium: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[AppServer]:
+    quiet = {  # as in .streamlit/config.toml
+        "STREAMLIT_BROWSER_GATHER_USAGE_STATS": "false",
+        "STREAMLIT_SERVER_FILE_WATCHER_TYPE": "none",
+        "STREAMLIT_GLOBAL_MAX_CACHED_MESSAGE_AGE": "20",
+    }
+    folder = tmp_path_factory.mktemp("rendered")
+    with AppServer(folder, script="tests/browser/rendered_app.py", settings=quiet) as server:
+        yield server
+
+
+def test_an_answer_is_rendered_and_its_source_is_one_click_away(
+    browser: Browser, visit: Visit, rendered_demo: AppServer
+) -> None:
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page = visit(rendered_demo, "/?text=long", inside=context)
+    body = page.get_by_role("region", name="Answer", exact=True)
+    expect(body.locator(".katex-display")).to_have_count(2)
+    expect(body.locator("table tbody tr")).to_have_count(4)
+    expect(body.get_by_role("heading", name="What was measured")).to_be_visible()
+    expect(body.get_by_role("img", name="done")).to_have_count(2)
+    expect(body.locator("math").first).to_be_attached()
+    assert body.locator(".formula.unread").all_inner_texts() == ["\\frac{1}{"]
+    link = body.get_by_role("link", name="the documentation")
+    expect(link).to_contain_text("www.sqlite.org")
+    assert (link.get_attribute("target"), link.get_attribute("rel")) == ("_blank", "noopener noreferrer")
+    assert body.locator("ul[dir=rtl]").count() == 1
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1280
+
+    copied = "navigator.clipboard.readText()"
+    body.get_by_role("button", name="Copy this code").last.click()
+    expect(body.get_by_role("button", name="Copy this code").last).to_have_text("Copied")
+    assert page.evaluate(copied) == 'conductor run "What is 17 * 23?"   # two spaces\n'
+    source = Path(__file__).with_name("long_answer.md").read_text(encoding="utf-8")
+    page.get_by_role("button", name="Copy answer").click()
+    expect(page.get_by_role("button", name="Copy answer")).to_have_text("Copied")
+    assert page.evaluate(copied) == source
+
+    views = page.get_by_role("group", name="Answer shown as")
+    expect(page.get_by_role("group")).to_have_count(1)
+    views.get_by_role("button", name="Source").press("Enter")
+    expect(body).to_contain_text("# Choosing a store for append-only events")
+    assert body.text_content() == source
+    page.reload()
+    expect(body).to_contain_text("| SQLite, WAL | 48,200 |")
+    views.get_by_role("button", name="Rendered").click()
+    expect(body.get_by_role("heading", name="The code")).to_be_visible()
+    context.close()
+
+
+def test_a_hostile_text_runs_nothing_loads_nothing_and_stays_text(
+    visit: Visit, rendered_demo: AppServer, complaints: list[str]
+) -> None:
+    page = visit(rendered_demo, "/?text=hostile")
+    expect(page.locator(".rendered")).to_have_count(len(RUNS))
+    expect(page.locator(".formula.unread").first).to_be_visible()
+    expect(page.locator(".formula:not([data-drawn])")).to_have_count(0)
+    assert page.evaluate(FOUND, TAGS) == []
+    assert page.locator(".katex a, .katex img, .katex [onclick]").count() == 0
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1280
+    for name in ("script", "frame", "svg", "form"):
+        expect(page.get_by_role("region", name=name, exact=True)).to_contain_text(
+            "alert(1)" if name != "form" else "<form"
+        )
+    expect(page.get_by_role("region", name="deceiving links").get_by_role("link").first).to_contain_text(
+        "evil.example"
+    )
+    # `visit` looks at what was asked of other hosts, said to the console, and put up as a dialog.
+    asked = page.evaluate("performance.getEntriesByType('resource').map(({ name }) => name)")
+    assert all("/static/" in url or "/_stcore/" in url for url in asked), asked
+    assert complaints == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(
+            name, marks=[] if name in ("a megabyte of backticks", "formulas") else pytest.mark.thorough
+        )
+        for name in LASTS
+    ],
+)
+def test_a_page_with_a_text_that_would_last_still_answers(
+    visit: Visit, rendered_demo: AppServer, name: str
+) -> None:
+    page = visit(rendered_demo, f"/?text={name.replace(' ', '+')}")
+    expect(page.get_by_role("region", name=name, exact=True)).to_be_visible()
+    page.get_by_role("button", name="Still here").click()
+    expect(page.get_by_text("It answers.")).to_be_visible()
+
+
+def test_a_text_that_is_being_written_is_rendered_as_it_grows(visit: Visit, rendered_demo: AppServer) -> None:
+    page = visit(rendered_demo, "/?text=grows")
+    body = page.get_by_role("region", name="Answer", exact=True)
+    heading = body.get_by_role("heading", name="Choosing a store for append-only events")
+    expect(heading).to_be_attached()
+    first = heading.element_handle()
+    expect(body).to_contain_text("two spaces")
+    expect(body.locator(".katex-display")).to_have_count(2)
+    assert first is not None
+    assert first.evaluate("node => node.isConnected"), "what was there first is still the same element"
+    assert body.evaluate("node => node.scrollHeight - node.scrollTop - node.clientHeight") < 24, "it follows"
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_rendered_text_can_be_read_in_both_themes(
+    browser: Browser, rendered_demo: AppServer, scheme: str
+) -> None:
+    page: Page = browser.new_page(color_scheme=scheme, viewport={"width": 1280, "height": 900})
+    page.goto(f"{rendered_demo.url}/?text=long")
+    expect(page.locator(".katex-display")).to_have_count(2)
+    assert_readable(page)
+    page.close()
