@@ -95,7 +95,7 @@ def test_a_token_and_a_workflow_are_used_while_a_thousand_connections_are_held(v
             asked(paced_app, "none", "worker:writer-8b")
 
         desk = WorkbenchPage(visit(paced_app, f"/?session={session}"))
-        desk.page.get_by_role("radio", name="Code").click()
+        desk.drawer("Code")
         expect(desk.page.get_by_label("Question")).to_have_value("What is 17 * 23?")
         desk.page.get_by_label("Question").fill("What is 19 * 23?")
         desk.page.get_by_label("Question").press("Control+Enter")
@@ -111,7 +111,6 @@ def test_a_token_and_a_workflow_are_used_while_a_thousand_connections_are_held(v
         desk.button("Open its session").click()
         desk.page.wait_for_url(lambda url: session not in url)
         expect(desk.query).to_have_value("What is 19 * 23?")
-        desk.page.get_by_role("radio", name="Answer").click()
         expect(desk.answer).to_have_text(said)
 
     page.bring_to_front()
@@ -127,7 +126,7 @@ def test_the_panel_can_be_read_in_the_dark(visit, paced_app, browser):
     context = browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme="dark")
     session = paced_app.plant(Step(instruction="Find it.", worker="writer-8b"))
     page = visit(paced_app, f"/?session={session}", inside=context)
-    page.get_by_role("radio", name="Code").click()
+    WorkbenchPage(page).drawer("Code")
     for language in ("JavaScript", "Python", "curl"):
         page.get_by_role("tab", name=language).click()
         expect(page.get_by_role("tabpanel", name=language)).to_contain_text("CONDUCTOR_API_KEY")

@@ -27,7 +27,7 @@ def test_alternatives_are_asked_for_looked_at_and_used(visit, served_app, endpoi
     desk = WorkbenchPage(visit(served_app, inside=context))
     desk.ask("Which one?")
     expect(desk.graph.cards).to_have_count(2)
-    desk.page.get_by_text("Other plans: 2 in this text").click()
+    desk.drawer("Plans (1)")
     expect(desk.page.get_by_text("counts as the last valid one")).to_be_visible()
     desk.button("Ask for alternatives").focus()
     desk.page.keyboard.press("Enter")

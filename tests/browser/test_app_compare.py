@@ -29,7 +29,7 @@ def test_an_edit_is_compared_card_by_card_and_stays_so_after_a_reload(visit, off
         store.revisions.add(session, edited.add_step(drawn, at=1), origin="human", note="More")
     desk = WorkbenchPage(visit(offline_app, f"/?session={session}"))
     page = desk.page
-    desk.keyed("toolbar").get_by_role("link", name="Compare").click()
+    desk.keyed("read-answer").get_by_role("link", name="Compare").click()
     page.wait_for_url(re.compile(r"/compare\?left=.+&right=.+"))
     left, right = Graph(page, 0), Graph(page, 1)
     expect(left.cards).to_have_text(

@@ -127,7 +127,7 @@ def test_an_exported_workflow_runs_in_the_command_line_and_comes_back_as_a_sessi
     desk = WorkbenchPage(visit(offline_app))
     desk.plan("What is 17 * 23?")
     with desk.page.expect_download() as download:
-        desk.button("Export JSON").click()
+        desk.share().button("Export JSON").click()
     file = tmp_path / download.value.suggested_filename
     download.value.save_as(file)
     assert file.name == "what-is-17-23.json"
@@ -162,14 +162,14 @@ def test_an_export_holds_what_was_typed_just_before_it_however_slow_the_store(
     desk.settled()
     desk.field("Instruction").fill("Typed just before.")
     with desk.page.expect_download() as download, paced_app.store_locked():
-        desk.button("Export JSON").click(delay=held)
+        desk.share().button("Export JSON").click(delay=held)
         desk.page.wait_for_timeout(700)
     exported = json.loads(download.value.path().read_text(encoding="utf-8"))
     assert exported["steps"][1]["instruction"] == "Typed just before."
     desk.settled()
     desk.page.wait_for_timeout(700)  # until then it would count as the same press, sent twice
     with desk.page.expect_download() as again:
-        desk.button("Export JSON").click()
+        desk.share().button("Export JSON").click()
     assert json.loads(again.value.path().read_text(encoding="utf-8")) == exported
     expect(desk.page.get_by_text("Changed by another person")).to_have_count(0)
     forgive_one_message_for_two_widgets(complaints)
@@ -182,13 +182,13 @@ def test_a_text_that_was_refused_is_not_left_out_of_an_export_in_silence(visit, 
     downloads: list[str] = []
     desk.page.on("download", lambda download: downloads.append(download.suggested_filename))
     desk.field("Instruction").fill("  ")
-    desk.button("Export JSON").click()
+    desk.share().button("Export JSON").click()
     expect(desk.page.get_by_text("Not exported: the text in the inspector was refused")).to_be_visible()
     desk.settled()
     assert downloads == []
     desk.field("Instruction").fill("Mended.")
     with desk.page.expect_download() as download:
-        desk.button("Export JSON").click()
+        desk.share().button("Export JSON").click()
     assert "Mended." in download.value.path().read_text(encoding="utf-8")
     forgive_one_message_for_two_widgets(complaints)
 

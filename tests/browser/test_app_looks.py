@@ -65,7 +65,7 @@ def test_a_narrow_window_cuts_off_no_button_and_breaks_no_word(visit, offline_ap
     desk.page.set_viewport_size({"width": 1024, "height": 900})
     desk.run()
     desk.finished()
-    desk.page.get_by_text("Timeline", exact=True).click()
+    desk.drawer("Timeline")
     for bar in (desk.keyed("toolbar"), desk.page.get_by_role("group", name="Replay")):
         expect(bar).to_be_visible()
         assert bar.evaluate(STICKING_OUT) == []
@@ -100,7 +100,7 @@ def test_a_number_stands_left_of_a_title_that_is_written_from_right_to_left(visi
     desk.run()
     desk.finished()
     for view, title in (("Timeline", ".timeline .row .name"), ("Access", ".access .row .title")):
-        desk.page.get_by_text(view, exact=True).click()
+        desk.drawer(view)
         number, dot, _, *letters = desk.page.locator(title).first.evaluate(LEFTS)
         assert number < dot < min(letters), view
         assert letters == sorted(letters, reverse=True), view
@@ -183,7 +183,7 @@ def test_every_text_can_be_read_in_the_theme_the_browser_prefers(visit, paced_ap
     expect(desk.inspector.get_by_role("button", name="Let it see 2. Look again")).to_be_visible()
     expect(desk.field("Worker")).to_be_visible()
     assert_readable(desk.page)
-    desk.page.get_by_role("radio", name="History").click()
+    desk.drawer("History")
     expect(desk.page.locator(".mark.current")).to_be_visible()
     assert_readable(desk.page)
     desk.button("New").click()

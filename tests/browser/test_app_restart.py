@@ -135,7 +135,7 @@ def test_what_a_page_draws_later_needs_no_server_any_more(desk, complaints):
     desk.page.get_by_role("button", name="Import JSON").click()
     expect(desk.page.locator('input[type="file"]')).to_be_attached()
     desk.page.keyboard.press("Escape")
-    desk.page.get_by_role("radio", name="Code").click()
+    desk.drawer("Code")
     expect(desk.page.get_by_text("from openai import OpenAI").first).to_be_attached()
     desk.page.get_by_role("link", name="Sessions").click()
     expect(desk.page.get_by_role("heading", name="Sessions")).to_be_visible()

@@ -22,6 +22,7 @@ def test_a_session_goes_out_and_comes_back_beside_its_report(visit, offline_app,
     desk.button("Run").click()
     expect(desk.button("Rerun")).to_be_visible()
     page = desk.page
+    desk.share()
     page.get_by_role("button", name="More to export").focus()
     page.keyboard.press("Enter")
     with page.expect_download() as given:

@@ -24,7 +24,7 @@ def test_a_run_is_looked_at_by_time_and_replayed(visit, paced_app):
     desk = WorkbenchPage(visit(paced_app, f"/?session={session}"))
     desk.run()
     desk.finished()
-    desk.page.get_by_text("Timeline", exact=True).click()
+    desk.drawer("Timeline")
     timeline = desk.page.locator(".timeline")
     rows = timeline.get_by_role("option")
     expect(rows).to_have_count(3)

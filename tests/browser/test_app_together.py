@@ -85,7 +85,7 @@ def test_of_two_edits_of_one_revision_the_second_is_kept_until_its_author_decide
             session, planted.workflow.with_worker(0, "critic-7b"), origin="human", note="Beside",
             parent=planted.id, moves_head=False,
         )  # fmt: skip
-    theirs.page.get_by_role("radio", name="History").click()
+    theirs.drawer("History")
     tree = theirs.page.get_by_role("listbox", name="History")
     expect(tree.get_by_role("option")).to_have_count(4)
     expect(tree.get_by_role("option").nth(0)).to_contain_text("Beside")

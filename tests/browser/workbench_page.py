@@ -180,6 +180,22 @@ class WorkbenchPage:
         """Texts that are being written in the centre of the page."""
         return self.page.locator('.text-block-body[aria-live="polite"]')
 
+    # -- the bar, the tabs of what is read, the drawer -----------------------------------------------
+
+    def share(self) -> WorkbenchPage:
+        """Open what the session is given out with."""
+        self.keyed("share").get_by_role("button", name="Share").click()
+        return self
+
+    def read(self, name: str) -> None:
+        """Show the answer, the step or what is written just now."""
+        self.page.get_by_role("tab", name=name).click()
+
+    def drawer(self, name: str) -> None:
+        """Open a view below the panes."""
+        self.keyed("panel").get_by_role("radio", name=name).click()
+        expect(self.keyed("drawer-body")).to_be_visible()
+
     # -- the inspector -------------------------------------------------------------------------------
 
     @property

@@ -67,13 +67,13 @@ def texts(elements):
 
 
 def opened(bench, app, *texts_):
-    """A session whose Conductor has said the first of these texts, with its other plans open."""
+    """A session whose Conductor has said the first of these texts, with its plans open in the drawer."""
     bench.conductor.texts = list(texts_)
     session = bench.ask("Which one?").id
     bench.planning.begin(session)
     bench.activities.wait(session)
     page = app(session=session)
-    page.session_state[f"other-plans-open-{session}"] = True
+    page.session_state["panel"] = "Plans"
     return page.run(), session
 
 
@@ -84,7 +84,7 @@ def buttons(page, label):
 def test_every_plan_of_a_text_is_listed_and_another_one_can_be_used(app, bench):
     page, session = opened(bench, app, f"First:\n{ONE}\nBetter:\n{TWO}\nOr:\n{BAD}")
     assert not page.exception
-    assert "Other plans: 3 in this text" in [box.label for box in page.expander]
+    assert any(option.endswith("Plans (2)") for option in page.segmented_control(key="panel").options)
     assert "3 complete plans in the Conductor's text." in texts(page.caption)
     names = [value for value in texts(page.markdown) if value.startswith("**Plan")]
     assert names == ["**Plan 1**", "**Plan 2**", "**Plan 3**"]

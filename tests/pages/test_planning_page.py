@@ -158,6 +158,7 @@ def test_an_invalid_plan_can_be_asked_for_again_until_the_limit_and_every_attemp
     button(page, "Plan again").click().run()
     settled(told, page)
     assert page.button(key="run").label == "Run"
+    page.segmented_control(key="panel").set_value("Plans").run()
     assert len([box for box in page.expander if box.label.startswith("Attempt")]) == 3
 
 

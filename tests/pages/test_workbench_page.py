@@ -13,7 +13,7 @@ from conductor.planner.planner import MAX_QUERY
 from conductor.values.messages import Usage
 from conductor.workflow.file import read_plan
 from conductor.workflow.model import Step, Workflow
-from pages.components.tab import fields, services
+from pages.components.tab import services
 from pages.components.tab.state import plain
 from storage import SessionStore
 
@@ -80,25 +80,26 @@ def test_plan_and_run_ends_with_an_answer_and_offers_a_rerun(app, url):
     page.run()
     assert not page.exception
     assert page.button(key="run").label == "Rerun"
-    assert page.button(key="rerun-all")
+    [ways] = [menu for menu in page.get("menu_button") if menu.proto.id.endswith(f"run-ways-{session}-None")]
+    assert [option.split(" · ")[0] for option in ways.proto.options] == ["Rerun all steps"]
     assert any("3 steps ran" in text for text in texts(page.caption))
     with SessionStore.open(url) as store:
         assert store.runs.latest(session).answer.endswith("Answer: different capital")
 
 
-def test_an_answer_is_shown_though_the_browser_says_once_more_what_was_shown_before(app, monkeypatch):
-    monkeypatch.setattr(fields, "ECHO_SECONDS", 60.0)
+def test_the_drawer_is_closed_until_a_person_opens_it_and_stays_open_through_a_run(app):
     page = app()
     page.text_area(key="query").set_value("What is 17 * 23?")
     page.button(key="plan").click().run()
-    view = page.segmented_control(key="panel")
-    assert view.value == "Access"
+    assert page.segmented_control(key="panel").value is None
+    page.segmented_control(key="panel").set_value("Access").run()
     page.button(key="run").click().run()
     wait_for_run(page.query_params["session"])
     page.run()
-    assert page.segmented_control(key="panel").value == "Answer"
-    page.segmented_control(key="panel").set_value("Access").run()
-    assert page.segmented_control(key="panel").value == "Answer"
+    assert not page.exception
+    assert page.segmented_control(key="panel").value == "Access"
+    page.segmented_control(key="panel").set_value(None).run()
+    assert page.segmented_control(key="panel").value is None
 
 
 def test_new_leaves_the_session_and_empties_the_query(app, bench, session):

@@ -63,6 +63,7 @@ def workflow_graph(
     on_select: Callable[[], None] = _nothing,
     on_edit: Callable[[], None] = _nothing,
     on_inside: Callable[[], None] = _nothing,
+    on_turn: Callable[[], None] | None = None,
 ) -> Any:
     """Show `network`, which `conductor.drawing.network.draw` made of `layouts`; steps are 0-based positions.
 
@@ -81,7 +82,8 @@ def workflow_graph(
       untrusted: check it with the workflow's own edits. Its "revision" is the
       `revision` shown when it was made;
     - `inside`: {"step", "open"}, the workflow inside that step is to be shown or no longer (trigger; then
-      `on_inside`). `opened` is the step whose inside is shown.
+      `on_inside`). `opened` is the step whose inside is shown;
+    - `turn`: the direction to draw it in from now on (trigger; then `on_turn`; None: none is offered).
 
     The page scrolls to a graph with a `reveal` that it has not seen before.
     `inspector` is the key of the container whose first field gets the focus when Enter is pressed.
@@ -103,6 +105,7 @@ def workflow_graph(
         "inspector": inspector,
         "most_steps": MAX_STEPS,
         "opened": opened,
+        "turns": on_turn is not None,
         "reveal": reveal,
         "revision": revision,
     }
@@ -112,4 +115,5 @@ def workflow_graph(
         on_selected_change=on_select,
         on_edit_change=on_edit,
         on_inside_change=on_inside,
+        on_turn_change=on_turn or _nothing,
     )

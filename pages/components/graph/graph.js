@@ -107,6 +107,8 @@ class WorkflowGraph {
     this.selected = step;
     this.selectedEdge = null;
     this.changed();
+    // The page shows a step beside the graph before the server knows of the click.
+    window.dispatchEvent(new CustomEvent("conductor-step", { detail: { step, graph: this.component.data.inspector } }));
     if (!known) this.report();
   }
 
@@ -151,6 +153,7 @@ class WorkflowGraph {
       case "remove":
       case "detach": return this.remove();
       case "inside": return this.toggleInside(this.selected);
+      case "turn": return this.component.setTriggerValue("turn", this.component.data.direction === "down" ? "right" : "down");
       case "in": return this.view.zoom(1.25);
       case "out": return this.view.zoom(0.8);
       case "fit": return this.view.fit({ animated: true });
@@ -293,6 +296,11 @@ class WorkflowGraph {
     tool("detach").hidden = this.selectedEdge === null;
     tool("inside").hidden = !this.cards[this.selected]?.content.inside;
     tool("inside").textContent = this.component.data.opened === this.selected ? "Close inside" : "Open inside";
+    const { direction, turns } = this.component.data, other = direction === "down" ? "right" : "down";
+    tool("turn").hidden = !turns;
+    tool("turn").textContent = direction === "down" ? "\u2192" : "\u2193";
+    tool("turn").title = other === "down" ? "Draw it downwards" : "Draw it to the right";
+    tool("turn").setAttribute("aria-label", tool("turn").title);
     tool("remove").hidden = this.selected === null || this.selectedEdge !== null || this.cards.length === 1;
     // A tool that goes takes no focus with it.
     if (focused?.matches("[data-tool]") && !focused.checkVisibility()) this.stage.focus({ preventScroll: true });

@@ -4,6 +4,7 @@
 // As layout.py and graph.css count them.
 const MARGIN = 24, BAR_HEIGHT = 48;
 const LEAST_HEIGHT = 200;
+const ROOM = ".st-key-graph-room";
 // A scroll bar that comes with a higher picture must not bring back the lower one, and so on for ever.
 const INDIFFERENT = 24;
 
@@ -18,10 +19,14 @@ class Frame {
     this.listeners = new AbortController();
     const { signal } = this.listeners;
     window.addEventListener("conductor-graph-ready", () => this.draw(), { once: true, signal });
+    // A page may give the graph a room to fill; elsewhere it is as high as it needs.
+    this.room = root.getRootNode().host?.closest(ROOM) ?? null;
     this.observer = new ResizeObserver(() => {
       if (Math.abs(root.clientWidth - this.width) >= INDIFFERENT) this.draw();
+      else if (this.room) this.fill();
     });
     this.observer.observe(root);
+    if (this.room) this.observer.observe(this.room);
   }
 
   update(component) {
@@ -39,10 +44,16 @@ class Frame {
     const fitting = pictures.findIndex((picture) => picture.least_width <= this.width);
     const chosen = fitting < 0 ? pictures.length - 1 : fitting;
     // At once, so that the page below does not jump when the library arrives.
-    root.style.height = `${this.heightFor(pictures[chosen])}px`;
+    if (this.room) this.fill();
+    else root.style.height = `${this.heightFor(pictures[chosen])}px`;
     if (!globalThis.ConductorGraph) return;
     this.graph ??= new globalThis.ConductorGraph(root);
     this.graph.update(component, chosen);
+  }
+
+  fill() {
+    const height = `${this.room.clientHeight}px`;
+    if (this.root.style.height !== height) this.root.style.height = height;
   }
 
   heightFor({ width, height, most_height }) {

@@ -143,7 +143,7 @@ class TabState(EditMemory):
     @property
     def shows_selection(self) -> list[str]:
         """The keys of the fragments beside the graph that show which step is selected."""
-        return ["inspector", "panels"] if self.panel_selects else ["inspector"]
+        return ["inspector", "run", *(["panels"] if self.panel_selects else [])]
 
     @property
     def download(self) -> Download | None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from conductor.drawing.layout import layouts
+from conductor.drawing.layout import Direction, layouts
 from conductor.drawing.network import draw
 from conductor.runs.state import RunState
 from conductor.workflow.model import Workflow
@@ -19,6 +19,8 @@ from pages.components.view_models.session import SessionView
 from pages.components.workbench.editor import Editor
 from pages.components.workbench.step.nested_path import Inside, with_kept_inside
 from studio.workbench import Workbench
+
+_DIRECTIONS: tuple[Direction, ...] = ("down", "right")
 
 
 def graph(bench: Workbench, tab: TabState, view: SessionView) -> None:
@@ -42,6 +44,11 @@ def graph(bench: Workbench, tab: TabState, view: SessionView) -> None:
 
     def opened() -> None:
         inside.asked(st.session_state[key].inside, above=())
+        tab.ask_redraw()
+
+    def turned() -> None:
+        if (turn := st.session_state[key].turn) in _DIRECTIONS:
+            tab.direction = turn
         tab.ask_redraw()
 
     pictures = layouts(workflow, direction=tab.direction)
@@ -68,6 +75,7 @@ def graph(bench: Workbench, tab: TabState, view: SessionView) -> None:
         on_select=selected,
         on_edit=edited,
         on_inside=opened,
+        on_turn=turned,
     )
     if not tab.selection_known:
         tab.adopt_selection((result.selected or {}).get("step"))

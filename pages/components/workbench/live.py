@@ -8,7 +8,6 @@ import streamlit as st
 
 from conductor.runs.state import RunState
 from conductor.text.formatting import counted, duration
-from conductor.values.total import Total
 from pages.components.tab.state import plain
 from pages.components.view_models.card_content import step_name
 from pages.components.view_models.run_text import spent, stand_in
@@ -17,6 +16,7 @@ from pages.components.widgets.controls import action, row
 from pages.components.widgets.step_result import silence, withdrawn_note
 from pages.components.widgets.text_block import text_block
 from pages.components.workbench.answer import pool_notes
+from pages.components.workbench.live_refresh import POLL_SECONDS, CurrentView
 from studio.sessions.activity import LiveAlternatives
 from studio.workbench import Workbench
 
@@ -24,22 +24,8 @@ from studio.workbench import Workbench
 def progress(state: RunState) -> None:
     """How far the run is."""
     done = sum(step.done for step in state.steps)
-    st.progress(done / max(1, len(state.steps)), text=progress_text(state, now=time.time()))
-
-
-def progress_text(state: RunState, *, now: float) -> str:
-    """The steps that are done, seconds, and the tokens and dollars that are known, where any are."""
-    done = sum(step.done for step in state.steps)
-    seconds = state.elapsed(now)
-    parts = [f"{done} of {len(state.steps)} steps"]
-    if seconds is not None:
-        parts.append(duration(seconds))
-    used = Total.of(step.usage for step in state.steps if step.started_at is not None)
-    if used.tokens:
-        parts.append(used.token_words)
-    if used.cost:
-        parts.append(used.cost_words)
-    return " · ".join(parts)
+    with st.container(key="run-progress"):
+        st.progress(done / max(1, len(state.steps)))
 
 
 def budget_meter(view: SessionView) -> None:
@@ -78,6 +64,17 @@ def streaming(view: SessionView) -> None:
 
 
 # -- planning ------------------------------------------------------------------------------------
+
+
+def live_planning(bench: Workbench, current: CurrentView, *, stop: bool) -> None:
+    """Show the planning, and what comes between it and a run, as it proceeds."""
+
+    def drawn(now: SessionView) -> None:
+        if now.phase != current.of_page.phase:
+            st.rerun()
+        planning(bench, now, stop=stop)
+
+    current.fragment("planning-live", drawn, every=POLL_SECONDS)
 
 
 def planning(bench: Workbench, view: SessionView, *, stop: bool) -> None:

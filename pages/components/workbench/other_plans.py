@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from conductor.errors import EditConflict
 from conductor.text.formatting import counted, dollars, tokens
@@ -39,15 +38,11 @@ _VERDICTS = {
 
 
 def other_plans(bench: Workbench, tab: TabState, view: SessionView) -> None:
-    """Draw the box with the other plans, closed until a person opens it."""
-    session = view.session.id
+    """Draw them, and what asks for more."""
     shown = None if view.head is None else view.head.workflow
     of_text = () if view.plan is None else choices_of_text(view.plan, shown=shown)
-    batch = bench.store.plans.alternatives(session)
-    box = _opened(f"Other plans{_remark(of_text, batch)}", session)
-    if box is None:
-        return
-    with box:
+    batch = bench.store.plans.alternatives(view.session.id)
+    with st.container(key="other-plans", gap="small"):
         if len(of_text) > 1:
             st.caption(f"{counted(len(of_text), 'complete plan')} in the Conductor's text.")
             _plan_list(bench, tab, view, of_text, key="text")
@@ -59,22 +54,11 @@ def other_plans(bench: Workbench, tab: TabState, view: SessionView) -> None:
         tab.show_notice("candidates")
 
 
-def _opened(label: str, session: str) -> DeltaGenerator | None:
-    """The box, None while it is closed. Streamlit closes one whose label changes, so its state is ours."""
-    key, remembered = f"other-plans-{session}", f"other-plans-open-{session}"
-
-    def turned() -> None:
-        st.session_state[remembered] = st.session_state[key]
-
-    st.session_state[key] = st.session_state.get(remembered, False)
-    box = st.expander(label, icon=":material/alt_route:", key=key, on_change=turned)
-    return box if box.open else None
-
-
-def _remark(of_text: Sequence[PlanChoice], batch: Sequence[Plan]) -> str:
-    counts = [f"{len(of_text)} in this text"] if len(of_text) > 1 else []
-    counts += [counted(len(batch), "alternative")] if batch else []
-    return f": {', '.join(counts)}" if counts else ""
+def number_of_plans(bench: Workbench, view: SessionView) -> int:
+    """How many there are to choose from beside the one of the Conductor's text that counts."""
+    report = None if view.plan is None else view.plan.report
+    of_text = 0 if report is None else max(0, len(report.candidates) - 1)
+    return of_text + len(bench.store.plans.alternatives(view.session.id))
 
 
 def _of_batch(batch: Sequence[Plan], choices: Sequence[PlanChoice]) -> str:

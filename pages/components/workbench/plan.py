@@ -15,7 +15,7 @@ from conductor.workflow.plan_report import PlanReport
 from pages.components.tab.account import author
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models.session import SessionView
-from pages.components.widgets.controls import action
+from pages.components.widgets.controls import action, expander
 from pages.components.widgets.text_block import Stretch, Tone, text_block
 from storage import Plan, Revision
 from studio.workbench import Workbench
@@ -44,6 +44,15 @@ def plan_panel(plan: Plan, planned: Revision | None) -> None:
                 _as_written(plan)
         for repair in report.repairs:
             st.caption(f":material/build: {plain(repair.kind)}: {plain(repair.detail)}")
+
+
+def why_this_plan(plan: Plan, planned: Revision | None) -> None:
+    """The same in one line that opens."""
+    if plan.report is None or not plan.report.ok:
+        return
+    if box := expander("Why this plan", "psychology", key="why-this-plan"):
+        with box:
+            plan_panel(plan, planned)
 
 
 def as_used(plan: Plan, workflow: Workflow) -> Plan:

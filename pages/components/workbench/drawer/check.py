@@ -6,7 +6,6 @@ import streamlit as st
 
 from conductor.workflow.lint import RULES, Finding, Fix, Severity
 from conductor.workflow.model import Workflow
-from pages.components.tab.services import workbench
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models.card_content import step_name
 from pages.components.view_models.lint_findings import by_step, findings, fixed, nothing_found, summary
@@ -22,9 +21,9 @@ _SEVERITIES: dict[Severity, str] = {
 }
 
 
-def remark(view: SessionView) -> str:
+def remark(bench: Workbench, view: SessionView) -> str:
     """How many findings there are, for the panel's name; "" where none."""
-    found = findings(view, workbench().pool.names)
+    found = findings(view, bench.pool.names)
     return str(len(found)) if found else ""
 
 

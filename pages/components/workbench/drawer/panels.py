@@ -1,4 +1,4 @@
-"""Below the graph: one view of the workflow or its run at a time, chosen by name."""
+"""The drawer: one view of the workflow or its run at a time, chosen by name; closed, a row of names."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from pages.components.streamlit_patches.initial_values import show_first
-from pages.components.tab.fields import Shown, echoed, mirrored
+from pages.components.tab.fields import Shown
 from pages.components.tab.state import TabState
 from pages.components.view_models.session import SessionView
-from pages.components.workbench.answer import outcome
 from pages.components.workbench.drawer.access import access_view
 from pages.components.workbench.drawer.check import check_view, remark
 from pages.components.workbench.drawer.history import history_view
+from pages.components.workbench.drawer.plans import plans_view
+from pages.components.workbench.drawer.plans import remark as plans_remark
 from pages.components.workbench.drawer.timeline import timeline_view
 from pages.components.workbench.drawer.trials import trials_view
 from pages.components.workbench.drawer.use_from_code import use_from_code
@@ -30,46 +30,41 @@ class Panel:
     icon: str
     draw: Callable[[Workbench, TabState, SessionView], None]
     needs_run: bool = False
-    remark: Callable[[SessionView], str] = lambda _: ""
+    remark: Callable[[Workbench, SessionView], str] = lambda _bench, _view: ""
     selects: bool = False
 
 
 PANELS: Mapping[str, Panel] = {
-    "Answer": Panel("chat", outcome, needs_run=True),
     "Timeline": Panel("view_timeline", timeline_view, needs_run=True, selects=True),
     "Access": Panel("grid_on", access_view, selects=True),
     "Check": Panel("rule", check_view, remark=remark),
     "Trials": Panel("science", trials_view, needs_run=True, selects=True),
+    "Plans": Panel("alt_route", plans_view, remark=plans_remark),
     "History": Panel("history", history_view),
     "Code": Panel("code", use_from_code),
 }
-"""In the order in which they are offered; the first one offered is shown first."""
+"""In the order in which they are offered."""
 
 
 def panels(bench: Workbench, tab: TabState, view: SessionView) -> None:
-    """Draw the choice and the chosen view of a session that has a workflow."""
+    """Draw the choice and, while the drawer is open, the chosen view of a session that has a workflow."""
     if view.head is None:
         return
     ran = view.state is not None and view.state.workflow is not None
-    name = _chosen(tab, view, [name for name, panel in PANELS.items() if ran or not panel.needs_run])
-    tab.panel_selects = PANELS[name].selects
-    PANELS[name].draw(bench, tab, view)
+    name = _chosen(bench, view, [name for name, panel in PANELS.items() if ran or not panel.needs_run])
+    tab.panel_selects = name is not None and PANELS[name].selects
+    if name is not None:
+        with st.container(key="drawer-body"):
+            PANELS[name].draw(bench, tab, view)
     Shown(tab, view.head, place="panels").mark()
 
 
-def _chosen(tab: TabState, view: SessionView, offered: list[str]) -> str:
+def _chosen(bench: Workbench, view: SessionView, offered: list[str]) -> str | None:
     def named(name: str) -> str:
         panel = PANELS[name]
-        remark = panel.remark(view)
-        return f":material/{panel.icon}: {name}{f' {remark}' if remark else ''}"
+        remark = panel.remark(bench, view)
+        return f":material/{panel.icon}: {name}{f' ({remark})' if remark else ''}"
 
-    chosen = show_first("panel", offered[0])
-    # A view that no person chose gives way to the one offered first by now, such as the answer of a run.
-    unchosen = chosen == st.session_state.get("panel_first") or echoed("panel", chosen)
-    if unchosen or chosen not in offered:
-        mirrored(tab, "panel", offered[0])
-    st.session_state["panel_first"] = offered[0]
-    name = st.segmented_control(
-        "View", offered, required=True, key="panel", format_func=named, label_visibility="collapsed"
-    )
-    return name or offered[0]
+    if st.session_state.get("panel") not in offered:
+        st.session_state["panel"] = None
+    return st.segmented_control("View", offered, key="panel", format_func=named, label_visibility="collapsed")

@@ -15,8 +15,8 @@ from pages.components.view_models.session import SessionView
 from pages.components.widgets.controls import action, row
 from pages.components.widgets.step_result import on_the_way, silence, status_badge, step_output
 from pages.components.widgets.text_block import text_block
+from pages.components.workbench.bar.run import run_menu
 from pages.components.workbench.editor import Editor, same_text
-from pages.components.workbench.header import run_menu
 from pages.components.workbench.step.fields import step_fields, take_over
 from pages.components.workbench.step.nested import inside_button
 from pages.components.workbench.step.nested_path import with_kept_inside
@@ -26,7 +26,7 @@ from studio.workbench import Workbench
 
 def inspector(bench: Workbench, tab: TabState, view: SessionView) -> None:
     """Draw the selected step, or what to do to select one."""
-    with st.container(border=True, key="inspector"):
+    with st.container(key="inspector"):
         head = view.head
         selected = tab.selected
         if head is None or selected is None or selected >= len(head.workflow):

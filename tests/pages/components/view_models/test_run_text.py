@@ -26,8 +26,8 @@ from pages.components.view_models.run_text import (
     spent,
     state_label,
 )
+from pages.components.view_models.session_state_text import progress_text
 from pages.components.widgets.step_result import _STATUS
-from pages.components.workbench.live import progress_text
 from studio.cli import session_show
 
 ONE = Workflow.of([Step(instruction="Answer.", worker="a")])

@@ -49,7 +49,6 @@ def page(app, session):
     """The workbench with the panel open."""
     page = app(session=session)
     page.session_state["panel"] = "Code"
-    page.session_state["panel_first"] = "Access"
     return page.run()
 
 

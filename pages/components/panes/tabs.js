@@ -1,0 +1,100 @@
+// Which content of the reading pane is shown: an attribute of the page's root, which panes.css goes by.
+//
+// A click on a card shows its step at once; until the server has drawn that step, the one drawn before is dimmed.
+
+const NAMES = { answer: "Answer", step: "Step", live: "Live" };
+const PHASES = { ready: "answer", live: "live", replay: "live", done: "answer" };
+const page = document.documentElement;
+
+// What each session showed last. It outlives a page that is left and drawn again.
+const remembered = globalThis.conductorReading ??= new Map();
+
+class ReadingTabs {
+  constructor(list) {
+    this.list = list;
+    this.listeners = new AbortController();
+    const { signal } = this.listeners;
+    this.tabs = Object.fromEntries(Object.entries(NAMES).map(([name, text]) => {
+      const tab = element("button", { type: "button", role: "tab", id: `reading-tab-${name}`, class: `reading-tab of-${name}` }, text);
+      tab.addEventListener("click", () => this.show(name), { signal });
+      return [name, tab];
+    }));
+    list.append(...Object.values(this.tabs));
+    list.addEventListener("keydown", (event) => this.key(event), { signal });
+    window.addEventListener("conductor-step", ({ detail }) => {
+      // Of the graph whose steps this pane shows; others show theirs below them.
+      if (detail.graph === "inspector") this.selected(detail.step);
+    }, { signal });
+  }
+
+  update({ data }) {
+    this.data = data;
+    const { session, phase, step, selection, begun } = data;
+    const before = remembered.get(session);
+    if (!before) this.show(step === null || phase === "live" ? PHASES[phase] : "step");
+    // A run may be over before the page was drawn for its beginning.
+    else if (begun > before.begun && phase === "done") this.show(PHASES.done);
+    else if (before.phase !== phase) this.show(this.following(before, phase));
+    else if (before.selection !== selection) this.show(step !== null ? "step" : before.shown === "step" ? PHASES[phase] : before.shown);
+    else this.show(before.shown);
+    if (step === this.awaited) this.settle();
+    this.tabs.step.textContent = step === null ? NAMES.step : `${NAMES.step} ${step + 1}`;
+  }
+
+  // A run that begins shows itself, and at its end its answer; a step that a person looks at stays.
+  following({ shown }, phase) {
+    return phase === "live" || shown === "live" || (phase === "replay" && shown === "answer") ? PHASES[phase] : shown;
+  }
+
+  selected(step) {
+    if (step === null) return this.show(page.dataset.reads === "step" ? PHASES[this.data.phase] : page.dataset.reads);
+    if (step !== this.data.step) this.wait(step);
+    this.show("step");
+  }
+
+  wait(step) {
+    this.awaited = step;
+    this.tabs.step.textContent = `${NAMES.step} ${step + 1}`;
+    page.dataset.awaitsStep = "";
+    clearTimeout(this.timer);
+    // Whatever came of it, what is drawn can be read then.
+    this.timer = setTimeout(() => this.settle(), 3000);
+  }
+
+  settle() {
+    this.awaited = undefined;
+    delete page.dataset.awaitsStep;
+  }
+
+  show(name) {
+    const { session, phase, selection, begun } = this.data, before = remembered.get(session)?.begun ?? 0;
+    remembered.set(session, { shown: name, phase, selection, begun: Math.max(begun, before) });
+    page.dataset.reads = name;
+    page.toggleAttribute("data-live", phase === "live");
+    for (const [of, tab] of Object.entries(this.tabs)) {
+      tab.setAttribute("aria-selected", String(of === name));
+      tab.tabIndex = of === name ? 0 : -1;
+      const panel = document.querySelector(`.st-key-read-${of}`);
+      panel?.setAttribute("role", "tabpanel");
+      panel?.setAttribute("aria-labelledby", tab.id);
+    }
+  }
+
+  key(event) {
+    const names = Object.keys(NAMES), at = names.indexOf(page.dataset.reads);
+    const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: names.length - 1 }[event.key];
+    if (to === undefined) return;
+    event.preventDefault();
+    const name = names[(to + names.length) % names.length];
+    this.show(name);
+    this.tabs[name].focus();
+  }
+
+  destroy() {
+    clearTimeout(this.timer);
+    this.settle();
+    this.listeners.abort();
+  }
+}
+
+export default mounted(".reading-tabs", (list) => new ReadingTabs(list));

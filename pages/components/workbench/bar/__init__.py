@@ -1,0 +1,1 @@
+"""The bar over the panes: title, state, undo and redo, run, share."""

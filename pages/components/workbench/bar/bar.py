@@ -1,0 +1,100 @@
+"""The bar over the panes: title, state, undo and redo, run, share; in a replay, its moment."""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+
+import streamlit as st
+
+from pages.components.tab.fields import Shown, committing, shows
+from pages.components.tab.state import TabState, plain
+from pages.components.view_models.replay import moment_text
+from pages.components.view_models.session import SessionView
+from pages.components.view_models.session_state_text import state_text
+from pages.components.widgets.controls import action, row
+from pages.components.workbench.bar.run import run_buttons
+from pages.components.workbench.bar.share import share
+from pages.components.workbench.editor import redo, undo
+from pages.components.workbench.live_refresh import CurrentView
+from storage import Session
+from studio.workbench import Workbench
+
+
+def bar(bench: Workbench, tab: TabState, current: CurrentView, *, every: float | None) -> None:
+    """Draw it for the session of `current`; its state moves `every` so many seconds."""
+    view = current.of_page
+    with st.container(key="bar", horizontal=True, vertical_alignment="center", gap="small", wrap=False):
+        _title(bench, tab, view.session)
+        if view.session.pool_label:
+            st.badge(view.session.pool_label, icon=":material/cloud_off:", color="gray")
+        with st.container(key="bar-state"):
+            current.fragment("state", _state, every=every)
+        if view.replay is not None:
+            with st.container(horizontal=True, key="toolbar", gap="xsmall", width="content", wrap=False):
+                action("Back to the end", "last_page", tab.leave_replay, key="replay-end", type="primary")
+        elif view.head is not None:
+            with st.container(
+                horizontal=True,
+                vertical_alignment="center",
+                key="toolbar",
+                gap="xsmall",
+                width="content",
+                wrap=False,
+            ):
+                _undo_and_redo(bench, tab, view)
+                current.fragment("run", partial(run_buttons, bench, tab))
+                share(bench, tab, view)
+
+
+def _title(bench: Workbench, tab: TabState, session: Session) -> None:
+    """The title, to be changed where it stands; a heading for screen readers."""
+    key = f"title-{session.id}"
+
+    def renamed(title: str) -> None:
+        if title.strip() and title.strip() != session.title:
+            bench.store.sessions.rename(session.id, title.strip())
+
+    with st.container(key="session-head"):
+        st.title(plain(session.title, limit=90), anchor=False)
+        shows(tab, key, session.title)
+        st.text_input(
+            "Title",
+            key=key,
+            label_visibility="collapsed",
+            on_change=committing(tab, key, renamed),
+        )
+
+
+def _state(view: SessionView) -> None:
+    if view.replay is not None:
+        moment = moment_text(view.replay.at(time.time()), view.replay.seconds)
+        with row():
+            st.badge(plain(f"Replay, {moment}"), icon=":material/history:", color="primary")
+            st.caption("A run that is over, as it was then. Leave the replay to edit or to run.")
+    elif view.head is not None:
+        st.caption(plain(state_text(view, now=time.time())))
+
+
+def _undo_and_redo(bench: Workbench, tab: TabState, view: SessionView) -> None:
+    shown = None if view.head is None else Shown(tab, view.head, place="page")
+    for name, key, target, edit, go in (
+        ("Undo", "Ctrl+Z", view.undo, view.head, undo),
+        ("Redo", "Ctrl+Shift+Z", view.redo, view.redo, redo),
+    ):
+        tip = f"Nothing to {name.lower()}"
+        if target is not None and edit is not None:
+            tip = f"{name} ({key}): {plain(edit.note)}"
+        action(
+            name,
+            name.lower(),
+            go,
+            bench,
+            tab,
+            view.session.id,
+            shown,
+            key=name.lower(),
+            help=tip,
+            disabled=view.locked or target is None,
+            type="tertiary",
+        )

@@ -1,0 +1,115 @@
+"""To run: the button of the bar with its menu, the menu of one step, and Stop."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from conductor.engine.scope import EDITED, FORCE, RunScope
+from conductor.errors import ConductorError
+from conductor.text.formatting import counted, estimated
+from pages.components.tab.state import TabState
+from pages.components.view_models.session import SessionView
+from pages.components.widgets.controls import action
+from studio.workbench import Outlook, Workbench
+
+_SCOPES = {
+    "to": "Run to here",
+    "only": "Run only this step",
+    "from": "Run from here",
+    "force": "Rerun all steps",
+}
+
+
+def run_buttons(bench: Workbench, tab: TabState, view: SessionView) -> None:
+    """The button that runs the workflow with a menu of the other ways to run it; while it runs, Stop."""
+    session = view.session.id
+    if view.locked:
+        here = view.busy or view.stoppable
+        tip = None if here else "Another process runs this; it will be asked to stop"
+        action("Stop", "stop", bench.running.stop, session, key="stop", help=tip)
+        return
+    with st.container(horizontal=True, gap=None, key="run-split", width="content", wrap=False):
+        action(
+            "Run" if view.state is None else "Rerun",
+            "play_arrow",
+            lambda: start(bench, tab, session, EDITED),
+            key="run",
+            type="primary",
+            disabled=view.problem is not None,
+        )
+        _menu(
+            bench,
+            tab,
+            view,
+            tab.selected,
+            label="Other ways to run",
+            key=f"run-ways-{session}-{tab.selected}",
+            primary=True,
+        )
+
+
+def run_menu(bench: Workbench, tab: TabState, view: SessionView, step: int) -> None:
+    """The ways to run around `step`, each with what it will call."""
+    key = f"run-menu-{view.session.id}-{step}"
+    _menu(bench, tab, view, step, label="Run", key=key)
+
+
+def _menu(
+    bench: Workbench,
+    tab: TabState,
+    view: SessionView,
+    step: int | None,
+    *,
+    label: str,
+    key: str,
+    primary: bool = False,
+) -> None:
+    known = step is not None and view.head is not None and step < len(view.head.workflow)
+    scopes = [RunScope(kind=kind, step=step) for kind in ("to", "only", "from")] if known else []
+    outlooks = {} if view.problem else bench.running.outlooks(view.session.id, [*scopes, FORCE])
+    offered = {scope.kind: scope for scope in [*scopes, FORCE] if scope in outlooks}
+
+    def chosen() -> None:
+        kind = st.session_state[key]
+        if kind in offered:
+            start(bench, tab, view.session.id, offered[kind])
+        tab.ask_redraw()
+
+    def named(kind: str) -> str:
+        calls = f" · {_calls(outlooks[offered[kind]])}" if kind in offered else ""
+        return f"{_SCOPES[kind]}{calls}"
+
+    st.menu_button(
+        label,
+        list(offered) or list(_SCOPES),  # a menu without entries is refused, also where it cannot be opened
+        key=key,
+        icon=None if primary else ":material/play_arrow:",
+        type="primary" if primary else "secondary",
+        help="Rerun all steps, or only a part" if primary else "Run a part, in a run of its own",
+        disabled=view.locked or not offered,
+        format_func=named,
+        on_click=chosen,
+    )
+
+
+def _calls(outlook: Outlook) -> str:
+    calls, tokens = len(outlook.radius.runs), outlook.estimate.tokens
+    if not calls:
+        return "nothing to call"
+    steps = f"calls {counted(calls, 'step')}"
+    return f"{steps}, {estimated(tokens, 'token')}" if tokens else steps
+
+
+def start(bench: Workbench, tab: TabState, session: str, scope: RunScope) -> None:
+    """Begin a run; an error is shown under the bar. A revision that this tab has not drawn is not run."""
+    head = bench.store.revisions.head(session)
+    if head is not None and not tab.knows(session, head.id):
+        unknown = f"Not run: revision {head.number} has just been made elsewhere. Look at it, then run it."
+        tab.notify("info", unknown, place="run")
+        return
+    try:
+        # Otherwise another person was quicker, and the page shows that run.
+        if not SessionView.load(bench, session).locked:
+            bench.running.start(session, scope)
+    except ConductorError as error:
+        tab.notify("error", str(error), place="run")

@@ -1,0 +1,34 @@
+"""The messages before a question that was part of a conversation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from conductor.text.formatting import counted
+from conductor.values.conversation import Conversation
+from pages.components.widgets.controls import expander
+from pages.components.widgets.text_block import text_block
+from storage import Session
+
+_ROLES = {"system": "Instructions", "user": "User", "assistant": "Assistant"}
+
+
+def conversation_view(session: Session) -> None:
+    """Draw it, where the question was part of a conversation; the messages only while it is open."""
+    before = list(messages(session.said_before))
+    if not before:
+        return
+    label = f"Earlier conversation · {counted(len(before), 'message')}"
+    if box := expander(label, "forum", key="conversation"):
+        with box:
+            for at, (role, text) in enumerate(before):
+                text_block(text, key=f"conversation-{at}", label=_ROLES[role])
+
+
+def messages(conversation: Conversation) -> Iterator[tuple[str, str]]:
+    """Role and text of each, in order."""
+    if conversation.instructions.strip():
+        yield "system", conversation.instructions
+    for turn in conversation.turns:
+        if turn.text.strip():
+            yield turn.role, turn.text
