@@ -37,7 +37,7 @@ def page() -> None:
         cards = bench.pool.cards if pool_notice() else {}
         with st.container(key="machinery"):
             load_library()
-        bench.store.processes.mark_interrupted(wait=False)
+        bench.store.processes.retry_unwritten()
         session = st.query_params.get("session")
         if session is not None:
             _head(bench, "three", session)

@@ -40,7 +40,7 @@ def page() -> None:
         listed.follow_address()
         actions = SessionActions(bench, tab, listed)
         pool_notice()
-        bench.store.processes.mark_interrupted(wait=False)
+        bench.store.processes.retry_unwritten()
         st.html(_STYLES)
         with st.container(horizontal=True, vertical_alignment="center", key="page-head"):
             st.title("Sessions", anchor=False)

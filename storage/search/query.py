@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, column, exists, false, func, literal, select, table
 from sqlalchemy.sql.elements import ColumnClause
 
 from conductor.values.total import Total
 from storage.database.schema import REVISION_WORKERS, REVISIONS, RUNS, SESSIONS, TAGS, TEXTS
-from storage.records import EVERYTHING, SessionFilter, SessionSummary
+from storage.records import EVERYTHING, SessionFilter, SessionState, SessionSummary
 from storage.search.terms import Snippet, Term, snippet, terms_of
 from storage.tables.sessions import record
 from storage.tables.spending import sessions_between, totals
@@ -66,6 +66,23 @@ def listed(
         values = {name: value for name, value in row.items() if name != "head"}
         summaries.append(record(SessionSummary, values | beside))
     return tuple(summaries)
+
+
+class Heading(NamedTuple):
+    """What names a session in a list."""
+
+    id: str
+    title: str
+    state: SessionState
+
+
+def newest(connection: Connection, *, limit: int) -> tuple[Heading, ...]:
+    """The first `limit` sessions of `listed`."""
+    headings = select(SESSIONS.c.id, SESSIONS.c.title, SESSIONS.c.state).where(
+        *_conditions(connection, EVERYTHING)
+    )
+    rows = connection.execute(headings.order_by(*_NEWEST_FIRST).limit(limit))
+    return tuple(Heading(row.id, row.title, row.state) for row in rows)
 
 
 def count(connection: Connection, filter: SessionFilter = EVERYTHING) -> int:

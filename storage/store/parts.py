@@ -16,7 +16,6 @@ from conductor.planner.corrections import Correction
 from conductor.runs.events import Event, RunFinished
 from conductor.runs.request import RunRequest
 from conductor.runs.state import RunState
-from conductor.values.total import Total
 from storage.api_token import Spent, Token, TokenLimits, new_secret
 from storage.copies import forking, session_copy
 from storage.copies.session_entries import Entry, Kind
@@ -56,7 +55,8 @@ class Sessions(Part):
     named = read(sessions.named)
     titled = read(sessions.titled)
 
-    listed = read(finding.listed)
+    listed = cached(finding.listed)
+    newest = cached(finding.newest)
     count = read(finding.count)
     ids = read(finding.ids)
     snippets = read(finding.snippets)
@@ -68,9 +68,7 @@ class Sessions(Part):
     add_tags = write(sessions.add_tags)
     remove_tag = write(sessions.remove_tag)
 
-    def total(self, session: str) -> Total:
-        """What planning and all runs of the session have used, trials included."""
-        return self._read(spending.totals, [session], costs=True).get(session, Total())
+    total = cached(spending.total)
 
 
 class Revisions(Part):

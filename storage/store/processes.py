@@ -81,6 +81,10 @@ class Processes(Part):
 
     ask_to_stop = dated(runs.ask_to_stop)
 
+    def retry_unwritten(self) -> None:
+        """Write, in the background, events of this process that could not be written before."""
+        self._transactions.retry_unwritten()
+
     def mark_interrupted(self, *, wait: bool = True) -> tuple[str, ...]:
         """End, as interrupted, the runs and plannings of others whose process died; the runs' ids.
 

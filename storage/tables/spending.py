@@ -71,6 +71,11 @@ def totals(connection: Connection, sessions: Sequence[str], *, costs: bool = Fal
     return {session: taken.total for session, taken in found.items()}
 
 
+def total(connection: Connection, session: str) -> Total:
+    """What planning and all runs of the session have used, trials included."""
+    return totals(connection, [session], costs=True).get(session, Total())
+
+
 def run_totals(connection: Connection, session: str) -> Mapping[str, Total]:
     """What each run of the session has used, trials included; runs of built-in experts are left out."""
     runs = _runs(connection, RUNS.c.session == session, costs=True)

@@ -46,8 +46,7 @@ def _session_mark(bench: Workbench, session: str | None) -> str:
 
 
 def _recent_mark(bench: Workbench) -> str:
-    listed = bench.store.sessions.listed(limit=RECENT)
-    return _digest(*((one.id, one.title, one.state) for one in listed))
+    return _digest(*bench.store.sessions.newest(limit=RECENT))
 
 
 def _digest(*parts: object) -> str:

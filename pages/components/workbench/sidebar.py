@@ -82,7 +82,7 @@ def _importer(bench: Workbench, tab: TabState) -> None:
 
 
 def _recent(bench: Workbench, tab: TabState) -> None:
-    bench.store.processes.mark_interrupted(wait=False)
+    bench.store.processes.retry_unwritten()
     sessions = bench.store.sessions.listed(limit=RECENT)
     if not sessions:
         return
