@@ -22,8 +22,8 @@ import httpx
 
 from benchmarks.measure import Spread
 from benchmarks.report import machine
+from benchmarks.seen_tokens import SeenTokens, seen_tokens
 from benchmarks.shapes import QUERY
-from benchmarks.sight import Sight, sights
 from benchmarks.upstream import upstream
 from conductor.engine.bound_workflow import BoundWorkflow
 from conductor.engine.run import WorkflowRun
@@ -55,7 +55,7 @@ class Effort:
 
 @dataclass(frozen=True)
 class Report:
-    """All of one run. Seconds, but for `sights`, which are tokens."""
+    """All of one run. Seconds, but for `seen_tokens`, which are tokens."""
 
     machine: str
     one: Spread
@@ -66,7 +66,7 @@ class Report:
     lag_median: float
     lag_p95: float
     parsing: Spread
-    sights: Mapping[str, Sight]
+    seen_tokens: Mapping[str, SeenTokens]
 
 
 async def measured(base_url: str, effort: Effort) -> Report:
@@ -97,7 +97,7 @@ async def measured(base_url: str, effort: Effort) -> Report:
         lag_median=median(lags),
         lag_p95=quantiles(lags, n=20)[-1],
         parsing=parsing(effort.rounds),
-        sights=sights(),
+        seen_tokens=seen_tokens(),
     )
 
 
@@ -181,10 +181,10 @@ def as_text(report: Report) -> str:
         "| --- | ---: | ---: | ---: | ---: |",
     ]
     lines += [
-        f"| {shape} | {sight.calls} | {sight.access:,} (1) "
-        f"| {sight.everything:,} ({sight.everything / sight.access:.2f}) "
-        f"| {sight.mixture:,} ({sight.mixture / sight.access:.2f}) |"
-        for shape, sight in report.sights.items()
+        f"| {shape} | {seen.calls} | {seen.access:,} (1) "
+        f"| {seen.everything:,} ({seen.everything / seen.access:.2f}) "
+        f"| {seen.mixture:,} ({seen.mixture / seen.access:.2f}) |"
+        for shape, seen in report.seen_tokens.items()
     ]
     return "\n".join(lines)
 

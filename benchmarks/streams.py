@@ -68,8 +68,8 @@ async def stream(base_url: str, model: str) -> Stream:
                 first = time.perf_counter() - begun
             if b'"error"' in line:
                 error = line.decode().strip()
-            if told := _TOKENS.search(line):
-                tokens = int(told[1])
+            if reported := _TOKENS.search(line):
+                tokens = int(reported[1])
             if line.startswith(b"data: [DONE]"):
                 error = "" if first else "had no text"
                 break

@@ -9,7 +9,7 @@ from typing import Literal
 
 from conductor.engine.experiments import EdgeTest, Swap
 from conductor.runs.state import RunStatus
-from conductor.values.conversation import NOTHING_SAID, Conversation
+from conductor.values.conversation import NO_CONVERSATION, Conversation
 from conductor.values.messages import Usage, Value
 from conductor.values.output import WorkerKind
 from conductor.values.presets import Settings
@@ -53,9 +53,9 @@ class Session(Value):
     conversation: Conversation | None = None
 
     @property
-    def said_before(self) -> Conversation:
+    def earlier_conversation(self) -> Conversation:
         """The messages before the question; may be empty."""
-        return self.conversation or NOTHING_SAID
+        return self.conversation or NO_CONVERSATION
 
 
 class RequestSession(Value):

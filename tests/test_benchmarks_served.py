@@ -7,8 +7,8 @@ from dataclasses import asdict
 
 import pytest
 
+from benchmarks.seen_tokens import ALL_SHAPES, mixture_of, seen_tokens
 from benchmarks.served import Effort, Report, as_text, measured
-from benchmarks.sight import ALL_SHAPES, mixture_of, sights
 from benchmarks.upstream import upstream
 from conductor.workflow.model import Workflow
 
@@ -29,9 +29,9 @@ def test_a_tiny_run_reports_every_number(monkeypatch: pytest.MonkeyPatch) -> Non
 
 @pytest.mark.parametrize("shape", ALL_SHAPES)
 def test_who_sees_more_pays_more(shape: str) -> None:
-    sight = sights()[shape]
-    assert sight.calls == len(ALL_SHAPES[shape])
-    assert 0 < sight.access <= sight.everything
+    seen = seen_tokens()[shape]
+    assert seen.calls == len(ALL_SHAPES[shape])
+    assert 0 < seen.access <= seen.everything
 
 
 @pytest.mark.parametrize(

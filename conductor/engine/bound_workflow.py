@@ -17,7 +17,7 @@ from conductor.engine.prompt_layouts import (
     tagged_parts,
     verbatim_messages,
 )
-from conductor.values.conversation import NOTHING_SAID, Conversation
+from conductor.values.conversation import NO_CONVERSATION, Conversation
 from conductor.values.messages import Message, Request, Sampling, SeenResponse
 from conductor.values.output import Output
 from conductor.workers.pool.pool import Pool
@@ -40,7 +40,7 @@ class BoundWorkflow:
     identities: tuple[str, ...]
     styles: tuple[PromptStyle, ...]
     previous: tuple[SeenResponse, ...] = ()
-    conversation: Conversation = NOTHING_SAID
+    conversation: Conversation = NO_CONVERSATION
 
     @classmethod
     def of(
@@ -50,7 +50,7 @@ class BoundWorkflow:
         query: str,
         pool: Pool,
         previous: tuple[SeenResponse, ...] = (),
-        conversation: Conversation = NOTHING_SAID,
+        conversation: Conversation = NO_CONVERSATION,
     ) -> BoundWorkflow:
         """Raises `WorkflowError` when a step names a worker that the pool does not have."""
         workflow.check_workers(pool.names)

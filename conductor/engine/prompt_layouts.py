@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from conductor.values.conversation import NOTHING_SAID, Conversation, Turn
+from conductor.values.conversation import NO_CONVERSATION, Conversation, Turn
 from conductor.values.messages import Message, Part, SeenResponse
 from conductor.workers.protocol import PromptStyle
 
@@ -39,7 +39,7 @@ class PromptContext(NamedTuple):
     seen: Sequence[SeenResponse]
     final: bool
     nonce: str
-    conversation: Conversation = NOTHING_SAID
+    conversation: Conversation = NO_CONVERSATION
 
 
 def tagged_parts(context: PromptContext) -> list[Part]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterable
 from typing import Protocol
 
-from conductor.values.conversation import NOTHING_SAID, Conversation
+from conductor.values.conversation import NO_CONVERSATION, Conversation
 from conductor.values.messages import Completion, Delta, Message, Retried, SeenResponse, Thought, Value
 from conductor.workers.protocol import WorkerCard
 from conductor.workflow.model import Workflow
@@ -35,7 +35,7 @@ class PlanRequest(Value):
     responses: tuple[SeenResponse, ...] = ()
     rejected: tuple[PlanReport, ...] = ()
     economical: bool = False
-    conversation: Conversation = NOTHING_SAID
+    conversation: Conversation = NO_CONVERSATION
 
 
 class Asked(Value):

@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 from pydantic import Field, TypeAdapter
 
 from conductor.values.budget import NO_BUDGET, Budget, Limit, Used
-from conductor.values.conversation import NOTHING_SAID, Conversation
+from conductor.values.conversation import NO_CONVERSATION, Conversation
 from conductor.values.messages import Request, SeenResponse, Usage, Value
 from conductor.values.output import Output, WorkerKind
 from conductor.workflow.model import Workflow
@@ -117,7 +117,7 @@ class RunStarted(_Event):
     budget: Budget = NO_BUDGET
     used: Used = Used()
     covers: tuple[int, ...] | None = None
-    conversation: Conversation = NOTHING_SAID
+    conversation: Conversation = NO_CONVERSATION
 
 
 KeptBecause = Literal["pinned", "preloaded"]

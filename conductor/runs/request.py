@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from conductor.runs.events import BudgetExceeded, Event
 from conductor.runs.state import RunState, advance_rounds, counted
-from conductor.values.conversation import NOTHING_SAID, Conversation
+from conductor.values.conversation import NO_CONVERSATION, Conversation
 from conductor.values.messages import NOTHING_USED, Usage
 from conductor.values.output import Output
 from conductor.values.presets import Settings
@@ -29,7 +29,7 @@ class RunRequest:
 
     query: str
     settings: Settings = Settings()
-    conversation: Conversation = NOTHING_SAID
+    conversation: Conversation = NO_CONVERSATION
     workflow: Workflow | None = None
     finish: Callable[[Workflow], Workflow] | None = None
     sent_on: bool = False

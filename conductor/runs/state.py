@@ -41,7 +41,7 @@ from conductor.runs.events import (
 )
 from conductor.runs.step_state import Retry, StepEvent, StepState, advance_step, fast_replace, retry
 from conductor.values.budget import NO_BUDGET, Budget, Used
-from conductor.values.conversation import NOTHING_SAID, Conversation
+from conductor.values.conversation import NO_CONVERSATION, Conversation
 from conductor.values.messages import NOTHING_USED, SeenResponse, Usage
 from conductor.values.output import Output, WorkerKind
 from conductor.workflow.model import Workflow
@@ -64,7 +64,7 @@ class RunState:
 
     run: str = ""
     query: str = ""
-    conversation: Conversation = NOTHING_SAID
+    conversation: Conversation = NO_CONVERSATION
     parent: str | None = None
     round: int = 1
     attempt: int = 1
@@ -128,7 +128,7 @@ class RunState:
         """Whether the run is to give `step` an output, or has kept one for it."""
         return self.covers is None or step in self.covers or self.steps[step].kept is not None
 
-    def tells_of(self, workflow: Workflow) -> bool:
+    def is_run_of(self, workflow: Workflow) -> bool:
         """Whether this is a run of `workflow`, be it that it was pinned meanwhile at just what it gave."""
         if self.workflow is None:
             return False

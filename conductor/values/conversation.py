@@ -50,5 +50,5 @@ class Conversation(Value):
         return len(self.instructions) + sum(len(turn.text) for turn in self.turns)
 
 
-NOTHING_SAID = Conversation()
+NO_CONVERSATION = Conversation()
 """The conversation of a query with nothing before it."""

@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 from hashlib import sha256
 from json.encoder import encode_basestring_ascii as _quoted
 
-from conductor.values.conversation import NOTHING_SAID, Conversation
+from conductor.values.conversation import NO_CONVERSATION, Conversation
 from conductor.workflow.model import Step
 
 _as_json = json.JSONEncoder().encode
@@ -22,7 +22,7 @@ def fingerprint(
     *,
     identity: str,
     query: str,
-    conversation: Conversation = NOTHING_SAID,
+    conversation: Conversation = NO_CONVERSATION,
     seen: Sequence[str],
     by_hand: Collection[int] = (),
     previous: Sequence[str] = (),

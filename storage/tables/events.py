@@ -138,10 +138,10 @@ def _refusal(connection: Connection, events: Sequence[Event]) -> StorageError:
     A process whose lock was free for too long, as when its machine slept, finds its runs ended by others:
     its further events come too late.
     """
-    told = {plain(event.run) for event in events}
+    named = {plain(event.run) for event in events}
     statuses = {
         row.id: row.status
-        for row in connection.execute(select(RUNS.c.id, RUNS.c.status).where(RUNS.c.id.in_(told)))
+        for row in connection.execute(select(RUNS.c.id, RUNS.c.status).where(RUNS.c.id.in_(named)))
     }
     event = next(event for event in events if statuses.get(plain(event.run)) != "running")
     status = statuses.get(plain(event.run))

@@ -138,7 +138,7 @@ def turns_until(store: SessionStore, id: str, *, token: str | None) -> tuple[Tur
         )
         raise ApiError(message, param="previous_response_id", code="previous_response_not_found")
     asked, answered = Turn(role="user", text=session.query), Turn(role="assistant", text=answer)
-    return *session.said_before.turns, asked, answered
+    return *session.earlier_conversation.turns, asked, answered
 
 
 def _answer(store: SessionStore, session: Session) -> str | None:

@@ -61,7 +61,9 @@ class Bench:
         """The session's query as a request, with `settings` instead of its own where they are given."""
         asked = self.store.sessions.find(session)
         return RunRequest(
-            asked.query, settings=settings or asked.settings or Settings(), conversation=asked.said_before
+            asked.query,
+            settings=settings or asked.settings or Settings(),
+            conversation=asked.earlier_conversation,
         )
 
     def settings(self, session: str) -> Settings:

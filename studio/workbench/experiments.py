@@ -89,7 +89,7 @@ class Experiments:
         """The newest finished run of all steps of the current workflow; None where it has none."""
         head = self._bench.required_head(session)
         for run, state in self._running.recent_states(session):
-            if state.status == "finished" and state.whole and state.tells_of(head.workflow):
+            if state.status == "finished" and state.whole and state.is_run_of(head.workflow):
                 assert state.workflow is not None, "it has finished"
                 return Base(run, state, state.workflow, previous=self._bench.runner.previous(head))
         return None

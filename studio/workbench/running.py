@@ -135,7 +135,7 @@ class Running:
             query=asked.query,
             pool=self._bench.pool,
             previous=self._bench.runner.previous(head),
-            conversation=asked.said_before,
+            conversation=asked.earlier_conversation,
         )
 
     def last_outputs(self, session: str, workflow: Workflow) -> dict[int, Output]:

@@ -9,7 +9,7 @@ from store_scenario import chain, finished, keep, started
 
 from conductor.errors import StorageError
 from conductor.runs.request import RunRequest
-from conductor.values.conversation import NOTHING_SAID, Conversation, Turn
+from conductor.values.conversation import NO_CONVERSATION, Conversation, Turn
 from conductor.values.presets import Settings
 from conductor.workflow.model import Workflow
 from storage import Session, SessionStore
@@ -22,7 +22,7 @@ TALK = Conversation(turns=(Turn(role="user", text="Hello."), Turn(role="assistan
 def begin(
     store: SessionStore,
     *,
-    conversation: Conversation = NOTHING_SAID,
+    conversation: Conversation = NO_CONVERSATION,
     workflow: Workflow | None = None,
     run: str | None = None,
     **stored_as: Any,
@@ -40,7 +40,7 @@ def test_a_request_is_a_session_with_all_that_came_with_it(store: SessionStore) 
     workflow = chain("draft", "polish")
     session = begin(store, conversation=TALK, tags=("b", "a", "b"), workflow=workflow)
     assert (session.query, session.origin, session.settings) == ("Why?", "api", Settings(rounds=2))
-    assert session.said_before == TALK
+    assert session.earlier_conversation == TALK
     assert store.sessions.tags(session.id) == ("a", "b")
     head = store.revisions.head(session.id)
     assert head is not None

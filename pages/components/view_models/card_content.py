@@ -39,7 +39,7 @@ def card_contents(
     left the step out, it shows what a rerun would do. `now` (Unix seconds) gives running steps their time.
     `pin_changed` are the pinned steps that would be asked something else by now.
     """
-    as_run = run if run is not None and run.tells_of(workflow) else None
+    as_run = run if run is not None and run.is_run_of(workflow) else None
     return tuple(
         _content(
             step,

@@ -164,7 +164,7 @@ class SessionView:
     @property
     def as_run(self) -> bool:
         """Whether the current workflow is the one that was last run."""
-        return self.head is not None and self.state is not None and self.state.tells_of(self.head.workflow)
+        return self.head is not None and self.state is not None and self.state.is_run_of(self.head.workflow)
 
     @property
     def radius(self) -> BlastRadius | None:

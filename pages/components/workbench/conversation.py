@@ -15,7 +15,7 @@ _ROLES = {"system": "Instructions", "user": "User", "assistant": "Assistant"}
 
 def conversation_view(session: Session) -> None:
     """Draw it, where the question was part of a conversation; the messages only while it is open."""
-    before = list(messages(session.said_before))
+    before = list(messages(session.earlier_conversation))
     if not before:
         return
     label = f"Earlier conversation · {counted(len(before), 'message')}"

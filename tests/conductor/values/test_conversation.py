@@ -12,7 +12,7 @@ from conductor.engine.prompt_layouts import PromptContext, paper_parts, tagged_p
 from conductor.planner.prompt.prompt import plan_messages
 from conductor.planner.protocol import PlanRequest
 from conductor.runs.events import EVENT, RunStarted
-from conductor.values.conversation import NOTHING_SAID, Conversation, Turn
+from conductor.values.conversation import NO_CONVERSATION, Conversation, Turn
 from conductor.values.messages import Message, Part, Request
 from conductor.values.provenance import comparable, measured
 from conductor.workers.pool.pool import Pool
@@ -34,7 +34,7 @@ OLD_FINGERPRINT = "4acd9c506d07f6590a5847787b90dd31cebf3ce88627be338ef09a29cd5f0
 ONE, TWO = workflow_of(()), workflow_of((), (0,))
 
 
-def assigned(workflow: Workflow, conversation: Conversation = NOTHING_SAID) -> BoundWorkflow:
+def assigned(workflow: Workflow, conversation: Conversation = NO_CONVERSATION) -> BoundWorkflow:
     return BoundWorkflow.of(workflow, query="When?", pool=POOL, conversation=conversation)
 
 
@@ -65,7 +65,7 @@ def test_a_worker_is_shown_instructions_and_earlier_messages_apart(layout: objec
 
 @pytest.mark.parametrize("layout", [tagged_parts, paper_parts])
 def test_without_a_conversation_nothing_is_different(layout: object) -> None:
-    first, *_ = layout(sight(NOTHING_SAID))  # type: ignore[operator]
+    first, *_ = layout(sight(NO_CONVERSATION))  # type: ignore[operator]
     assert first.kind == "frame"
     assert "overall_task" in first.text
     assert "conversation" not in first.text
@@ -113,7 +113,12 @@ def test_two_requests_that_differ_in_their_marks_alone_compare_as_equal() -> Non
 
 
 def test_what_was_said_before_decides_what_is_answered() -> None:
-    message = (NOTHING_SAID, TALK, TALK.model_copy(update={"instructions": ""}), Conversation(verbatim=True))
+    message = (
+        NO_CONVERSATION,
+        TALK,
+        TALK.model_copy(update={"instructions": ""}),
+        Conversation(verbatim=True),
+    )
     assert len({assigned(ONE, conversation).fingerprint(0, {}) for conversation in message}) == len(message)
 
 
@@ -128,7 +133,7 @@ def test_an_event_from_before_there_were_conversations_is_read() -> None:
     del shape["conversation"]
     old = EVENT.validate_python(shape)
     assert isinstance(old, RunStarted)
-    assert old.conversation == NOTHING_SAID
+    assert old.conversation == NO_CONVERSATION
 
 
 # -- the Conductor ---------------------------------------------------------------------------------
@@ -165,7 +170,7 @@ def asked(conversation: Conversation, style: PromptStyle) -> tuple[Message, ...]
 
 
 def test_nothing_was_said_until_any_of_it_was() -> None:
-    assert NOTHING_SAID.nothing
+    assert NO_CONVERSATION.nothing
     some: dict[str, object] = {
         "instructions": "be brief",
         "turns": (Turn(role="user", text=""),),

@@ -36,7 +36,7 @@ def test_a_response_has_the_answer_its_usage_and_how_it_came_about(stage: Stage,
     assert response.usage.total_tokens == response.conductor["tokens"]
     session = stage.workbench.store.sessions.find(response.conductor["session"])
     assert response.id == f"resp_{session.id}"
-    assert session.said_before.system == "Be brief."
+    assert session.earlier_conversation.system == "Be brief."
     assert stage.workbench.store.sessions.tags(session.id) == ("team=red",)
 
 

@@ -171,14 +171,8 @@ def test_what_a_response_answered_is_gone_on_from_whatever_its_session_answers_n
         ids.append(going_on.id)
     # From an older one the conversation goes on another way.
     forked: Any = client.responses.create(model="conductor", input="Or?", previous_response_id=first.id)
-    told = [
-        [
-            turn.text
-            for turn in stage.workbench.store.sessions.find(id.removeprefix("resp_")).said_before.turns
-        ]
-        for id in (*ids, forked.id)
-    ]
-    assert told == [
+    sessions = [stage.workbench.store.sessions.find(id.removeprefix("resp_")) for id in (*ids, forked.id)]
+    assert [[turn.text for turn in session.earlier_conversation.turns] for session in sessions] == [
         [],
         ["Why?", "As it was."],
         ["Why?", "As it was.", "And?", "So."],
@@ -202,7 +196,7 @@ def test_of_several_rounds_the_requests_own_last_answer_counts(
     stage.workbench.activities.wait(session)
     assert [run.round for run in stage.workbench.store.runs.of_session(session)] == [3, 2, 1]
     again: Any = client.responses.create(model="conductor", input="And?", previous_response_id=first.id)
-    turns = stage.workbench.store.sessions.find(again.conductor["session"]).said_before.turns
+    turns = stage.workbench.store.sessions.find(again.conductor["session"]).earlier_conversation.turns
     assert [turn.text for turn in turns] == ["Why?", "So."]
 
 

@@ -6,7 +6,7 @@ from session_files import exported, imported
 
 from conductor.engine.experiments import Swap
 from conductor.planner.rule_planner import OfflineConductor
-from conductor.values.conversation import NOTHING_SAID, Conversation, Turn
+from conductor.values.conversation import NO_CONVERSATION, Conversation, Turn
 from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
 from storage import SessionStore
@@ -22,14 +22,14 @@ def test_it_is_kept_and_taken_along_into_forks_and_files(store: SessionStore) ->
     pool = Pool(workers=(SimulatedWorker(name="alpha"), SimulatedWorker(name="beta")))
     bench = Workbench.over(store, pool=pool, conductor=OfflineConductor())
     session = bench.ask("When was she born?", conversation=TALK)
-    assert store.sessions.find(session.id).said_before == TALK
+    assert store.sessions.find(session.id).earlier_conversation == TALK
     plan = bench.planning.plan(session.id)
     assert plan.report is not None
     assert plan.report.prompt is not None
     assert "Who was Ada?" in plan.report.prompt.messages[-1].content
     fork = bench.store.sessions.fork(session.id, bench.required_head(session.id).id)
-    assert fork.said_before == TALK
-    assert imported(store, exported(store, session.id)).said_before == TALK
+    assert fork.earlier_conversation == TALK
+    assert imported(store, exported(store, session.id)).earlier_conversation == TALK
     bench.running.start(session.id)
     bench.activities.wait(session.id)
     run = store.runs.latest(session.id)
@@ -45,4 +45,4 @@ def test_it_is_kept_and_taken_along_into_forks_and_files(store: SessionStore) ->
 
 def test_a_question_that_stands_alone_has_none(store: SessionStore) -> None:
     assert store.sessions.create("Why?").conversation is None
-    assert store.sessions.create("Why?").said_before == NOTHING_SAID
+    assert store.sessions.create("Why?").earlier_conversation == NO_CONVERSATION

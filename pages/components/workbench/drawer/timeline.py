@@ -51,7 +51,7 @@ def timeline_view(bench: Workbench, tab: TabState, view: SessionView) -> None:
     kept = not state.live and bench.unsaved(run) is None
     recorded = recording(bench.store, run.id) if kept else None
     timeline = timeline_of(state, now=time.time(), moments=NOTHING if recorded is None else recorded.moments)
-    if not state.tells_of(view.head.workflow):
+    if not state.is_run_of(view.head.workflow):
         st.caption("Of a run of another workflow than the one above; its replay shows that one.")
     _bars(tab, view, run, state=state, timeline=timeline, recorded=recorded)
     _edges(state, timeline, key=run.id)
@@ -100,7 +100,7 @@ def _bars(
             "unit": asdict(unit_of(timeline.seconds)),
             "selected": tab.selected,
             "selected_at": chosen["at"] if chosen else None,
-            "choosing": view.head is not None and state.tells_of(view.head.workflow),
+            "choosing": view.head is not None and state.is_run_of(view.head.workflow),
             "inspector": "inspector",
             "replayable": replayable,
             "speeds": speeds_for(timeline.seconds),

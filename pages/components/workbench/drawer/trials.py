@@ -193,7 +193,7 @@ def _results(bench: Workbench, tab: TabState, view: SessionView, results: Result
         st.error(plain(results.failure), icon=":material/error:")
     editor = None
     # Where the workflow is another one by now, or may not be edited, no result can be acted on.
-    if view.head is not None and not view.locked and results.base.tells_of(view.head.workflow):
+    if view.head is not None and not view.locked and results.base.is_run_of(view.head.workflow):
         editor = Editor.of(bench, tab, view.head, place="panels")
     asked = results.record.experiment
     if isinstance(asked, Swap):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from conductor.engine.bound_workflow import BoundWorkflow
-from conductor.values.conversation import NOTHING_SAID, Conversation, Turn
+from conductor.values.conversation import NO_CONVERSATION, Conversation, Turn
 from conductor.values.provenance import measured
 from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
@@ -27,7 +27,7 @@ def test_messages_come_in_order_and_empty_ones_not_at_all():
         ("user", "Who was Ada?"),
         ("system", "In French."),
     ]
-    assert not list(messages(NOTHING_SAID))
+    assert not list(messages(NO_CONVERSATION))
 
 
 def test_a_request_names_instructions_and_conversation_as_sources_of_their_own():

@@ -24,7 +24,7 @@ ALL_SHAPES: Mapping[str, Workflow] = {
 
 
 @dataclass(frozen=True)
-class Sight:
+class SeenTokens:
     """Tokens of one question, prompts and answers, for a workflow of so many calls."""
 
     calls: int
@@ -33,10 +33,10 @@ class Sight:
     mixture: int
 
 
-def sights() -> dict[str, Sight]:
+def seen_tokens() -> dict[str, SeenTokens]:
     """For each shape."""
     return {
-        shape: Sight(
+        shape: SeenTokens(
             calls=len(workflow),
             access=tokens(workflow),
             everything=tokens(_seeing(workflow, (range(at) for at in range(len(workflow))))),
