@@ -19,6 +19,7 @@ from conductor.workers.pool.toml_editor import PoolDocument
 from conductor.workers.pool.toml_file import Place
 from pages.components.pool.file import PLACE, file_fault, saved_notice, text_editor
 from pages.components.pool.form import open_form, pool_form
+from pages.components.pool.found import found_models
 from pages.components.pool.table import Row, key_label, pool_table, remove_key
 from pages.components.pool.tokens import tokens_view
 from pages.components.streamlit_patches.initial_values import drawn_to_the_end
@@ -99,6 +100,7 @@ def _with_file(shared: Services, tab: TabState, document: PoolDocument) -> None:
     _members(shared, tab, document, rows, pool=pool)
     if not _may_edit():
         return
+    found_models(shared.workbench, tab)
     _keys([row.target for row in rows])
     with st.expander("The file as text", icon=":material/notes:", key="pool-file"):
         text_editor(document)
@@ -118,6 +120,8 @@ def _without_file(shared: Services, tab: TabState, document: PoolDocument, *, na
     )
     rows = [Row(target, None) for target in targets(offline_pool())]
     _members(shared, tab, document, rows, pool=None)
+    if _may_edit():
+        found_models(shared.workbench, tab)
 
 
 def _members(

@@ -100,7 +100,7 @@ GALLERY = (
     GalleryEntry(
         "translate-check",
         "Translate and check back",
-        "A translation is translated back by another worker, compared with the original, and corrected.",
+        "Translated, translated back by another worker, compared and corrected.",
         "The language to translate into, and the text",
         "Translate into German:\n\nThe meeting was put off until Tuesday, as half of us were down with flu.",
     ),
@@ -115,7 +115,7 @@ GALLERY = (
     GalleryEntry(
         "summarise",
         "Summarise a long text",
-        "One reader takes what the text claims, one its numbers and dates; an editor writes the summary.",
+        "One reader takes the claims, one numbers and dates; an editor writes the summary.",
         "The text, up to 50,000 characters",
         _MINUTES,
     ),

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.browser
 
 def test_an_example_is_planned_and_explained_before_anything_runs(visit, offline_app):
     desk = WorkbenchPage(visit(offline_app))
-    examples = desk.keyed("welcome").get_by_role("button")
+    examples = desk.page.locator('[class*="st-key-example-"]').get_by_role("button")
     expect(examples).to_have_count(3)
     examples.first.click()
     expect(desk.graph.cards).to_have_count(2)

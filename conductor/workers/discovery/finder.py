@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
+from concurrent.futures import wait as wait_for
 from typing import Any
 
 from conductor.workers.discovery.local_servers import LocalServer, local_servers
@@ -26,7 +27,7 @@ class Finder:
         self._lock = threading.Lock()
         self._looked_at = float("-inf")
         self._looking: Future[_Found] | None = None
-        self._found: _Found = ()
+        self._last: Future[_Found] | None = None
 
     def look(self, *, wait: float) -> tuple[LocalServer, ...]:
         """The servers as of a moment ago, after at most `wait` seconds.
@@ -39,15 +40,14 @@ class Finder:
                 self._looking = self._spawn(local_servers())
             looking = self._looking
         if looking is not None:
-            try:
-                found = looking.result(wait)
-            except TimeoutError:
-                return self._found
-            finally:
-                if looking.done():
-                    self._looking = None
-            self._found = found
-        return self._found
+            wait_for([looking], wait)
+            if looking.done():
+                self._last, self._looking = looking, None
+        if self._last is None:
+            return ()
+        if (error := self._last.exception()) is not None:
+            raise error.with_traceback(None)
+        return self._last.result()
 
     @property
     def looking(self) -> bool:

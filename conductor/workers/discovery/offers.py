@@ -160,9 +160,12 @@ def _taken(service: str, served: Sequence[ServedModel]) -> tuple[ServedModel, ..
 def with_offer(document: PoolDocument, offer: Offer) -> tuple[PoolDocument, str]:
     """The file with the offer's models as workers, and what was added, in words.
 
-    A new file also gets a Conductor. Raises `PoolError`.
+    A new file also gets a Conductor. Models that the file has already stay as they are. Raises `PoolError`.
     """
-    models = offer.models or ()
+    there = {(_place(worker.get("base_url")), worker.get("model")) for worker in document.workers}
+    models = [model for model in offer.models or () if (_place(offer.base_url), model.name) not in there]
+    if not models:
+        return document, f"The pool has the models of {offer.name} already."
     taken = {str(worker.get("name", "")) for worker in document.workers}
     is_new = not taken and document.conductor is None
     added = []
@@ -172,7 +175,7 @@ def with_offer(document: PoolDocument, offer: Offer) -> tuple[PoolDocument, str]
         added.append(name)
         document = document.with_worker({"name": name, **_entry(offer, model)})
     what = f"Added {named(added)} ({offer.name})"
-    if is_new and models:
+    if is_new:
         planner = models[0] if offer.api_key_env else strongest(models)
         document = document.with_conductor(_entry(offer, planner, plans=True))
         return document, f"{what}; {planner.name} writes the workflows."

@@ -41,6 +41,11 @@ def save(document: PoolDocument, *, notice: str) -> None:
     st.session_state[_SAVED] = Saved(notice, undo)
 
 
+def was_saved() -> bool:
+    """Whether something was saved in this tab, as `saved_notice` shows."""
+    return _SAVED in st.session_state
+
+
 def saved_notice(tab: TabState) -> None:
     """What was saved last, with its undo; it stays until the next one or a reload."""
     tab.show_notice(PLACE)

@@ -7,9 +7,11 @@ from functools import partial
 
 import streamlit as st
 
+from pages.components.pool.found import found
 from pages.components.tab.state import TabState, plain
 from pages.components.widgets.controls import action, row
 from pages.components.workbench.composer import plan_query
+from pages.components.workbench.gallery import gallery
 from studio.workbench import Workbench
 
 EXAMPLES: tuple[tuple[str, str, str], ...] = (
@@ -18,7 +20,7 @@ EXAMPLES: tuple[tuple[str, str, str], ...] = (
     ("function", "Solve the system 3x + 2y = 12 and x - y = 1", "Plan, execute, verify"),
 )
 
-_OFFERS: tuple[Callable[[Workbench, TabState], None], ...] = ()
+_OFFERS: tuple[Callable[[Workbench, TabState], None], ...] = (found, gallery)
 """What else there is to begin with, in this order, below the examples; each has a container of its own."""
 
 

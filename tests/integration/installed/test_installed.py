@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import expect, sync_playwright
 
 ROOT = Path(__file__).parents[3]
-SHIPPED = ("conductor", "storage", "pages", "app.py", ".streamlit/config.toml")
+SHIPPED = ("conductor", "storage", "studio", "pages", "app.py", ".streamlit/config.toml")
 PAGES = {"/compare": "Compare", "/sessions": "Sessions", "/pool": "Pool"}
 PATIENCE = 30_000
 """Milliseconds that an element may take to appear."""

@@ -134,12 +134,19 @@ def test_a_new_file_gets_the_workers_and_the_largest_as_conductor():
 
 
 def test_a_file_that_is_there_keeps_what_it_has_and_who_plans():
-    text = f"# Ours.\n{POOL}"
-    [offer] = offers(parse_pool(POOL.replace("gemma3:27b", "other")), [OLLAMA])
-    document, done = with_offer(opened(text.replace("mine", "gemma3")), offer)
+    text = f"# Ours.\n{POOL}".replace("gemma3:27b", "other").replace("mine", "gemma3")
+    [offer] = offers(parse_pool(text), [OLLAMA])
+    document, done = with_offer(opened(text), offer)
     assert done == "Added qwen3, gemma3-27b (Ollama)."
     assert document.text.startswith("# Ours.\n")
     assert document.pool().conductor is None
+
+
+def test_models_that_the_file_has_are_not_added_again():
+    [offer] = offers(offline_pool(), [OLLAMA])
+    document, _ = with_offer(opened(POOL), offer)
+    assert [worker["model"] for worker in document.workers] == ["gemma3:27b", "qwen3:8b"]
+    assert with_offer(document, offer) == (document, "The pool has the models of Ollama already.")
 
 
 def test_a_service_of_one_key_is_written_by_its_variable_alone(monkeypatch):

@@ -1,0 +1,151 @@
+"""What is there to work with: models on this machine, keys that are set, and a field for a key.
+
+One click puts the models into the pool file. Nothing outside this machine is asked before that click, and a
+key is shown nowhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from hashlib import sha256
+
+import streamlit as st
+
+from conductor.errors import PoolError
+from conductor.text.formatting import named
+from conductor.workers.discovery.offers import Offer, list_models, of_service, offers, with_offer
+from conductor.workers.keys.secret import SECRETS_FILE
+from conductor.workers.keys.secrets_file import keep_key
+from conductor.workers.keys.services import HOSTED, Service, service_of
+from conductor.workers.pool.pool import DEFAULT_PATH, configured_path
+from conductor.workers.pool.toml_editor import PoolDocument
+from pages.components.pool.file import save, saved_notice, was_saved
+from pages.components.tab.services import access, services
+from pages.components.tab.state import TabState, plain
+from pages.components.widgets.controls import action, row
+from studio.workbench import Workbench
+
+_FIRST_SECONDS = 0.1
+"""How long a page waits for servers that answer; slower ones come in afterwards."""
+
+_POLL_SECONDS = 0.3
+
+_KEY = "found-key"
+_SERVICE = "found-service"
+_PASTED = "found-pasted"
+
+
+def found(bench: Workbench, tab: TabState) -> None:
+    """Draw it where no model answers yet, or one was just added."""
+    if access().editing_refusal is None and (bench.pool.label is not None or was_saved()):
+        saved_notice(tab)
+        found_models(bench, tab)
+
+
+def found_models(bench: Workbench, tab: TabState) -> None:
+    """Draw what the pool does not have yet, and the field, for a person who may change the pool."""
+    tab.show_notice("found")
+    finder = services().finder
+    try:
+        finder.look(wait=_FIRST_SECONDS)
+    except PoolError as error:
+        st.error(plain(str(error)), icon=":material/error:")
+    polled = finder.looking
+
+    @st.fragment(key="found-part", run_every=_POLL_SECONDS if polled else None)
+    def part() -> None:
+        tab.redraw_if_asked()
+        with st.container(border=True, key="found", gap="xsmall"):
+            for offer in _offers(bench):
+                with row():
+                    _offer(bench, offer)
+            with row():
+                st.caption("A key is kept on this machine, and in no session.", width="content")
+                st.space("stretch")
+                _paste(bench)
+        if polled and not finder.looking:
+            st.rerun()
+
+    part()
+
+
+def _offers(bench: Workbench) -> Sequence[Offer]:
+    try:
+        return offers(bench.pool, services().finder.look(wait=0))
+    except PoolError:
+        # Shown above, or where the pool is used.
+        return ()
+
+
+def _offer(bench: Workbench, offer: Offer) -> None:
+    key = f"found-use-{sha256(f'{offer.name} {offer.base_url}'.encode()).hexdigest()[:8]}"
+    use = partial(action, key=key, place="found")
+    if offer.models is not None:
+        names = plain(named([model.name for model in offer.models]))
+        st.markdown(f":material/dns: **{names}** on this machine, served by {plain(offer.name)}")
+        st.space("stretch")
+        use("Use them", None, _use, bench, offer, type="primary")
+        return
+    where = "" if offer.known else f", to be sent to {plain(offer.origin)}"
+    st.markdown(f":material/key: **{plain(offer.api_key_env or '')}** is set{where}")
+    st.space("stretch")
+    use(f"Use {offer.name}", None, _use, bench, offer, help="Asks for its list and takes the newest")
+
+
+def _use(bench: Workbench, offer: Offer) -> None:
+    """Put the offer's models into the pool file. Raises `PoolError`."""
+    listed = bench.background.spawn(list_models(offer)).result()
+    path = configured_path() or DEFAULT_PATH
+    document, done = with_offer(PoolDocument.opened(path), listed)
+    save(document, notice=done)
+
+
+# -- a key -------------------------------------------------------------------------------------------
+
+
+def _paste(bench: Workbench) -> None:
+    # With a new key after each use the popover is closed.
+    key = f"found-paste-{st.session_state.get(_PASTED, 0)}"
+    with (
+        st.popover("Paste a key", icon=":material/key:", key=key),
+        st.form("found-form", border=False),
+    ):
+        st.text_input("Key", key=_KEY, type="password", autocomplete="off", placeholder="sk-…")
+        st.selectbox(
+            "Of which service",
+            HOSTED,
+            index=None,
+            format_func=lambda service: service.name,
+            placeholder="As the key shows",
+            key=_SERVICE,
+        )
+        st.caption(f"It is stored in {SECRETS_FILE} of this machine and sent to that service alone.")
+        st.form_submit_button("Use the key", type="primary", on_click=_pasted, args=(bench,))
+
+
+def _pasted(bench: Workbench) -> None:
+    tab = TabState()
+    key, chosen = str(st.session_state.get(_KEY) or "").strip(), st.session_state.get(_SERVICE)
+    # The field forgets the key with this click, whatever comes of it.
+    st.session_state[_KEY], st.session_state[_SERVICE] = "", None
+    st.session_state[_PASTED] = st.session_state.get(_PASTED, 0) + 1
+    tab.ask_redraw()
+    try:
+        service = _service(key, chosen)
+        keep_key(service.api_key_env or "", key)
+        _use(bench, of_service(service))
+    except PoolError as error:
+        tab.notify("error", str(error), place="found")
+
+
+def _service(key: str, chosen: Service | None) -> Service:
+    """Whose key it is. Raises `PoolError` where that is not known, or the choice is another one."""
+    shown = service_of(key)
+    if shown is not None and chosen is not None and shown != chosen:
+        raise PoolError(f"This looks like a key of {shown.name}, not of {chosen.name}; choose {shown.name}.")
+    if shown is None and chosen is None:
+        raise PoolError("The key does not show whose it is; paste it again, and choose the service.")
+    found = shown or chosen
+    assert found is not None
+    return found

@@ -1,0 +1,84 @@
+"""The first minute without a key: what is found comes into the pool, a key is pasted, a workflow is opened
+and run, and a recorded run plays.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from app_server import AppServer
+from fake_openai import FakeOpenAI, Served, serving
+from playwright.sync_api import expect
+from workbench_page import WorkbenchPage
+
+from conductor.workers.discovery.local_servers import PORTS
+from conductor.workers.discovery.offers import BASE_URL
+
+pytestmark = pytest.mark.browser
+
+KEY = "sk-proj-marked-0123456789"
+
+
+@pytest.fixture(scope="module")
+def ollama() -> Iterator[Served]:
+    models = ("gemma3:4b", "qwen3:8b")
+    with serving(FakeOpenAI(models=models, owned_by="library", lists_faults=False)) as served:
+        yield served
+
+
+@pytest.fixture(scope="module")
+def openai() -> Iterator[Served]:
+    with serving(FakeOpenAI(models=("gpt-5", "gpt-5-mini"), key=KEY, lists_faults=False)) as served:
+        yield served
+
+
+@pytest.fixture
+def app(chromium: str, tmp_path: Path, ollama: Served, openai: Served) -> Iterator[AppServer]:
+    """An app without a pool file, on a machine with a server of models."""
+    port = ollama.base_url.removeprefix("http://127.0.0.1:").removesuffix("/v1")
+    with AppServer(tmp_path, settings={PORTS: port, BASE_URL: openai.base_url}) as server:
+        yield server
+
+
+def test_from_nothing_to_an_answer_of_several_models(app, visit, ollama, openai):
+    page = visit(app)
+    expect(page.get_by_text("on this machine, served by Ollama")).to_be_visible()
+    assert [entry.path for entry in ollama.log.entries] == ["/v1/models"]
+    page.get_by_role("button", name="Use them").click()
+    expect(page.get_by_text("Added gemma3, qwen3 (Ollama); qwen3:8b writes the workflows.")).to_be_visible()
+
+    assert not openai.log.entries
+    page.get_by_role("button", name="Paste a key").click()
+    page.get_by_label("Key", exact=True).fill(KEY)
+    page.get_by_role("button", name="Use the key").click()
+    expect(page.get_by_text("Added gpt-5, gpt-5-mini (OpenAI).")).to_be_visible()
+    expect(page.get_by_label("Key", exact=True)).to_have_count(0)
+    pool = tomllib.loads((app.folder / "pool.toml").read_text(encoding="utf-8"))
+    assert [worker["name"] for worker in pool["worker"]] == ["gemma3", "qwen3", "gpt-5", "gpt-5-mini"]
+    written = [file for file in app.folder.rglob("*") if file.is_file() and KEY.encode() in file.read_bytes()]
+    assert [file.name for file in written] == ["secrets.toml"]
+
+    page.get_by_role("button", name="Research report").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("4 steps, by gemma3, qwen3, gpt-5, gpt-5-mini.")
+    dialog.get_by_role("textbox").fill("Should the buses be free?")
+    dialog.get_by_role("button", name="Open and run").click()
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    session = WorkbenchPage(page)
+    session.settled()
+    with app.store() as store:
+        [summary] = store.sessions.listed()
+        assert (summary.query, summary.steps, summary.state) == ("Should the buses be free?", 4, "finished")
+    assert page.url.endswith(f"?session={summary.id}")
+
+
+def test_a_recorded_run_plays_without_a_model(app, visit):
+    page = visit(app)
+    page.get_by_role("button", name="A report of three readers").click()
+    expect(page.get_by_text("Replay,")).to_be_visible()
+    expect(page.get_by_text("simulated, no model is called").first).to_be_visible()
+    page.get_by_role("button", name="Back to the end").click()
+    expect(page.get_by_text("Free buses for a town of 20,000?").first).to_be_visible()

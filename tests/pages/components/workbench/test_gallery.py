@@ -1,0 +1,71 @@
+"""A workflow of the gallery becomes a session with one's own question; a recorded session plays."""
+
+from __future__ import annotations
+
+import re
+
+from pages.components.tab import services
+from studio.gallery import GALLERY, RECORDED
+
+
+def texts(page):
+    shown = (*page.markdown, *page.caption, *page.error, *page.warning)
+    return "\n".join(re.sub(r"\\(.)", r"\1", str(element.value)) for element in shown)
+
+
+def press(page, key):
+    page.button(key=key).click().run()
+    assert not page.exception
+    return page
+
+
+def sessions():
+    return services.workbench().store.sessions.listed()
+
+
+def test_every_workflow_and_recording_is_offered(app):
+    page = app()
+    keys = {button.key for button in page.button}
+    assert {f"gallery-{entry.name}" for entry in GALLERY} <= keys
+    assert {f"recorded-{recorded.name}" for recorded in RECORDED} <= keys
+    assert all(entry.sentence in texts(page) for entry in GALLERY)
+
+
+def test_a_workflow_is_opened_with_a_question_of_ones_own(app):
+    page = press(app(), "gallery-maths-check")
+    assert page.text_area(key="gallery-query-1").value == "Solve x^2 - 5x + 6 = 0"
+    assert "2 steps, by mathematics, checker." in texts(page)
+    assert not page.warning
+    page.text_area(key="gallery-query-1").set_value("Solve x + 1 = 3")
+    press(page, "gallery-begin-false")
+    [session] = sessions()
+    assert (session.query, session.steps, session.runs) == ("Solve x + 1 = 3", 2, 0)
+    assert page.query_params["session"] == session.id
+
+
+def test_what_the_built_in_experts_cannot_do_is_announced_and_run_all_the_same(app):
+    page = press(app(), "gallery-debate")
+    assert "This pool has the built-in experts alone, which cannot do this one" in texts(page)
+    press(page, "gallery-begin-true")
+    [session] = sessions()
+    services.workbench().activities.wait(session.id)
+    assert sessions()[0].state == "unanswered"
+
+
+def test_without_a_question_nothing_is_made(app):
+    page = press(app(), "gallery-debate")
+    page.text_area(key="gallery-query-1").set_value(" ")
+    press(page, "gallery-begin-true")
+    assert "The query is empty" in texts(page)
+    assert sessions() == ()
+
+
+def test_a_recorded_session_opens_in_its_replay_and_only_once(app):
+    page = press(app(), "recorded-report")
+    [session] = sessions()
+    assert page.query_params["session"] == session.id
+    assert page.session_state["replay"].playing
+    assert page.session_state["replay"].seconds > 5
+    other = press(app(), "recorded-report")
+    assert other.query_params["session"] == session.id
+    assert len(sessions()) == 1
