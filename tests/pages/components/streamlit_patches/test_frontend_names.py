@@ -46,6 +46,7 @@ def test_the_search_for_names_finds_the_outermost_element_and_a_styled_one():
     assert {"stApp", "stDialog", "stMainBlockContainer"} <= set(names())
 
 
+@pytest.mark.slow
 def test_the_frontend_writes_its_connection_and_its_script_state_to_the_attributes_that_are_read():
     assert "data-test-connection-state" in frontend()
     assert "data-test-script-state" in frontend()
