@@ -58,7 +58,7 @@ _FOCUS_FALLBACKS = {
     "open-inside": ("open-inside", "share"),
     "inside-out": ("open-inside", "share"),
     "inside-close": ("inside-close", "open-inside", "share"),
-    "unseen": ("step-buttons",),
+    "unseen": ("step-parts",),
     "check": ("panel",),
     "no-workflow": ("stop", "run", "query"),
     "conflict-decisions": ("conflict-decisions", "run", "share"),

@@ -127,6 +127,7 @@ def test_arrows_walk_the_cards_and_enter_leads_to_the_inspector(desk):
 
 def test_an_output_that_was_typed_survives_another_card_and_is_saved_by_keyboard(desk, paced_app, complaints):
     desk.select(0)
+    desk.part("Output")
     desk.button("Write").click()
     desk.field("Output, by hand").fill("What I know of it.")
     desk.select(1)

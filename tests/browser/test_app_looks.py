@@ -40,7 +40,8 @@ def test_no_page_needs_a_horizontal_scroll_bar_at_any_width(visit, paced_app):
     desk.run()
     expect(desk.page.get_by_role("alert").first).to_contain_text("was set to fail")
     expect(desk.button("Rerun")).to_be_enabled()
-    desk.select(0).get_by_text("What this step saw").click()
+    desk.select(0)
+    desk.part("Saw")
     expect(desk.region("Request")).to_be_visible()
     assert_fits(desk.page)
     desk.page.get_by_role("link", name="Sessions").click()
@@ -69,7 +70,8 @@ def test_a_narrow_window_cuts_off_no_button_and_breaks_no_word(visit, offline_ap
     for bar in (desk.keyed("toolbar"), desk.page.get_by_role("group", name="Replay")):
         expect(bar).to_be_visible()
         assert bar.evaluate(STICKING_OUT) == []
-    desk.select(0).get_by_text("What this step saw").click()
+    desk.select(0)
+    desk.part("Saw")
     source = desk.inspector.locator(".text-block-name").first
     expect(source).to_have_text("Query")
     assert source.bounding_box()["height"] < 25, "a word stands in one line"
@@ -179,7 +181,8 @@ def test_every_text_can_be_read_in_the_theme_the_browser_prefers(visit, paced_ap
     desk.finished()
     desk.button("Rerun").hover()
     assert_readable(desk.page)
-    desk.select(2).get_by_text("What this step saw").click()
+    desk.select(2)
+    desk.part("Saw")
     expect(desk.inspector.get_by_role("button", name="Let it see 2. Look again")).to_be_visible()
     expect(desk.field("Worker")).to_be_visible()
     assert_readable(desk.page)

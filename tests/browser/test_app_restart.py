@@ -81,10 +81,12 @@ def test_a_page_older_than_the_server_commits_nothing_that_nobody_changed(desk, 
 @pytest.mark.thorough
 def test_an_undecided_conflict_and_a_draft_survive_the_restart_and_a_reload(desk, own_app):
     session = desk.session
+    desk.part("Output")
     desk.button("Write").click()
     desk.field("Output, by hand").fill("What I know of it.")
     desk.field("Output, by hand").press("Tab")
     expect(desk.keyed("output-pen").get_by_text("not saved")).to_be_visible()
+    desk.part("Instruction")
     desk.field("Instruction").fill("Look three times.")
     with own_app.store() as store:
         head = store.revisions.head(session)

@@ -202,6 +202,11 @@ class WorkbenchPage:
     def inspector(self) -> Locator:
         return self.keyed("inspector")
 
+    def part(self, name: str) -> Locator:
+        """Show one part of the selected step: output, instruction, what it saw, reasoning."""
+        self.inspector.get_by_role("tab", name=name, exact=True).click()
+        return self.inspector.get_by_role("tabpanel", name=name, exact=True)
+
     def field(self, label: str) -> Locator:
         """A field as it is drawn now; one from before may stand beside it for a moment."""
         return self.inspector.locator('[data-stale="false"]').get_by_label(label, exact=True)

@@ -48,6 +48,8 @@ class TabState(EditMemory):
     """The position of the step that the graph selects; `select` has the graph follow."""
     selection_revision = Remembered[int]("selection_revision", 0)
     """Grows whenever Python moves the selection."""
+    part = Remembered[str | None]("step-part", None)
+    """The part of a step that a person chose to see, by its name; None before."""
     panel_selects = Remembered[bool]("panel_selects", False)
     """Whether the view below the graph shows which step is selected."""
     direction = Remembered[Direction]("direction", "down")

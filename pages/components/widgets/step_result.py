@@ -66,23 +66,36 @@ def withdrawn_note(state: StepState) -> list[str]:
 
 def on_the_way(state: StepState, *, key: str) -> None:
     """What happened before the answer: calls that gave nothing, and the reasoning."""
+    retries(state, key=key)
+    if state.reasoning and (box := expander("Reasoning", "psychology", key=f"reasoning-{key}")):
+        with box:
+            reasoning_view(state, key=key)
+
+
+def retries(state: StepState, *, key: str) -> None:
+    """The calls that gave nothing, in a box that is closed at first."""
     # Drawn again when a run ends: what the server knows to be open stays open, and what is closed is not
     # sent.
     if state.retries and (box := expander("Retries", "refresh", key=f"retries-{key}")):
         with box:
             for retry in state.retries:
                 st.caption(plain(retry_text(retry)))
-    if state.reasoning and (box := expander("Reasoning", "psychology", key=f"reasoning-{key}")):
-        with box:
-            st.caption("The model's reasoning before its answer; no other step sees it.")
-            text_block(
-                state.reasoning,
-                key=f"thought-{key}",
-                label="Reasoning",
-                heading=False,
-                live=state.status == "running",
-                height=280,
-            )
+
+
+def reasoning_view(state: StepState | None, *, key: str) -> None:
+    """What the model thought before its answer."""
+    if state is None or not state.reasoning:
+        st.caption("The worker has shown no reasoning.")
+        return
+    st.caption("The model's reasoning before its answer; no other step sees it.")
+    text_block(
+        state.reasoning,
+        key=f"thought-{key}",
+        label="Reasoning",
+        heading=False,
+        live=state.status == "running",
+        height=280,
+    )
 
 
 def retry_text(retry: Retry) -> str:

@@ -45,13 +45,14 @@ class StepField:
 def step_fields(
     editor: Editor, shown: Shown, step: int, *, cards: Mapping[str, WorkerCard], locked: bool
 ) -> tuple[StepField, ...]:
-    """Draw worker, instruction and access of a step."""
+    """Draw instruction and access of a step, and who serves its worker."""
     place = f"{editor.session}-{step}"
-    return (
-        _worker(editor, shown, step, key=f"worker-{place}", cards=cards, locked=locked),
+    fields = (
         _instruction(editor, shown, step, key=f"instruction-{place}", locked=locked),
         _access(editor, shown, step, key=f"access-{place}", locked=locked),
     )
+    _served_by(cards.get(editor.workflow.steps[step].worker))
+    return fields
 
 
 def take_over(editor: Editor, fields: Sequence[StepField], left: Mark) -> None:
@@ -74,9 +75,11 @@ def take_over(editor: Editor, fields: Sequence[StepField], left: Mark) -> None:
     st.rerun()
 
 
-def _worker(
-    editor: Editor, shown: Shown, step: int, *, key: str, cards: Mapping[str, WorkerCard], locked: bool
+def worker_field(
+    editor: Editor, shown: Shown, step: int, *, cards: Mapping[str, WorkerCard], locked: bool
 ) -> StepField:
+    """Draw the list of workers, for the line of the step's name."""
+    key = f"worker-{editor.session}-{step}"
     own = editor.workflow.steps[step].worker
     names = list(cards) if own in cards else [own, *cards]
     field = StepField(
@@ -97,24 +100,24 @@ def _worker(
         key=key,
         format_func=named,
         disabled=locked,
-        help=plain(cards[own].strengths) if own in cards else None,
+        label_visibility="collapsed",
+        width=190,
         on_change=shown.committing(key, field.commit, read=field.read),
     )
-    _served_by(cards.get(own))
     return field
 
 
 def _served_by(card: WorkerCard | None) -> None:
-    """Which model answers for a worker, and where it is served."""
+    """What a worker is good at, which model answers for it, and where that is served."""
     if card is None:
         return
     if card.nested:
-        st.caption("A Conductor: does the step by a workflow of its own.")
+        served = "a Conductor: does the step by a workflow of its own"
     elif card.kind != "model":
-        st.caption(f"{card.kind.capitalize()}, no model is called.")
+        served = f"{card.kind}, no model is called"
     else:
-        at = "" if card.endpoint is None else f" at {card.endpoint}"
-        st.caption(plain(f"{card.model}{at}"))
+        served = card.model if card.endpoint is None else f"{card.model} at {card.endpoint}"
+    st.caption(plain(" · ".join(filter(None, [f"{card.name}: {served}", card.strengths]))))
 
 
 def _instruction(editor: Editor, shown: Shown, step: int, *, key: str, locked: bool) -> StepField:

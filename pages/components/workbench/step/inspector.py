@@ -1,5 +1,5 @@
-"""The right side of the workbench: one step's worker, instruction and access, what it saw, and its output,
-which can be pinned or written by hand.
+"""One step, beside the graph: its worker, its output, which can be pinned or written by hand, its instruction
+and access, what it saw, and its reasoning.
 """
 
 from __future__ import annotations
@@ -13,24 +13,32 @@ from pages.components.tab.tab_storage import OutputDraft, OutputDrafts
 from pages.components.view_models.card_content import step_name
 from pages.components.view_models.session import SessionView
 from pages.components.widgets.controls import action, row
-from pages.components.widgets.step_result import on_the_way, silence, status_badge, step_output
+from pages.components.widgets.step_result import (
+    reasoning_view,
+    retries,
+    silence,
+    status_badge,
+    step_output,
+)
 from pages.components.widgets.text_block import text_block
 from pages.components.workbench.bar.run import run_menu
 from pages.components.workbench.editor import Editor, same_text
-from pages.components.workbench.step.fields import step_fields, take_over
+from pages.components.workbench.step.fields import StepField, step_fields, take_over, worker_field
 from pages.components.workbench.step.nested import inside_button
 from pages.components.workbench.step.nested_path import with_kept_inside
 from pages.components.workbench.step.request_view import sight
 from studio.workbench import Workbench
 
+_OUTPUT, _INSTRUCTION, _SAW, _REASONING = PARTS = ("Output", "Instruction", "Saw", "Reasoning")
+"""What is shown of a step, one at a time, by the names of the tabs."""
+
 
 def inspector(bench: Workbench, tab: TabState, view: SessionView) -> None:
     """Draw the selected step, or what to do to select one."""
-    with st.container(key="inspector"):
+    with st.container(key="inspector", gap="small"):
         head = view.head
         selected = tab.selected
         if head is None or selected is None or selected >= len(head.workflow):
-            st.markdown("**Step inspector**")
             st.caption(
                 "Select a step in the graph to see what it does, what it may read and what it answered."
             )
@@ -40,30 +48,70 @@ def inspector(bench: Workbench, tab: TabState, view: SessionView) -> None:
         shown = Shown(tab, head, place="inspector")
         editor = Editor(bench, tab, view.session.id, head, shown)
         state = _state_of(bench, view, selected)
-        st.subheader(plain(step_name(head.workflow, selected), limit=80), anchor=False)
-        with row("step-head"):
-            if state is not None:
-                status_badge(state)
-            st.space("stretch")
+        with st.container(
+            horizontal=True, vertical_alignment="center", gap="small", wrap=False, key="step-head"
+        ):
+            st.subheader(plain(step_name(head.workflow, selected), limit=80), anchor=False)
+            worker = worker_field(editor, shown, selected, cards=bench.pool.cards, locked=view.live)
             run_menu(bench, tab, view, selected)
         tab.show_notice("edit")
-        fields = step_fields(editor, shown, selected, cards=bench.pool.cards, locked=view.live)
-        _step_buttons(editor, selected, locked=view.live)
         if state is not None:
             inside_button(editor.session, selected, state)
-        sight(editor, view, selected, state)
-        if state is not None:
-            on_the_way(state, key=f"{editor.session}-{selected}")
-        draft = OutputDrafts(bench, head).of(selected)
-        if draft is not None:
-            output_form(editor, view, selected, state, draft)
-        else:
-            output_view(view, selected, state)
-            output_actions(editor, view, selected, state)
+        fields = _parts(editor, shown, view, selected, state)
         unsaved_outputs(editor, selected)
         left = shown.mark()
         if left is not None:
-            take_over(editor, fields, left)
+            take_over(editor, (worker, *fields), left)
+
+
+def _parts(
+    editor: Editor, shown: Shown, view: SessionView, step: int, state: StepState | None
+) -> tuple[StepField, ...]:
+    """The four parts of a step; its fields are always drawn, as they may hold what a person types."""
+    tab, key = editor.tab, f"step-parts-{editor.session}"
+    usual = _INSTRUCTION if state is None else _OUTPUT
+    part = tab.part if tab.part in PARTS else usual
+    if st.session_state.get(key, PARTS[0]) != part:
+        st.session_state[key] = part
+
+    def chosen() -> None:
+        tab.part = st.session_state[key]
+
+    with st.container(key="step-parts"):
+        output, instruction, saw, reasoning = st.tabs(list(PARTS), key=key, on_change=chosen)
+    with output, st.container(gap="small"):
+        _output(editor, view, step, state)
+    with instruction, st.container(gap="small"):
+        fields = step_fields(editor, shown, step, cards=editor.bench.pool.cards, locked=view.live)
+        _step_buttons(editor, step, locked=view.live)
+    if part == _SAW:
+        with saw:
+            sight(editor, view, step, state)
+    if part == _REASONING:
+        with reasoning:
+            reasoning_view(state, key=f"{editor.session}-{step}")
+    return fields
+
+
+def _output(editor: Editor, view: SessionView, step: int, state: StepState | None) -> None:
+    draft = OutputDrafts(editor.bench, editor.head).of(step)
+    with row("output-head", gap="xsmall"):
+        if state is not None:
+            status_badge(state)
+        st.space("stretch")
+        if draft is None:
+            output_actions(editor, view, step, state)
+    if step in view.pin_changed:
+        st.warning(
+            "Pinned, inputs changed: the output answers an earlier request. Unpin it for a new answer.",
+            icon=":material/keep:",
+        )
+    if state is not None:
+        retries(state, key=f"{editor.session}-{step}")
+    if draft is not None:
+        output_form(editor, view, step, state, draft)
+    else:
+        output_view(view, step, state)
 
 
 def _state_of(bench: Workbench, view: SessionView, step: int) -> StepState | None:
@@ -150,7 +198,7 @@ def output_actions(editor: Editor, view: SessionView, step: int, state: StepStat
     pinned = editor.workflow.steps[step].pin is not None
     output = state.output if state is not None else None
     locked = view.locked
-    with st.container(horizontal=True, gap="xsmall", key="output-actions"):
+    with st.container(horizontal=True, gap="xsmall", key="output-actions", width="content"):
         if pinned:
             tip = "Let the worker answer again; the stored output is reused where nothing changed"
             action("Unpin", "keep_off", editor.pin, step, None, key="output-unpin", help=tip, disabled=locked)
@@ -169,11 +217,6 @@ def output_actions(editor: Editor, view: SessionView, step: int, state: StepStat
         if output is not None and view.as_run:
             tip = "Let other workers answer the same request, and compare them side by side"
             action("Swap", "swap_horiz", _open_swap, key="output-swap", help=tip, disabled=locked)
-    if step in view.pin_changed:
-        st.warning(
-            "Pinned, inputs changed: the output answers an earlier request. Unpin it for a new answer.",
-            icon=":material/keep:",
-        )
 
 
 def _open_swap() -> None:

@@ -57,6 +57,7 @@ def sight(editor: Editor, view: SessionView, step: int, state: StepState | None)
     bench = editor.bench
     sent = request_sent(bench, view, editor.workflow, step, state)
     if sent is None:
+        st.caption("What this step saw is shown here as soon as it was sent: nothing was yet.")
         return
 
     request_view(
@@ -69,6 +70,7 @@ def sight(editor: Editor, view: SessionView, step: int, state: StepState | None)
         locked=view.locked,
         notes=sent.notes,
         before=lambda: asked_before(bench, sent.run, sent.step),
+        boxed=False,
     )
 
 
@@ -121,13 +123,14 @@ def request_view(
     locked: bool = False,
     notes: Sequence[str] = (),
     before: Callable[[], Sent | None] | None = None,
+    boxed: bool = True,
 ) -> None:
-    """Draw it, closed at first, with `notes` on it.
+    """Draw it with `notes` on it, `boxed` in a box that is closed at first.
 
     `hidden` is what the step could not see, each with a button where `let_see` grants it. `origins` is what
     is noted on the outputs that were sent; `before` finds what the step was sent in an earlier run.
     """
-    box = expander("What this step saw", "visibility", key=f"saw-{key}")
+    box = expander("What this step saw", "visibility", key=f"saw-{key}") if boxed else st.container()
     if box is None:
         return
     with box, st.container(gap="small"):

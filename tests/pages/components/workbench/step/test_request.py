@@ -31,7 +31,7 @@ def opened(app, session, step):
     """The workbench with what that step saw."""
     page = app(session=session)
     page.session_state["selected"] = step
-    page.session_state[f"saw-{session}-{step}"] = True
+    page.session_state["step-part"] = "Saw"
     return page.run()
 
 

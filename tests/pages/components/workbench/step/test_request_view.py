@@ -32,7 +32,7 @@ def later(bench, session, three):
 def select(app, session, step):
     page = app(session=session)
     page.session_state["selected"] = step
-    page.session_state[f"saw-{session}-{step}"] = True
+    page.session_state["step-part"] = "Saw"
     return page.run()
 
 
