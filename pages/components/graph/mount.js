@@ -53,7 +53,8 @@ class Frame {
 
   fill() {
     const height = `${this.room.clientHeight}px`;
-    if (this.root.style.height !== height) this.root.style.height = height;
+    // The room has a frame of its own.
+    if (this.root.style.height !== height) Object.assign(this.root.style, { height, border: "0", borderRadius: "0" });
   }
 
   heightFor({ width, height, most_height }) {
