@@ -74,6 +74,7 @@ def test_the_conductor_is_followed_too(bench: Workbench, pool_file: Path) -> Non
     assert bench.pool.names == ("alpha", "conductor")
 
 
+@pytest.mark.slow
 def test_a_run_under_way_keeps_the_pool_it_began_with(bench: Workbench, pool_file: Path) -> None:
     pool_file.write_text(one("alpha", answer="old", latency=0.15), encoding="utf-8")
     session = bench.ask("why?").id

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from simulated_time import in_simulated_time, now
 from workflow_cases import workflow_of
 
 from conductor.engine.bound_workflow import BoundWorkflow
@@ -26,22 +27,27 @@ def tokens_of(text: str) -> int:
     return text.count(" ") + 1
 
 
-async def run(workflow: Workflow, budget: Budget, *workers: SimulatedWorker) -> tuple[RunState, list[Event]]:
+def run(workflow: Workflow, budget: Budget, *workers: SimulatedWorker) -> tuple[RunState, list[Event]]:
+    """The run's state and events, in simulated time."""
     pool = Pool(workers=workers or (FAST,))
-    meter = Meter(budget)
-    going = WorkflowRun(BoundWorkflow.of(workflow, query="why?", pool=pool), pool, run="r", meter=meter)
-    events = [event async for event in going.events()]
-    return fold(events), events
+
+    async def events() -> list[Event]:
+        bound = BoundWorkflow.of(workflow, query="why?", pool=pool)
+        going = WorkflowRun(bound, pool, run="r", meter=Meter(budget, clock=now))
+        return [event async for event in going.events()]
+
+    seen = in_simulated_time(events())
+    return fold(seen), seen
 
 
 @pytest.mark.parametrize(
     ("budget", "limit", "done"),
     [(Budget(calls=2), "calls", 2), (Budget(tokens=60), "tokens", 1)],
 )
-async def test_a_crossed_limit_keeps_what_is_finished_and_calls_nobody_else(
+def test_a_crossed_limit_keeps_what_is_finished_and_calls_nobody_else(
     budget: Budget, limit: str, done: int
 ) -> None:
-    state, events = await run(workflow_of((), (0,), (1,), (2,)), budget)
+    state, events = run(workflow_of((), (0,), (1,), (2,)), budget)
     assert state.status == "over_budget"
     assert [step.status for step in state.steps] == ["finished"] * done + ["waiting"] * (4 - done)
     assert state.crossing is not None
@@ -50,24 +56,24 @@ async def test_a_crossed_limit_keeps_what_is_finished_and_calls_nobody_else(
     assert state.budget == budget
 
 
-async def test_the_one_call_that_is_allowed_is_not_thrown_away() -> None:
+def test_the_one_call_that_is_allowed_is_not_thrown_away() -> None:
     pool = (SimulatedWorker(name="alpha", answer="one", latency=0.05),)
-    state, _ = await run(workflow_of((), (), (0, 1)), Budget(calls=1), *pool)
+    state, _ = run(workflow_of((), (), (0, 1)), Budget(calls=1), *pool)
     assert [step.status for step in state.steps] == ["finished", "waiting", "waiting"]
     assert (state.status, state.crossing and state.crossing.refused) == ("over_budget", True)
 
 
-async def test_a_call_whose_prompt_cannot_fit_is_not_made() -> None:
+def test_a_call_whose_prompt_cannot_fit_is_not_made() -> None:
     worker = SimulatedWorker(name="alpha")
-    state, _ = await run(workflow_of(()), Budget(tokens=1), worker)
+    state, _ = run(workflow_of(()), Budget(tokens=1), worker)
     assert (state.status, worker.requests) == ("over_budget", [])
     assert state.crossing is not None
     assert state.crossing.words.startswith("0 of 1 tokens used, and the next call takes at least about ")
 
 
-async def test_a_long_answer_is_cut_where_its_text_reaches_the_limit() -> None:
+def test_a_long_answer_is_cut_where_its_text_reaches_the_limit() -> None:
     worker = SimulatedWorker(name="alpha", tokens=400, tokens_per_second=5000)
-    state, events = await run(workflow_of(()), Budget(tokens=200), worker)
+    state, events = run(workflow_of(()), Budget(tokens=200), worker)
     (step,) = state.steps
     assert (state.status, step.status) == ("over_budget", "cancelled")
     (begun,) = (event for event in events if isinstance(event, StepStarted))
@@ -78,43 +84,43 @@ async def test_a_long_answer_is_cut_where_its_text_reaches_the_limit() -> None:
     assert state.crossing.estimated
 
 
-async def test_answers_that_come_at_once_share_the_limit() -> None:
+def test_answers_that_come_at_once_share_the_limit() -> None:
     worker = SimulatedWorker(name="alpha", tokens=400, tokens_per_second=5000)
-    state, events = await run(workflow_of((), (), (0, 1)), Budget(tokens=300), worker)
+    state, events = run(workflow_of((), (), (0, 1)), Budget(tokens=300), worker)
     assert [step.status for step in state.steps] == ["cancelled", "cancelled", "waiting"]
     begun = [event for event in events if isinstance(event, StepStarted)]
     prompts = sum(tokens_of(message.content) for event in begun for message in event.request.messages)
     assert 299 <= prompts + sum(tokens_of(step.text) for step in state.steps) <= 303
 
 
-async def test_running_steps_are_stopped_when_another_uses_more_than_is_left() -> None:
+def test_running_steps_are_stopped_when_another_uses_more_than_is_left() -> None:
     workflow = workflow_of((), (), (0, 1)).with_worker(0, "slow")
     talker = SimulatedWorker(name="alpha", answer="word " * 400)
-    state, _ = await run(workflow, Budget(tokens=300), talker, SLOW)
+    state, _ = run(workflow, Budget(tokens=300), talker, SLOW)
     assert [step.status for step in state.steps] == ["cancelled", "finished", "waiting"]
     assert state.status == "over_budget"
 
 
-async def test_the_clock_alone_stops_a_run() -> None:
-    state, events = await run(workflow_of((), worker="slow"), Budget(seconds=0.3), SLOW)
+def test_the_clock_alone_stops_a_run() -> None:
+    state, events = run(workflow_of((), worker="slow"), Budget(seconds=0.3), SLOW)
     assert (state.status, state.steps[0].status) == ("over_budget", "cancelled")
     assert state.crossing is not None
     assert state.crossing.limit == "seconds"
     assert isinstance(events[-1], RunFinished)
 
 
-async def test_an_answer_that_crosses_the_limit_at_the_end_is_an_answer() -> None:
+def test_an_answer_that_crosses_the_limit_at_the_end_is_an_answer() -> None:
     talker = SimulatedWorker(name="alpha", answer="word " * 400)
-    state, events = await run(workflow_of(()), Budget(tokens=200), talker)
+    state, events = run(workflow_of(()), Budget(tokens=200), talker)
     assert (state.status, state.answer) == ("finished", "word " * 400)
     (over,) = (event for event in events if isinstance(event, BudgetExceeded))
     assert not over.stopped
 
 
-async def test_a_step_that_the_answer_does_not_need_is_stopped_and_the_answer_stands() -> None:
+def test_a_step_that_the_answer_does_not_need_is_stopped_and_the_answer_stands() -> None:
     workflow = workflow_of((), ()).with_worker(0, "slow")
     talker = SimulatedWorker(name="alpha", answer="word " * 400)
-    state, _ = await run(workflow, Budget(tokens=300), talker, SLOW)
+    state, _ = run(workflow, Budget(tokens=300), talker, SLOW)
     assert (state.status, state.steps[0].status) == ("finished", "cancelled")
     assert state.crossing is not None
     assert state.crossing.stopped

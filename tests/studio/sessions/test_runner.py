@@ -345,6 +345,7 @@ def close_around(bench: Workbench, held: Event) -> None:
         closed.result(10)
 
 
+@pytest.mark.slow
 def test_a_plan_that_is_being_kept_when_the_workbench_closes_is_kept(
     benches: list[Workbench], url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -359,6 +360,7 @@ def test_a_plan_that_is_being_kept_when_the_workbench_closes_is_kept(
     assert again.required_head(session.id).note == "Planned"
 
 
+@pytest.mark.slow
 def test_a_run_that_was_about_to_begin_when_the_workbench_closed_is_over(
     benches: list[Workbench], url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

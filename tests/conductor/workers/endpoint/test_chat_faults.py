@@ -153,6 +153,7 @@ async def test_every_misbehaviour_says_what_it_was(
         assert re.fullmatch(pattern.replace("HOST", host), line, re.DOTALL), line
 
 
+@pytest.mark.slow
 async def test_the_end_of_all_attempts_together_is_told(fake_openai: Served) -> None:
     chat = client(fake_openai.base_url, "fault:stall", total=0.2)
     assert (await lines_of(asked(chat)))[-1] == (

@@ -130,6 +130,7 @@ async def test_a_run_keeps_a_models_reasoning_tokens_and_cost(fake_openai: Serve
         assert output.usage.cost is not None
 
 
+@pytest.mark.slow
 async def test_a_stream_that_breaks_in_a_run_keeps_what_was_said(fake_openai: Served) -> None:
     worker = OpenAIWorker(endpoint(fake_openai.base_url, "fault:hang-up"), name="alpha")
     state = await played(workflow_of(()), Pool(workers=(worker,)))

@@ -240,6 +240,7 @@ async def test_a_pool_that_was_saved_again_takes_no_more_than_it_may(tmp_path: P
     assert most <= 2
 
 
+@pytest.mark.slow
 async def test_a_limit_of_a_minute_outlives_the_client(fake_openai: Served) -> None:
     keys = {"requests_per_minute": 1, "total": 5}
     await completed(asked(client(fake_openai.base_url, **keys)))
