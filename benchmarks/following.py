@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 import tempfile
 import time
@@ -29,8 +28,6 @@ from storage import SessionStore
 STEPS = 14
 TABS = (0, 1, 5)
 EDITS = 20
-
-_TICKS = os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(frozen=True)
@@ -54,9 +51,7 @@ def measured(seconds: float) -> Report:
             for tabs in TABS:
                 pages += [_tab(browser, app, session) for _ in range(tabs - len(pages))]
                 time.sleep(3)
-                before = _processor_seconds(app.pid)
-                time.sleep(seconds)
-                spent[tabs] = (_processor_seconds(app.pid) - before) * 60 / seconds
+                spent[tabs] = app.share_of_a_core(seconds) * 60
             follows = _follows(pages[0], url, session)
             browser.close()
     return Report(machine=machine(), a_minute=spent, follows=follows)
@@ -83,12 +78,6 @@ def _tab(browser: Browser, app: AppProcess, session: str) -> Page:
     page.goto(f"{app.address}/?session={session}")
     page.get_by_role("listbox").first.wait_for(timeout=30_000)
     return page
-
-
-def _processor_seconds(pid: int) -> float:
-    """User and system time of a process so far."""
-    fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / _TICKS
 
 
 def _follows(page: Page, url: str, session: str) -> list[float]:

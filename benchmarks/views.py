@@ -1,7 +1,7 @@
-"""How soon each view is there after the click: `python benchmarks/views.py [--json]`, from the root.
+"""How soon each view is there after the click, and what a watched run costs: `python benchmarks/views.py`.
 
-Needs Chromium. The clock is the browser's own: from the click until what was asked for is on the page and the
-next frame is drawn. What is measured, and the numbers, stand in README.md.
+Needs Chromium and Linux. The clock is the browser's own: from the click until what was asked for is on the
+page and the next frame is drawn. What is measured, and the numbers, stand in README.md.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -25,7 +26,7 @@ from pathlib import Path
 # A script sees its own folder only; the program stands one above.
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from benchmarks.measure import Spread
 from benchmarks.report import machine
@@ -37,126 +38,228 @@ from storage import SessionStore
 from studio.workbench import Workbench
 
 ROOT = Path(__file__).resolve().parent.parent
-STEPS = 14
+STEPS = 5
+_TICKS = os.sysconf("SC_CLK_TCK")
 
 POOL = """
 [[worker]]
 name = "writer"
 kind = "simulated"
-tokens = 120
+tokens = 600
 
 [[worker]]
 name = "critic"
 kind = "simulated"
-tokens = 90
+tokens = 450
 seed = 1
 """
 
-TIMED = """(button, [selector, words]) => new Promise((done, broken) => {
+WATCH = """([selector, words]) => {
   const all = function* (root) {
     yield* root.querySelectorAll(selector);
     for (const host of root.querySelectorAll('*')) if (host.shadowRoot) yield* all(host.shadowRoot);
   };
   const there = () => [...all(document)].some(found => found.checkVisibility()
     && (found.textContent.includes(words) || (found.value ?? '').includes(words)));
-  if (there()) return broken(new Error(`"${words}" was there before the click`));
-  const began = performance.now();
-  const look = () => {
-    if (there()) return requestAnimationFrame(() => done((performance.now() - began) / 1000));
-    if (performance.now() - began > 10000) return broken(new Error(`"${words}" did not come`));
-    requestAnimationFrame(look);
-  };
-  button.click();
-  look();
-})"""
-"""Seconds from a click until a visible element says these words, and the frame after it is drawn."""
+  if (there()) throw new Error(`"${words}" was there before it was asked for`);
+  let began;
+  const begin = event => began ??= event.timeStamp;
+  for (const kind of ['pointerdown', 'keydown']) addEventListener(kind, begin, {capture: true, once: true});
+  const last = performance.now() + 10000;
+  window.watched = new Promise((done, broken) => {
+    const look = () => {
+      if (there()) return requestAnimationFrame(() => done((performance.now() - began) / 1000));
+      if (performance.now() > last) return broken(new Error(`"${words}" did not come`));
+      requestAnimationFrame(look);
+    };
+    look();
+  });
+}"""
+"""Watches for a visible element with these words; `watched` resolves to the seconds from the next press of a
+key or the pointer until it is there, and the frame after it is drawn."""
+
+SKELETONS = """() => {
+  window.skeletons = 0;
+  const skeleton = '[data-testid="stSkeleton"]';
+  new MutationObserver(changes => {
+    for (const {addedNodes} of changes) for (const added of addedNodes)
+      if (added.matches?.(skeleton) || added.querySelector?.(skeleton)) window.skeletons += 1;
+  }).observe(document.body, {childList: true, subtree: true});
+}"""
+"""Counts, from now on, the additions to the page that show a grey placeholder."""
 
 
 @dataclass(frozen=True)
 class View:
-    """A view by its name: the button that asks for it, a selector and words that are there once it is, and
-    the button that takes it away again.
+    """A view by its name: the element that is clicked for it, a selector and words that are there once it is,
+    and the element that is clicked to leave it, None where the next view does so.
+
+    The words may be "". Where there is a `key`, the element gets the focus, and the key is pressed.
     """
 
     name: str
-    button: str
+    click: str
     selector: str
     words: str
-    back: str
+    back: str | None = None
+    key: str | None = None
 
 
 def _panel(name: str, selector: str, words: str) -> View:
-    button = '.st-key-panel button:has-text("{}")'
-    return View(name, button.format(name), selector, words, button.format("Answer"))
+    button = f'.st-key-panel button:has-text("{name}")'
+    return View(name, button, selector, words, button)
 
 
-_COMPARE = '.st-key-toolbar a:has-text("Compare")'
-_PLANS = '[class*="st-key-other-plans"] summary'
-_SAW = '[class*="st-key-saw-"] summary'
+def _page_of(name: str, words: str) -> View:
+    link = '[data-testid="stSidebarNavLink"]:has-text("{}")'
+    return View(f"Page {name}", link.format(name), "h1", words, link.format("Workbench"))
 
-VIEWS = (
-    _panel("Timeline", "section.timeline .rows", "14"),
-    _panel("Access", '[role="grid"]', "14"),
-    _panel("Check", ".st-key-check", "A finding never"),
+
+def _panes(steps: int) -> tuple[View, ...]:
+    """The last step's pane, then the first one's: their cards are drawings, reached by key."""
+    heading = ".st-key-read-step :is(h1, h2, h3, h4)"
+    return (
+        View("A card's pane", _GRAPH, heading, f"{steps}. ", key="End"),
+        View("Another card's pane", _GRAPH, heading, "1. ", key="Home"),
+    )
+
+
+_GRAPH = '[role="listbox"]'
+
+PANELS = (
+    _panel("Timeline", "section.timeline .rows", "2"),
+    _panel("Access", '[role="grid"]', "2"),
+    _panel("Check", ".st-key-check", ""),
     _panel("Trials", '[class*="st-key-keep-swap"]', "Keep"),
+    _panel("Plans", '[class*="st-key-choice-"]', ""),
     _panel("History", '[role="listbox"][aria-label^="History"]', "Changed the last step"),
-    View("What this step saw", _SAW, '[role="region"]', "Your assigned subtask", _SAW),
-    View("Other plans", _PLANS, '[class*="st-key-choice-"]', "Alternatives 1", _PLANS),
-    View("Compare", _COMPARE, "summary", "14. Do the last part", 'a:has-text("Workbench")'),
 )
+PAGES = (
+    _page_of("Sessions", "Sessions"),
+    _page_of("Pool", "Pool"),
+    _page_of("Compare", "Compare"),
+)
+
+WATCHERS = 3
+"""Tabs that watch a run while its cost is measured."""
 
 
 @dataclass(frozen=True)
 class Report:
-    """All of one run, in seconds."""
+    """All of one run. Seconds, but for `skeletons`, a number, and `watching`.
+
+    `first_paint` is from the request for the page until anything is drawn, `first_graph` until the graph is.
+    `skeletons` is how many placeholders came after the first page. `watching` is the share of a core that
+    the server takes for each tab that watches a run, `running` what it takes for the run without any tab.
+    """
 
     machine: str
     steps: int
     views: Mapping[str, Spread]
+    first_paint: Spread
+    first_graph: Spread
+    skeletons: int
+    running: float
+    watching: float
 
 
-def measured(rounds: int, *, steps: int = STEPS) -> Report:
-    """Every view in turn, `rounds` times; the first time of each is not counted."""
-    with tempfile.TemporaryDirectory() as name, _page(Path(name), steps) as page:
-        seconds: dict[str, list[float]] = {view.name: [] for view in VIEWS}
-        for _ in range(rounds + 1):
-            for view in VIEWS:
-                button = page.locator(view.button).first
-                button.wait_for()
-                seconds[view.name].append(button.evaluate(TIMED, [view.selector, view.words]))
-                _put_back(page, view)
+def measured(rounds: int, *, steps: int = STEPS, watched: float = 15) -> Report:
+    """Every view in turn, `rounds` times, of which the first is not counted; then tabs, `watched` seconds."""
+    with tempfile.TemporaryDirectory() as name, _app(Path(name), steps) as (app, browser, session):
+        context = browser.new_context(viewport={"width": 1440, "height": 900})
+        first = [_first(context, app, session) for _ in range(3)]
+        page = _open(context, app, session)
+        page.evaluate(SKELETONS)
+        seconds: dict[str, list[float]] = defaultdict(list)
+        skeletons = 0
+        for at in range(rounds + 1):
+            for view in (*_panes(steps), *PANELS, *PAGES):
+                taken = _timed(page, view)
+                if at:
+                    seconds[view.name].append(taken)
+            skeletons = page.evaluate("window.skeletons") if at == 0 else skeletons
+        skeletons = page.evaluate("window.skeletons") - skeletons
+        running, watching = _watching(browser, app, session, watched)
         return Report(
             machine=machine(),
             steps=steps,
-            views={name: Spread.of(taken[1:]) for name, taken in seconds.items()},
+            views={view: Spread.of(taken) for view, taken in seconds.items()},
+            first_paint=Spread.of([paint for paint, _ in first]),
+            first_graph=Spread.of([graph for _, graph in first]),
+            skeletons=skeletons,
+            running=running,
+            watching=watching,
         )
 
 
-def _put_back(page: Page, view: View) -> None:
-    page.locator(view.back).first.click()
-    page.locator(view.selector, has_text=view.words).first.wait_for(state="hidden")
-    page.wait_for_timeout(300)
+def _timed(page: Page, view: View) -> float:
+    """Seconds from the click until the view is there."""
+    target = page.locator(view.click).first
+    target.wait_for()
+    page.evaluate(WATCH, [view.selector, view.words])
+    if view.key is None:
+        target.click()
+    else:
+        target.press(view.key)
+    seconds: float = page.evaluate("window.watched")
+    page.wait_for_timeout(400)
+    if view.back is not None:
+        page.locator(view.back).first.click()
+        page.locator(view.selector, has_text=view.words).first.wait_for(state="hidden")
+        page.wait_for_timeout(400)
+    return seconds
+
+
+def _open(context: BrowserContext, app: AppProcess, session: str) -> Page:
+    page = context.new_page()
+    page.goto(f"{app.address}/?session={session}")
+    page.get_by_role("option").first.wait_for(timeout=30_000)
+    page.wait_for_timeout(2000)
+    return page
+
+
+def _first(context: BrowserContext, app: AppProcess, session: str) -> tuple[float, float]:
+    """Seconds until anything, and until the graph, is drawn in a new tab, which has files in its cache."""
+    page = context.new_page()
+    page.goto(f"{app.address}/?session={session}", wait_until="commit")
+    page.get_by_role("option").first.wait_for(timeout=30_000)
+    graph = page.evaluate("performance.now()") / 1000
+    paint = page.evaluate("performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 0") / 1000
+    page.close()
+    return paint, graph
+
+
+def _watching(browser: Browser, app: AppProcess, session: str, seconds: float) -> tuple[float, float]:
+    """The shares of a core for a run, and for each tab that watches it.
+
+    The finished workflow is run once more in full, by workers that write slowly.
+    """
+    starter = _open(browser.new_context(), app, session)
+    starter.locator(".st-key-run-split button").last.click()
+    starter.get_by_text("Rerun all steps").first.click()
+    starter.locator(".st-key-stop button").wait_for()
+    starter.close()
+    alone = app.share_of_a_core(seconds)
+    for _ in range(WATCHERS):
+        _open(browser.new_context(), app, session)
+    return alone, (app.share_of_a_core(seconds) - alone) / WATCHERS
 
 
 @contextmanager
-def _page(folder: Path, steps: int) -> Iterator[Page]:
-    """The workbench on a finished run, its last step selected."""
-    (folder / "pool.toml").write_text(POOL, encoding="utf-8")
+def _app(folder: Path, steps: int) -> Iterator[tuple[AppProcess, Browser, str]]:
+    """The app over a finished run, and a browser."""
+    pool = folder / "pool.toml"
+    pool.write_text(POOL, encoding="utf-8")
     url = f"sqlite:///{folder / 'conductor.db'}"
     session = _finished_run(folder, url, steps)
+    # From here on the workers, which stay the same, take their time: half a minute a step.
+    pool.write_text(POOL.replace("tokens = ", "tokens_per_second = 20\ntokens = "), encoding="utf-8")
     with (
-        app_process({"CONDUCTOR_DATABASE_URL": url, "CONDUCTOR_POOL": str(folder / "pool.toml")}) as app,
+        app_process({"CONDUCTOR_DATABASE_URL": url, "CONDUCTOR_POOL": str(pool)}) as app,
         sync_playwright() as playwright,
     ):
         browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
-        page = browser.new_page(viewport={"width": 1440, "height": 1000})
-        page.goto(f"{app.address}/?session={session}")
-        stage = page.get_by_role("listbox").first
-        stage.wait_for(timeout=30_000)
-        stage.focus()
-        page.keyboard.press("End")
-        page.locator(_SAW).wait_for()
-        yield page
+        yield app, browser, session
         browser.close()
 
 
@@ -196,6 +299,17 @@ class AppProcess:
     address: str
     pid: int
 
+    def seconds(self) -> float:
+        """Processor time that it has taken so far, user's and system's."""
+        fields = Path(f"/proc/{self.pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / _TICKS
+
+    def share_of_a_core(self, seconds: float) -> float:
+        """Processor time over that much wall time, from now on."""
+        before = self.seconds()
+        time.sleep(seconds)
+        return (self.seconds() - before) / seconds
+
 
 @contextmanager
 def app_process(settings: Mapping[str, str]) -> Iterator[AppProcess]:
@@ -233,7 +347,13 @@ def _wait(address: str) -> None:
 
 def chromium() -> str:
     """Where Chromium is."""
-    found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    found = next(
+        filter(
+            None,
+            map(shutil.which, ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")),
+        ),
+        None,
+    )
     if found is None:
         raise SystemExit("This needs Chromium; install it, and put it on PATH.")
     return found
@@ -241,26 +361,32 @@ def chromium() -> str:
 
 def as_text(report: Report) -> str:
     """The report as a table in Markdown."""
-    lines = [
-        f"{report.machine}; a finished run of {report.steps} steps; median (minimum).",
-        "",
-        "| view | from the click until it is there, ms |",
-        "| --- | ---: |",
-    ]
-    lines += [
-        f"| {name} | {spread.median * 1000:.0f} ({spread.minimum * 1000:.0f}) |"
-        for name, spread in report.views.items()
-    ]
-    return "\n".join(lines)
+    rows = {"First paint": report.first_paint, "Graph on the first page": report.first_graph, **report.views}
+    return "\n".join(
+        [
+            f"{report.machine}; a finished run of {report.steps} steps; median (minimum).",
+            "",
+            "| view | until it is there, ms |",
+            "| --- | ---: |",
+            *(
+                f"| {name} | {own.median * 1000:.0f} ({own.minimum * 1000:.0f}) |"
+                for name, own in rows.items()
+            ),
+            "",
+            f"Placeholders after the first page: {report.skeletons}. A run takes {report.running:.1%} of "
+            f"a core of the server, and each tab that watches it {report.watching:.1%}.",
+        ]
+    )
 
 
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=9, help="how often each view is asked for")
+    parser.add_argument("--steps", type=int, default=STEPS, help="of the workflow")
     parser.add_argument("--json", action="store_true", help="print the numbers as JSON, in seconds")
     options = parser.parse_args()
-    report = measured(options.rounds)
+    report = measured(options.rounds, steps=options.steps)
     print(json.dumps(asdict(report)) if options.json else as_text(report))
 
 

@@ -45,7 +45,7 @@ from storage.database.schema import (
 )
 from storage.fragments import Fragments
 from storage.records import Session
-from storage.tables import runs, sessions
+from storage.tables import runs, sessions, text_pieces
 from storage.tables.events import tokens_of
 
 Entries = Iterable[tuple[Kind, Entry]]
@@ -121,7 +121,8 @@ def entries_of(connection: Connection, session: str) -> Iterator[tuple[Kind, Ent
             yield "output", output
     events = select(EVENTS.c.event).join(RUNS, RUNS.c.id == EVENTS.c.run).where(RUNS.c.session == session)
     for rows in _batches(connection, events.order_by(RUNS.c.number, EVENTS.c.seq)):
-        for event in fragments.read(connection, session, EVENT, [row["event"] for row in rows]):
+        stored = text_pieces.unpacked(row["event"] for row in rows)
+        for event in fragments.read(connection, session, EVENT, stored):
             yield "event", event
 
 

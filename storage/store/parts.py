@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from concurrent.futures import Future
+from contextlib import suppress
 from typing import Unpack
 
 from sqlalchemy import Connection
 
-from conductor.errors import SessionBusy
+from conductor.errors import SessionBusy, StorageError
 from conductor.planner.corrections import Correction
 from conductor.runs.events import Event, RunFinished
 from conductor.runs.request import RunRequest
@@ -33,6 +34,7 @@ from storage.tables import (
     runs,
     sessions,
     spending,
+    text_pieces,
     tokens,
 )
 
@@ -274,6 +276,14 @@ class Runs(_Owned):
         """
         # A caller waits for the end of a run; its other events are written in the background.
         return self._transactions.writer.append(event, urgent=isinstance(event, RunFinished))
+
+    def pack(self, run: str) -> None:
+        """Store the pieces of texts of a run that is over in fewer rows, in the background.
+
+        A store that is closed meanwhile, or takes no write, has them in the rows in which they were written.
+        """
+        with suppress(StorageError):
+            self._transactions.writer.submit(lambda connection: text_pieces.pack(connection, run))
 
     def state(self, run: str, *, known: RunState | None = None) -> RunState:
         """The fold of the run's durable events; with an earlier result `known`, only later ones are read.

@@ -19,7 +19,7 @@ from storage import fragments
 from storage.database.schema import EVENTS, OUTPUT, OUTPUTS, RUNNING, RUNS
 from storage.records import RunRecord
 from storage.tables import events as journal
-from storage.tables import revisions, sessions
+from storage.tables import revisions, sessions, text_pieces
 from storage.tables.revisions import check_belongs
 
 _RUN = select(*(RUNS.c[name] for name in RunRecord.model_fields))
@@ -129,7 +129,9 @@ def events_of(connection: Connection, run: str, *, after: int = -1) -> tuple[Eve
     stored = connection.scalars(query).all()
     if not stored:
         find(connection, run)
-    return tuple(fragments.read(connection, session_of(run), EVENT, stored))
+    return tuple(
+        fragments.read(connection, session_of(run), EVENT, text_pieces.unpacked(stored, after=after))
+    )
 
 
 def session_of(run: str) -> ColumnElement[str]:

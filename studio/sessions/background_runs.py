@@ -18,13 +18,16 @@ from typing import Any, TypeVar
 
 from conductor.engine.run import WorkflowRun
 from conductor.errors import NotKeptYet
-from conductor.runs.events import Event, PlanningStarted, RunFinished
+from conductor.runs.events import Event, PlanningStarted, RunFinished, TextPiece
 from conductor.runs.state import RunState, advance, joined
 from storage.store.parts import Runs
 
 T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
+
+_WORTH_PACKING = 50
+"""Pieces of texts from which on a run is stored in less room after its end."""
 
 _BROKE = "The program failed while it followed the run; its log has the error."
 
@@ -69,6 +72,7 @@ class LiveRun(LiveState):
         self.unsaved: str | None = None
         self.kept_later = False
         self._ended = False
+        self._pieces = 0
         self._run = run
         self._journal = journal
 
@@ -87,6 +91,7 @@ class LiveRun(LiveState):
                 write = self._journal.append(event)
                 if not kept or write is not kept[-1]:
                     kept.append(write)
+                self._pieces += isinstance(event, TextPiece)
                 if isinstance(event, RunFinished):
                     self._ended = True
                     failures = await _failures(kept)
@@ -94,6 +99,11 @@ class LiveRun(LiveState):
                     self.kept_later = all(isinstance(error, NotKeptYet) for error in failures)
                 self.add(event)
                 yield event
+
+    def pack(self) -> None:
+        """Have the journal store the run, which is over, in less room, where that is worth a write."""
+        if self._pieces >= _WORTH_PACKING:
+            self._journal.pack(self.run)
 
     def cancel(self) -> None:
         """Stop the run; called in the loop's thread."""
@@ -220,6 +230,7 @@ class Background:
         if live.unsaved is None:
             # From here on the store has the same state, also for callers that waited for the end.
             del self._live[live.run]
+            live.pack()
         live.done.set()
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import aclosing, contextmanager
 
+import pytest
 from worker_cases import run_of
 from workflow_cases import workflow_of
 
@@ -16,6 +17,7 @@ from conductor.runs.events import Event, RunFinished, RunStarted, StepStarted
 from conductor.runs.state import fold
 from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
+from studio.sessions import background_runs
 from studio.sessions.background_runs import Background, LiveRun
 
 CHAIN = workflow_of((), (0,))
@@ -28,6 +30,7 @@ class Keeping:
 
     def __init__(self, *, broken: bool = False, held: bool = False) -> None:
         self.events: list[Event] = []
+        self.packed: list[str] = []
         self.ended = threading.Event()
         self._broken = broken
         self._held = held
@@ -45,6 +48,9 @@ class Keeping:
         else:
             future.set_result(None)
         return future
+
+    def pack(self, run: str) -> None:
+        self.packed.append(run)
 
     def release(self) -> None:
         """Let the open writes end."""
@@ -139,6 +145,18 @@ def test_who_waited_for_the_end_of_a_run_finds_it_in_the_journal_alone() -> None
         live.done = Told()
         loop.wait(loop.follow(live))
     assert live_then == [None]
+
+
+@pytest.mark.parametrize(("worth", "packed"), [(1, ["r"]), (1000, [])])
+def test_a_run_with_many_pieces_of_text_is_packed_after_its_end(
+    monkeypatch: pytest.MonkeyPatch, worth: int, packed: list[str]
+) -> None:
+    monkeypatch.setattr(background_runs, "_WORTH_PACKING", worth)
+    journal = Keeping()
+    with background(journal) as loop:
+        live = start(loop, run_of(CHAIN, pool_of(tokens=3, tokens_per_second=100)))
+        assert live.done.wait(PATIENCE)
+        assert journal.packed == packed
 
 
 def test_a_run_can_be_stopped_from_another_thread() -> None:

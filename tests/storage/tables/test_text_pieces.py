@@ -1,0 +1,103 @@
+"""The pieces of a finished run's texts take few rows, and read as the events that they were."""
+
+from __future__ import annotations
+
+import pytest
+from sqlalchemy import create_engine, text
+from store_scenario import begin, chain, finished, keep, started, step_finished, step_started
+
+from conductor.runs.events import Event, StepDelta, StepThought
+from storage import SessionStore
+from storage.tables.text_pieces import MOST
+
+RUN = "run"
+START = 1_795_397_381.3911726
+"""Unix seconds as a clock gives them; others cannot be told in ticks to the last bit."""
+
+
+def pieces(count: int, *, seq: int) -> list[Event]:
+    """Of two steps, and of two kinds, one after another."""
+    kinds = (StepDelta, StepThought, StepDelta)
+    return [
+        kinds[at % 3](
+            run=RUN,
+            seq=seq + at,
+            at=START + at / 7 if at % 5 else at / 3,
+            step=at % 2,
+            text=f'{at} "\\{{\u00e9$text\n',
+        )
+        for at in range(count)
+    ]
+
+
+@pytest.fixture
+def events(store: SessionStore) -> list[Event]:
+    """A run in the store, which is over: two stretches of pieces, and a single one."""
+    session = store.sessions.create("q").id
+    workflow = chain("a", "b")
+    store.revisions.add(session, workflow, origin="human")
+    begin(store, session, RUN)
+    last = MOST + 41
+    made = [
+        started(RUN, workflow),
+        step_started(RUN, seq=1),
+        *pieces(MOST + 39, seq=2),
+        step_finished(RUN, "first", seq=last),
+        step_started(RUN, seq=last + 1, step=1),
+        *pieces(1, seq=last + 2),
+        step_finished(RUN, "second", seq=last + 3, step=1, fingerprint="g"),
+        finished(RUN, seq=last + 4),
+    ]
+    keep(store, *made)
+    return made
+
+
+def rows(url: str) -> int:
+    engine = create_engine(url.replace("postgresql:", "postgresql+psycopg:"))
+    with engine.connect() as connection:
+        count: int = connection.scalar(text("SELECT count(*) FROM events")) or 0
+    engine.dispose()
+    return count
+
+
+def packed(store: SessionStore) -> None:
+    store.runs.pack(RUN)
+    # What is written later waits for it.
+    store.sessions.create("another")
+
+
+def test_a_packed_run_has_the_same_events_in_few_rows(
+    store: SessionStore, events: list[Event], url: str
+) -> None:
+    assert rows(url) == len(events)
+    for _ in range(2):
+        packed(store)
+        assert list(store.runs.events(RUN)) == events
+        # Two rows for the long stretch: no more than `MOST` pieces are in one.
+        assert rows(url) == len(events) - (MOST + 39) + 2
+
+
+def test_a_reader_finds_the_rest_of_a_run_that_was_packed_meanwhile(
+    store: SessionStore, events: list[Event]
+) -> None:
+    packed(store)
+    for seq in (-1, 0, 1, 2, 3, MOST, MOST + 1, MOST + 2, MOST + 40, MOST + 41, events[-1].seq):
+        assert list(store.runs.events(RUN, after=seq)) == [event for event in events if event.seq > seq]
+    middle = store.runs.state(RUN)
+    assert middle.steps[1].output is not None
+    assert middle.steps[1].output.text == "second"
+
+
+def test_a_packed_run_is_copied_with_all_its_events(store: SessionStore, events: list[Event]) -> None:
+    packed(store)
+    session = store.runs.find(RUN).session
+    assert [entry for kind, entry in store.files.entries(session) if kind == "event"] == events
+
+
+def test_a_run_without_pieces_stays_as_it_is(store: SessionStore, url: str) -> None:
+    session = store.sessions.create("q").id
+    store.revisions.add(session, chain("a"), origin="human")
+    begin(store, session, RUN)
+    keep(store, started(RUN, chain("a")), finished(RUN, seq=1))
+    packed(store)
+    assert rows(url) == 2
