@@ -72,13 +72,14 @@ class BoundWorkflow:
     def fingerprint(self, step: int, outputs: Mapping[int, Output]) -> str:
         """The address of `step`'s output, given the outputs of all steps it may read."""
         own = self.workflow.steps[step]
+        read = [outputs[at] for at in own.access]
         return fingerprint(
             own,
             identity=self.identities[step],
             query=self.query,
             conversation=self.conversation,
-            seen=[outputs[read].text for read in own.access],
-            by_hand=[at for at, read in enumerate(own.access) if outputs[read].hand is not None],
+            seen=[output.text for output in read],
+            by_hand=[at for at, output in enumerate(read) if output.hand is not None],
             previous=[done.response for done in self.previous] if own.sees_previous else (),
             final=step == self.workflow.final,
             style=VERBATIM if self.verbatim else STYLES[self.styles[step]],

@@ -180,9 +180,12 @@ class Meter:
         """
         if self.crossing is not None:
             return None
+        if not self._limited:
+            self.calls += 1
+            return Reservation(self)
         estimate = self._estimate(card, prompt)
-        if self._limited and (crossing := self._refusal(estimate)) is not None:
-            self.crossing = crossing
+        self.crossing = self._refusal(estimate)
+        if self.crossing is not None:
             return None
         self.calls += 1
         return self._opened(estimate)

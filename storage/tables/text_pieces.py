@@ -1,7 +1,7 @@
 """Pieces of streamed texts of a run that is over: many rows of events become one.
 
 A model's answer comes in pieces of a few characters, and a row for each takes some 250 bytes. All pieces
-between two other events go into one row, at the `seq` of the last: whoever has read the events up to any
+between two other events go into one row, at the `seq` of the last: a reader that has the events up to any
 `seq` finds the later ones behind it, before the change and after. Nothing is lost: read back, the row is the
 same events, with their numbers and times. Knows stored JSON; which runs are over is the caller's to know.
 """
