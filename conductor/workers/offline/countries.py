@@ -1,7 +1,8 @@
 """The shipped table of countries and how a text names them.
 
 Knows the table of `countries.csv` (the 193 members of the United Nations and its two observer
-states) and spelling; not what is asked.
+states) and spelling; not what is asked. Population (2024 or earlier) and gross domestic product (at purchasing
+power) are those of Unicode CLDR 48 (Unicode License v3), areas those of GeoNames (CC BY 4.0).
 """
 
 from __future__ import annotations
@@ -15,8 +16,16 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
-Property = Literal["capital", "continent", "currency", "languages"]
-PROPERTIES: tuple[Property, ...] = ("capital", "continent", "currency", "languages")
+Property = Literal["capital", "continent", "currency", "languages", "population", "area", "gdp"]
+PROPERTIES: tuple[Property, ...] = ("capital", "continent", "currency", "languages", "population", "area", "gdp")
+TITLES: Mapping[Property, str] = dict(
+    zip(
+        PROPERTIES,
+        ("Capital", "Continent", "Currency", "Official languages", "Population", "Area", "GDP"),
+        strict=True,
+    )
+)
+NUMBERS: tuple[Property, ...] = ("population", "area", "gdp")
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,9 +40,36 @@ class Country:
         """The values of a property, one by one and without the text in brackets behind them."""
         return tuple(re.split(r"; ?", re.sub(r" \([^()]*\)", "", self.properties[of])))
 
+    def number(self, of: Property) -> int:
+        """A property that is a number, 0 where the table has none."""
+        return int(self.properties[of] or 0)
+
     def text(self, of: Property) -> str:
         """A property as text."""
-        return self.properties[of].replace(";", ", ") if of == "languages" else self.properties[of]
+        if of in NUMBERS and not self.number(of):
+            return "not in the table"
+        match of:
+            case "population":
+                return f"about {_rounded(self.number(of))} people"
+            case "area":
+                return f"about {self.number(of):,} km^2"
+            case "gdp":
+                return f"about {_rounded(self.number(of))} international dollars at purchasing power"
+            case "languages":
+                return self.properties[of].replace(";", ", ")
+            case _:
+                return self.properties[of]
+
+    def line(self, of: Property) -> str:
+        """A property as a sentence: Capital of France: Paris."""
+        return f"{TITLES[of]} of {self.name}: {self.text(of)}"
+
+
+def _rounded(number: int) -> str:
+    for scale, name in ((10**12, "trillion"), (10**9, "billion"), (10**6, "million")):
+        if number >= scale:
+            return f"{number / scale:.3g} {name}"
+    return f"{number:,}"
 
 
 @cache
@@ -62,6 +98,23 @@ def _words(text: str) -> str:
 _WITHOUT_STROKE = str.maketrans("đĐłŁ", "dDlL")
 _CASED = {"us", "emirates", "georgia", "chad", "jordan", "turkey", "niger"}
 """Names that are also words: they count only when written with a capital letter, US in capitals."""
+
+
+def country_named(text: str) -> Country | None:
+    """The country of exactly this name."""
+    return _by_name().get(key_of(text)) if _names_in(text) else None
+
+
+def country_names() -> Collection[str]:
+    """Every name of every country, in plain letters and as the table writes them."""
+    names = {name for country in countries() for name in (country.name, *country.aliases)}
+    return {*names, *_by_name()}
+
+
+@cache
+def languages() -> Collection[str]:
+    """The official languages of all countries, and the first word of each, without regard to case."""
+    return frozenset(_by_value("languages"))
 
 
 def named_countries(text: str) -> tuple[Country, ...]:

@@ -1,0 +1,153 @@
+"""What the grammar's rules about countries mean: what the table holds of them, and which is larger."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+from conductor.workers.offline.countries import Country, Property, countries, country_named, having, key_of
+from conductor.workers.offline.questions.meaning import Answer, NotUnderstood
+from conductor.workers.offline.questions.quantity import Quantity, Unit, plain
+
+CLEAR = {"population": 1.05, "area": 1.05}
+"""How many times a number has to be as large as another for the answer which is larger not to depend on the source."""
+
+_PROPERTIES: Mapping[str, Property] = {
+    "capital city": "capital", "official currency": "currency", "official language": "languages", "language": "languages",
+    "size": "area", "surface area": "area", "total area": "area", "land area": "area", "number of inhabitants": "population",
+    "number of people": "population", "people": "population", "inhabitants": "population",
+}  # fmt: skip
+
+
+def property_named(text: str) -> Property:
+    name = " ".join(text.lower().split())
+    name = name.removesuffix("s") if name in ("official languages",) else name
+    return _PROPERTIES.get(name, name)  # type: ignore[return-value]
+
+
+def place(text: str) -> Country:
+    found = country_named(text)
+    if found is None:
+        raise NotUnderstood("no country of the table")
+    return found
+
+
+def stated(text: str, of: Country) -> Answer:
+    if text.lower().strip() == "population density":
+        density = f"{of.number('population') / of.number('area'):.3g}"
+        return Answer(f"about {density} people per km^2", (of.line("population"), of.line("area")))
+    name = property_named(text)
+    return Answer(of.text(name), (of.line(name),))
+
+
+def property_number(text: str, of: Country) -> Quantity:
+    name = property_named(text)
+    unit = Unit("km^2", "km^2", Fraction(10**6), (("m", 2),))
+    value = Fraction(of.number(name))
+    how = f"{name} of {of.name} ({of.text(name)})"
+    return Quantity(value * unit.size, unit.base, (unit,), how) if name == "area" else plain(value, how)
+
+
+def _larger(name: Property, left: Country, right: Country) -> bool:
+    """Whether the first is larger; raises `NotUnderstood` where sources may differ."""
+    numbers = sorted((left.number(name), right.number(name)))
+    if left is right or numbers[1] < CLEAR.get(name, 2) * numbers[0]:
+        raise NotUnderstood("too close to tell")
+    return left.number(name) > right.number(name)
+
+
+def chosen(name: Property, larger: bool = True) -> Callable[[Country, Country], Answer]:
+    return lambda left, right: Answer(
+        (left if _larger(name, left, right) is larger else right).name, (left.line(name), right.line(name))
+    )
+
+
+def affirmed(name: Property, larger: bool = True) -> Callable[[Country, Country], Answer]:
+    def decided(left: Country, right: Country) -> Answer:
+        holds = _larger(name, left, right) is larger
+        greater = left if _larger(name, left, right) else right
+        word = "has more people" if name == "population" else "is larger"
+        return Answer(f"{'yes' if holds else 'no'}, {greater.name} {word}", (left.line(name), right.line(name)))
+
+    return decided
+
+
+def superlative(*parts: Any) -> Answer:
+    """The country that is first or last by a number, in the world or on a continent."""
+    words = [part.lower() for part in parts if isinstance(part, str)]
+    extreme = words[0]
+    size = next((word for word in words[1:] if word.split()[-1] in ("area", "population", "people", "inhabitants", "size")), "")
+    within = next((part for part in parts if isinstance(part, tuple)), None)
+    continent = next((word for word in words[1:] if word != size), within[0] if within else "")
+    if "popul" in extreme:
+        if size:
+            raise NotUnderstood("the size is named twice")
+        name: Property = "population"
+    elif extreme in ("most", "fewest"):
+        name = "population" if size in ("people", "inhabitants") else ""  # type: ignore[assignment]
+    elif extreme in ("highest", "lowest"):
+        name = "population" if size == "population" else ""  # type: ignore[assignment]
+    else:
+        name = property_named(size) if size else "area"
+    if not name or (not continent and within is None and not size and extreme in ("highest", "lowest")):
+        raise NotUnderstood("the largest of what?")
+    least = extreme in ("smallest", "fewest", "lowest") or extreme.startswith("least")
+    among = sorted(_on(continent), key=lambda each: each.number(name), reverse=not least)
+    _larger(name, among[0], among[1])
+    return Answer(among[0].name, tuple(each.line(name) for each in among[:3]))
+
+
+def _on(continent: str) -> Sequence[Country]:
+    return [each for each in countries() if continent in ("", each.properties["continent"].lower())]
+
+
+def count_in(continent: str) -> Answer:
+    names = [each.name for each in _on(continent.lower())]
+    return Answer(f"{len(names)} (members and observers of the United Nations)", (", ".join(names),))
+
+
+def whose_capital(*cities: str) -> Answer:
+    found = [group for _, group in having(" ".join(cities), "capital").values()]
+    if len(found) != 1 or not any(key_of(cities[0]) == key_of(value) for value in found[0][0].values("capital")):
+        raise NotUnderstood("no capital of the table")
+    return Answer(", ".join(each.name for each in found[0]), tuple(each.line("capital") for each in found[0]))
+
+
+def is_capital(city: str, of: Country) -> Answer:
+    capitals = {key_of(value) for value in of.values("capital")}
+    if key_of(city) in capitals:
+        if len(capitals) > 1:
+            raise NotUnderstood("one of several")
+        return Answer("yes", (of.line("capital"),))
+    return Answer(f"no, it is {of.text('capital')}", (of.line("capital"),))
+
+
+def is_in(of: Country, continent: str) -> Answer:
+    holds = continent.lower() == of.properties["continent"].lower()
+    if of.properties["continent"].count(";") or of.name in _TRANSCONTINENTAL:
+        raise NotUnderstood("on more than one continent")
+    return Answer("yes" if holds else f"no, it is in {of.text('continent')}", (of.line("continent"),))
+
+
+_TRANSCONTINENTAL = {"Russia", "Turkey", "Türkiye", "Kazakhstan", "Azerbaijan", "Georgia", "Egypt", "Cyprus", "Armenia", "Indonesia"}
+
+
+RULES: Mapping[str, Callable[..., Any]] = {
+    "country": lambda answer: answer, "place": place, "city": str,
+    "property": stated, "property_p": lambda of, text: stated(text, of),
+    "currency": lambda *parts: stated("currency", parts[-1]), "languages": lambda of: stated("languages", of),
+    "continent": lambda of: stated("continent", of), "population": lambda of: stated("population", of),
+    "area": lambda of: stated("area", of), "property_number": property_number,
+    "property_number_p": lambda of, text: property_number(text, of),
+    "is_capital": is_capital, "is_capital_p": lambda of, city: is_capital(city, of), "is_in": is_in,
+    "is_bigger": affirmed("area"), "is_smaller": affirmed("area", larger=False), "is_more_populous": affirmed("population"),
+    "bigger": chosen("area"), "smaller": chosen("area", larger=False), "more_populous": chosen("population"),
+    "less_populous": chosen("population", larger=False), "superlative": superlative, "count_in": count_in,
+    "world": lambda: ("",), "within": lambda continent: (continent.lower(),),
+    "whose_capital": whose_capital, "whose_capital_p": whose_capital,
+}  # fmt: skip
+"""What each rule means, by its name in the grammar."""
+
+_SPACES = re.compile(r"\s+")

@@ -1,0 +1,313 @@
+"""What the grammar's rules about numbers mean: arithmetic, percentages, units, comparisons."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections import Counter
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Any
+
+from conductor.workers.offline.questions import quantity
+from conductor.workers.offline.questions.meaning import Answer, NotUnderstood
+from conductor.workers.offline.questions.quantity import Quantity, Unit, measured, number_text, plain, total, unit_named
+
+_PARTS = "half third quarter fifth sixth seventh eighth ninth tenth".split()
+_ORDINALS = "zeroth first second third fourth fifth sixth seventh eighth ninth tenth".split()
+HUNDRED = plain(Fraction(100))
+
+
+def told(value: Any) -> Answer:
+    """A value as the answer; one that was only repeated is none."""
+    if not isinstance(value, Quantity):
+        raise NotUnderstood("this is no value")
+    shown = value.shown()
+    if value.how == shown or not value.how:
+        raise NotUnderstood("nothing is asked")
+    return Answer(shown, (f"{value.how} = {shown}",))
+
+
+def number(text: str) -> Quantity:
+    return plain(Fraction(text), text)
+
+
+def part(*words: str) -> Quantity:
+    """A fraction in words: a third, 3 quarters."""
+    count, name = (int(words[0]) if len(words) > 1 else 1), words[-1].lower().removesuffix("s")
+    name = {"halve": "half", "fourth": "quarter", "hundredth": "hundredth"}.get(name, name)
+    below = 100 if name == "hundredth" else _PARTS.index(name) + 2
+    return plain(Fraction(count, below), f"{count}/{below}")
+
+
+def ordinal(text: str) -> int:
+    """The number of "third" or "3rd"."""
+    return int(text[:-2]) if text[0].isdigit() else _ORDINALS.index(text.lower())
+
+
+def percent(value: Quantity) -> Quantity:
+    if value.base:
+        raise NotUnderstood("a percentage of what?")
+    return plain(Fraction(value.value) / 100, f"{value.how}/100")
+
+
+def in_percent(value: Quantity) -> Answer:
+    if value.base:
+        raise NotUnderstood("this is no ratio")
+    shown = number_text(value.value * 100)
+    return Answer(f"{shown} %", (f"{value.how} × 100 = {shown} %",))
+
+
+def ratio(left: Quantity, right: Quantity) -> Answer:
+    left.alike(right)
+    return in_percent(left / right)
+
+
+def change(before: Quantity, after: Quantity) -> Answer:
+    before.alike(after)
+    if after.value < before.value:
+        raise NotUnderstood("this is no increase")
+    return in_percent((after - before) / before)
+
+
+def drop(before: Quantity, after: Quantity) -> Answer:
+    before.alike(after)
+    if after.value > before.value:
+        raise NotUnderstood("this is no decrease")
+    return in_percent((before - after) / before)
+
+
+def raised_by(value: Quantity, share: Quantity) -> Quantity:
+    return value * (plain(Fraction(1)) + share)
+
+
+def lowered_by(value: Quantity, share: Quantity) -> Quantity:
+    return value * (plain(Fraction(1)) - share)
+
+
+def power(base: Quantity, exponent: Quantity | int) -> Quantity:
+    return base ** (exponent if isinstance(exponent, int) else exponent.whole)
+
+
+def rounded(value: Quantity, places: int) -> Quantity:
+    if value.base:
+        raise NotUnderstood("rounded to which unit?")
+    step = Fraction(10) ** -places
+    number = Fraction(math.floor(Fraction(value.value) / step + Fraction(1, 2))) * step
+    return plain(number, f"{value.how}, rounded,")
+
+
+def remainder(left: Quantity, right: Quantity) -> Quantity:
+    if right.value == 0:
+        raise NotUnderstood("nothing can be divided by 0")
+    return plain(Fraction(left.whole % right.whole), f"{left.how} mod {right.how}")
+
+
+def factorial(value: Quantity) -> Quantity:
+    if not 0 <= value.whole <= 150:
+        raise NotUnderstood("no such factorial")
+    return plain(Fraction(math.factorial(value.whole)), f"{value.how}!")
+
+
+def mean(values: list[Quantity]) -> Quantity:
+    return total(values) / plain(Fraction(len(values)))
+
+
+def median(values: list[Quantity]) -> Quantity:
+    ordered = sorted(values)
+    middle = len(ordered) // 2
+    found = ordered[middle] if len(ordered) % 2 else mean(ordered[middle - 1 : middle + 1])
+    return Quantity(found.value, found.base, found.units, f"the middle of {_listed(ordered)}")
+
+
+def mode(values: list[Quantity]) -> Quantity:
+    counts = Counter(each.value for each in values).most_common(2)
+    if len(counts) > 1 and counts[0][1] == counts[1][1]:
+        raise NotUnderstood("no single value is the most frequent")
+    found = next(each for each in values if each.value == counts[0][0])
+    return Quantity(found.value, found.base, found.units, f"the most frequent of {_listed(values)}")
+
+
+def extreme(least: bool) -> Callable[[list[Quantity]], Quantity]:
+    def found(values: list[Quantity]) -> Quantity:
+        each = sorted(values)[0 if least else -1]
+        return Quantity(each.value, each.base, each.units[:1], f"the {'least' if least else 'greatest'} of {_listed(values)}")
+
+    return found
+
+
+def _listed(values: list[Quantity]) -> str:
+    return ", ".join(each.how for each in values)
+
+
+def listed(*values: Quantity) -> list[Quantity]:
+    for each in values:
+        each.alike(values[0])
+    return list(values)
+
+
+def quoted_numbers(text: str) -> list[Quantity]:
+    pieces = text.replace(" and ", ",").strip(" .?!").replace(";", ",").split(",")
+    pieces = pieces if len(pieces) > 1 else text.strip(" .?!").split()
+    try:
+        found = [number(piece.strip()) for piece in pieces if piece.strip()]
+    except ValueError:
+        raise NotUnderstood("these are no numbers") from None
+    if len(found) < 2:
+        raise NotUnderstood("several numbers are needed")
+    return found
+
+
+def of_whole(function: Callable[..., int], name: str) -> Callable[[list[Quantity]], Quantity]:
+    return lambda values: quantity.applied(lambda *_: function(*(each.whole for each in values)), name, *values)
+
+
+# -- units ------------------------------------------------------------------------------------------
+
+
+def converted(target: str, source: tuple[Quantity, str] | Quantity) -> Answer:
+    """A quantity in another unit; of units that differ between countries all are named."""
+    found: dict[str, Unit] = {}
+    given = _given(source)
+    shown: dict[str, str] = {}
+    for amount, from_kind in given:
+        for unit in quantity.units()[target.casefold()]:
+            if unit.base != amount.base or (unit.kind and from_kind and unit.kind != from_kind):
+                continue
+            kinds = dict.fromkeys(filter(None, (from_kind, unit.kind)))
+            found[unit.symbol] = unit
+            shown[", ".join(kinds)] = amount.shown(unit) if unit.base != _TEMPERATURE else _temperature(amount, unit)
+    if not shown:
+        raise NotUnderstood("these units do not measure the same thing")
+    if "" in shown:
+        shown = {"": shown[""]}
+    text = "; ".join(f"{value} ({kind})" if kind else value for kind, value in shown.items())
+    how = given[0][0].how
+    if f"{how}" == text:
+        raise NotUnderstood("nothing is asked")
+    return Answer(text, (f"{how} = {text}",))
+
+
+def _given(source: tuple[Quantity, str] | Quantity) -> list[tuple[Quantity, str]]:
+    if isinstance(source, Quantity):
+        return [(source, "")]
+    count, name = source
+    return [(measured(count, unit), unit.kind) for unit in quantity.units()[name.casefold()]]
+
+
+_TEMPERATURE = (("temperature", 1),)
+_ZERO = {"°C": Fraction("273.15"), "°F": Fraction("273.15") - 32 * Fraction(5, 9), "K": Fraction(0)}
+
+
+def _temperature(amount: Quantity, unit: Unit) -> str:
+    (source,) = amount.units
+    kelvin = amount.value + _ZERO[source.symbol]
+    if kelvin < 0:
+        raise NotUnderstood("nothing is that cold")
+    value = (kelvin - _ZERO[unit.symbol]) / unit.size
+    return f"{number_text(value).partition(' (')[2].removesuffix(')') or number_text(value)} {unit.symbol}"
+
+
+def of_unit(count: Quantity, name: str) -> Quantity:
+    return _no_point(measured(count, unit_named(name)))
+
+
+def of_units(count: Quantity, name: str, more: Quantity, smaller: str) -> Quantity:
+    """Two hours and 5 minutes: the second unit is the smaller one."""
+    left, right = of_unit(count, name), of_unit(more, smaller)
+    if unit_named(smaller).size >= unit_named(name).size:
+        raise NotUnderstood("these are two quantities")
+    return left + right
+
+
+def per(count: Quantity, name: str, below: str) -> Quantity:
+    return of_unit(count, name) / Quantity(unit_named(below).size, unit_named(below).base, (unit_named(below),), unit_named(below).symbol)
+
+
+def _no_point(value: Quantity) -> Quantity:
+    return value
+
+
+def as_fraction(value: Quantity) -> Answer:
+    if value.base or isinstance(value.value, float):
+        raise NotUnderstood("this is no fraction")
+    return Answer(str(value.value), (f"{value.how} = {value.value}",))
+
+
+def as_decimal(value: Quantity) -> Answer:
+    if value.base:
+        raise NotUnderstood("this is no plain number")
+    text = number_text(value.value)
+    return Answer(text.partition(" (")[2].removesuffix(")") or text, (f"{value.how} = {text}",))
+
+
+# -- comparisons ------------------------------------------------------------------------------------
+
+
+def compared(sign: str) -> Callable[[Quantity, Quantity], Answer]:
+    def decided(left: Quantity, right: Quantity) -> Answer:
+        left.alike(right)
+        holds = {">": left.value > right.value, "<": left.value < right.value, "=": left.value == right.value}[sign]
+        actual = ">" if left.value > right.value else "<" if left.value < right.value else "="
+        fact = f"{left.how} {actual} {right.how}"
+        return Answer(f"{'yes' if holds else 'no'}, {fact}", (f"Compared: {fact}",))
+
+    return decided
+
+
+def chosen(greater: bool) -> Callable[[Quantity, Quantity], Answer]:
+    def found(left: Quantity, right: Quantity) -> Answer:
+        left.alike(right)
+        if left.value == right.value:
+            return Answer("neither, they are equal", (f"{left.how} = {right.how}",))
+        pair = sorted((left, right), key=lambda each: each.value)
+        return Answer(pair[greater].how, (f"{pair[0].how} < {pair[1].how}",))
+
+    return found
+
+
+def choice(least: bool) -> Callable[[list[Quantity]], Answer]:
+    return lambda values: Answer(extreme(least)(values).shown(), (extreme(least)(values).how,))
+
+
+def yes_or_no(holds: bool, text: str, otherwise: str) -> Answer:
+    return Answer(f"yes, {text}" if holds else f"no, {otherwise}")
+
+
+RULES: Mapping[str, Callable[..., Any]] = {
+    "answer": told, "number": number, "pi": lambda: quantity.PI, "half": lambda: plain(Fraction(1, 2), "1/2"),
+    "and_half": lambda text: plain(Fraction(text) + Fraction(1, 2), f"{text} 1/2"),
+    "mixed": lambda whole, top, below: number(whole) + number(top) / number(below),
+    "part": part, "quotient": lambda top, below: number(top) / number(below), "percent": percent,
+    "quantity": of_unit, "quantities": of_units, "one": lambda name: of_unit(number("1"), name),
+    "part_of_unit": of_unit, "per": per, "unit": str,
+    "add": lambda left, right: left + right, "sub": lambda left, right: left - right,
+    "mul": lambda left, right: left * right, "div": lambda left, right: left / right, "neg": lambda value: -value,
+    "pow": power, "squared": lambda value: value**2, "cubed": lambda value: value**3, "factorial": factorial,
+    "root": lambda value: value.root(2), "cube_root": lambda value: value.root(3),
+    "reciprocal": lambda value: number("1") / value, "twice": lambda value: number("2") * value,
+    "triple": lambda value: number("3") * value, "half_of": lambda value: value / number("2"),
+    "taken_from": lambda left, right: right - left, "percent_of": lambda share, value: share * value,
+    "fraction_of": lambda share, value: share * value, "list": listed, "quoted_numbers": quoted_numbers, "total": total,
+    "product": math.prod, "difference": lambda left, right: max(left, right) - min(left, right),
+    "mean": mean, "median": median, "mode": mode, "spread": lambda values: max(values) - min(values),
+    "greatest": extreme(False), "least": extreme(True), "gcd": of_whole(math.gcd, "gcd"), "lcm": of_whole(math.lcm, "lcm"),
+    "increased": raised_by, "decreased": lowered_by, "remainder": remainder,
+    "increased_p": lambda share, value: raised_by(value, share),
+    "added_percent": lambda share, value: raised_by(value, share),
+    "decreased_p": lambda share, value: lowered_by(value, share),
+    "taken_percent": lambda share, value: lowered_by(value, share),
+    "rounded": lambda value, places: rounded(value, places), "to_whole": lambda: 0, "to_places": int, "to_ten": lambda: -1,
+    "to_hundred": lambda: -2,
+    "percentage": lambda answer: answer, "ratio": ratio, "ratio_of": lambda right, left: ratio(left, right),
+    "change": change, "drop": drop, "change_p": lambda after, before: change(before, after),
+    "drop_p": lambda after, before: drop(before, after), "whole_of": lambda value, share: told(value / share),
+    "whole_of_p": lambda share, value: told(value / share), "as_percent": in_percent, "as_fraction": as_fraction,
+    "as_decimal": as_decimal, "converted": converted, "converted_p": lambda source, target: converted(target, source),
+    "source": lambda count, name: (count, name), "source_one": lambda name: (number("1"), name),
+    "source_part": lambda count, name: (count, name), "source_mixed": of_units,
+    "is_greater": compared(">"), "is_less": compared("<"), "is_equal": compared("="), "which_greater": chosen(True),
+    "which_less": chosen(False), "greatest_a": choice(False), "least_a": choice(True),
+    "ordinal": ordinal,
+}  # fmt: skip
+"""What each rule means, by its name in the grammar."""

@@ -1,0 +1,138 @@
+"""A question read whole by the grammar: every reading of it, and the one answer that they share.
+
+Knows the grammar and which module says what each of its rules means. A word that no rule takes, or readings
+with different answers, leave the question without an answer.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from datetime import date, datetime
+from functools import cache
+from itertools import islice, product
+from pathlib import Path
+from typing import Any
+
+from lark import Lark, Token, Tree
+from lark.exceptions import LarkError
+
+from conductor.workers.offline.countries import country_names
+from conductor.workers.offline.questions import calendar_rules, chances, counting, figures, nations, numbers, stories, texts
+from conductor.workers.offline.questions.meaning import Answer, NotUnderstood
+from conductor.workers.offline.questions.quantity import units
+from conductor.workers.offline.questions.wording import Wording, wordings
+
+MAX_READINGS = 400
+"""The most readings of one part of a question that are compared."""
+
+MAX_WORDS = 90
+
+SUBJECTS: Mapping[str, str] = {"country": "facts", "text": "text"}
+"""The expert that a question belongs to, by the rule that reads it; all others are mathematics."""
+
+Meaning = Any  # What a rule means: a Quantity, a date, an Answer.
+
+
+def answer_to(question: str, *, today: date | None = None) -> tuple[str, Answer] | None:
+    """The expert whose question it is and the answer; None where it is not understood whole or is ambiguous."""
+    found: dict[str, tuple[str, Answer]] = {}
+    for wording in wordings(question):
+        for subject, answer in _readings(wording, today or datetime.now().astimezone().date()):
+            found.setdefault(answer.text, (subject, answer))
+    return next(iter(found.values())) if len(found) == 1 else None
+
+
+def _readings(wording: Wording, today: date) -> Iterator[tuple[str, Answer]]:
+    if not 0 < wording.words.count(" ") <= MAX_WORDS:
+        return
+    try:
+        tree = parser().parse(wording.words)
+    except LarkError:
+        return
+    evaluation = _Evaluation({**_FIXED, **calendar_rules.rules(today)}, wording.quoted)
+    for meaning in evaluation.of(tree):
+        subject, answer = meaning
+        if isinstance(answer, Answer):
+            yield subject, answer
+
+
+class _Evaluation:
+    """All meanings of a tree, from its leaves up; a rule that raises `NotUnderstood` ends a reading."""
+
+    def __init__(self, rules: Mapping[str, Callable[..., Meaning]], quoted: tuple[str, ...]) -> None:
+        self._rules = rules
+        self._quoted = quoted
+        self._known: dict[int, list[Meaning]] = {}
+
+    def of(self, node: Tree[Token] | Token) -> list[Meaning]:
+        if isinstance(node, Token):
+            text = str(node).strip()
+            return [self._quoted[int(text[1:-1])] if text[:1] == "⟦" else text]
+        if id(node) not in self._known:
+            self._known[id(node)] = list(islice(self._meanings(node), MAX_READINGS))
+        return self._known[id(node)]
+
+    def _meanings(self, node: Tree[Token]) -> Iterator[Meaning]:
+        if node.data == "_ambig":
+            for child in node.children:
+                yield from self.of(child)
+            return
+        rule = self._rules.get(node.data)
+        for parts in product(*map(self.of, node.children)):
+            try:
+                if node.data in SUBJECTS and isinstance(parts[0], Answer):
+                    yield SUBJECTS[node.data], parts[0]
+                elif node.data == "start":
+                    yield parts[0] if isinstance(parts[0], tuple) else ("mathematics", parts[0])
+                elif rule is not None:
+                    yield rule(*parts)
+                elif len(parts) == 1:
+                    yield parts[0]
+                else:
+                    raise KeyError(node.data)
+            except (NotUnderstood, OverflowError, ZeroDivisionError):
+                continue
+
+
+_FIXED: Mapping[str, Callable[..., Meaning]] = {
+    **numbers.RULES, **counting.RULES, **figures.RULES, **chances.RULES, **nations.RULES, **texts.RULES,
+    **stories.RULES,
+}  # fmt: skip
+
+
+# -- the grammar ------------------------------------------------------------------------------------
+
+_LITERAL = r'"[^"\n]*"'
+_GROUP = re.compile(rf"\((\s*{_LITERAL}(?:\s*\|\s*{_LITERAL})+\s*)\)")
+_WORDS = re.compile(rf"^_(\w+):((?:\s*\|?\s*{_LITERAL})+)$", re.MULTILINE)
+
+
+@cache
+def parser() -> Lark:
+    """The grammar, ready; that takes about a second, once."""
+    text = Path(__file__).with_name("question.lark").read_text(encoding="utf-8")
+    text = re.sub(r"^//.*$", "", text, flags=re.MULTILINE)
+    for name, values in (("UNIT", units()), ("COUNTRY", country_names())):
+        text = text.replace(f"@{name}@", f"(?:{'|'.join(_escaped(sorted(values, key=len, reverse=True)))})")
+    terminals: list[str] = []
+
+    def terminal(body: str, name: str) -> str:
+        words = sorted(set(re.findall(r'"([^"\n]*)"', body)), key=len, reverse=True)
+        terminals.append(f"{name}: /(?:{'|'.join(_escaped(words))})/i")
+        return name
+
+    # Words that may stand for each other are one terminal: as rules they would be one rule for each of their
+    # combinations.
+    for match in _WORDS.finditer(text):
+        terminal(match[2], f"_{match[1].upper()}")
+        text = re.sub(rf"(?<!\w)_{match[1]}(?!\w)", f"_{match[1].upper()}", text)
+    text = _WORDS.sub("", re.sub(r"^_[A-Z_]+:(?:\s*\|?\s*\"[^\"\n]*\")+$", "", text, flags=re.MULTILINE))
+    text = _GROUP.sub(lambda match: terminal(match[1], f"_T{len(terminals)}"), text)
+    text = re.sub(r'("[^"\n]*")(?!i)', r"\1i", text)
+    return Lark("\n".join((text, *terminals)), parser="earley", lexer="dynamic", ambiguity="explicit",
+                maybe_placeholders=False)  # fmt: skip
+
+
+def _escaped(words: list[str]) -> Iterator[str]:
+    return (re.escape(word).replace("/", r"\/") for word in words)

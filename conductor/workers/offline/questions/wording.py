@@ -1,0 +1,149 @@
+"""A question as a grammar reads it: plain words and numbers, each followed by one space.
+
+Number words are digits, signs stand alone, quoted texts are numbered; articles that say nothing and greetings
+are left out. Knows no meaning.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+MAX_CHARACTERS = 600
+"""Longer texts are no everyday questions."""
+
+
+@dataclass(frozen=True)
+class Wording:
+    """The plain words of a question, and the quoted texts in it by their number."""
+
+    words: str
+    quoted: tuple[str, ...] = ()
+
+
+def wordings(question: str) -> Iterator[Wording]:
+    """The ways to take a question's words: as they stand, and with what follows a colon as a quoted text."""
+    if len(question) > MAX_CHARACTERS:
+        return
+    text, quoted = _without_quotes(question)
+    yield Wording(_plain(text), quoted)
+    head, colon, rest = question.partition(":")
+    if colon and rest[:1].isspace() and rest.strip():
+        text, quoted = _without_quotes(head)
+        if not quoted:
+            stripped = rest.strip()
+            unquoted = stripped[1:-1] if stripped[0] + stripped[-1] in ("''", '""', "“”", "‘’") else stripped
+            yield Wording(f"{_plain(text)}⟦0⟧ ", (unquoted,))
+
+
+_QUOTES = re.compile(r"\"([^\"]*)\"|“([^”]*)”|«([^»]*)»|(?<!\w)'([^']+(?:'\w[^']*)*)'(?!\w)|‘([^’]+)’|`([^`]+)`")
+
+
+def _without_quotes(text: str) -> tuple[str, tuple[str, ...]]:
+    quoted: list[str] = []
+
+    def numbered(match: re.Match[str]) -> str:
+        quoted.append(next(group for group in match.groups() if group is not None))
+        return f" ⟦{len(quoted) - 1}⟧ "
+
+    return _QUOTES.sub(numbered, text), tuple(quoted)
+
+
+_SMALL = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
+    "seventeen eighteen nineteen"
+).split()
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+_VALUES = {word: at for at, word in enumerate(_SMALL)} | {word: 10 * at for at, word in enumerate(_TENS, 2)}
+_SCALES = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12}
+_NUMBER_WORDS = re.compile(
+    rf"\b(?:(?:an? )?half a dozen|(?:a )?couple of|(?:(?:an?|\d[\d.]*|{'|'.join(_VALUES)})[ -])?(?:dozens?|"
+    rf"{'|'.join(_SCALES)})(?:(?: and |[ -])(?:{'|'.join([*_VALUES, *_SCALES])}|\d+))*"
+    rf"|(?:{'|'.join(_VALUES)})(?:(?: and (?=\w+ (?:hundred|thousand))|[ -])(?:{'|'.join([*_VALUES, *_SCALES])}))*)\b",
+    re.IGNORECASE,
+)
+
+
+def _number(match: re.Match[str]) -> str:
+    """Number words as digits; as they are where they make no number, such as "two three"."""
+    text = match[0].lower().replace("-", " ")
+    if "dozen" in text:
+        count = text.removeprefix("an ").removeprefix("a ").split()[0]
+        each = {"half": 6, "dozen": 12, "dozens": 0}.get(count)
+        known = float(count) if count[0].isdigit() else _VALUES.get(count, 1)
+        return str(each if each is not None else round(known * 12)) if " and" not in text else match[0]
+    if "couple" in text:
+        return "2"
+    whole, part, last = 0.0, 0.0, 10.0**15
+    for word in text.split():
+        if word in ("and", "a", "an"):
+            part = part or (1.0 if word != "and" else part)
+            continue
+        if word in _SCALES:
+            scale = _SCALES[word]
+            if scale == 100:
+                part = (part or 1) * 100
+                last = 100
+            else:
+                whole, part, last = whole + (part or 1) * scale, 0.0, scale
+            continue
+        value = float(word) if word[0].isdigit() else _VALUES[word]
+        if value >= last or (part and not part % 10 == 0) or (part % 100 and value >= 10):
+            return match[0]  # "two three", "twenty fifteen": several numbers.
+        part, last = part + value, 10 if 20 <= value < 100 else last
+    number = whole + part
+    return str(int(number)) if number == int(number) else repr(number)
+
+
+_SIGNS = (
+    (r"[’‘]", "'"), (r"[×·⋅]", " * "), (r"÷", " / "), (r"[−–—]", " - "), (r"²", "^2"), (r"³", "^3"), (r"½", " 1/2"),
+    (r"¼", " 1/4"), (r"¾", " 3/4"), (r"√", " square root of "), (r"π", " pi "), (r"\u00ad", ""),
+    (r"\b([Ww])hats\b", r"\1hat is"), (r"\b(\w+)n't\b", r"\1 not"), (r"\b([Ll])et's\b", r"\1et us"),
+    (r"(?<=\w)'(?:ve|d|ll|m|re)\b", ""), (r"\b(what|where|who|how|that|it|there|when|which)'s\b", r"\1 is"),
+    (r"(\d+) ?(?:'|ft|feet|foot) ?(\d+) ?(?:\"|''|in\b|inch(?:es)?)", r"\1 feet \2 inches"),
+    (r"(\d) ?'(?= |$)", r"\1 feet "), (r"(?<=\w)'s\b", " 's"), (r"(?<=s)'(?= )", " 's"),
+    (r"([$€£¥]) ?(\d[\d,]*(?:\.\d+)?)( (?:million|billion|thousand))?", r"\2\3 \1"), (r"(?<=\d) ?k\b(?! ?m)(?=[ ?.,]|$)", "000"),
+    (r"\$", " dollars "), (r"€", " euros "), (r"£", " gbp "), (r"¥", " yen "), (r"\bper ?cent\b|%", " percent "),
+    (r"(?<![\d,.])(\d{1,3})((?:,\d{3})+)(?![\d,])", None), (r"(?<=\d),(?=\d+,)|(?<=,\d),(?=\d)", " "),
+    (r"\b(\d+)-(year|day|month|week|hour|minute|sided)s?-?", r"\1 \2 "), (r"(?<=[a-z])-(?=[a-z])", " "),
+    (r"\b([ap])\.m\.?(?= |$|\?)", r"\1m"), (r"\bvs\.?\b", "or"), (r"\be\.?g\.", ""), (r"(?<=\d)(st|nd|rd|th)\b", r"\1"),
+    (r"°", " degrees "), (r"degrees +(celsius|fahrenheit|c|f)\b", r"degrees \1"),
+)  # fmt: skip
+_SUBSTITUTIONS = tuple((re.compile(pattern, re.IGNORECASE), by) for pattern, by in _SIGNS)
+_TOKEN = re.compile(
+    r"⟦\d+⟧|\d{4}-\d{1,2}-\d{1,2}|\d{1,2}:\d{2}(?!\d)|(?:(?<=[\s(,])|^)-\d+(?:\.\d+)?|\d+(?:st|nd|rd|th)\b|\d+(?:\.\d+)?"
+    r"|\.\d+|'s\b|[^\W\d_]+(?:\^\d)?(?:/[^\W\d_]+)?|[-+*/^()=<>!?.,;:&@#]|\S"
+)
+_ENDS = {"?": ".", ";": ".", ":": ".", "!": "."}
+_LEFT_OUT = re.compile(
+    r"^(?:(?:please|hi|hello|hey|hi there|hello there|ok|okay|so|well|quick question|just|now|question|"
+    r"(?:can|could|would|will) (?:you|u|someone|anyone)(?: please| kindly)?|please|"
+    r"i(?: would)? (?:want|need|like|wanted) to know|i wonder|i am wondering|i am curious|do you know|tell me|"
+    r"let me know|help me(?: to)?|let us say|suppose(?: that)?|imagine(?: that)?|assume(?: that)?|say|given that) (?:\. )?)+"
+    r"|(?<= )(?:please|thanks|thank you|many thanks|exactly|for me)(?: \.)* (?=\. |$)",
+    re.IGNORECASE,
+)
+
+
+def _plain(text: str) -> str:
+    text = " ".join(text.split("\n"))
+    for pattern, by in _SUBSTITUTIONS:
+        text = pattern.sub(by if by is not None else lambda match: match[0].replace(",", ""), text)
+    text = _NUMBER_WORDS.sub(_number, text)
+    tokens = _TOKEN.findall(text)
+    words: list[str] = []
+    for at, token in enumerate(tokens):
+        before, after = tokens[at - 1] if at else "", tokens[at + 1] if at + 1 < len(tokens) else ""
+        if token == "," or token.lower() == "the":
+            continue
+        if token == "!" and before[-1:].isdigit():
+            words.append("!")
+        elif token == "-" and not (before and re.match(r"[\d(]", after)):
+            words.append(".")
+        else:
+            words.append(_ENDS.get(token, token))
+    plain = "".join(f"{word} " for word in words)
+    plain = re.sub(r"^(?:\. )+", "", plain)
+    return _LEFT_OUT.sub("", _LEFT_OUT.sub("", plain))
+
