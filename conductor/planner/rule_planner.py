@@ -11,12 +11,14 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from conductor.planner.format import format_plan, write_steps
 from conductor.planner.protocol import PlanRequest
 from conductor.planner.rule_comparison import Comparison, comparison_in
 from conductor.values.messages import Completion, Delta
 from conductor.workers.offline.countries import named_countries
+from conductor.workers.offline.process import subject_of
 from conductor.workers.protocol import WorkerCard
 from conductor.workflow.model import Step, Workflow
 from conductor.workflow.plan_report import Dialect
@@ -55,7 +57,10 @@ class OfflineConductor:
             reasoning = "Rule: one round. Rules would write the same plan again, so the answer stands.\n\n"
             plan = write_steps((), form="lists")
         else:
-            ruling = rule_for(request.query, max_steps=request.max_steps)
+            subject = None
+            if any(card.model.startswith("expert/") for card in request.workers):
+                subject = await subject_of(request.query)
+            ruling = rule_for(request.query, max_steps=request.max_steps, subject=subject)
             steps = (_step(draft, at, request.workers) for at, draft in enumerate(ruling.drafts))
             reasoning = f"Rule: {ruling.rule}. {ruling.why}\n\n"
             plan = format_plan(Workflow.of(steps), [card.name for card in request.workers])
@@ -70,9 +75,28 @@ def _step(draft: Draft, at: int, workers: Sequence[WorkerCard]) -> Step:
     return Step(instruction=draft.instruction, worker=worker, access=draft.access)
 
 
-def rule_for(query: str, *, max_steps: int) -> Ruling:
-    """The first rule that fits and whose plan keeps within `max_steps`; the last one always does."""
-    return next(ruling for ruling in _rulings(_asked(query)) if len(ruling.drafts) <= max_steps)
+def rule_for(query: str, *, max_steps: int, subject: str | None = None) -> Ruling:
+    """The first rule that fits and whose plan keeps within `max_steps`; the last one always does.
+
+    `subject` is the expert that understands the whole query, None where none does.
+    """
+    rulings = chain(_understood(subject), _rulings(_asked(query)))
+    return next(ruling for ruling in rulings if len(ruling.drafts) <= max_steps)
+
+
+def _understood(subject: str | None) -> Iterator[Ruling]:
+    match subject:
+        case "mathematics":
+            yield _CALCULATION
+            yield _CALCULATION_IN_ONE
+        case "facts":
+            yield _FACT_RULING
+        case "text":
+            yield Ruling(
+                rule="text",
+                why="The query asks for something to be done with a text it holds; one worker does it.",
+                drafts=(Draft("text", "Do with the text of the question what it asks for."),),
+            )
 
 
 _EDGE = 2_000
@@ -148,6 +172,23 @@ _PLAN_SOLVE_VERIFY = (
 )
 
 
+_CALCULATION = Ruling(
+    rule="calculation",
+    why="The query asks for a calculation; one worker solves it, another checks the result.",
+    drafts=_SOLVE_AND_CHECK,
+)
+_CALCULATION_IN_ONE = Ruling(
+    rule="calculation in one step",
+    why="The query asks for a calculation, and the limit leaves no step to check it.",
+    drafts=_SOLVE_AND_CHECK[:1],
+)
+_FACT_RULING = Ruling(
+    rule="fact",
+    why="The query asks for a fact; one step that looks it up is enough.",
+    drafts=(Draft("facts", "Look up the fact that the question asks for and state it."),),
+)
+
+
 def _rulings(query: str) -> Iterator[Ruling]:
     """What fits a query, from the most to the least particular rule."""
     if _SUMMARY.search(query):
@@ -173,22 +214,10 @@ def _rulings(query: str) -> Iterator[Ruling]:
             drafts=_PLAN_SOLVE_VERIFY,
         )
     if _calculates(query):
-        yield Ruling(
-            rule="calculation",
-            why="The query asks for a calculation; one worker solves it, another checks the result.",
-            drafts=_SOLVE_AND_CHECK,
-        )
-        yield Ruling(
-            rule="calculation in one step",
-            why="The query asks for a calculation, and the limit leaves no step to check it.",
-            drafts=_SOLVE_AND_CHECK[:1],
-        )
+        yield _CALCULATION
+        yield _CALCULATION_IN_ONE
     if _FACT.search(query) or (_QUESTION.search(query) and named_countries(query)):
-        yield Ruling(
-            rule="fact",
-            why="The query asks for a fact; one step that looks it up is enough.",
-            drafts=(Draft("facts", "Look up the fact that the question asks for and state it."),),
-        )
+        yield _FACT_RULING
     yield Ruling(
         rule="none fits",
         why="No rule knows this kind of query; one worker answers as well as it can, or declines to.",

@@ -63,12 +63,18 @@ class OfflineExpert:
 
     async def _lines(self, task: Task) -> AsyncGenerator[str, None]:
         # Long texts take a while to read; other steps stream meanwhile.
-        if (found := await asyncio.to_thread(_LOOK_UP[self.expert], task)) is not None:
+        found = await asyncio.to_thread(_LOOK_UP[self.expert], task)
+        if found is not None and not (self.expert in ("facts", "text") and isinstance(found[-1], Refusal)):
             for line in found:
                 yield line
             return
+        read = False
         async with aclosing(calculator().lines(self.expert, task, seconds=self.seconds)) as lines:
             async for line in lines:
+                read = True
+                yield line
+        if not read:
+            for line in found or ():
                 yield line
 
 

@@ -10,7 +10,9 @@ import re
 from collections.abc import Collection, Sequence
 
 from conductor.workers.offline.countries import (
+    NUMBERS,
     PROPERTIES,
+    TITLES,
     Country,
     Property,
     having,
@@ -21,26 +23,31 @@ from conductor.workers.offline.countries import (
 from conductor.workers.offline.task import Refusal, Task
 
 CANNOT = Refusal(
-    "I am the built-in facts expert, not a language model: I know the capital, continent, currency and "
-    "official languages of countries, and found no such question here. Name a country, or give this step "
-    "to a language model."
+    "I am the built-in facts expert, not a language model: I know the capital, continent, currency, official "
+    "languages, population, area and GDP of countries, and found no such question here. Name a country, or give "
+    "this step to a language model."
 )
 MAX_LISTED = 60
 
-_TITLES = dict(zip(PROPERTIES, ("Capital", "Continent", "Currency", "Official languages"), strict=True))
+STATED = tuple(each for each in PROPERTIES if each not in NUMBERS)
+"""What is stated of a country where nothing is asked for by name."""
+
 _ASKED: dict[Property, re.Pattern[str]] = {
     "capital": re.compile(r"\bcapitals?\b", re.I),
     "continent": re.compile(r"\bcontinents?\b|\bpart of the world\b", re.I),
     "currency": re.compile(r"\bcurrenc(?:y|ies)\b|\bmoney\b|\bpay with\b", re.I),
     "languages": re.compile(r"\blanguages?\b|\bspoken?\b|\bspeaks?\b", re.I),
+    "population": re.compile(r"\bpopulations?\b|\binhabitants\b", re.I),
+    "area": re.compile(r"\bareas?\b|\bsizes?\b", re.I),
+    "gdp": re.compile(r"\bGDPs?\b", re.I),
 }
 _NOT_HELD = re.compile(
-    r"\b(population|inhabitants|area|president|prime minister|king|queen|leader|flag|anthem|GDP|climate|"
+    r"\b(president|prime minister|king|queen|leader|flag|anthem|climate|"
     r"history|religion|rivers?|mountains?|neighbou?rs?|borders?|time zone|founded|independence|food)\b", re.I
 )  # fmt: skip
 _STATE_OF = re.compile(r"\b(?:state|head) of\b", re.I)
 _ASKING = frozenset(
-    "a|all|also|an|and|answer|answers|any|are|as|ask|asked|asks|at|be|below|briefly|by|can|capital|"
+    "area|areas|gdp|inhabitants|population|populations|size|sizes|a|all|also|an|and|answer|answers|any|are|as|ask|asked|asks|at|be|below|briefly|by|can|capital|"
     "capitals|common|compare|compared|comparison|continent|continents|contrast|could|countries|country|"
     "currencies|currency|d|did|differ|difference|differences|different|differs|do|does|each|every|"
     "exactly|fact|facts|find|following|for|from|give|given|has|have|how|i|in|information|into|is|it|its|"
@@ -82,6 +89,8 @@ def facts(task: Task) -> list[str]:
         return reverse
     if not found:
         return [CANNOT]
+    if "capital" in properties and any(each in NUMBERS for each in properties):
+        return [_not_held(["population, area and GDP of capitals"])]
     complete = named and bool(_asked_properties(task.instruction))
     asked = task.instruction if complete else f"{task.instruction}\n{task.query}"
     if missing := _NOT_HELD.findall(asked):
@@ -89,9 +98,9 @@ def facts(task: Task) -> list[str]:
     doing = frozenset() if properties else _OF_PROPERTY
     if not complete and (unknown := _unread(asked if named else task.query, beside=doing)):
         return [_not_understood(unknown)]
-    lines = _stated(found, properties or PROPERTIES)
+    lines = _stated(found, properties or STATED)
     if len(found) > 1 and _SHARED.search(task.query):
-        lines[-1:] = _compared(found, properties or PROPERTIES)
+        lines[-1:] = _compared(found, properties or STATED)
     return lines
 
 
@@ -99,14 +108,10 @@ def _asked_properties(text: str) -> tuple[Property, ...]:
     return tuple(each for each in PROPERTIES if _ASKED[each].search(text))
 
 
-def _fact_line(country: Country, of: Property) -> str:
-    return f"{_TITLES[of]} of {country.name}: {country.text(of)}"
-
-
 def _not_held(missing: Sequence[str]) -> Refusal:
     names = ", ".join(dict.fromkeys(word.lower() for word in missing))
     return Refusal(
-        f"My table does not hold: {names}. It holds capital, continent, currency and official languages."
+        f"My table does not hold: {names}. It holds capital, continent, currency, official languages, population, area and GDP."
     )
 
 
@@ -114,8 +119,8 @@ def _not_understood(words: Sequence[str]) -> Refusal:
     shown = ", ".join(dict.fromkeys(words[:MAX_NAMED]))
     return Refusal(
         f"I am the built-in facts expert, not a language model, and do not understand: {shown}. My table "
-        "holds capital, continent, currency and official languages of countries; ask for these alone, or "
-        "give this step to a language model."
+        "holds capital, continent, currency, official languages, population, area and GDP of countries; ask for "
+        "these alone, or give this step to a language model."
     )
 
 
@@ -129,7 +134,7 @@ def _unread(text: str, *, values: Collection[str] = (), beside: Collection[str] 
 
 
 def _stated(found: Sequence[Country], properties: Sequence[Property]) -> list[str]:
-    lines = [_fact_line(country, each) for country in found for each in properties]
+    lines = [country.line(each) for country in found for each in properties]
     if len(lines) == 1:
         return [*lines, f"Answer: {found[0].text(properties[0])}"]
     if len(properties) == 1:
@@ -140,8 +145,12 @@ def _stated(found: Sequence[Country], properties: Sequence[Property]) -> list[st
 def _compared(found: Sequence[Country], properties: Sequence[Property]) -> list[str]:
     compared = []
     for each in properties:
+        if each in NUMBERS:
+            largest = max(found, key=lambda country: country.number(each))
+            compared.append(f"larger {TITLES[each]}: {largest.name}")
+            continue
         shared = set(found[0].values(each)).intersection(*(country.values(each) for country in found[1:]))
-        title = _TITLES[each].lower()
+        title = TITLES[each].lower()
         compared.append(f"same {title} ({', '.join(sorted(shared))})" if shared else f"different {title}")
     if len(compared) > 1:
         return ["Answer: " + "; ".join(compared)]
@@ -159,7 +168,7 @@ def _reverse_lines(text: str) -> list[str]:
     """Which countries have a capital, currency, language or continent that the text names."""
     if not _asks_which(text):
         return []
-    named = {of: groups for of in PROPERTIES if _USES[of].search(text) and (groups := having(text, of))}
+    named = {of: groups for of in STATED if _USES[of].search(text) and (groups := having(text, of))}
     keys = [key for groups in named.values() for key in groups]
     if not named or len(keys) > len(named) or named_countries(text) or _unread(text, values=keys):
         return []
@@ -168,7 +177,7 @@ def _reverse_lines(text: str) -> list[str]:
     if not names:
         return []
     values = [(of, value) for of, groups in named.items() for value, _ in groups.values()]
-    condition = " and ".join(f"{_TITLES[of].lower().removesuffix('s')} {value}" for of, value in values)
+    condition = " and ".join(f"{TITLES[of].lower().removesuffix('s')} {value}" for of, value in values)
     more = f" and {len(names) - MAX_LISTED} more" if len(names) > MAX_LISTED else ""
     return [
         f"Countries with {condition}: {len(names)}",
@@ -199,8 +208,8 @@ def fact_check(task: Task) -> list[str] | None:
 
 def _repeats_table(response: str) -> bool:
     """Whether a response states facts, and the table holds all of them."""
-    stated = [line for line in response.splitlines() if line.startswith(tuple(_TITLES.values()))]
-    held = {_fact_line(country, of) for country in named_countries(response) for of in PROPERTIES}
+    stated = [line for line in response.splitlines() if line.startswith(tuple(TITLES.values()))]
+    held = {country.line(of) for country in named_countries(response) for of in PROPERTIES}
     return bool(stated) and held.issuperset(stated)
 
 

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
+from conductor.workers.offline.countries import NUMBERS, TITLES, country_named
 from conductor.workers.offline.summary import sentences_of
 from conductor.workers.offline.task import Refusal, SeenStep, Task
 
@@ -20,7 +21,7 @@ MAX_NUMBER = 1_000
 """Characters of a number compared by value, and about the most digits a power of ten adds to it."""
 
 _FACT = re.compile(
-    r"^(?P<property>Capital|Continent|Currency|Official languages) of (?P<of>[^:]+): (?P<value>.+)$"
+    r"^(?P<property>Capital|Continent|Currency|Official languages|Population|Area|GDP) of (?P<of>[^:]+): (?P<value>.+)$"
 )
 _NUMBER = re.compile(r"(?<![\w.])-?\d+(?:[.,]\d+)*")
 _COMPARES = re.compile(r"\bcompar", re.IGNORECASE)
@@ -61,12 +62,19 @@ def _comparison(seen: Sequence[SeenStep]) -> list[str]:
         f"{title}: {'; '.join(f'{of} - {value}' for of, value in each.items())}"
         for title, each in values.items()
     ]
+    numbers = [title for title in values if title in ("Population", "Area", "GDP")]
     compared = {
-        "same": [title for title, each in values.items() if len(each) > 1 and len(set(each.values())) == 1],
-        "different": [title for title, each in values.items() if len(set(each.values())) > 1],
+        "same": [title for title, each in values.items() if title not in numbers and len(each) > 1 and len(set(each.values())) == 1],
+        "different": [title for title, each in values.items() if title not in numbers and len(set(each.values())) > 1],
     }
     found = [f"{word} {', '.join(titles).lower()}" for word, titles in compared.items() if titles]
+    found += [f"larger {title.lower()}: {_largest(title, values[title])}" for title in numbers]
     return [*lines, f"Answer: {'; '.join(found)}"]
+
+
+def _largest(title: str, named: Iterable[str]) -> str:
+    number = next(of for of in NUMBERS if TITLES[of] == title)
+    return max(filter(None, map(country_named, named)), key=lambda country: country.number(number)).name
 
 
 def _beside_facts(seen: Sequence[SeenStep]) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from conductor.workers.offline.countries import Country, Property, countries, country_named, having, key_of
 from conductor.workers.offline.questions.meaning import Answer, NotUnderstood
-from conductor.workers.offline.questions.quantity import Quantity, Unit, plain
+from conductor.workers.offline.questions.quantity import GIVEN, Quantity, Unit
 
 CLEAR = {"population": 1.05, "area": 1.05}
 """How many times a number has to be as large as another for the answer which is larger not to depend on the source."""
@@ -47,7 +47,7 @@ def property_number(text: str, of: Country) -> Quantity:
     unit = Unit("km^2", "km^2", Fraction(10**6), (("m", 2),))
     value = Fraction(of.number(name))
     how = f"{name} of {of.name} ({of.text(name)})"
-    return Quantity(value * unit.size, unit.base, (unit,), how) if name == "area" else plain(value, how)
+    return Quantity(value * unit.size, unit.base, (unit,), how, GIVEN) if name == "area" else Quantity(value, how=how, tight=GIVEN)
 
 
 def _larger(name: Property, left: Country, right: Country) -> bool:

@@ -22,14 +22,14 @@ def told(value: Any) -> Answer:
     """A value as the answer; one that was only repeated is none."""
     if not isinstance(value, Quantity):
         raise NotUnderstood("this is no value")
-    shown = value.shown()
-    if value.how == shown or not value.how:
+    if value.tight == quantity.GIVEN:
         raise NotUnderstood("nothing is asked")
+    shown = value.shown()
     return Answer(shown, (f"{value.how} = {shown}",))
 
 
 def number(text: str) -> Quantity:
-    return plain(Fraction(text), text)
+    return Quantity(Fraction(text), how=text, tight=quantity.GIVEN)
 
 
 def part(*words: str) -> Quantity:
@@ -37,7 +37,7 @@ def part(*words: str) -> Quantity:
     count, name = (int(words[0]) if len(words) > 1 else 1), words[-1].lower().removesuffix("s")
     name = {"halve": "half", "fourth": "quarter", "hundredth": "hundredth"}.get(name, name)
     below = 100 if name == "hundredth" else _PARTS.index(name) + 2
-    return plain(Fraction(count, below), f"{count}/{below}")
+    return Quantity(Fraction(count, below), how=f"{count}/{below}", tight=2)
 
 
 def ordinal(text: str) -> int:
@@ -48,7 +48,7 @@ def ordinal(text: str) -> int:
 def percent(value: Quantity) -> Quantity:
     if value.base:
         raise NotUnderstood("a percentage of what?")
-    return plain(Fraction(value.value) / 100, f"{value.how}/100")
+    return Quantity(Fraction(value.value) / 100, how=f"{value.how}/100", tight=2)
 
 
 def in_percent(value: Quantity) -> Answer:

@@ -69,7 +69,8 @@ def _base(text: str) -> Base:
 class Quantity:
     """A value in base units, its units as they were named, and how it was computed.
 
-    `tight` tells how strongly the signs in `how` bind: 1 for +, 2 for ×, 3 for one number.
+    `tight` tells how strongly the signs in `how` bind: 1 for +, 2 for ×, 3 for a function, 4 for a value that was
+    given and not computed.
     """
 
     value: Fraction | float
@@ -171,18 +172,19 @@ class Quantity:
 
 _TEMPERATURE: Base = (("temperature", 1),)
 _ROOTS = {2: "sqrt", 3: "cbrt"}
+GIVEN = 4
 PI = Quantity(math.pi, how="pi")
 
 
 def plain(number: Fraction | float, how: str = "") -> Quantity:
     """A number without a unit."""
-    return Quantity(number, how=how or number_text(number).removeprefix("about "))
+    return Quantity(number, how=how or number_text(number).removeprefix("about "), tight=3 if how else GIVEN)
 
 
 def measured(number: Quantity, unit: Unit) -> Quantity:
     """So many of a unit."""
     name = unit.symbol if number.value == 1 else unit.plural
-    return Quantity(number.value * unit.size, unit.base, (unit,), f"{number.how} {name}")
+    return Quantity(number.value * unit.size, unit.base, (unit,), f"{number.how} {name}", number.tight)
 
 
 def total(values: Iterable[Quantity]) -> Quantity:

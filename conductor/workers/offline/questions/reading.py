@@ -12,7 +12,7 @@ from datetime import date, datetime
 from functools import cache
 from itertools import islice, product
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from lark import Lark, Token, Tree
 from lark.exceptions import LarkError
@@ -28,22 +28,22 @@ MAX_READINGS = 400
 
 MAX_WORDS = 90
 
-SUBJECTS: Mapping[str, str] = {"country": "facts", "text": "text"}
-"""The expert that a question belongs to, by the rule that reads it; all others are mathematics."""
+Subject = Literal["mathematics", "facts", "text"]
+"""The expert that a question belongs to."""
 
 Meaning = Any  # What a rule means: a Quantity, a date, an Answer.
 
 
-def answer_to(question: str, *, today: date | None = None) -> tuple[str, Answer] | None:
+def answer_to(question: str, *, today: date | None = None) -> tuple[Subject, Answer] | None:
     """The expert whose question it is and the answer; None where it is not understood whole or is ambiguous."""
-    found: dict[str, tuple[str, Answer]] = {}
+    found: dict[str, tuple[Subject, Answer]] = {}
     for wording in wordings(question):
         for subject, answer in _readings(wording, today or datetime.now().astimezone().date()):
             found.setdefault(answer.text, (subject, answer))
     return next(iter(found.values())) if len(found) == 1 else None
 
 
-def _readings(wording: Wording, today: date) -> Iterator[tuple[str, Answer]]:
+def _readings(wording: Wording, today: date) -> Iterator[tuple[Subject, Answer]]:
     if not 0 < wording.words.count(" ") <= MAX_WORDS:
         return
     try:
@@ -51,10 +51,12 @@ def _readings(wording: Wording, today: date) -> Iterator[tuple[str, Answer]]:
     except LarkError:
         return
     evaluation = _Evaluation({**_FIXED, **calendar_rules.rules(today)}, wording.quoted)
-    for meaning in evaluation.of(tree):
-        subject, answer = meaning
-        if isinstance(answer, Answer):
-            yield subject, answer
+    question = tree.children[0]
+    ambiguous = isinstance(question, Tree) and question.data == "_ambig"
+    for reading in question.children if ambiguous else (question,):
+        rule = reading.data
+        subject: Subject = "facts" if rule in nations.RULES else "text" if rule in texts.RULES else "mathematics"
+        yield from ((subject, answer) for answer in evaluation.of(reading) if isinstance(answer, Answer))
 
 
 class _Evaluation:
@@ -81,16 +83,7 @@ class _Evaluation:
         rule = self._rules.get(node.data)
         for parts in product(*map(self.of, node.children)):
             try:
-                if node.data in SUBJECTS and isinstance(parts[0], Answer):
-                    yield SUBJECTS[node.data], parts[0]
-                elif node.data == "start":
-                    yield parts[0] if isinstance(parts[0], tuple) else ("mathematics", parts[0])
-                elif rule is not None:
-                    yield rule(*parts)
-                elif len(parts) == 1:
-                    yield parts[0]
-                else:
-                    raise KeyError(node.data)
+                yield parts[0] if rule is None else rule(*parts)
             except (NotUnderstood, OverflowError, ZeroDivisionError):
                 continue
 
@@ -129,6 +122,11 @@ def parser() -> Lark:
         text = re.sub(rf"(?<!\w)_{match[1]}(?!\w)", f"_{match[1].upper()}", text)
     text = _WORDS.sub("", re.sub(r"^_[A-Z_]+:(?:\s*\|?\s*\"[^\"\n]*\")+$", "", text, flags=re.MULTILINE))
     text = _GROUP.sub(lambda match: terminal(match[1], f"_T{len(terminals)}"), text)
+    # What may be left out is a rule of its own, which may be empty, for the same reason.
+    text = re.sub(_LITERAL + r"(?=\?)", lambda match: terminal(match[0], f"_T{len(terminals)}"), text)
+    left_out = dict.fromkeys(re.findall(r"(?<!\w)_([A-Z0-9_]+)\?", text))
+    text = re.sub(r"(?<!\w)_([A-Z0-9_]+)\?", lambda match: f"_may_{match[1].lower()}", text)
+    text += "".join(f"\n_may_{name.lower()}: _{name} |" for name in left_out)
     text = re.sub(r'("[^"\n]*")(?!i)', r"\1i", text)
     return Lark("\n".join((text, *terminals)), parser="earley", lexer="dynamic", ambiguity="explicit",
                 maybe_placeholders=False)  # fmt: skip

@@ -232,8 +232,10 @@ def saved(priced: tuple[Quantity, Quantity]) -> Answer:
 
 
 def _priced(*parts: Any) -> tuple[Quantity, Quantity]:
-    quantities = [part for part in parts if isinstance(part, Quantity)]
-    return quantities[0], quantities[1]
+    before, after = [part for part in parts if isinstance(part, Quantity)]
+    if not before.base and after.base:
+        before = measured(before, after.units[0])  # From 800 to 880 euros.
+    return before, after
 
 
 def _adjective(*parts: Any) -> tuple[Quantity, Quantity]:
@@ -306,6 +308,11 @@ def long(*parts: Any) -> Answer:
     return told(way / pace)
 
 
+def combinations(*parts: Any) -> Answer:
+    counts = [part for part in parts if isinstance(part, Quantity)]
+    return told(math.prod(counts[1:], start=counts[0]))
+
+
 def _last(parts: Sequence[Any]) -> Any:
     return parts[-1]
 
@@ -316,7 +323,7 @@ RULES: Mapping[str, Callable[..., Any]] = {
     "amount_bare": Thing, "amount_share": lambda share: Thing(share, share=True),
     "amount_half": lambda: Thing(number("1") / number("2"), share=True), "amount_one": lambda name: Thing(number("1"), name),
     "holding": lambda who, amount, *_: (_person(who), amount), "holding_there": lambda amount, *_: ("", amount),
-    "holding_i": lambda amount: ("i", amount), "holding_in": lambda _, amount: ("", amount),
+    "holding_i": lambda amount: ("i", amount), "holding_in": lambda name, amount: (name.lower(), amount),
     "gains": lambda *parts: _event(1, parts), "loses": lambda *parts: _event(-1, parts), "loses_to": lambda *parts: _event(-1, parts),
     "left_who": lambda *parts: (parts[-1], parts[0] if len(parts) > 1 else ""), "left_money": lambda who: (who, "money"),
     "left_any": lambda *parts: ("", parts[0] if parts else ""), "story_left": left, "story_total": added,
@@ -352,6 +359,7 @@ RULES: Mapping[str, Callable[..., Any]] = {
     "times_inline": lambda subject, word, other, age: (
         _times_many(subject, word, other.capitalize()), (other.lower(), number(age), ""),
     ),
+    "combined": lambda count, name: number(count), "combinations": combinations,
     "grouped": lambda answer: answer, "motion": lambda answer: answer,
 }  # fmt: skip
 """What each rule means, by its name in the grammar."""
