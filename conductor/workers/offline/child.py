@@ -11,10 +11,10 @@ import json
 import signal
 import sys
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 
-from conductor.workers.offline.questions.reading import parser
+from conductor.workers.offline.questions.reading import Subject, parser
 from conductor.workers.offline.questions.reply import check_of, reply, subject_of
 from conductor.workers.offline.task import Refusal, Task
 
@@ -28,7 +28,7 @@ MAX_LINE = 20_000
 
 
 def answered(expert: str, task: Task) -> Iterator[str]:
-    """The lines of an expert's answer; of the expert "reader" the name of the expert that has one, if any has."""
+    """The lines of an expert's answer; of the expert "reader" the name of the expert that has one."""
     for line in _lines(expert, task):
         yield line if len(line) <= MAX_LINE else f"{line[:MAX_LINE]}... ({len(line):,} characters, cut)"
 
@@ -36,8 +36,8 @@ def answered(expert: str, task: Task) -> Iterator[str]:
 def _lines(expert: str, task: Task) -> Iterable[str]:
     if expert == "reader":
         return filter(None, [subject_of(task.query)])
-    if expert in ("facts", "text"):
-        return reply(expert, task) or ()
+    if expert in _READING:
+        return reply(_READING[expert], task) or ()
     checks = expert == "checker" or task.asks_check
     if (found := check_of(task) if checks else reply("mathematics", task)) is not None:
         return found
@@ -46,6 +46,9 @@ def _lines(expert: str, task: Task) -> Iterable[str]:
     from conductor.workers.offline.mathematics.expert import mathematics  # noqa: PLC0415
 
     return check(task) if checks else mathematics(task)
+
+
+_READING: Mapping[str, Subject] = {"facts": "facts", "text": "text"}
 
 
 def limit_memory() -> None:
@@ -69,7 +72,9 @@ def _serve() -> None:
     parser()
     _send({"done": True})
     # While no question is there, or an easy one is answered.
-    threading.Thread(target=importlib.import_module, args=[f"{_PACKAGE}.mathematics.checker"], daemon=True).start()
+    threading.Thread(
+        target=importlib.import_module, args=[f"{_PACKAGE}.mathematics.checker"], daemon=True
+    ).start()
     for sent in sys.stdin:
         call = json.loads(sent)
         _end_after(call["seconds"])

@@ -1,8 +1,8 @@
 """The shipped table of countries and how a text names them.
 
 Knows the table of `countries.csv` (the 193 members of the United Nations and its two observer
-states) and spelling; not what is asked. Population (2024 or earlier) and gross domestic product (at purchasing
-power) are those of Unicode CLDR 48 (Unicode License v3), areas those of GeoNames (CC BY 4.0).
+states) and spelling; not what is asked. Population (2024 or earlier) and gross domestic product (at
+purchasing power) are those of Unicode CLDR 48 (Unicode License v3), areas those of GeoNames (CC BY 4.0).
 """
 
 from __future__ import annotations
@@ -17,7 +17,15 @@ from pathlib import Path
 from typing import Literal
 
 Property = Literal["capital", "continent", "currency", "languages", "population", "area", "gdp"]
-PROPERTIES: tuple[Property, ...] = ("capital", "continent", "currency", "languages", "population", "area", "gdp")
+PROPERTIES: tuple[Property, ...] = (
+    "capital",
+    "continent",
+    "currency",
+    "languages",
+    "population",
+    "area",
+    "gdp",
+)
 TITLES: Mapping[Property, str] = dict(
     zip(
         PROPERTIES,

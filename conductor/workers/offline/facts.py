@@ -23,9 +23,9 @@ from conductor.workers.offline.countries import (
 from conductor.workers.offline.task import Refusal, Task
 
 CANNOT = Refusal(
-    "I am the built-in facts expert, not a language model: I know the capital, continent, currency, official "
-    "languages, population, area and GDP of countries, and found no such question here. Name a country, or give "
-    "this step to a language model."
+    "I am the built-in facts expert, not a language model: I know the capital, continent, currency, "
+    "official languages, population, area and GDP of countries, and found no such question here. Name a "
+    "country, or give this step to a language model."
 )
 MAX_LISTED = 60
 
@@ -68,6 +68,7 @@ _ROLE = re.compile(r" \([^()]*\)")
 
 _PARTED = re.compile(r"[,;] ")
 _SHARED = re.compile(r"\b(share|same|both|common|differ|different)\b", re.I)
+_YES_OR_NO = re.compile(r"\W*(?:is|are|was|were|will|does|do|did|has|have|can)\b(?! you)", re.I)
 _WHICH = re.compile(r"\b(?:which|what|name|list|where|all)\b", re.I)
 _COUNTRIES = re.compile(r"\b(?:countr(?:y|ies)|nations?|states?)\b", re.I)
 _CAPITAL_OF_WHICH = re.compile(r"\bcapital of which\b", re.I)
@@ -91,6 +92,8 @@ def facts(task: Task) -> list[str]:
         return [CANNOT]
     if "capital" in properties and any(each in NUMBERS for each in properties):
         return [_not_held(["population, area and GDP of capitals"])]
+    if not named and _YES_OR_NO.match(task.query) and not _SHARED.search(task.query):
+        return [CANNOT]
     complete = named and bool(_asked_properties(task.instruction))
     asked = task.instruction if complete else f"{task.instruction}\n{task.query}"
     if missing := _NOT_HELD.findall(asked):
@@ -111,7 +114,8 @@ def _asked_properties(text: str) -> tuple[Property, ...]:
 def _not_held(missing: Sequence[str]) -> Refusal:
     names = ", ".join(dict.fromkeys(word.lower() for word in missing))
     return Refusal(
-        f"My table does not hold: {names}. It holds capital, continent, currency, official languages, population, area and GDP."
+        f"My table does not hold: {names}. It holds capital, continent, currency, official languages, "
+        "population, area and GDP."
     )
 
 
@@ -119,8 +123,8 @@ def _not_understood(words: Sequence[str]) -> Refusal:
     shown = ", ".join(dict.fromkeys(words[:MAX_NAMED]))
     return Refusal(
         f"I am the built-in facts expert, not a language model, and do not understand: {shown}. My table "
-        "holds capital, continent, currency, official languages, population, area and GDP of countries; ask for "
-        "these alone, or give this step to a language model."
+        "holds capital, continent, currency, official languages, population, area and GDP of countries; ask "
+        "for these alone, or give this step to a language model."
     )
 
 

@@ -20,9 +20,7 @@ MAX_LINES = 12
 MAX_NUMBER = 1_000
 """Characters of a number compared by value, and about the most digits a power of ten adds to it."""
 
-_FACT = re.compile(
-    r"^(?P<property>Capital|Continent|Currency|Official languages|Population|Area|GDP) of (?P<of>[^:]+): (?P<value>.+)$"
-)
+_FACT = re.compile(rf"^(?P<property>{'|'.join(TITLES.values())}) of (?P<of>[^:]+): (?P<value>.+)$")
 _NUMBER = re.compile(r"(?<![\w.])-?\d+(?:[.,]\d+)*")
 _COMPARES = re.compile(r"\bcompar", re.IGNORECASE)
 _ANSWER_LINE = re.compile(r"^[^\w\n]*(?:final )?answer[^\w\n]*:", re.IGNORECASE)
@@ -64,8 +62,14 @@ def _comparison(seen: Sequence[SeenStep]) -> list[str]:
     ]
     numbers = [title for title in values if title in ("Population", "Area", "GDP")]
     compared = {
-        "same": [title for title, each in values.items() if title not in numbers and len(each) > 1 and len(set(each.values())) == 1],
-        "different": [title for title, each in values.items() if title not in numbers and len(set(each.values())) > 1],
+        "same": [
+            title
+            for title, each in values.items()
+            if title not in numbers and len(each) > 1 and len(set(each.values())) == 1
+        ],
+        "different": [
+            title for title, each in values.items() if title not in numbers and len(set(each.values())) > 1
+        ],
     }
     found = [f"{word} {', '.join(titles).lower()}" for word, titles in compared.items() if titles]
     found += [f"larger {title.lower()}: {_largest(title, values[title])}" for title in numbers]

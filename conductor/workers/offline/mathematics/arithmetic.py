@@ -1,4 +1,4 @@
-"""Working of questions about numbers: values, quantities, dates, claims without variables, primes, divisors.
+"""Working of questions about numbers: values, claims without variables, primes, divisors.
 
 Each function yields short lines of working and then the line `Answer: ...`.
 """
@@ -10,8 +10,7 @@ from collections.abc import Iterator, Mapping
 
 import sympy as sp
 
-from conductor.errors import FormatError, QueryError
-from conductor.workers.offline.mathematics import units
+from conductor.errors import QueryError
 from conductor.workers.offline.mathematics.expression import (
     about,
     decimal_of,
@@ -39,10 +38,7 @@ def value(problem: Problem) -> Iterator[str]:
     decimal = about(simpler)
     if decimal is not None:
         yield f"As a decimal: {decimal}"
-    if problem.unit:
-        yield f"Answer: {decimal or written(simpler)} {problem.unit}"
-    else:
-        yield f"Answer: {_plain(simpler, node)}"
+    yield f"Answer: {_plain(simpler, node)}"
 
 
 def _plain(result: sp.Expr, node: Node) -> str:
@@ -67,19 +63,6 @@ def _operands(node: Node) -> list[Node]:
 
 
 _SIGNS = ("add", "sub", "mul", "div", "mod", "pow")
-
-
-def conversion(problem: Problem) -> Iterator[str]:
-    """A quantity in the unit asked for, else in a unit of the question."""
-    (node,) = problem.formulas
-    found = units.in_unit(expression_of(node), [problem.unit] if problem.unit else units.units_in(node))
-    if found is None or (problem.unit and found[1] != problem.unit):
-        raise FormatError("These units do not measure the same thing. Use units of one kind.")
-    number, symbol = found
-    known = units.units().get(symbol.lower())
-    unit = symbol if known is None or number == 1 else known.plural
-    yield f"{formula_text(node)} = {written(number)} {unit}".rstrip()
-    yield f"Answer: {about(number) or written(number)} {unit}".rstrip()
 
 
 _COMPARISONS: Mapping[str, str] = {

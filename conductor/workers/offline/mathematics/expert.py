@@ -38,8 +38,8 @@ UNSOLVED = Refusal(
 )
 
 _WORKING: dict[str, Callable[[Problem], Iterator[str]]] = {
-    "value": arithmetic.value, "conversion": arithmetic.conversion, "claim": arithmetic.claim,
-    "date": lambda problem: iter([f"Answer: {problem.answer}"]), "is prime": arithmetic.is_prime,
+    "value": arithmetic.value, "claim": arithmetic.claim,
+    "is prime": arithmetic.is_prime,
     "divisors": arithmetic.divisors, "divisor count": arithmetic.divisors, "solve": algebra.solve,
     "simplify": algebra.simplify, "expand": algebra.expand, "factor": algebra.factor,
     "derivative": calculus.derivative, "integral": calculus.integral, "limit": calculus.limit,
@@ -127,7 +127,7 @@ def _operations() -> Mapping[str, Mapping[str, str]]:
 
 def stated(problem: Problem) -> str:
     """The problem in one line, as it was understood."""
-    given = " and ".join(map(formula_text, problem.formulas)) or problem.text
+    given = " and ".join(map(formula_text, problem.formulas))
     bounds = [*map(formula_text, problem.bounds), "0"]
     statement = _operations()[problem.operation]["statement"]
     statement = statement.format(given=given, variable=problem.variable, low=bounds[0])

@@ -18,7 +18,6 @@ from sympy.printing.str import sstr
 
 from conductor.errors import FormatError, QueryError
 from conductor.workers.offline.mathematics.formula import RELATIONS, Node
-from conductor.workers.offline.mathematics.units import units
 
 MAX_DIGITS = 20_000
 """The most digits a number in a computation may have."""
@@ -52,8 +51,6 @@ def expression_of(node: Node, values: Mapping[str, sp.Expr] = MappingProxyType({
         if all(number.is_Integer for number in numbers) and numbers[1] >= 0 and numbers[2] != 0:
             return sp.Integer(pow(*map(int, numbers)))
     parts = [expression_of(part, values) for part in node.parts]
-    if node.kind == "quantity":
-        return parts[0] * units()[node.text.lower()].size
     try:
         return _OPERATIONS[node.kind](*parts)
     except TypeError:

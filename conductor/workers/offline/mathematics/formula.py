@@ -28,10 +28,10 @@ RELATIONS = ("=", "!=", "<", "<=", ">", ">=")
 
 @dataclass(frozen=True)
 class Node:
-    """A number, a name, a quantity, an operation on `parts`, or a relation between two.
+    """A number, a name, an operation on `parts`, or a relation between two.
 
-    `kind` is "number", "name", "quantity", the operation ("add", "neg", "pow", "percent", "sin", "gcd"...)
-    or one of `RELATIONS`. `text` is a number's digits, a name, or a quantity's unit.
+    `kind` is "number", "name", the operation ("add", "neg", "pow", "percent", "sin", "gcd"...)
+    or one of `RELATIONS`. `text` is a number's digits or a name.
     """
 
     kind: str
@@ -58,9 +58,6 @@ class _Builder(Transformer[Token, tuple[Node, ...]]):
     def name(self, parts: list[str]) -> Node:
         word = str(parts[0])
         return Node("name", text=word.lower() if word.isalpha() and len(word) > 1 else word)
-
-    def quantity(self, parts: list[str]) -> Node:
-        return Node("quantity", (self.number(parts),), parts[1][1:-1])
 
     def call(self, parts: list[Any]) -> Node:
         return Node(parts[0].lower(), tuple(parts[1:]))
@@ -152,8 +149,6 @@ def formula_text(node: Node) -> str:
     """The tree written out again, every multiplication shown, brackets only where needed."""
     if node.kind in ("number", "name"):
         return node.text
-    if node.kind == "quantity":
-        return f"{node.parts[0].text} {node.text}"
     if node.kind == "neg":
         return f"-{_inside(node.parts[0], 3)}"
     if node.kind in _POSTFIX:

@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from conductor.errors import FormatError
-from conductor.workers.offline.mathematics import dates
 from conductor.workers.offline.mathematics.formula import (
     CONSTANTS,
     FUNCTION,
@@ -24,7 +23,6 @@ from conductor.workers.offline.mathematics.formula import (
     parse_statement,
     substituted,
 )
-from conductor.workers.offline.mathematics.units import UNIT, marked_quantities, units, units_in
 
 MAX_CHARACTERS = 5_000
 """Longer texts are no formula questions and are not read."""
@@ -47,8 +45,7 @@ class Problem:
     `formulas` are relations for "claim" and "solve". `variable` is the one that the operation is about, None
     where it has no effect or is not given. `bounds` are the limits of an integral, sum or product, the point
     of a limit or series, or where a derivative is evaluated. `order` is that of a derivative or series, None
-    where it is not given. `unit` is the symbol of the answer's unit.
-    `text` and `answer` belong to a question about dates, which has no formula.
+    where it is not given.
     `explicit` problems are named in the question ("differentiate"), others follow from the formula alone.
     """
 
@@ -57,9 +54,6 @@ class Problem:
     variable: str | None = None
     bounds: tuple[Node, ...] = ()
     order: int | None = None
-    unit: str | None = None
-    text: str = ""
-    answer: str = ""
     explicit: bool = False
 
     @property
@@ -74,14 +68,13 @@ def read_problem(text: str) -> Problem | None:
         return None
     plain = plain_text(text)
     wordings = dict.fromkeys((_bare(plain), plain)) if len(plain) <= MAX_WORDED else ()
-    ambiguous = bool(_AMBIGUOUS.search(text))
+    if _AMBIGUOUS.search(text):
+        return None
     for operation, pattern, meaning in _PATTERNS:
-        if ambiguous and operation not in dates.ANSWERS:
-            continue
         for asked in wordings:
             if (match := pattern.fullmatch(asked)) and (found := _worded(operation, match, meaning)):
                 return replace(found, explicit=True)
-    return None if ambiguous else _implied(plain)
+    return _implied(plain)
 
 
 def states_numbers(text: str) -> bool:
@@ -200,9 +193,7 @@ _JOINED = {"list": ", ", "summands": " + ", "factors": "*"}
 _HOLES = {
     **{name: f"(?P<{name}>.+?)" for name in ("a", "b", "c", "d", "f", "low", "high", "at", *_JOINED)},
     **{name: rf"(?P<{name}>\d+)" for name in "nk"},
-    **{name: rf"(?P<{name}>\d+(\.\d+)?) ?%" for name in "pq"},
     "x": "(?P<x>[a-z])",
-    "u": f"(?P<u>{UNIT})",
 }
 """The regular expressions of the parts of a question, by their names in patterns."""
 
@@ -228,14 +219,11 @@ def _worded(operation: str, match: re.Match[str], meaning: str) -> Problem | Non
     """The problem of a question that fits a pattern, None where a part of it is no formula."""
     named = {name: text for name, text in match.groupdict().items() if text is not None}
     try:
-        if operation in dates.ANSWERS:
-            return Problem("date", text=match[0], answer=dates.ANSWERS[operation](named))
         parts = {name: _part(name, text, operation) for name, text in named.items() if name in _HOLES}
-        meant, _, unit = meaning.partition(" in ")
-        [node], *bounds = map(parse_statement, marked_quantities(meant.format(**parts)).split("|"))
+        [node], *bounds = map(parse_statement, meaning.format(**parts).split("|"))
         points = [parse_formula(parts[name]) for name in ("low", "high", "at") if name in parts]
-    except (FormatError, ValueError, OverflowError):
-        return None  # A part is no formula, or names a day that no calendar has.
+    except (FormatError, ValueError):
+        return None
     if node.is_relation:
         return Problem(operation, (node,))
     if operation == "value" and points:
@@ -248,14 +236,13 @@ def _worded(operation: str, match: re.Match[str], meaning: str) -> Problem | Non
     if node.kind in ("add", "sub") and any(part.kind == "percent" for part in node.parts):
         return None  # 10 % of what is added?
     if operation == "value":
-        operation = "conversion" if units_in(node) else "simplify" if free else "value"
+        operation = "simplify" if free else "value"
     return Problem(
         operation,
         (node,),
         variable=named.get("respect") or named.get("x") or main_variable(free),
         bounds=tuple(bound for (bound,) in bounds) or tuple(points),
         order=int(named["terms"]) if "terms" in named else _ORDERS.get(named.get("order", "").lower()),
-        unit=units()[named["u"].lower()].symbol if "u" in named else unit or None,
     )
 
 
@@ -269,9 +256,9 @@ def _part(name: str, text: str, operation: str) -> str:
         if len(listed) < 2:
             raise FormatError("Several values are needed.")
         return _JOINED[name].join(listed)
-    if name in ("x", "u"):
+    if name == "x":
         return text
-    node = _formula(marked_quantities(text))
+    node = _formula(text)
     if name in "ab" and operation == "value" and node.kind in ("add", "sub"):
         raise FormatError("Where the words end is unclear: the product of 2 and 3 + 4.")
     return f"({formula_text(node)})"
@@ -305,7 +292,7 @@ def _implied(plain: str) -> Problem | None:
     try:
         contents = contents_of(_DEFINITION.sub("", plain))
     except FormatError:
-        return _with_units(plain)
+        return None
     relations = [each for each in contents if each.is_relation]
     named = {each.text for each in contents if each.kind == "name"}
     formulas = [each for each in contents if not each.is_relation and each.kind != "name"]
@@ -320,21 +307,9 @@ def _implied(plain: str) -> Problem | None:
         variable = min(named) if len(named) == 1 else None
         operation = "solve" if free else "claim"
         return Problem(operation, tuple(relations), variable=variable, explicit=explicit)
-    if formulas and free and _SPACED_UNIT.search(plain) and (measured := _with_units(plain)) is not None:
-        return measured
+    if formulas and free and _SPACED_UNIT.search(plain):
+        return None
     return Problem("simplify" if free else "value", tuple(formulas), explicit=explicit) if formulas else None
-
-
-def _with_units(plain: str) -> Problem | None:
-    """A calculation with quantities, None where it is none."""
-    if len(plain) > MAX_WORDED:
-        return None
-    try:
-        node = parse_formula(marked_quantities(_bare(plain)))
-    except FormatError:
-        return None
-    measured = node.kind != "quantity" and not names_in((node,))
-    return Problem("conversion", (node,), explicit=True) if measured else None
 
 
 def _with_values(node: Node, relations: Sequence[Node]) -> Node | None:

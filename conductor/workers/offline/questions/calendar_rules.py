@@ -44,7 +44,7 @@ def _span(text: str) -> relativedelta:
     number = 1 if count in ("a", "an") else int(count)
     if number > 100_000:
         raise NotUnderstood("too far away")
-    return relativedelta(**{f"{unit.removesuffix('s')}s": number})  # type: ignore[arg-type]
+    return relativedelta(**{f"{unit.removesuffix('s')}s": number})
 
 
 def _counted(start: date, end: date, unit: str) -> Answer:
@@ -61,10 +61,10 @@ def _counted(start: date, end: date, unit: str) -> Answer:
         apart = relativedelta(end, start)
         months = apart.years * 12 + apart.months
         years, left = divmod(months, 12)
-        rest = f" and {_plural(apart.days, 'day')}" if apart.days else ""
-        text = _plural(months, "month") + rest
+        over = f" and {_plural(apart.days, 'day')}" if apart.days else ""
+        text = _plural(months, "month") + over
         if unit == "years":
-            text = _plural(years, "year") + (f", {_plural(left, 'month')}" if left else "") + rest
+            text = _plural(years, "year") + (f", {_plural(left, 'month')}" if left else "") + over
     else:
         raise NotUnderstood("days have no hours here")
     return Answer(text, (f"From {_written(start)} to {_written(end)}",))
@@ -105,7 +105,7 @@ def _shifted(start: Clock, span: Quantity, sign: int = 1) -> Answer:
     end = start.at + sign * _time(span)
     days, rest = end.days, timedelta(seconds=end.seconds)
     if rest.seconds % 60:
-        raise NotUnderstood("only whole minutes are told")
+        raise NotUnderstood("only whole minutes are shown")
     moment = datetime(2000, 1, 1) + rest
     text = f"{moment:%I:%M %p}".lstrip("0") if start.halves else f"{moment:%H:%M}"
     moved = f" ({_plural(abs(days), 'day')} {'later' if days > 0 else 'earlier'})" if days else ""
@@ -127,7 +127,10 @@ def lasted(start: Clock, end: Clock) -> Answer:
     if start.halves != end.halves and start.at < timedelta(hours=13) and not start.halves:
         raise NotUnderstood("morning or evening?")
     hours, minutes = divmod(_apart(start, end), 60)
-    text = " ".join(filter(None, (f"{hours} h" if hours else "", f"{minutes} min" if minutes else ""))) or "0 min"
+    text = (
+        " ".join(filter(None, (f"{hours} h" if hours else "", f"{minutes} min" if minutes else "")))
+        or "0 min"
+    )
     return Answer(text, (f"From {_clock(start.at)} to {_clock(end.at)}",))
 
 
@@ -139,53 +142,108 @@ def lasted_in(unit: str, start: Clock, end: Clock) -> Answer:
     return Answer(f"{number_text(count)} {unit.lower()}", (f"From {_clock(start.at)} to {_clock(end.at)}",))
 
 
+# -- the days of a year --------------------------------------------------------------------------------
+
+
+def dated(month: int, day: int, year: str | None = None) -> Day:
+    # 2024 was a leap year: 29 February is no mistake before its year is known.
+    return _made(int(year) if year else 2024, month, day, year is not None)
+
+
+def passed(day: Day) -> date:
+    if day.dated:
+        return day.on
+    raise NotUnderstood("of which year?")
+
+
+def between(unit: str, start: Day, end: Day) -> Answer:
+    if start.dated and not end.dated and end.on.replace(year=start.on.year) >= start.on:
+        end = Day(end.on.replace(year=start.on.year))
+    if end.dated and not start.dated and start.on.replace(year=end.on.year) <= end.on:
+        start = Day(start.on.replace(year=end.on.year))
+    if start.dated and end.dated:
+        return _counted(min(start.on, end.on), max(start.on, end.on), unit)
+    first, last = start.on.replace(year=2023), end.on.replace(year=2023)
+    leap = (end.on - start.on).days
+    if last < first or (last - first).days != leap:
+        raise NotUnderstood("of which year?")  # With 29 February between them it matters.
+    return _counted(first, last, unit)
+
+
+def weekday(day: Day) -> Answer:
+    if not day.dated:
+        raise NotUnderstood("of which year?")
+    return Answer(f"{day.on:%A}", (f"{day.on.isoformat()} is a {day.on:%A}",))
+
+
+def moved(day: Day, text: str, sign: int = 1) -> date:
+    if not day.dated:
+        raise NotUnderstood("of which year?")
+    try:
+        end: date = day.on + sign * _span(text)
+    except (ValueError, OverflowError) as error:
+        raise NotUnderstood("no such day") from error
+    return end
+
+
+def died(born: str, year: str) -> Answer:
+    if not 0 < int(year) - int(born) <= 125:
+        raise NotUnderstood("no such age")
+    return Answer(
+        f"{int(year) - int(born)} ({int(year) - int(born) - 1} before the birthday)",
+        (f"{year} - {born}",),
+    )
+
+
+def weekday_in(name: str, text: str, sign: int = 1) -> Answer:
+    start = next(at for at, day in enumerate(day_name) if day.lower() == name.lower())
+    span = _span(text)
+    if span.months or span.years:
+        raise NotUnderstood("months differ in length")
+    return Answer(
+        day_name[(start + sign * span.days) % 7],
+        (f"{span.days} days = {span.days // 7} weeks and {span.days % 7} days",),
+    )
+
+
+def days_of_month(month: str, year: Quantity | str | None = None) -> Answer:
+    at = _month(month)
+    if year is None and at == 2:
+        return Answer("28 (29 in a leap year)")
+    number = 2023 if year is None else int(year if isinstance(year, str) else year.whole)
+    return Answer(str(monthrange(number, at)[1]))
+
+
+def leap(year: str) -> Answer:
+    holds = isleap(int(year))
+    return Answer(f"{'yes' if holds else 'no'}, {year} is {'' if holds else 'not '}a leap year")
+
+
+def fixed(month: int, day: int) -> Callable[..., Day]:
+    return lambda year=None: dated(month, day, year)
+
+
+def _in_year(day: Day, year: int) -> date | None:
+    try:
+        return day.on.replace(year=year)
+    except ValueError:
+        return None
+
+
 # -- what depends on today ------------------------------------------------------------------------------
 
 
 def rules(today: date) -> Mapping[str, Callable[..., Any]]:
     """What each rule means, by its name in the grammar."""
 
-    def dated(month: int, day: int, year: str | None = None) -> Day:
-        # 2024 was a leap year: 29 February is no mistake before its year is known.
-        return _made(int(year) if year else 2024, month, day, year is not None)
-
     def coming(day: Day) -> date:
         if day.dated:
             return day.on
-        this = next(found for at in range(9) if (found := _in_year(day, today.year + at)) and found >= today)
-        return this
-
-    def _in_year(day: Day, year: int) -> date | None:
-        try:
-            return day.on.replace(year=year)
-        except ValueError:
-            return None
-
-    def passed(day: Day) -> date:
-        if day.dated:
-            return day.on
-        raise NotUnderstood("of which year?")
-
-    def between(unit: str, start: Day, end: Day) -> Answer:
-        if start.dated and not end.dated and end.on.replace(year=start.on.year) >= start.on:
-            end = Day(end.on.replace(year=start.on.year))
-        if end.dated and not start.dated and start.on.replace(year=end.on.year) <= end.on:
-            start = Day(start.on.replace(year=end.on.year))
-        if start.dated and end.dated:
-            return _counted(min(start.on, end.on), max(start.on, end.on), unit)
-        first, last = start.on.replace(year=2023), end.on.replace(year=2023)
-        leap = (end.on - start.on).days
-        if last < first or (last - first).days != leap:
-            raise NotUnderstood("of which year?")  # With 29 February between them it matters.
-        return _counted(first, last, unit)
-
-    def weekday(day: Day) -> Answer:
-        if not day.dated:
-            raise NotUnderstood("of which year?")
-        return Answer(f"{day.on:%A}", (f"{day.on.isoformat()} is a {day.on:%A}",))
+        years = (_in_year(day, today.year + at) for at in range(9))
+        return next(found for found in years if found and found >= today)
 
     def age(day: Day | int, year: str | None = None) -> Answer:
-        """How old somebody is, or becomes in a year; without the day of birth there are two possible ages."""
+        """How old a person is, or becomes in a year; without the day of birth there are two possible ages."""
         if isinstance(day, Day):
             if not day.dated:
                 raise NotUnderstood("born in which year?")
@@ -201,69 +259,41 @@ def rules(today: date) -> Mapping[str, Callable[..., Any]]:
         text = f"{until - born} ({until - born - 1} before the birthday)" if until > born else "0"
         return Answer(text, (f"{until} - {born} = {until - born}",))
 
-    def moved(day: Day, text: str, sign: int = 1) -> date:
-        if not day.dated:
-            raise NotUnderstood("of which year?")
-        try:
-            return day.on + sign * _span(text)
-        except (ValueError, OverflowError) as error:
-            raise NotUnderstood("no such day") from error
-
-    def died(born: str, year: str) -> Answer:
-        if not 0 < int(year) - int(born) <= 125:
-            raise NotUnderstood("no such age")
-        return Answer(f"{int(year) - int(born)} ({int(year) - int(born) - 1} before the birthday)", (f"{year} - {born}",))
-
-    def weekday_in(name: str, text: str, sign: int = 1) -> Answer:
-        start = next(at for at, day in enumerate(day_name) if day.lower() == name.lower())
-        span = _span(text)
-        if span.months or span.years:
-            raise NotUnderstood("months differ in length")
-        return Answer(day_name[(start + sign * span.days) % 7], (f"{span.days} days = {span.days // 7} weeks and {span.days % 7} days",))
-
-    def days_of_month(month: str, year: Quantity | str | None = None) -> Answer:
-        at = _month(month)
-        if year is None and at == 2:
-            return Answer("28 (29 in a leap year)")
-        number = 2023 if year is None else int(year if isinstance(year, str) else year.whole)
-        return Answer(str(monthrange(number, at)[1]))
-
-    def leap(year: str) -> Answer:
-        holds = isleap(int(year))
-        return Answer(f"{'yes' if holds else 'no'}, {year} is {'' if holds else 'not '}a leap year")
-
-    def fixed(month: int, day: int) -> Callable[..., Day]:
-        return lambda year=None: dated(month, day, year)
-
     tomorrow, yesterday = timedelta(days=1), timedelta(days=-1)
     now = Day(today)
     return {
-        "calendar": lambda answer: answer, "born": lambda day: day, "moved": lambda day: day, "date": lambda day: day,
-        "weekday": weekday, "weekday_today": lambda: weekday(now), "today": lambda: Answer(_written(today)),
-        "this_year": lambda: Answer(str(today.year)), "between": between,
-        "until": lambda unit, day: _counted(today, coming(day), unit),
+        "calendar": lambda answer: answer, "born": lambda day: day, "moved": lambda day: day,
+        "date": lambda day: day, "weekday": weekday, "weekday_today": lambda: weekday(now),
+        "today": lambda: Answer(_written(today)), "this_year": lambda: Answer(str(today.year)),
+        "between": between, "until": lambda unit, day: _counted(today, coming(day), unit),
         "until_days": lambda day: _counted(today, coming(day), "days"),
-        "since": lambda unit, day: _counted(passed(day), today, unit),
-        "days_of_month": days_of_month, "days_of_year": lambda year: Answer("366" if isleap(int(year)) else "365"),
+        "since": lambda unit, day: _counted(passed(day), today, unit), "days_of_month": days_of_month,
+        "days_of_year": lambda year: Answer("366" if isleap(int(year)) else "365"),
         "leap_days": lambda: Answer("366"), "leap": leap,
-        "next_leap": lambda: Answer(str(next(year for year in range(today.year + (not isleap(today.year)), 9999) if isleap(year)))),
-        "moved_date": lambda day: Answer(_written(day)), "moved_day": lambda day: Answer(f"{day:%A}", (_written(day),)),
-        "weekday_in": weekday_in, "weekday_ago": lambda name, text: weekday_in(name, text, -1),
+        "next_leap": lambda: Answer(
+            str(next(year for year in range(today.year + (not isleap(today.year)), 9999) if isleap(year)))
+        ),
+        "moved_date": lambda day: Answer(_written(day)),
+        "moved_day": lambda day: Answer(f"{day:%A}", (_written(day),)), "weekday_in": weekday_in,
+        "weekday_ago": lambda name, text: weekday_in(name, text, -1),
         "weekday_after": lambda text, name: weekday_in(name, text), "age": age, "age_died": died,
-        "born_on": lambda day: day, "born_year": int,
-        "year_moved": lambda year: Answer(str(year)), "years_ago": lambda count: today.year - int(count),
-        "years_on": lambda count: today.year + int(count),
-        "moved_in": lambda text: moved(now, text), "moved_ago": lambda text: moved(now, text, -1),
-        "moved_after": lambda text, day: moved(day, text), "moved_before": lambda text, day: moved(day, text, -1),
-        "moved_plus": moved, "moved_none": lambda: None,
+        "born_on": lambda day: day, "born_year": int, "year_moved": lambda year: Answer(str(year)),
+        "years_ago": lambda count: today.year - int(count),
+        "years_on": lambda count: today.year + int(count), "moved_in": lambda text: moved(now, text),
+        "moved_ago": lambda text: moved(now, text, -1), "moved_after": lambda text, day: moved(day, text),
+        "moved_before": lambda text, day: moved(day, text, -1),
+        "moved_on": lambda day, text: Answer(_written(moved(day, text))),
+        "moved_back": lambda day, text: Answer(_written(moved(day, text, -1))),
         "day_month": lambda day, month, year=None: dated(_month(month), int(re.sub(r"\D", "", day)), year),
         "month_day": lambda month, day, year=None: dated(_month(month), int(re.sub(r"\D", "", day)), year),
-        "iso": lambda text: _made(*map(int, text.split("-")), True),
-        "today_date": lambda: now, "tomorrow": lambda: Day(today + tomorrow), "yesterday": lambda: Day(today + yesterday),
+        "iso": lambda text: Day(date.fromisoformat(text)), "today_date": lambda: now,
+        "tomorrow": lambda: Day(today + tomorrow), "yesterday": lambda: Day(today + yesterday),
         "overmorrow": lambda: Day(today + 2 * tomorrow), "year_end": lambda: Day(date(today.year, 12, 31)),
-        "christmas": fixed(12, 25), "christmas_eve": fixed(12, 24), "new_years_eve": fixed(12, 31), "new_year": fixed(1, 1),
-        "halloween": fixed(10, 31), "valentine": fixed(2, 14),
-        "clock": clock, "noon": lambda: clock("12:00"), "time_span": lambda span: span, "clock_start": lambda *parts: parts[-1],
-        "ends": lambda start, span, *_: _shifted(start, span), "ends_in": _shifted,
-        "shifted": lambda span, start: _shifted(start, span), "shifted_p": _shifted, "lasted": lasted, "lasted_in": lasted_in,
+        "christmas": fixed(12, 25), "christmas_eve": fixed(12, 24), "new_years_eve": fixed(12, 31),
+        "new_year": fixed(1, 1), "halloween": fixed(10, 31), "valentine": fixed(2, 14), "clock": clock,
+        "noon": lambda: clock("12:00"), "time_span": lambda span: span,
+        "clock_start": lambda *parts: parts[-1], "ends": lambda start, span, *_: _shifted(start, span),
+        "ends_in": _shifted, "shifted": lambda span, start: _shifted(start, span), "shifted_p": _shifted,
+        "shifted_back": lambda start, span: _shifted(start, span, -1), "lasted": lasted,
+        "lasted_in": lasted_in,
     }  # fmt: skip

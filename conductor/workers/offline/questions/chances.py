@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
-from itertools import product
+from itertools import permutations, product
 from typing import Any
 
 from conductor.workers.offline.questions.counting import is_prime
 from conductor.workers.offline.questions.meaning import Answer, NotUnderstood
-from conductor.workers.offline.questions.quantity import number_text
 
 MAX_OUTCOMES = 70_000
 
@@ -30,7 +29,7 @@ DECK: Trial = ("card", tuple(product(_RANKS, _SUITS)))
 
 
 def dice(count: int, sides: int = 6) -> Trial:
-    if not 1 <= count or sides < 2 or sides**count > MAX_OUTCOMES:
+    if not count >= 1 or sides < 2 or sides**count > MAX_OUTCOMES:
         raise NotUnderstood("too many outcomes")
     return ("die" if count == 1 else "dice"), tuple(product(range(1, sides + 1), repeat=count))
 
@@ -42,7 +41,10 @@ def coins(count: int) -> Trial:
 
 
 def bag(*coloured: tuple[int, str]) -> Trial:
-    if len({colour for _, colour in coloured}) < len(coloured) or sum(count for count, _ in coloured) > MAX_OUTCOMES:
+    if (
+        len({colour for _, colour in coloured}) < len(coloured)
+        or sum(count for count, _ in coloured) > MAX_OUTCOMES
+    ):
         raise NotUnderstood("a colour is named twice")
     return "bag", tuple((colour,) for count, colour in coloured for _ in range(count))
 
@@ -51,20 +53,24 @@ def chance(event: Event, trial: Trial) -> Answer:
     """The share of outcomes that pass; raises `NotUnderstood` for an event of another trial."""
     kinds, passes = event
     kind, outcomes = trial
-    if kind not in kinds.split() or not outcomes:
+    if kinds == "two cards" and kind == "card":
+        kind, outcomes = kinds, tuple(permutations(outcomes, 2))
+    if kind not in (*kinds.split(), kinds) or not outcomes:
         raise NotUnderstood("another trial")
     found = sum(map(passes, outcomes))
     share = Fraction(found, len(outcomes))
     if kind == "bag" and not found:
         raise NotUnderstood("nothing of that colour is there")
-    percent = number_text(share * 100).partition(" (")[2].removesuffix(")") or number_text(share * 100)
+    percent = f"{float(share * 100):.4g}"
     return Answer(
-        f"{share} ({percent} %)" if share not in (0, 1) else str(share),
+        f"{share} ({'' if Fraction(percent) == share * 100 else 'about '}{percent} %)"
+        if share not in (0, 1)
+        else str(share),
         (f"{found} of {len(outcomes)} equally likely outcomes",),
     )
 
 
-_ALONE: Mapping[str, Trial] = {"card": DECK}
+_ALONE: Mapping[str, Trial] = {"card": DECK, "twice": ("twice", dice(2)[1])}
 """Trials that an event names by itself: an ace is a card."""
 
 
@@ -110,18 +116,25 @@ def _colours(words: Sequence[str]) -> list[str]:
     return [{"gray": "grey"}.get(word.lower(), word.lower()) for word in words]
 
 
+def _two_ranks(count: str, rank: str) -> Event:
+    """Two cards of one rank, drawn one after the other and kept."""
+    if int(count) != 2:
+        raise NotUnderstood("only two cards are drawn")
+    return "two cards", lambda outcome: {each[0] for each in outcome} == _singular([rank])
+
+
 RULES: Mapping[str, Callable[..., Any]] = {
     "chance": lambda *parts: parts[0] if isinstance(parts[0], Answer) else chance(*parts),
     "chance_said": lambda trial, event: chance(event, trial), "chance_alone": alone,
-    "trial_said": lambda trial, times="once": _times(trial, _often(times)),
-    "trial_deck": lambda deck: deck,
-    "one_die": lambda: dice(1), "die_of": lambda sides: dice(1, int(sides)), "dice": lambda count: dice(int(count)),
-    "one_coin": lambda: coins(1), "coins": lambda count: coins(int(count)),
-    "coin_times": lambda times: coins(_often(times)), "deck": lambda: DECK, "bag": bag,
-    "coloured": lambda count, colour: (int(count), _colours([colour])[0]),
+    "trial_said": lambda trial, times="once": _times(trial, _often(times)), "trial_deck": lambda deck: deck,
+    "one_die": lambda: dice(1), "die_of": lambda sides: dice(1, int(sides)),
+    "dice": lambda count: dice(int(count)), "one_coin": lambda: coins(1),
+    "coins": lambda count: coins(int(count)), "coin_times": lambda times: coins(_often(times)),
+    "deck": lambda: DECK, "bag": bag, "coloured": lambda count, colour: (int(count), _colours([colour])[0]),
     "face": _face, "faces": _face, "even_face": lambda: _die(lambda value: value % 2 == 0),
     "odd_face": lambda: _die(lambda value: value % 2 == 1), "prime_face": lambda: _die(is_prime),
-    "above": lambda low: _die(lambda value: value > int(low)), "below": lambda high: _die(lambda value: value < int(high)),
+    "above": lambda low: _die(lambda value: value > int(low)),
+    "below": lambda high: _die(lambda value: value < int(high)),
     "at_least_face": lambda low: _die(lambda value: value >= int(low)),
     "at_most_face": lambda high: _die(lambda value: value <= int(high)),
     "not_face": lambda face: _die(lambda value: value != int(face)),
@@ -131,7 +144,12 @@ RULES: Mapping[str, Callable[..., Any]] = {
     "doubles": lambda: ("dice", lambda outcome: len(set(outcome)) == 1),
     "sixes": lambda count: ("dice", lambda outcome: outcome.count(6) == int(count)),
     "some_six": lambda count: ("dice", lambda outcome: outcome.count(6) >= int(count)),
-    "repeated": lambda count, face: ("dice", lambda outcome: outcome.count(int(face)) == int(count) == len(outcome)),
+    "repeated": lambda count, face: (
+        "dice",
+        lambda outcome: outcome.count(int(face)) == int(count) == len(outcome),
+    ),
+    "two_ranks": _two_ranks,
+    "face_twice": lambda face: ("twice", lambda outcome: outcome == (int(face), int(face))),
     "all_heads_one": lambda: ("coin", lambda outcome: outcome[0] == "head"),
     "all_same": lambda: _heads(lambda found: found == 0),
     "exactly_heads": lambda count: _heads(lambda found: found == int(count)),
@@ -150,7 +168,7 @@ RULES: Mapping[str, Callable[..., Any]] = {
 
 
 def _often(text: str) -> int:
-    return {"once": 1, "twice": 2}.get(text.lower()) or int(text.split()[0])
+    return {"once": 1, "twice": 2}.get(text.lower()) or int(text.split(maxsplit=1)[0])
 
 
 def _times(trial: Trial, times: int) -> Trial:

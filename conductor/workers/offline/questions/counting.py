@@ -65,7 +65,9 @@ def choices(chosen: str, *rest: str) -> Quantity:
     kinds = {word.lower().removesuffix("s") for word in rest if not word.isdigit()}
     if int(chosen) > int(among) or int(among) > 1000 or len(kinds) > 2:
         raise NotUnderstood("more are chosen than there are")
-    return plain(Fraction(math.comb(int(among), int(chosen))), f"{among}!/({chosen}! × {int(among) - int(chosen)}!)")
+    return plain(
+        Fraction(math.comb(int(among), int(chosen))), f"{among}!/({chosen}! × {int(among) - int(chosen)}!)"
+    )
 
 
 def pairs(count: str, *_: str) -> Quantity:
@@ -108,7 +110,10 @@ def prime_answer(text: str) -> Answer:
     if is_prime(value):
         return Answer(f"yes, {text} is prime", (f"{text} has no divisor but 1 and itself.",))
     least = next((divisor for divisor in range(2, math.isqrt(value) + 1) if value % divisor == 0), None)
-    return Answer(f"no, {text} is not prime", (f"{text} = {least} × {value // least}" if least else "Primes are 2 and above.",))
+    return Answer(
+        f"no, {text} is not prime",
+        (f"{text} = {least} × {value // least}" if least else "Primes are 2 and above.",),
+    )
 
 
 def divisible(text: str, by: str) -> Answer:
@@ -119,13 +124,14 @@ def divisible(text: str, by: str) -> Answer:
 
 
 SIDES = {
-    "triangle": 3, "square": 4, "rectangle": 4, "quadrilateral": 4, "trapezoid": 4, "trapezium": 4, "rhombus": 4,
-    "parallelogram": 4, "pentagon": 5, "hexagon": 6, "heptagon": 7, "octagon": 8, "nonagon": 9, "decagon": 10,
-    "dodecagon": 12,
+    "triangle": 3, "square": 4, "rectangle": 4, "quadrilateral": 4, "trapezoid": 4, "trapezium": 4,
+    "rhombus": 4, "parallelogram": 4, "pentagon": 5, "hexagon": 6, "heptagon": 7, "octagon": 8,
+    "nonagon": 9, "decagon": 10, "dodecagon": 12,
 }  # fmt: skip
 SOLIDS = {
     "cube": (6, 12, 8), "cuboid": (6, 12, 8), "tetrahedron": (4, 6, 4), "octahedron": (8, 12, 6),
-    "dodecahedron": (12, 30, 20), "icosahedron": (20, 30, 12), "square pyramid": (5, 8, 5), "triangular prism": (5, 9, 6),
+    "dodecahedron": (12, 30, 20), "icosahedron": (20, 30, 12), "square pyramid": (5, 8, 5),
+    "triangular prism": (5, 9, 6),
 }  # fmt: skip
 """Faces, edges and corners."""
 
@@ -136,17 +142,20 @@ def sides_of(name: str) -> int:
 
 RULES: Mapping[str, Callable[..., Any]] = {
     "counting": lambda answer: answer if isinstance(answer, Answer) else told_count(answer),
-    "count_numbers": lambda test, span: count_numbers(test, span), "counted": counted,
-    "even": lambda: lambda value: value % 2 == 0, "odd": lambda: lambda value: value % 2 == 1, "prime": lambda: is_prime,
-    "any": lambda: lambda _: True, "multiple": _multiple, "square": lambda: lambda value: math.isqrt(value) ** 2 == value,
+    "count_numbers": count_numbers, "counted": counted, "even": lambda: lambda value: value % 2 == 0,
+    "odd": lambda: lambda value: value % 2 == 1, "prime": lambda: is_prime, "any": lambda: lambda _: True,
+    "multiple": _multiple, "square": lambda: lambda value: math.isqrt(value) ** 2 == value,
     "span_to": lambda low, high, divisor="1": (range(int(low), int(high) + 1), _multiple(divisor)),
-    "span_between": lambda low, high, divisor="1": _Between((range(int(low) + 1, int(high)), _multiple(divisor))),
-    "span_below": lambda high: (range(1, int(high)), None), "span_up_to": lambda high: (range(1, int(high) + 1), None),
-    "orders": orders, "choices": choices, "pairs": pairs, "pairs_a": lambda *parts: told_count(pairs(*parts)),
+    "span_between": lambda low, high, divisor="1": _Between(
+        (range(int(low) + 1, int(high)), _multiple(divisor))
+    ),
+    "span_below": lambda high: (range(1, int(high)), None),
+    "span_up_to": lambda high: (range(1, int(high) + 1), None), "orders": orders, "choices": choices,
+    "pairs": pairs, "pairs_a": lambda *parts: told_count(pairs(*parts)),
     "sorted_numbers": lambda answer: answer, "ascending": in_order(False), "descending": in_order(True),
     "ascending_q": lambda text: in_order(False)(quoted_numbers(text)),
-    "descending_q": lambda text: in_order(True)(quoted_numbers(text)),
-    "next_prime": next_prime, "prime_factors": prime_factors, "is_prime": prime_answer, "is_divisible": divisible,
+    "descending_q": lambda text: in_order(True)(quoted_numbers(text)), "next_prime": next_prime,
+    "prime_factors": prime_factors, "is_prime": prime_answer, "is_divisible": divisible,
     "is_even": lambda text: yes_or_no(int(text) % 2 == 0, f"{text} is even", f"{text} is odd"),
     "is_odd": lambda text: yes_or_no(int(text) % 2 == 1, f"{text} is odd", f"{text} is even"),
     "is_square": lambda text: yes_or_no(
@@ -155,7 +164,7 @@ RULES: Mapping[str, Callable[..., Any]] = {
     "polygon_sides": lambda name: Answer(str(sides_of(name))),
     "solid_faces": lambda name: Answer(str(SOLIDS[name.lower()][0])),
     "solid_edges": lambda name: Answer(str(SOLIDS[name.lower()][1])),
-    "solid_corners": lambda name: Answer(str(SOLIDS[name.lower()][2])),
-    "count": lambda value: value, "rank_numbers": number,
+    "solid_corners": lambda name: Answer(str(SOLIDS[name.lower()][2])), "count": lambda value: value,
+    "rank_numbers": number,
 }  # fmt: skip
 """What each rule means, by its name in the grammar."""

@@ -27,15 +27,17 @@ class Figure:
 
 
 _ALIKE = {
-    "room": "rectangle", "field": "rectangle", "garden": "rectangle", "floor": "rectangle", "lawn": "rectangle",
-    "wall": "rectangle", "table": "rectangle", "right angled triangle": "right triangle", "box": "cuboid",
-    "rectangular prism": "cuboid", "swimming pool": "cuboid", "pool": "cuboid", "aquarium": "cuboid", "tank": "cuboid",
-    "ball": "sphere", "trapezium": "trapezoid",
+    "room": "rectangle", "field": "rectangle", "garden": "rectangle", "floor": "rectangle",
+    "lawn": "rectangle", "wall": "rectangle", "table": "rectangle",
+    "right angled triangle": "right triangle", "box": "cuboid", "rectangular prism": "cuboid",
+    "swimming pool": "cuboid", "pool": "cuboid", "aquarium": "cuboid", "tank": "cuboid", "ball": "sphere",
+    "trapezium": "trapezoid",
 }  # fmt: skip
 _SIZES = {
-    "long": "length", "wide": "width", "high": "height", "tall": "height", "deep": "height", "depth": "height",
-    "across": "diameter", "edge": "side", "edge length": "side", "side length": "side", "leg": "side", "sides of length": "side",
-    "catheti": "side", "parallel side": "base", "bases": "base", "in diameter": "diameter", "in radius": "radius",
+    "long": "length", "wide": "width", "high": "height", "tall": "height", "deep": "height",
+    "depth": "height", "across": "diameter", "edge": "side", "edge length": "side", "side length": "side",
+    "leg": "side", "sides of length": "side", "catheti": "side", "parallel side": "base", "bases": "base",
+    "in diameter": "diameter", "in radius": "radius",
 }  # fmt: skip
 _SIDES = {
     "rectangle": ("side", "side"), "cuboid": ("side", "side", "side"), "right triangle": ("side", "side"),
@@ -66,7 +68,9 @@ def figure(*parts: Any) -> Figure:
     if name in _SIDES:
         # Which side is the length makes no difference.
         given = [each for each, _ in sizes]
-        if len({each for each in given if each in _SAME_AS_SIDE}) == len([e for e in given if e in _SAME_AS_SIDE]):
+        if len({each for each in given if each in _SAME_AS_SIDE}) == len(
+            [e for e in given if e in _SAME_AS_SIDE]
+        ):
             sizes = [("side" if each in _SAME_AS_SIDE else each, size) for each, size in sizes]
     first = sizes[0][1] if sizes else None
     for each, size in sizes:
@@ -81,6 +85,13 @@ def _n(value: int) -> Quantity:
     return plain(Fraction(value))
 
 
+def _triangle(*sides: Quantity) -> Quantity:
+    *short, longest = sorted(sides)
+    if (short[0] + short[1]).value <= longest.value:
+        raise NotUnderstood("these sides make no triangle")
+    return sides[0] + sides[1] + sides[2]
+
+
 _FORMULAS: Mapping[tuple[str, str, tuple[str, ...]], Callable[..., Quantity]] = {
     ("area", "circle", ("radius",)): lambda r: PI * r**2,
     ("area", "circle", ("diameter",)): lambda d: PI * (d / _n(2)) ** 2,
@@ -91,8 +102,7 @@ _FORMULAS: Mapping[tuple[str, str, tuple[str, ...]], Callable[..., Quantity]] = 
     ("radius", "circle", ("perimeter",)): lambda c: c / (_n(2) * PI),
     ("diameter", "circle", ("perimeter",)): lambda c: c / PI,
     ("radius", "circle", ("area",)): lambda a: (a / PI).root(2),
-    ("area", "square", ("side",)): lambda a: a**2,
-    ("perimeter", "square", ("side",)): lambda a: _n(4) * a,
+    ("area", "square", ("side",)): lambda a: a**2, ("perimeter", "square", ("side",)): lambda a: _n(4) * a,
     ("diagonal", "square", ("side",)): lambda a: _n(2).root(2) * a,
     ("side", "square", ("area",)): lambda a: a.root(2),
     ("side", "square", ("perimeter",)): lambda p: p / _n(4),
@@ -104,13 +114,12 @@ _FORMULAS: Mapping[tuple[str, str, tuple[str, ...]], Callable[..., Quantity]] = 
     ("area", "triangle", ("base", "height")): lambda a, b: a * b / _n(2),
     ("area", "right triangle", ("side", "side")): lambda a, b: a * b / _n(2),
     ("hypotenuse", "right triangle", ("side", "side")): lambda a, b: (a**2 + b**2).root(2),
-    ("perimeter", "triangle", ("side", "side", "side")): lambda a, b, c: _triangle(a, b, c),
+    ("perimeter", "triangle", ("side", "side", "side")): _triangle,
     ("perimeter", "equilateral triangle", ("side",)): lambda a: _n(3) * a,
     ("area", "equilateral triangle", ("side",)): lambda a: _n(3).root(2) / _n(4) * a**2,
     ("area", "parallelogram", ("base", "height")): lambda a, b: a * b,
     ("area", "trapezoid", ("base", "base", "height")): lambda a, b, h: (a + b) / _n(2) * h,
-    ("volume", "cube", ("side",)): lambda a: a**3,
-    ("surface", "cube", ("side",)): lambda a: _n(6) * a**2,
+    ("volume", "cube", ("side",)): lambda a: a**3, ("surface", "cube", ("side",)): lambda a: _n(6) * a**2,
     ("volume", "cuboid", ("side", "side", "side")): lambda a, b, c: a * b * c,
     ("surface", "cuboid", ("side", "side", "side")): lambda a, b, c: _n(2) * (a * b + a * c + b * c),
     ("volume", "sphere", ("radius",)): lambda r: _n(4) / _n(3) * PI * r**3,
@@ -122,14 +131,10 @@ _FORMULAS: Mapping[tuple[str, str, tuple[str, ...]], Callable[..., Quantity]] = 
 }  # fmt: skip
 
 
-def _triangle(*sides: Quantity) -> Quantity:
-    *short, longest = sorted(sides)
-    if (short[0] + short[1]).value <= longest.value:
-        raise NotUnderstood("these sides make no triangle")
-    return sides[0] + sides[1] + sides[2]
-
-
-_MEASURES = {"surface area": "surface", "circumference": "perimeter", "side length": "side", "longest side": "hypotenuse"}
+_MEASURES = {
+    "surface area": "surface", "circumference": "perimeter", "side length": "side",
+    "longest side": "hypotenuse",
+}  # fmt: skip
 
 
 def measured(measure: str, of: Figure) -> Quantity:
@@ -161,9 +166,9 @@ RULES: Mapping[str, Callable[..., Any]] = {
     "by": lambda *sizes: tuple(("side", size) for size in sizes),
     "sizes": lambda *sizes: tuple(size for each in sizes for size in each), "one_size": lambda sizes: sizes,
     "measured_figure": measured, "figure_answer": lambda measure, of: told(measured(measure, of)),
-    "figure_said_answer": lambda of, measure, again="": _said(of, measure, again),
-    "figure_again": str, "figure_diagonal": lambda of: told(measured("diagonal", of)),
-    "third_angle": third_angle, "angle_sum": angle_sum, "shape": lambda answer: answer,
+    "figure_said_answer": lambda of, measure, again="": _said(of, measure, again), "figure_again": str,
+    "figure_diagonal": lambda of: told(measured("diagonal", of)), "third_angle": third_angle,
+    "angle_sum": angle_sum, "shape": lambda answer: answer,
 }  # fmt: skip
 """What each rule means, by its name in the grammar."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 
-class NotUnderstood(Exception):  # noqa: N818 - a reading that ends, no error of the program
+class NotUnderstood(Exception):
     """A reading of a question has no meaning: units that do not fit, a day that no calendar has."""
 
 

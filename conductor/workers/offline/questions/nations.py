@@ -2,29 +2,37 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from conductor.workers.offline.countries import Country, Property, countries, country_named, having, key_of
+from conductor.workers.offline.countries import (
+    PROPERTIES,
+    Country,
+    Property,
+    countries,
+    country_named,
+    having,
+    key_of,
+)
 from conductor.workers.offline.questions.meaning import Answer, NotUnderstood
 from conductor.workers.offline.questions.quantity import GIVEN, Quantity, Unit
 
 CLEAR = {"population": 1.05, "area": 1.05}
-"""How many times a number has to be as large as another for the answer which is larger not to depend on the source."""
+"""How many times as large a number has to be for the answer which is larger not to depend on the source."""
 
 _PROPERTIES: Mapping[str, Property] = {
-    "capital city": "capital", "official currency": "currency", "official language": "languages", "language": "languages",
-    "size": "area", "surface area": "area", "total area": "area", "land area": "area", "number of inhabitants": "population",
-    "number of people": "population", "people": "population", "inhabitants": "population",
+    **{each: each for each in PROPERTIES}, "official languages": "languages", "capital city": "capital",
+    "official currency": "currency", "official language": "languages", "language": "languages",
+    "size": "area", "surface area": "area", "total area": "area", "land area": "area",
+    "number of inhabitants": "population", "number of people": "population", "people": "population",
+    "inhabitants": "population",
 }  # fmt: skip
 
 
 def property_named(text: str) -> Property:
     name = " ".join(text.lower().split())
-    name = name.removesuffix("s") if name in ("official languages",) else name
-    return _PROPERTIES.get(name, name)  # type: ignore[return-value]
+    return _PROPERTIES[name]
 
 
 def place(text: str) -> Country:
@@ -47,14 +55,18 @@ def property_number(text: str, of: Country) -> Quantity:
     unit = Unit("km^2", "km^2", Fraction(10**6), (("m", 2),))
     value = Fraction(of.number(name))
     how = f"{name} of {of.name} ({of.text(name)})"
-    return Quantity(value * unit.size, unit.base, (unit,), how, GIVEN) if name == "area" else Quantity(value, how=how, tight=GIVEN)
+    return (
+        Quantity(value * unit.size, unit.base, (unit,), how, GIVEN)
+        if name == "area"
+        else Quantity(value, how=how, tight=GIVEN)
+    )
 
 
 def _larger(name: Property, left: Country, right: Country) -> bool:
     """Whether the first is larger; raises `NotUnderstood` where sources may differ."""
     numbers = sorted((left.number(name), right.number(name)))
     if left is right or numbers[1] < CLEAR.get(name, 2) * numbers[0]:
-        raise NotUnderstood("too close to tell")
+        raise NotUnderstood("too close to decide")
     return left.number(name) > right.number(name)
 
 
@@ -69,7 +81,9 @@ def affirmed(name: Property, larger: bool = True) -> Callable[[Country, Country]
         holds = _larger(name, left, right) is larger
         greater = left if _larger(name, left, right) else right
         word = "has more people" if name == "population" else "is larger"
-        return Answer(f"{'yes' if holds else 'no'}, {greater.name} {word}", (left.line(name), right.line(name)))
+        return Answer(
+            f"{'yes' if holds else 'no'}, {greater.name} {word}", (left.line(name), right.line(name))
+        )
 
     return decided
 
@@ -78,7 +92,14 @@ def superlative(*parts: Any) -> Answer:
     """The country that is first or last by a number, in the world or on a continent."""
     words = [part.lower() for part in parts if isinstance(part, str)]
     extreme = words[0]
-    size = next((word for word in words[1:] if word.split()[-1] in ("area", "population", "people", "inhabitants", "size")), "")
+    size = next(
+        (
+            word
+            for word in words[1:]
+            if word.split()[-1] in ("area", "population", "people", "inhabitants", "size")
+        ),
+        "",
+    )
     within = next((part for part in parts if isinstance(part, tuple)), None)
     continent = next((word for word in words[1:] if word != size), within[0] if within else "")
     if "popul" in extreme:
@@ -110,7 +131,9 @@ def count_in(continent: str) -> Answer:
 
 def whose_capital(*cities: str) -> Answer:
     found = [group for _, group in having(" ".join(cities), "capital").values()]
-    if len(found) != 1 or not any(key_of(cities[0]) == key_of(value) for value in found[0][0].values("capital")):
+    if len(found) != 1 or not any(
+        key_of(cities[0]) == key_of(value) for value in found[0][0].values("capital")
+    ):
         raise NotUnderstood("no capital of the table")
     return Answer(", ".join(each.name for each in found[0]), tuple(each.line("capital") for each in found[0]))
 
@@ -131,23 +154,25 @@ def is_in(of: Country, continent: str) -> Answer:
     return Answer("yes" if holds else f"no, it is in {of.text('continent')}", (of.line("continent"),))
 
 
-_TRANSCONTINENTAL = {"Russia", "Turkey", "Türkiye", "Kazakhstan", "Azerbaijan", "Georgia", "Egypt", "Cyprus", "Armenia", "Indonesia"}
+_TRANSCONTINENTAL = {
+    "Russia", "Turkey", "Türkiye", "Kazakhstan", "Azerbaijan", "Georgia", "Egypt", "Cyprus", "Armenia",
+    "Indonesia",
+}  # fmt: skip
 
 
 RULES: Mapping[str, Callable[..., Any]] = {
-    "country": lambda answer: answer, "place": place, "city": str,
-    "property": stated, "property_p": lambda of, text: stated(text, of),
-    "currency": lambda *parts: stated("currency", parts[-1]), "languages": lambda of: stated("languages", of),
-    "continent": lambda of: stated("continent", of), "population": lambda of: stated("population", of),
-    "area": lambda of: stated("area", of), "property_number": property_number,
-    "property_number_p": lambda of, text: property_number(text, of),
+    "country": lambda answer: answer, "place": place, "city": str, "property": stated,
+    "property_p": lambda of, text: stated(text, of),
+    "currency": lambda *parts: stated("currency", parts[-1]),
+    "languages": lambda of: stated("languages", of), "continent": lambda of: stated("continent", of),
+    "population": lambda of: stated("population", of), "area": lambda of: stated("area", of),
+    "property_number": property_number, "property_number_p": lambda of, text: property_number(text, of),
     "is_capital": is_capital, "is_capital_p": lambda of, city: is_capital(city, of), "is_in": is_in,
-    "is_bigger": affirmed("area"), "is_smaller": affirmed("area", larger=False), "is_more_populous": affirmed("population"),
-    "bigger": chosen("area"), "smaller": chosen("area", larger=False), "more_populous": chosen("population"),
+    "is_bigger": affirmed("area"), "is_smaller": affirmed("area", larger=False),
+    "is_more_populous": affirmed("population"), "bigger": chosen("area"),
+    "smaller": chosen("area", larger=False), "more_populous": chosen("population"),
     "less_populous": chosen("population", larger=False), "superlative": superlative, "count_in": count_in,
     "world": lambda: ("",), "within": lambda continent: (continent.lower(),),
     "whose_capital": whose_capital, "whose_capital_p": whose_capital,
 }  # fmt: skip
 """What each rule means, by its name in the grammar."""
-
-_SPACES = re.compile(r"\s+")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import statistics
 from collections import Counter
 from collections.abc import Callable, Mapping
 from fractions import Fraction
@@ -11,7 +10,15 @@ from typing import Any
 
 from conductor.workers.offline.questions import quantity
 from conductor.workers.offline.questions.meaning import Answer, NotUnderstood
-from conductor.workers.offline.questions.quantity import Quantity, Unit, measured, number_text, plain, total, unit_named
+from conductor.workers.offline.questions.quantity import (
+    Quantity,
+    Unit,
+    measured,
+    number_text,
+    plain,
+    total,
+    unit_named,
+)
 
 _PARTS = "half third quarter fifth sixth seventh eighth ninth tenth".split()
 _ORDINALS = "zeroth first second third fourth fifth sixth seventh eighth ninth tenth".split()
@@ -85,7 +92,22 @@ def lowered_by(value: Quantity, share: Quantity) -> Quantity:
     return value * (plain(Fraction(1)) - share)
 
 
+def interest(value: Quantity, share: Quantity, time: Quantity, *, compound: bool = False) -> Quantity:
+    """The interest at a rate for each year; compound interest for whole years."""
+    if time.base != _YEAR:
+        raise NotUnderstood("a time in years is needed")
+    years = Quantity(time.value / 12, how=number_text(time.value / 12), tight=quantity.GIVEN)
+    if compound:
+        return value * (number("1") + share) ** years.whole - value
+    return value * share * years
+
+
+_YEAR = (("month", 1),)
+
+
 def power(base: Quantity, exponent: Quantity | int) -> Quantity:
+    if base.how.startswith("-"):
+        raise NotUnderstood("is the sign raised, too?")
     return base ** (exponent if isinstance(exponent, int) else exponent.whole)
 
 
@@ -131,7 +153,12 @@ def mode(values: list[Quantity]) -> Quantity:
 def extreme(least: bool) -> Callable[[list[Quantity]], Quantity]:
     def found(values: list[Quantity]) -> Quantity:
         each = sorted(values)[0 if least else -1]
-        return Quantity(each.value, each.base, each.units[:1], f"the {'least' if least else 'greatest'} of {_listed(values)}")
+        return Quantity(
+            each.value,
+            each.base,
+            each.units[:1],
+            f"the {'least' if least else 'greatest'} of {_listed(values)}",
+        )
 
     return found
 
@@ -159,7 +186,9 @@ def quoted_numbers(text: str) -> list[Quantity]:
 
 
 def of_whole(function: Callable[..., int], name: str) -> Callable[[list[Quantity]], Quantity]:
-    return lambda values: quantity.applied(lambda *_: function(*(each.whole for each in values)), name, *values)
+    return lambda values: quantity.applied(
+        lambda *_: function(*(each.whole for each in values)), name, *values
+    )
 
 
 # -- units ------------------------------------------------------------------------------------------
@@ -176,7 +205,9 @@ def converted(target: str, source: tuple[Quantity, str] | Quantity) -> Answer:
                 continue
             kinds = dict.fromkeys(filter(None, (from_kind, unit.kind)))
             found[unit.symbol] = unit
-            shown[", ".join(kinds)] = amount.shown(unit) if unit.base != _TEMPERATURE else _temperature(amount, unit)
+            shown[", ".join(kinds)] = (
+                amount.shown(unit) if unit.base != _TEMPERATURE else _temperature(amount, unit)
+            )
     if not shown:
         raise NotUnderstood("these units do not measure the same thing")
     if "" in shown:
@@ -221,7 +252,9 @@ def of_units(count: Quantity, name: str, more: Quantity, smaller: str) -> Quanti
 
 
 def per(count: Quantity, name: str, below: str) -> Quantity:
-    return of_unit(count, name) / Quantity(unit_named(below).size, unit_named(below).base, (unit_named(below),), unit_named(below).symbol)
+    return of_unit(count, name) / Quantity(
+        unit_named(below).size, unit_named(below).base, (unit_named(below),), unit_named(below).symbol
+    )
 
 
 def _no_point(value: Quantity) -> Quantity:
@@ -247,7 +280,11 @@ def as_decimal(value: Quantity) -> Answer:
 def compared(sign: str) -> Callable[[Quantity, Quantity], Answer]:
     def decided(left: Quantity, right: Quantity) -> Answer:
         left.alike(right)
-        holds = {">": left.value > right.value, "<": left.value < right.value, "=": left.value == right.value}[sign]
+        holds = {
+            ">": left.value > right.value,
+            "<": left.value < right.value,
+            "=": left.value == right.value,
+        }[sign]
         actual = ">" if left.value > right.value else "<" if left.value < right.value else "="
         fact = f"{left.how} {actual} {right.how}"
         return Answer(f"{'yes' if holds else 'no'}, {fact}", (f"Compared: {fact}",))
@@ -275,39 +312,44 @@ def yes_or_no(holds: bool, text: str, otherwise: str) -> Answer:
 
 
 RULES: Mapping[str, Callable[..., Any]] = {
-    "answer": told, "number": number, "pi": lambda: quantity.PI, "half": lambda: plain(Fraction(1, 2), "1/2"),
+    "answer": told, "number": number, "pi": lambda: quantity.PI,
+    "half": lambda: plain(Fraction(1, 2), "1/2"),
     "and_half": lambda text: plain(Fraction(text) + Fraction(1, 2), f"{text} 1/2"),
-    "mixed": lambda whole, top, below: number(whole) + number(top) / number(below),
-    "part": part, "quotient": lambda top, below: number(top) / number(below), "percent": percent,
-    "quantity": of_unit, "quantities": of_units, "one": lambda name: of_unit(number("1"), name),
-    "part_of_unit": of_unit, "per": per, "unit": str,
-    "add": lambda left, right: left + right, "sub": lambda left, right: left - right,
-    "mul": lambda left, right: left * right, "div": lambda left, right: left / right, "neg": lambda value: -value,
-    "pow": power, "squared": lambda value: value**2, "cubed": lambda value: value**3, "factorial": factorial,
-    "root": lambda value: value.root(2), "cube_root": lambda value: value.root(3),
+    "mixed": lambda whole, top, below: number(whole) + number(top) / number(below), "part": part,
+    "quotient": lambda top, below: number(top) / number(below), "percent": percent, "quantity": of_unit,
+    "quantities": of_units, "one": lambda name: of_unit(number("1"), name), "part_of_unit": of_unit,
+    "per": per, "unit": str, "add": lambda left, right: left + right,
+    "sub": lambda left, right: left - right, "mul": lambda left, right: left * right,
+    "div": lambda left, right: left / right, "neg": lambda value: -value, "pow": power,
+    "squared": lambda value: power(value, 2), "cubed": lambda value: power(value, 3),
+    "factorial": factorial, "root": lambda value: value.root(2), "cube_root": lambda value: value.root(3),
     "reciprocal": lambda value: number("1") / value, "twice": lambda value: number("2") * value,
     "triple": lambda value: number("3") * value, "half_of": lambda value: value / number("2"),
     "taken_from": lambda left, right: right - left, "percent_of": lambda share, value: share * value,
-    "fraction_of": lambda share, value: share * value, "list": listed, "quoted_numbers": quoted_numbers, "total": total,
-    "product": math.prod, "difference": lambda left, right: max(left, right) - min(left, right),
-    "mean": mean, "median": median, "mode": mode, "spread": lambda values: max(values) - min(values),
-    "greatest": extreme(False), "least": extreme(True), "gcd": of_whole(math.gcd, "gcd"), "lcm": of_whole(math.lcm, "lcm"),
-    "increased": raised_by, "decreased": lowered_by, "remainder": remainder,
+    "fraction_of": lambda share, value: share * value, "list": listed, "quoted_numbers": quoted_numbers,
+    "total": total, "product": math.prod,
+    "difference": lambda left, right: max(left, right) - min(left, right), "mean": mean, "median": median,
+    "mode": mode, "spread": lambda values: max(values) - min(values), "greatest": extreme(False),
+    "least": extreme(True), "gcd": of_whole(math.gcd, "gcd"), "lcm": of_whole(math.lcm, "lcm"),
+    "up_down": lambda value, up, down: lowered_by(raised_by(value, up), down),
+    "down_up": lambda value, down, up: raised_by(lowered_by(value, down), up), "interest": interest,
+    "compound": lambda *parts: interest(*parts, compound=True), "increased": raised_by,
+    "decreased": lowered_by, "remainder": remainder,
     "increased_p": lambda share, value: raised_by(value, share),
     "added_percent": lambda share, value: raised_by(value, share),
     "decreased_p": lambda share, value: lowered_by(value, share),
-    "taken_percent": lambda share, value: lowered_by(value, share),
-    "rounded": lambda value, places: rounded(value, places), "to_whole": lambda: 0, "to_places": int, "to_ten": lambda: -1,
-    "to_hundred": lambda: -2,
+    "taken_percent": lambda share, value: lowered_by(value, share), "rounded": rounded,
+    "to_whole": lambda: 0, "to_places": int, "to_ten": lambda: -1, "to_hundred": lambda: -2,
     "percentage": lambda answer: answer, "ratio": ratio, "ratio_of": lambda right, left: ratio(left, right),
     "change": change, "drop": drop, "change_p": lambda after, before: change(before, after),
-    "drop_p": lambda after, before: drop(before, after), "whole_of": lambda value, share: told(value / share),
-    "whole_of_p": lambda share, value: told(value / share), "as_percent": in_percent, "as_fraction": as_fraction,
-    "as_decimal": as_decimal, "converted": converted, "converted_p": lambda source, target: converted(target, source),
+    "drop_p": lambda after, before: drop(before, after),
+    "whole_of": lambda value, share: told(value / share),
+    "whole_of_p": lambda share, value: told(value / share), "as_percent": in_percent,
+    "as_fraction": as_fraction, "as_decimal": as_decimal, "converted": converted,
+    "converted_p": lambda source, target: converted(target, source),
     "source": lambda count, name: (count, name), "source_one": lambda name: (number("1"), name),
-    "source_part": lambda count, name: (count, name), "source_mixed": of_units,
-    "is_greater": compared(">"), "is_less": compared("<"), "is_equal": compared("="), "which_greater": chosen(True),
-    "which_less": chosen(False), "greatest_a": choice(False), "least_a": choice(True),
-    "ordinal": ordinal,
+    "source_part": lambda count, name: (count, name), "source_mixed": of_units, "is_greater": compared(">"),
+    "is_less": compared("<"), "is_equal": compared("="), "which_greater": chosen(True),
+    "which_less": chosen(False), "greatest_a": choice(False), "least_a": choice(True), "ordinal": ordinal,
 }  # fmt: skip
 """What each rule means, by its name in the grammar."""

@@ -25,8 +25,8 @@ Base = tuple[tuple[str, int], ...]
 
 @dataclass(frozen=True)
 class Unit:
-    """A unit: how it is written after 1 and after other numbers, its size in base units, and which of several
-    units of one name it is ("US").
+    """A unit: how it is written after 1 and after other numbers, its size in base units, and which of
+    several units of one name it is ("US").
     """
 
     symbol: str
@@ -42,7 +42,9 @@ def units() -> Mapping[str, tuple[Unit, ...]]:
     found: dict[str, tuple[Unit, ...]] = defaultdict(tuple)
     with Path(__file__).with_name("units.csv").open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
-            unit = Unit(row["symbol"], row["plural"], Fraction(row["factor"]), _base(row["base"]), row["kind"])
+            unit = Unit(
+                row["symbol"], row["plural"], Fraction(row["factor"]), _base(row["base"]), row["kind"]
+            )
             words = [name for name in row["names"].split(";") if name]
             plurals = [f"{word}s" for word in words if len(word) > 2]
             for name in dict.fromkeys((unit.symbol, unit.plural, *words, *plurals)):
@@ -69,8 +71,8 @@ def _base(text: str) -> Base:
 class Quantity:
     """A value in base units, its units as they were named, and how it was computed.
 
-    `tight` tells how strongly the signs in `how` bind: 1 for +, 2 for ×, 3 for a function, 4 for a value that was
-    given and not computed.
+    `tight` is how strongly the signs in `how` bind: 1 for +, 2 for ×, 3 for a function, 4 for a value that
+    was given and not computed.
     """
 
     value: Fraction | float
@@ -137,7 +139,8 @@ class Quantity:
         for name, count in other.base:
             powers[name] = powers.get(name, 0) + power * count
         base = tuple(sorted((name, count) for name, count in powers.items() if count))
-        how = f"{self._inside(2)} {sign} {other._inside(3 if power < 0 else 2)}"
+        sign = "/" if power < 0 and self.tight == other.tight == GIVEN and not self.base else f" {sign} "
+        how = f"{self._inside(2)}{sign}{other._inside(3 if power < 0 else 2)}"
         return Quantity(value, base, _united(self.units, other.units), how, 2)
 
     def _inside(self, tight: int) -> str:
@@ -145,7 +148,9 @@ class Quantity:
 
     def shown(self, unit: Unit | None = None) -> str:
         """The value in `unit`, else in a unit of the question; raises `NotUnderstood` where none fits."""
-        symbol, plural, size = ("", "", Fraction(1)) if not self.base and unit is None else self._measured(unit)
+        symbol, plural, size = (
+            ("", "", Fraction(1)) if not self.base and unit is None else self._measured(unit)
+        )
         number = number_text(self.value / size)
         return f"{number} {symbol if number == '1' else plural}".rstrip()
 
@@ -184,7 +189,9 @@ def plain(number: Fraction | float, how: str = "") -> Quantity:
 def measured(number: Quantity, unit: Unit) -> Quantity:
     """So many of a unit."""
     name = unit.symbol if number.value == 1 else unit.plural
-    return Quantity(number.value * unit.size, unit.base, (unit,), f"{number.how} {name}", number.tight)
+    over, slash, under = {"mph": "mi/h"}.get(unit.symbol, unit.symbol).partition("/")
+    parts = (unit, *units()[over.casefold()], *units()[under.casefold()]) if slash else (unit,)
+    return Quantity(number.value * unit.size, unit.base, parts, f"{number.how} {name}", number.tight)
 
 
 def total(values: Iterable[Quantity]) -> Quantity:
@@ -208,15 +215,16 @@ def _united(left: tuple[Unit, ...], right: tuple[Unit, ...]) -> tuple[Unit, ...]
 
 
 def _digits(value: Fraction | float) -> float:
-    return math.log10(max(abs(value), 1 / abs(value))) if value else 0.0
+    top, bottom = value.as_integer_ratio()
+    return math.log10(max(abs(top), bottom)) if value else 0.0
 
 
 def _root(value: Fraction | float, degree: int) -> Fraction | float:
-    if isinstance(value, Fraction):
-        parts = [round(part ** (1 / degree)) if part < 10**15 else 0 for part in value.as_integer_ratio()]
-        if Fraction(*(part**degree for part in parts or [1]) if parts[1] else (0, 1)) == value:
-            return Fraction(*parts)
-    return float(value) ** (1 / degree)
+    if isinstance(value, Fraction) and max(value.numerator, value.denominator) < 10**15:
+        top, bottom = (round(part ** (1 / degree)) for part in value.as_integer_ratio())
+        if Fraction(top, bottom) ** degree == value:
+            return Fraction(top, bottom)
+    return math.pow(value, 1 / degree)
 
 
 # -- writing ----------------------------------------------------------------------------------------
@@ -243,4 +251,6 @@ def _rounded(value: float) -> str:
     places = DIGITS - 1 - math.floor(math.log10(abs(value))) if value else 0
     if not -9 < places < 15:
         return f"{value:.{DIGITS - 1}g}"
-    return f"{round(value, places):.{max(places, 0)}f}".rstrip("0").rstrip(".") if places > 0 else f"{value:.0f}"
+    return (
+        f"{round(value, places):.{max(places, 0)}f}".rstrip("0").rstrip(".") if places > 0 else f"{value:.0f}"
+    )

@@ -1,6 +1,6 @@
 """A question read whole by the grammar: every reading of it, and the one answer that they share.
 
-Knows the grammar and which module says what each of its rules means. A word that no rule takes, or readings
+Knows the grammar and which module knows what each of its rules means. A word that no rule takes, or readings
 with different answers, leave the question without an answer.
 """
 
@@ -18,7 +18,16 @@ from lark import Lark, Token, Tree
 from lark.exceptions import LarkError
 
 from conductor.workers.offline.countries import country_names
-from conductor.workers.offline.questions import calendar_rules, chances, counting, figures, nations, numbers, stories, texts
+from conductor.workers.offline.questions import (
+    calendar_rules,
+    chances,
+    counting,
+    figures,
+    nations,
+    numbers,
+    stories,
+    texts,
+)
 from conductor.workers.offline.questions.meaning import Answer, NotUnderstood
 from conductor.workers.offline.questions.quantity import units
 from conductor.workers.offline.questions.wording import Wording, wordings
@@ -35,7 +44,7 @@ Meaning = Any  # What a rule means: a Quantity, a date, an Answer.
 
 
 def answer_to(question: str, *, today: date | None = None) -> tuple[Subject, Answer] | None:
-    """The expert whose question it is and the answer; None where it is not understood whole or is ambiguous."""
+    """The expert whose question it is, and the answer; None where it is not read whole or is ambiguous."""
     found: dict[str, tuple[Subject, Answer]] = {}
     for wording in wordings(question):
         for subject, answer in _readings(wording, today or datetime.now().astimezone().date()):
@@ -51,11 +60,12 @@ def _readings(wording: Wording, today: date) -> Iterator[tuple[Subject, Answer]]
     except LarkError:
         return
     evaluation = _Evaluation({**_FIXED, **calendar_rules.rules(today)}, wording.quoted)
-    question = tree.children[0]
-    ambiguous = isinstance(question, Tree) and question.data == "_ambig"
-    for reading in question.children if ambiguous else (question,):
+    question: Any = tree.children[0]
+    for reading in question.children if question.data == "_ambig" else (question,):
         rule = reading.data
-        subject: Subject = "facts" if rule in nations.RULES else "text" if rule in texts.RULES else "mathematics"
+        subject: Subject = (
+            "facts" if rule in nations.RULES else "text" if rule in texts.RULES else "mathematics"
+        )
         yield from ((subject, answer) for answer in evaluation.of(reading) if isinstance(answer, Answer))
 
 
@@ -84,7 +94,7 @@ class _Evaluation:
         for parts in product(*map(self.of, node.children)):
             try:
                 yield parts[0] if rule is None else rule(*parts)
-            except (NotUnderstood, OverflowError, ZeroDivisionError):
+            except (NotUnderstood, ArithmeticError, ValueError):
                 continue
 
 
@@ -128,8 +138,13 @@ def parser() -> Lark:
     text = re.sub(r"(?<!\w)_([A-Z0-9_]+)\?", lambda match: f"_may_{match[1].lower()}", text)
     text += "".join(f"\n_may_{name.lower()}: _{name} |" for name in left_out)
     text = re.sub(r'("[^"\n]*")(?!i)', r"\1i", text)
-    return Lark("\n".join((text, *terminals)), parser="earley", lexer="dynamic", ambiguity="explicit",
-                maybe_placeholders=False)  # fmt: skip
+    return Lark(
+        "\n".join((text, *terminals)),
+        parser="earley",
+        lexer="dynamic",
+        ambiguity="explicit",
+        maybe_placeholders=False,
+    )
 
 
 def _escaped(words: list[str]) -> Iterator[str]:

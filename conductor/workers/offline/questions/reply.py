@@ -1,4 +1,4 @@
-"""What the experts reply to an everyday question: the answer with its working, or that another one's was checked.
+"""What the experts reply to an everyday question: the answer with its working, or a check of another one's.
 
 Knows tasks and the one answer of a question; None where a question is not understood.
 """
@@ -28,16 +28,32 @@ def reply(expert: Subject, task: Task) -> Sequence[str] | None:
     if found is None or found[0] != expert:
         return None
     if task.asks_plan:
-        return ["Kind of problem: everyday question", f"Given: {task.query.strip()}", "Method: compute it step by step."]
+        return [
+            "Kind of problem: everyday question",
+            f"Given: {task.query.strip()}",
+            "Method: compute it step by step.",
+        ]
     return [*found[1].working, f"Answer: {found[1].text}"]
 
 
 def _found(task: Task) -> tuple[Subject, Answer] | None:
-    own = _answer_to(task.instruction)
+    instruction = task.instruction
+    if task.answers:
+        instruction = _PREVIOUS.sub(lambda _: task.answers[-1].answer.removesuffix(" %"), instruction)
+    own = _answer_to(instruction)
     return _answer_to(task.query) if own is None and not _PARTICULAR.search(task.instruction) else own
 
 
-_PARTICULAR = re.compile(r"\d|[\"“«]|\b(?:previous|visible|last|above|earlier) (?:result|answer|value|number|step)|\b(?:instead|twice|half|double)\b", re.IGNORECASE)
+_PREVIOUS = re.compile(
+    r"\b(?:the )?(?:result|answer|value) of (?:the previous step|step \d+)\b"
+    r"|\b(?:the )?(?:previous|visible|last|above|earlier) (?:result|answer|value|number)\b",
+    re.IGNORECASE,
+)
+_PARTICULAR = re.compile(
+    r"\d|[\"“«]|\b(?:previous|visible|last|above|earlier) (?:result|answer|value|number|step)\b"
+    r"|\b(?:instead|twice|half|double)\b",
+    re.IGNORECASE,
+)
 """What an instruction has that does not just ask for the query's answer."""
 
 

@@ -1,4 +1,4 @@
-"""What the grammar's rules about stories mean: things that are had, given, shared, bought or covered at a speed.
+"""What the grammar's rules about stories mean: things had, given, shared or bought, and ways at a speed.
 
 The names in a story stand for themselves: a person or thing that is asked about has to be one that was named.
 """
@@ -12,15 +12,15 @@ from fractions import Fraction
 from typing import Any
 
 from conductor.workers.offline.questions.meaning import Answer, NotUnderstood
-from conductor.workers.offline.questions.numbers import change, drop, in_percent, number, ratio, told
-from conductor.workers.offline.questions.quantity import Quantity, measured, plain, unit_named, units
+from conductor.workers.offline.questions.numbers import change, drop, in_percent, number, told
+from conductor.workers.offline.questions.quantity import Quantity, measured, unit_named, units
 
 _PRONOUNS = frozenset("he she they it i we you".split())
 
 
 @dataclass(frozen=True)
 class Thing:
-    """So many of something: `name` is "" where it was not said, or where the quantity has a unit."""
+    """So many of something: `name` is "" where it was not named, or where the quantity has a unit."""
 
     count: Quantity
     name: str = ""
@@ -36,7 +36,10 @@ def _stem(word: str) -> str:
     return word
 
 
-_IRREGULAR = {"children": "child", "people": "person", "men": "man", "women": "woman", "mice": "mouse", "loaves": "loaf"}
+_IRREGULAR = {
+    "children": "child", "people": "person", "men": "man", "women": "woman", "mice": "mouse",
+    "loaves": "loaf",
+}  # fmt: skip
 
 
 def thing(*words: str) -> str:
@@ -45,7 +48,13 @@ def thing(*words: str) -> str:
 
 def _alike(left: str, right: str) -> bool:
     """Whether two names may be of one thing: the same, one of them unsaid, or "red apple" and "apple"."""
-    return not left or not right or left == right or left.split()[-1] == right or right.split()[-1] == left
+    return (
+        not left
+        or not right
+        or left == right
+        or left.rsplit(maxsplit=1)[-1] == right
+        or right.rsplit(maxsplit=1)[-1] == left
+    )
 
 
 def _same(*names: str) -> str:
@@ -65,21 +74,25 @@ def _person(name: str) -> str:
 def left(held: tuple[str, Thing], *rest: Any) -> Answer:
     """What is left of a thing after all that happened to it."""
     owner, start = held
-    *events, (asked, about) = rest
+    *events, (asked, about, *has) = rest
     if not events:
         raise NotUnderstood("nothing happened")
+    if has and _person(asked) == "" and any(sign < 0 for sign, _, _ in events):
+        raise NotUnderstood("who gave or who got?")
     count, name = start.count, start.name
     for sign, by, amount in events:
         if by and owner and _person(by) not in ("", owner):
-            raise NotUnderstood("somebody else")
+            raise NotUnderstood("another person")
         name = _same(name, amount.name) if amount.name else name
         change = amount.count * count if amount.share else _as(amount, start)
         count = count + change if sign > 0 else count - change
     if asked and _person(asked) and owner and _person(asked) != owner:
-        raise NotUnderstood("somebody else is asked about")
+        raise NotUnderstood("another person is asked about")
     if about == "money" and not start.count.base:
         raise NotUnderstood("no money was named")
-    if about not in ("", "money") and (not name or not _alike(name, about) or len(about.split()) > len(name.split())):
+    if about not in ("", "money") and (
+        not name or not _alike(name, about) or len(about.split()) > len(name.split())
+    ):
         raise NotUnderstood("another thing is asked about")
     if count.value < 0 or (not start.count.base and count.value != int(count.value)):
         raise NotUnderstood("more is given than there was")
@@ -161,7 +174,7 @@ def _cost(side: Thing, price: Quantity, *_: Any) -> Rate:
     return side, Thing(price)
 
 
-def _per(who: str, side: Thing, word: str) -> Rate:
+def _per(_: str, side: Thing, word: str) -> Rate:
     known = [unit for unit in units().get(word.lower(), ()) if not unit.kind]
     return side, (Thing(measured(number("1"), known[0])) if known else _one(word))
 
@@ -187,29 +200,38 @@ def related(relation: Relation, fact: tuple[str, Quantity, str], asked: tuple[st
     who, about = asked
     other = other or name
     if name != other or subject == other or not all(_alike(what, each) for each in (named, about) if each):
-        raise NotUnderstood("somebody else is meant")
+        raise NotUnderstood("another person is meant")
     if who == "both":
         return told(value + function(value))
     if who != subject and not (who == "" and subject):
-        raise NotUnderstood("what is asked was told")
+        raise NotUnderstood("the question names the answer")
     return told(function(value))
 
 
 def _times(word: str) -> Quantity:
     known = {"twice": "2", "double": "2"}
-    return number("1") / number("2") if word.lower() == "half" else number(known.get(word.lower()) or word.split()[0])
+    return (
+        number("1") / number("2")
+        if word.lower() == "half"
+        else number(known.get(word.lower()) or word.split(maxsplit=1)[0])
+    )
 
 
 def _times_many(subject: str, word: str, *rest: str) -> Relation:
-    """Rest: the thing, where it is named, then the other person, where named; a name is one capitalised word."""
-    what = rest[0] if rest and rest[0] == rest[0].lower() and len(rest) > 0 and not rest[0][:1].isupper() else ""
+    """`rest` is the thing where it is named, then the other person where named, with a capital letter."""
+    what = rest[0] if rest and rest[0] == rest[0].lower() else ""
     other = rest[-1].lower() if rest and rest[-1] != what else ""
     return subject.lower(), other, lambda value: _times(word) * value, what
 
 
 def _more_than(subject: str, count: str, more: str, *rest: str) -> Relation:
     step, what = number(count), rest[0] if len(rest) > 1 else ""
-    return subject.lower(), rest[-1].lower(), (lambda value: value + step if more.lower() == "more" else value - step), what
+    return (
+        subject.lower(),
+        rest[-1].lower(),
+        (lambda value: value + step if more.lower() == "more" else value - step),
+        what,
+    )
 
 
 def inline(fact: tuple[Relation, tuple[str, Quantity, str]], asked: tuple[str, str]) -> Answer:
@@ -218,7 +240,12 @@ def inline(fact: tuple[Relation, tuple[str, Quantity, str]], asked: tuple[str, s
 
 def _older(subject: str, years: str, sign: str, other: str) -> Relation:
     step = number(years)
-    return subject.lower(), other.lower(), (lambda value: value + step if sign.lower() == "older" else value - step), ""
+    return (
+        subject.lower(),
+        other.lower(),
+        (lambda value: value + step if sign.lower() == "older" else value - step),
+        "",
+    )
 
 
 def sale(priced: tuple[Quantity, Quantity]) -> Answer:
@@ -318,48 +345,62 @@ def _last(parts: Sequence[Any]) -> Any:
 
 
 RULES: Mapping[str, Callable[..., Any]] = {
-    "story": lambda answer: answer, "who": lambda *words: words[-1].lower(), "who2": lambda who: who, "thing": thing,
-    "amount_unit": lambda count, name: Thing(measured(count, unit_named(name))), "amount_thing": Thing,
-    "amount_bare": Thing, "amount_share": lambda share: Thing(share, share=True),
-    "amount_half": lambda: Thing(number("1") / number("2"), share=True), "amount_one": lambda name: Thing(number("1"), name),
-    "holding": lambda who, amount, *_: (_person(who), amount), "holding_there": lambda amount, *_: ("", amount),
-    "holding_i": lambda amount: ("i", amount), "holding_in": lambda name, amount: (name.lower(), amount),
-    "gains": lambda *parts: _event(1, parts), "loses": lambda *parts: _event(-1, parts), "loses_to": lambda *parts: _event(-1, parts),
-    "left_who": lambda *parts: (parts[-1], parts[0] if len(parts) > 1 else ""), "left_money": lambda who: (who, "money"),
-    "left_any": lambda *parts: ("", parts[0] if parts else ""), "story_left": left, "story_total": added,
-    "all_who": lambda *parts: parts[0] if parts else "",
+    "story": lambda answer: answer, "who": lambda *words: words[-1].lower(), "who2": lambda who: who,
+    "thing": thing, "amount_unit": lambda count, name: Thing(measured(count, unit_named(name))),
+    "amount_thing": Thing, "amount_bare": Thing, "amount_share": lambda share: Thing(share, share=True),
+    "amount_half": lambda: Thing(number("1") / number("2"), share=True),
+    "amount_one": lambda name: Thing(number("1"), name),
+    "holding": lambda who, amount, *_: (_person(who), amount),
+    "holding_there": lambda amount, *_: ("", amount), "holding_i": lambda amount: ("i", amount),
+    "holding_in": lambda name, amount: (name.lower(), amount), "gains": lambda *parts: _event(1, parts),
+    "loses": lambda *parts: _event(-1, parts),
+    "loses_to": lambda *parts: _event(-1, (*parts[:-2], parts[-1])),
+    "left_who": lambda *parts: (parts[-1], parts[0] if len(parts) > 1 else ""),
+    "has_who": lambda *parts: (parts[-1], parts[0] if len(parts) > 1 else "", "has"),
+    "left_money": lambda who: (who, "money"), "left_any": lambda *parts: ("", parts[0] if parts else ""),
+    "story_left": left, "story_total": added, "all_who": lambda *parts: parts[0] if parts else "",
     "side_unit": lambda count, name, *_: Thing(measured(count, unit_named(name))), "side_thing": Thing,
-    "money": lambda count, name: _money(measured(count, unit_named(name))), "money_bare": lambda count: count,
-    "rate_cost": _cost, "rate_one_cost": lambda *parts: (_one(*parts[:-1]), Thing(parts[-1])),
-    "rate_holds": lambda *parts: (_one(*parts[:-1]), parts[-1]), "rate_in": lambda side, *words: (_one(*words), side),
-    "rate_come": lambda name, box, count: (Thing(number(count), _stem(name)), _one(box)),
-    "rate_per": _per, "rate_for": lambda _, side, other: (side, other), "rate_recipe": lambda one, other, *_: (one, other),
-    "rate_recipe_p": lambda one, *rest: (one, _last(rest)),
-    "asked_cost": lambda side: ("money?", side), "asked_in": lambda *parts: (thing(*parts[:-1]), parts[-1]),
+    "money": lambda count, name: _money(measured(count, unit_named(name))),
+    "money_bare": lambda count: count, "rate_cost": _cost,
+    "rate_one_cost": lambda *parts: (_one(*parts[:-1]), Thing(parts[-1])),
+    "rate_holds": lambda *parts: (_one(*parts[:-1]), parts[-1]),
+    "rate_in": lambda side, *words: (_one(*words), side),
+    "rate_come": lambda name, box, count: (Thing(number(count), _stem(name)), _one(box)), "rate_per": _per,
+    "rate_for": lambda _, side, other: (side, other), "rate_recipe": lambda one, other, *_: (one, other),
+    "rate_recipe_p": lambda one, *rest: (one, _last(rest)), "asked_cost": lambda side: ("money?", side),
+    "asked_in": lambda *parts: (thing(*parts[:-1]), parts[-1]),
     "asked_for": lambda *parts: _asked_for(parts), "asked_for_any": lambda _, side: ("", side),
     "asked_long": lambda *parts: ("day", _last(parts)), "story_rate": proportion,
     "story_rate_p": lambda asked, rate: proportion(rate, asked),
     "shared": lambda count, _, goods: (count, goods), "shared_p": lambda goods, count, _: (count, goods),
     "goods_unit": lambda count, name: Thing(measured(count, unit_named(name))), "goods_thing": Thing,
-    "each_asked": lambda *parts: parts[0] if parts else "", "story_shared": lambda pair, about: shared(*pair, about),
-    "story_related": related, "story_related_p": lambda fact, relation, asked: related(relation, fact, asked),
-    "story_sale": sale, "story_saved": saved, "priced": _priced, "priced_adjective": _adjective,
+    "each_asked": lambda *parts: parts[0] if parts else "",
+    "story_shared": lambda pair, about: shared(pair[0], pair[1], about), "story_related": related,
+    "story_related_p": lambda fact, relation, asked: related(relation, fact, asked),
+    "story_original": lambda _, price, share: told(price / (number("1") - share)), "story_sale": sale,
+    "story_saved": saved, "priced": _priced, "priced_adjective": _adjective,
     "priced_adjective_p": _adjective, "priced_discount": lambda share, _, price: (price, share),
-    "share_of_group": share_of_group, "ratio_of_group": ratio_of_group, "fraction_of_group": fraction_of_group,
-    "ratio_scored": scored, "share": lambda share: share,
+    "share_of_group": share_of_group, "ratio_of_group": ratio_of_group,
+    "fraction_of_group": fraction_of_group, "ratio_scored": scored, "share": lambda share: share,
     "rose": lambda *parts: change(*_priced(*parts)), "fell": lambda *parts: drop(*_priced(*parts)),
-    "speed": speed, "far": far, "far_p": far, "long": long, "tax_on": lambda value, share: told(share * value),
+    "speed": speed, "far": far, "far_p": far, "long": long,
+    "tax_on": lambda value, share: told(share * value),
     "base_age": lambda who, years: (who.lower(), number(years), ""),
     "base_amount": lambda who, count, name: (who.lower(), number(count), name),
-    "asked_age": lambda who: (who.lower(), ""), "asked_amount": lambda *parts: (parts[-1].lower(), parts[0] if len(parts) > 1 else ""),
-    "asked_both": lambda *parts: ("both", parts[0] if parts else ""),
-    "older": _older, "times_old": lambda subject, word, other: _times_many(subject, word, other.capitalize()),
+    "asked_age": lambda who: (who.lower(), ""),
+    "asked_amount": lambda *parts: (parts[-1].lower(), parts[0] if len(parts) > 1 else ""),
+    "asked_both": lambda *parts: ("both", parts[0] if parts else ""), "older": _older,
+    "times_old": lambda subject, word, other: _times_many(subject, word, other.capitalize()),
     "times_many": _times_many, "more_than": _more_than, "story_related_i": inline,
-    "older_inline": lambda subject, years, sign, other, age: (_older(subject, years, sign, other), (other.lower(), number(age), "")),
-    "times_inline": lambda subject, word, other, age: (
-        _times_many(subject, word, other.capitalize()), (other.lower(), number(age), ""),
+    "older_inline": lambda subject, years, sign, other, age: (
+        _older(subject, years, sign, other),
+        (other.lower(), number(age), ""),
     ),
-    "combined": lambda count, name: number(count), "combinations": combinations,
+    "times_inline": lambda subject, word, other, age: (
+        _times_many(subject, word, other.capitalize()),
+        (other.lower(), number(age), ""),
+    ),
+    "combined": lambda count, _: number(count), "combinations": combinations,
     "grouped": lambda answer: answer, "motion": lambda answer: answer,
 }  # fmt: skip
 """What each rule means, by its name in the grammar."""
@@ -383,6 +424,3 @@ _MONEY = {((name, 1),) for name in ("dollar", "euro", "pound sterling", "yen", "
 def _asked_for(parts: Sequence[Any]) -> tuple[str, Thing]:
     words = [part for part in parts if isinstance(part, str)]
     return _stem(words[0]), _last(parts)
-
-
-_ = ratio, plain

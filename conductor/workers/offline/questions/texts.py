@@ -1,4 +1,4 @@
-"""What the grammar's rules about texts mean: counting, sorting, reversing, extracting; nothing is written new."""
+"""What the grammar's rules about texts mean: counting, sorting, reversing, extracting; no new words."""
 
 from __future__ import annotations
 
@@ -122,14 +122,20 @@ def anagrams(left: str, right: str) -> Answer:
 
 
 _EXTRACTED = {
-    "number": r"(?<![\w.])-?\d+(?:[.,]\d+)*", "email": r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+", "url": r"https?://[^\s<>\"')]+",
-    "link": r"https?://[^\s<>\"')]+", "hashtag": r"#\w+", "date": r"\b\d{4}-\d{2}-\d{2}\b",
-    "capitalized word": r"\b[A-ZÀ-Þ]\w*", "capitalised word": r"\b[A-ZÀ-Þ]\w*",
+    "number": r"(?<![\w.])-?\d+(?:[.,]\d+)*", "email": r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+",
+    "url": r"https?://[^\s<>\"')]+", "link": r"https?://[^\s<>\"')]+",
+    "hashtag": r"#\w+",
+    "date": r"\b\d{4}-\d{2}-\d{2}\b", "capitalized word": r"\b[A-ZÀ-Þ]\w*",
+    "capitalised word": r"\b[A-ZÀ-Þ]\w*",
 }  # fmt: skip
 
 
 def extracted(kind: str, text: str) -> Answer:
-    kind = kind.lower().removesuffix("es") if kind.lower().endswith("addresses") else kind.lower().removesuffix("s")
+    kind = (
+        kind.lower().removesuffix("es")
+        if kind.lower().endswith("addresses")
+        else kind.lower().removesuffix("s")
+    )
     kind = "email" if "mail" in kind else kind
     found = re.findall(_EXTRACTED[kind], text)
     if not found and (kind == "date" or any(character.isdigit() for character in text)):
@@ -140,7 +146,8 @@ def extracted(kind: str, text: str) -> Answer:
 _REMOVED: Mapping[str, Callable[[str], str]] = {
     "vowels": lambda text: "".join(letter for letter in text if letter not in VOWELS),
     "spaces": lambda text: text.replace(" ", ""), "digits": lambda text: re.sub(r"\d", "", text),
-    "numbers": lambda text: re.sub(r" ?\d+", "", text), "punctuation": lambda text: re.sub(r"[^\w\s]", "", text),
+    "numbers": lambda text: re.sub(r" ?\d+", "", text),
+    "punctuation": lambda text: re.sub(r"[^\w\s]", "", text),
     "duplicates": lambda text: ", ".join(dict.fromkeys(listed(text))),
     "duplicate words": lambda text: ", ".join(dict.fromkeys(listed(text))),
 }  # fmt: skip
@@ -156,7 +163,7 @@ def _of(function: Callable[[str], str]) -> Callable[[str], Answer]:
     return lambda text: Answer(function(text))
 
 
-def _unsure(text: str) -> Answer:
+def _unsure(_: str) -> Answer:
     raise NotUnderstood("all letters or the first?")
 
 
@@ -167,18 +174,21 @@ def _one_word(text: str) -> str:
 
 
 RULES: Mapping[str, Callable[..., Any]] = {
-    "text": lambda answer: answer, "quote": lambda text: text, "capitals": str, "named_word": Bare, "bare_word": Bare,
-    "letter": lambda text: text, "letter_quoted": lambda text: text,
+    "text": lambda answer: answer, "quote": lambda text: text, "capitals": str, "named_word": Bare,
+    "bare_word": Bare, "letter": lambda text: text, "letter_quoted": lambda text: text,
     "count_letters": count_letters, "count_letters_only": lambda text: count_letters("letters", text),
-    "length_of": lambda text: count_letters("letters", str(text)), "count_words": count_words, "count_letter": count_letter,
-    "count_plural": lambda letter, text: count_letter(letter[0], text), "count_word": count_word,
-    "reversed": _of(_one_word), "upper": _of(str.upper), "lower": _of(str.lower), "title": _of(str.title),
-    "upper_unsure": _unsure, "sorted_text": sorted_text, "sorted_words": sorted_text, "bare_list": lambda *items: list(items),
-    "sorted_bare": sorted_bare, "nth_letter": lambda at, text: nth(at, _letters(text)),
-    "nth_word": lambda at, text: nth(at, _words(text)), "longest_word": by_length(True), "shortest_word": by_length(False),
-    "palindrome": palindrome, "anagrams": anagrams, "extracted": extracted, "replaced": replaced,
+    "length_of": lambda text: count_letters("letters", str(text)), "count_words": count_words,
+    "count_letter": count_letter, "count_plural": lambda letter, text: count_letter(letter[0], text),
+    "count_word": count_word, "reversed": _of(_one_word), "upper": _of(str.upper), "lower": _of(str.lower),
+    "title": _of(str.title), "upper_unsure": _unsure, "sorted_text": sorted_text,
+    "sorted_words": sorted_text, "bare_list": lambda *items: list(items), "sorted_bare": sorted_bare,
+    "nth_letter": lambda at, text: nth(at, _letters(text)),
+    "nth_word": lambda at, text: nth(at, _words(text)), "longest_word": by_length(True),
+    "shortest_word": by_length(False), "palindrome": palindrome, "anagrams": anagrams,
+    "extracted": extracted, "replaced": replaced,
     "removed": lambda kind, text: Answer(_REMOVED[kind.lower()](text)),
-    "nth": lambda text: text if isinstance(text, int) else {"last": -1, "second to last": -2}.get(text.lower(), 1),
+    "nth": lambda text: (
+        text if isinstance(text, int) else {"last": -1, "second to last": -2}.get(text.lower(), 1)
+    ),
 }  # fmt: skip
 """What each rule means, by its name in the grammar."""
-

@@ -1,7 +1,7 @@
 """A question as a grammar reads it: plain words and numbers, each followed by one space.
 
-Number words are digits, signs stand alone, quoted texts are numbered; articles that say nothing and greetings
-are left out. Knows no meaning.
+Number words are digits, signs stand alone, quoted texts are numbered; "the", commas and greetings are left
+out. Knows no meaning.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 MAX_CHARACTERS = 600
 """Longer texts are no everyday questions."""
@@ -37,7 +38,9 @@ def wordings(question: str) -> Iterator[Wording]:
             yield Wording(f"{_plain(text)}⟦0⟧ ", (unquoted,))
 
 
-_QUOTES = re.compile(r"\"([^\"]*)\"|“([^”]*)”|«([^»]*)»|(?<!\w)'([^']+(?:'\w[^']*)*)'(?!\w)|‘([^’]+)’|`([^`]+)`")
+_QUOTES = re.compile(
+    r"\"([^\"]*)\"|“([^”]*)”|«([^»]*)»|(?<!\w)'([^']+(?:'\w[^']*)*)'(?!\w)|‘([^’]+)’|`([^`]+)`"
+)
 
 
 def _without_quotes(text: str) -> tuple[str, tuple[str, ...]]:
@@ -57,10 +60,11 @@ _SMALL = (
 _TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
 _VALUES = {word: at for at, word in enumerate(_SMALL)} | {word: 10 * at for at, word in enumerate(_TENS, 2)}
 _SCALES = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12}
+_ANY_WORD = "|".join([*_VALUES, *_SCALES])
 _NUMBER_WORDS = re.compile(
     rf"\b(?:(?:an? )?half a dozen|(?:a )?couple of|(?:(?:an?|\d[\d.]*|{'|'.join(_VALUES)})[ -])?(?:dozens?|"
-    rf"{'|'.join(_SCALES)})(?:(?: and |[ -])(?:{'|'.join([*_VALUES, *_SCALES])}|\d+))*"
-    rf"|(?:{'|'.join(_VALUES)})(?:(?: and (?=\w+ (?:hundred|thousand))|[ -])(?:{'|'.join([*_VALUES, *_SCALES])}))*)\b",
+    rf"{'|'.join(_SCALES)})(?:(?: and |[ -])(?:{_ANY_WORD}|\d+))*"
+    rf"|(?:{'|'.join(_VALUES)})(?:(?: and (?=\w+ (?:hundred|thousand))|[ -])(?:{_ANY_WORD}))*)\b",
     re.IGNORECASE,
 )
 
@@ -89,7 +93,7 @@ def _number(match: re.Match[str]) -> str:
                 whole, part, last = whole + (part or 1) * scale, 0.0, scale
             continue
         value = float(word) if word[0].isdigit() else _VALUES[word]
-        if value >= last or (part and not part % 10 == 0) or (part % 100 and value >= 10):
+        if value >= last or (part and part % 10 != 0) or (part % 100 and value >= 10):
             return match[0]  # "two three", "twenty fifteen": several numbers.
         part, last = part + value, 10 if 20 <= value < 100 else last
     number = whole + part
@@ -97,31 +101,58 @@ def _number(match: re.Match[str]) -> str:
 
 
 _SIGNS = (
-    (r"[’‘]", "'"), (r"[×·⋅]", " * "), (r"÷", " / "), (r"[−–—]", " - "), (r"²", "^2"), (r"³", "^3"), (r"½", " 1/2"),
-    (r"¼", " 1/4"), (r"¾", " 3/4"), (r"√", " square root of "), (r"π", " pi "), (r"\u00ad", ""),
-    (r"\b([Ww])hats\b", r"\1hat is"), (r"\b(\w+)n't\b", r"\1 not"), (r"\b([Ll])et's\b", r"\1et us"),
-    (r"(?<=\w)'(?:ve|d|ll|m|re)\b", ""), (r"\b(what|where|who|how|that|it|there|when|which)'s\b", r"\1 is"),
-    (r"(\d+) ?(?:'|ft|feet|foot) ?(\d+) ?(?:\"|''|in\b(?! (?:cm|m|met|cent))|inch(?:es)?)", r"\1 feet \2 inches"),
+    (r"[’‘]", "'"),
+    (r"[×·⋅]", " * "),
+    (r"÷", " / "),
+    (r"[−–—]", " - "),
+    (r"²", "^2"),
+    (r"³", "^3"),
+    (r"½", " 1/2"),
+    (r"¼", " 1/4"),
+    (r"¾", " 3/4"),
+    (r"√", " square root of "),
+    (r"π", " pi "),
+    (r"\u00ad", ""),
+    (r"\b([Ww])hats\b", r"\1hat is"),
+    (r"\b(\w+)n't\b", r"\1 not"),
+    (r"\b([Ll])et's\b", r"\1et us"),
+    (r"(?<=\w)'(?:ve|d|ll|m|re)\b", ""),
+    (r"\b(what|where|who|how|that|it|there|when|which)'s\b", r"\1 is"),
+    (
+        r"(\d+) ?(?:'|ft|feet|foot) ?(\d+) ?(?:\"|''|in\b(?! (?:cm|m|met|cent))|inch(?:es)?)",
+        r"\1 feet \2 inches",
+    ),
     (r"(\d+) ?(?:'|ft|feet|foot) ?(\d+)(?= (?:in|to|into) (?:cm|m|met|cent))", r"\1 feet \2 inches"),
-    (r"(\d) ?'(?= |$)", r"\1 feet "), (r"(?<=\w)'s\b", " 's"), (r"(?<=s)'(?= )", " 's"),
-    (r"([$€£¥]) ?(\d[\d,]*(?:\.\d+)?)( (?:million|billion|thousand))?", r"\2\3 \1"), (r"(?<=\d) ?k\b(?! ?m)(?=[ ?.,]|$)", "000"),
-    (r"\$", " dollars "), (r"€", " euros "), (r"£", " gbp "), (r"¥", " yen "), (r"\bper ?cent\b|%", " percent "),
-    (r"(?<![\d,.])(\d{1,3})((?:,\d{3})+)(?![\d,])", None), (r"(?<=\d),(?=\d+,)|(?<=,\d),(?=\d)", " "),
-    (r"\b(\d+)-(year|day|month|week|hour|minute|sided)s?-?", r"\1 \2 "), (r"(?<=[a-z])-(?=[a-z])", " "),
-    (r"\b([ap])\.m\.?(?= |$|\?)", r"\1m"), (r"\bvs\.?\b", "or"), (r"\be\.?g\.", ""), (r"(?<=\d)(st|nd|rd|th)\b", r"\1"),
-    (r"°", " degrees "), (r"degrees +(celsius|fahrenheit|c|f)\b", r"degrees \1"),
-)  # fmt: skip
+    (r"(\d) ?'(?= |$)", r"\1 feet "),
+    (r"(?<=\w)'s\b", " 's"),
+    (r"(?<=s)'(?= )", " 's"),
+    (r"([$€£¥]) ?(\d[\d,]*(?:\.\d+)?)( (?:million|billion|thousand))?", r"\2\3 \1"),
+    (r"(?<=\d) ?k\b(?! ?m)(?=[ ?.,]|$)", "000"),
+    (r"\$", " dollars "),
+    (r"€", " euros "),
+    (r"£", " gbp "),
+    (r"¥", " yen "),
+    (r"\bper ?cent\b|%", " percent "),
+    (r"(?<![\d,.])(\d{1,3})((?:,\d{3})+)(?![\d,])", None),
+    (r"(?<=\d),(?=\d+,)|(?<=,\d),(?=\d)", " "),
+    (r"\b(\d+)-(year|day|month|week|hour|minute|sided)s?-?", r"\1 \2 "),
+    (r"(?<=[a-z])-(?=[a-z])", " "),
+    (r"\b([ap])\.m\.?(?= |$|\?)", r"\1m"),
+    (r"\bvs\.?\b", "or"),
+    (r"\be\.?g\.", ""),
+    (r"(?<=\d)(st|nd|rd|th)\b", r"\1"),
+    (r"°", " degrees "),
+    (r"degrees +(celsius|fahrenheit|c|f)\b", r"degrees \1"),
+)
 _SUBSTITUTIONS = tuple((re.compile(pattern, re.IGNORECASE), by) for pattern, by in _SIGNS)
 _TOKEN = re.compile(
-    r"⟦\d+⟧|\d{4}-\d{1,2}-\d{1,2}|\d{1,2}:\d{2}(?!\d)|(?:(?<=[\s(,])|^)-\d+(?:\.\d+)?|\d+(?:st|nd|rd|th)\b|\d+(?:\.\d+)?"
+    r"⟦\d+⟧|\d{4}-\d{1,2}-\d{1,2}|\d{1,2}[./]\d{1,2}[./]\d{2,4}|0[xbo]\w+|\d{1,2}:\d{2}(?!\d)|(?:(?<=[\s(,])|^)-\d+(?:\.\d+)?|\d+(?:st|nd|rd|th)\b|\d+(?:\.\d+)?"
     r"|\.\d+|'s\b|[^\W\d_]+(?:\^\d)?(?:/[^\W\d_]+)?|[-+*/^()=<>!?.,;:&@#]|\S"
 )
 _ENDS = {"?": ".", ";": ".", ":": ".", "!": "."}
+_BEFORE = "|".join(Path(__file__).with_name("left_out.txt").read_text(encoding="utf-8").split("\n")[:-1])
 _LEFT_OUT = re.compile(
-    r"^(?:(?:please|hi|hello|hey|hi there|hello there|ok|okay|so|well|quick question|just|now|question|"
-    r"(?:can|could|would|will) (?:you|u|someone|anyone)(?: please| kindly)?|please|"
-    r"i(?: would)? (?:want|need|like|wanted) to know|i wonder|i am wondering|i am curious|do you know|tell me|"
-    r"let me know|help me(?: to)?|let us say|suppose(?: that)?|imagine(?: that)?|assume(?: that)?|say|given that) (?:\. )?)+"
+    rf"^(?:(?:{_BEFORE}) (?:\. )?)+"
     r"|(?<= )(?:please|thanks|thank you|many thanks|exactly|for me)(?: \.)* (?=\. |$)",
     re.IGNORECASE,
 )
@@ -134,17 +165,16 @@ def _plain(text: str) -> str:
     text = _NUMBER_WORDS.sub(_number, text)
     tokens = _TOKEN.findall(text)
     words: list[str] = []
-    for at, token in enumerate(tokens):
+    for at, word in enumerate(tokens):
         before, after = tokens[at - 1] if at else "", tokens[at + 1] if at + 1 < len(tokens) else ""
-        if token == "," or token.lower() == "the":
+        if word == "," or word.lower() == "the":
             continue
-        if token == "!" and before[-1:].isdigit():
+        if word == "!" and (before == "!" or before[-1:].isdigit() or before == ")"):
             words.append("!")
-        elif token == "-" and not (before and re.match(r"[\d(]", after)):
+        elif word == "-" and not (before and re.match(r"[\d(]", after)):
             words.append(".")
         else:
-            words.append(_ENDS.get(token, token))
+            words.append(_ENDS.get(word, word))
     plain = "".join(f"{word} " for word in words)
     plain = re.sub(r"^(?:\. )+", "", plain)
     return _LEFT_OUT.sub("", _LEFT_OUT.sub("", plain))
-

@@ -2,8 +2,8 @@
 
 import pytest
 
-from conductor.workers.offline.countries import PROPERTIES, countries, key_of, named_countries
-from conductor.workers.offline.facts import CANNOT, fact_check, facts
+from conductor.workers.offline.countries import NUMBERS, countries, key_of, named_countries
+from conductor.workers.offline.facts import CANNOT, STATED, fact_check, facts
 from conductor.workers.offline.task import SeenStep, Task
 
 LOOK_UP = "Look up the fact that the question asks for and state it."
@@ -86,10 +86,10 @@ def test_without_a_property_all_four_are_stated() -> None:
 
 
 def test_what_the_table_does_not_hold_is_named() -> None:
-    found = facts(Task(query="What is the population of France?", instruction=LOOK_UP))
+    found = facts(Task(query="Who is the president of France?", instruction=LOOK_UP))
     assert found == [
-        "No answer: My table does not hold: population. It holds capital, continent, currency and official "
-        "languages."
+        "No answer: My table does not hold: president. It holds capital, continent, currency, official "
+        "languages, population, area and GDP."
     ]
 
 
@@ -119,7 +119,8 @@ def test_the_table_is_complete_and_tidy() -> None:
     continents = {"Africa", "Asia", "Europe", "North America", "South America", "Oceania"}
     assert {country.text("continent") for country in countries()} == continents
     for country in countries():
-        assert all(country.text(of).strip() and all(country.values(of)) for of in PROPERTIES)
+        assert all(country.text(of).strip() and all(country.values(of)) for of in STATED)
+        assert all(country.number(of) for of in NUMBERS if of != "gdp")
 
 
 def test_every_name_and_alias_finds_its_country_and_no_two_share_one() -> None:

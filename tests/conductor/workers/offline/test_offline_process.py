@@ -50,9 +50,14 @@ async def test_questions_share_one_child_and_come_as_deltas_then_a_completion() 
     await answered("1 + 1")
     first = pid()
     mathematics = OfflineExpert("mathematics", name="m")
-    parts = [part async for part in mathematics.stream(request("What is 17 * 23?"))]
-    assert [part.text for part in parts[:-1]] == ["Read as: 17*23", "\n17*23 = 391", "\nAnswer: 391"]
-    assert parts[-1] == Completion(text="Read as: 17*23\n17*23 = 391\nAnswer: 391")
+    parts = [part async for part in mathematics.stream(request("sqrt(50)"))]
+    assert [part.text for part in parts[:-1]] == [
+        "Read as: sqrt(50)",
+        "\nsqrt(50) = 5*sqrt(2)",
+        "\nAs a decimal: about 7.071067812",
+        "\nAnswer: 5*sqrt(2)",
+    ]
+    assert parts[-1] == Completion(text="".join(part.text for part in parts[:-1]))
     assert parts[-1].usage.total is None
     declined = [part async for part in mathematics.stream(request("A poem about 3 trains"))][-1]
     assert declined == Completion(text=CANNOT, finish_reason="refused")

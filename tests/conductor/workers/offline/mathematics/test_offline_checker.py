@@ -75,7 +75,6 @@ def test_an_answer_in_prose_is_understood(answer: str) -> None:
         ("third derivative of sin(x)", "-cos(x)"),
         ("derivative of x^2 at x = 3", "6"),
         ("sum of 1/k for k = 1 to 3", "11/6"),
-        ("What is the volume of a sphere with radius 2?", "33.510322"),
     ],
 )
 def test_an_answer_is_verified_by_numbers(query: str, answer: str | None) -> None:
@@ -91,8 +90,6 @@ def test_an_answer_is_verified_by_numbers(query: str, answer: str | None) -> Non
         ("What is 17 * 23?", "It is 391, not 390", "Not checked"),
         ("What is 17 * 23?", "391 apples", "Not checked"),
         ("What is 17 * 23?", "401 apples", "Correction"),
-        ("How many metres are in 3.5 km?", "3500 m", "Verified"),
-        ("How many metres are in 3.5 km?", "35000 m", "Correction"),
         ("Solve 3x = 1", "x = 0.3333", "Correction"),
         pytest.param("Integrate 1/x from 0 to 1", "infinity", "Not checked", marks=pytest.mark.slow),
     ],

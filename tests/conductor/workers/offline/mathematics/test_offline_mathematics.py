@@ -2,8 +2,9 @@
 
 import pytest
 
-from conductor.workers.offline.mathematics import dates, expert, question
-from conductor.workers.offline.mathematics.expert import CANNOT, UNSOLVED, mathematics
+from conductor.workers.offline.child import answered
+from conductor.workers.offline.mathematics import expert, question
+from conductor.workers.offline.mathematics.expert import CANNOT, UNSOLVED
 from conductor.workers.offline.mathematics.formula import parse_statement
 from conductor.workers.offline.task import SeenStep, Task
 
@@ -11,7 +12,7 @@ SOLVE = "Solve the question and show the working."
 
 
 def lines(query: str, instruction: str = SOLVE, seen: tuple[SeenStep, ...] = ()) -> list[str]:
-    return list(mathematics(Task(query=query, instruction=instruction, seen=seen)))
+    return list(answered("mathematics", Task(query=query, instruction=instruction, seen=seen)))
 
 
 def answer(query: str, instruction: str = SOLVE, seen: tuple[SeenStep, ...] = ()) -> str:
@@ -25,9 +26,9 @@ def answer(query: str, instruction: str = SOLVE, seen: tuple[SeenStep, ...] = ()
         ("17*23", "391"),
         ("Calculate 2 + 3 × 4 − 1", "13"),
         ("What is two plus three times four?", "14"),
-        ("What is 7 divided by 2?", "7/2"),
+        ("What is 7 divided by 2?", "3.5"),
         ("0.1 + 0.2", "0.3"),
-        ("20 is what percent of 80?", "25"),
+        ("20 is what percent of 80?", "25 %"),
         ("What is half of 30?", "15"),
         ("What is 3/4 of 80?", "60"),
         ("What is 2^10?", "1024"),
@@ -48,7 +49,7 @@ def answer(query: str, instruction: str = SOLVE, seen: tuple[SeenStep, ...] = ()
         ("What is the remainder when 100 is divided by 7?", "2"),
         ("What is twenty-five plus seventeen?", "42"),
         ("10 choose 3", "120"),
-        ("Is 17 * 23 = 391?", "yes, the sides are equal"),
+        ("Is 17 * 23 = 391?", "yes, 17 × 23 = 391"),
         ("Is 2^10 > 1025?", "no, the sides are not greater"),
         ("x^2 + 1 at x = 3", "10"),
         (r"\frac{1}{2} + \frac{1}{3}", "5/6"),
@@ -97,7 +98,7 @@ def answer(query: str, instruction: str = SOLVE, seen: tuple[SeenStep, ...] = ()
         ("log(8, 2)", "3"),
         ("Solve ax^2 + c = 0 for x", "x = -sqrt(-c/a) or x = sqrt(-c/a)"),
         ("Find dy/dx of y = x^2", "2*x"),
-        ("Is 10 divisible by 5?", "yes, the sides are equal"),
+        ("Is 10 divisible by 5?", "yes, 10 = 2 × 5"),
         ("What is the sum of the squares of the first 10 integers?", "385"),
         ("Solve |x - 2| = 3", "x = -1 or x = 5"),
         ("Solve sin(x) = 1/2", "x = 2*pi*n + pi/6 or x = 2*pi*n + 5*pi/6"),
@@ -112,9 +113,9 @@ def test_a_question_gets_its_answer(query: str, expected: str) -> None:
 @pytest.mark.parametrize(
     ("query", "expected"),
     [
-        ("What is the area of a circle with radius 5 cm?", "about 78.53981634 cm^2"),
+        ("What is the area of a circle with radius 5 cm?", "about 78.53982 cm^2"),
         ("Increase 80 kg by 15%", "92 kg"),
-        ("Is 5 km greater than 3000 m?", "yes, the sides are greater"),
+        ("Is 5 km greater than 3000 m?", "yes, 5 km > 3000 m"),
         ("1 Sept 2024 + 1 day", "2024-09-02 (Monday)"),
         ("What is 60 km/h * 2 h?", "120 km"),
         ("How many inches are in a foot?", "12 inches"),
@@ -131,7 +132,7 @@ def test_a_question_gets_its_answer(query: str, expected: str) -> None:
         ("How many weeks are between 2024-01-01 and 2024-03-01?", "8 weeks and 4 days"),
         ("What day was July 20, 1969?", "Sunday"),
         ("What time is it 90 minutes after 11:15 pm?", "12:45 AM (1 day later)"),
-        ("What is the percentage increase from 50 to 60?", "20"),
+        ("What is the percentage increase from 50 to 60?", "20 %"),
         ("What is three quarters of 80?", "60"),
         ("What is the sum of 3, 4 and 5?", "12"),
         ("What is 7 less than 20?", "13"),
@@ -139,16 +140,20 @@ def test_a_question_gets_its_answer(query: str, expected: str) -> None:
         ("What is 10 percent less than 50?", "45"),
         ("Solve x^2 = 4 now!", "x = -2 or x = 2"),
         ("Which is larger, 3/7 or 5/12?", "3/7"),
-        ("Is 7 less than 20?", "yes, the sides are less"),
+        ("Is 7 less than 20?", "yes, 7 < 20"),
         ("Round 2/3 to 2 decimal places", "0.67"),
         ("What is two hundred plus one?", "201"),
         ("What is log base 2 of 8?", "3"),
         ("cos 60°", "1/2"),
         ("How many primes are below 100?", "25"),
         ("How many ways can you arrange 4 books on a shelf?", "24"),
-        ("A fair coin is tossed 5 times; what is the probability of exactly 3 heads?", "5/16"),
-        ("What is the volume of a cylinder with radius 2 and height 5?", "20*pi"),
+        ("A fair coin is tossed 5 times; what is the probability of exactly 3 heads?", "5/16 (31.25 %)"),
+        ("What is the volume of a cylinder with radius 2 and height 5?", "about 62.83185"),
         ("What is the area of a rectangle with width 3 m and height 40 cm?", "1.2 m^2"),
+        ("What is two thousand five hundred plus 1?", "2501"),
+        ("What is the sum of 3 and 4 and 5 + 6?", "18"),
+        ("Add 10% to 50", "55"),
+        ("How many days are in a year?", "365 days (of 365 days); 366 days (of 366 days)"),
         ("I have 5 apples and eat 2 of them. How many apples do I have left?", "3"),
     ],
 )
@@ -164,8 +169,6 @@ def test_an_everyday_question_gets_its_answer(query: str, expected: str) -> None
         "What is the area of a circle with radius 5 and height 3?",
         "What is the area of a circle with radius 3 + 4?",
         "I have 5 apples and buy 3 pears. How many do I have?",
-        "What is two thousand five hundred plus 1?",
-        "What is the sum of 3 and 4 and 5 + 6?",
         "In how many ways can 6 people sit in a circle?",
         "What day of the week is 2024-02-30?",
         "What day of the week was 1 March 0099?",
@@ -174,31 +177,25 @@ def test_an_everyday_question_gets_its_answer(query: str, expected: str) -> None
         "Compute 5!!",
         "What is 2+2 in binary?",
         "Evaluate 5x when x = 2 and x = 3",
-        "Add 10% to 50",
         "Compute 2 * 50 and then add 10%",
         "What is the sum of half of 50 plus 3 and 2?",
         "derivative of x^2 at t = 3",
         "Tom has 10 apples and gives Ann 4. How many apples does she have?",
         "What is not 2+2?",
         "What is 5 km",
+        "What is 5 km in kg?",
+        "What is 5 km + 3 kg?",
     ],
 )
 def test_a_question_that_is_not_understood_whole_is_refused(query: str) -> None:
     assert lines(query) == [CANNOT]
 
 
-@pytest.mark.parametrize(
-    "query", ["What is 5 km in kg?", "What is 5 km + 3 kg?", "How many days are in a year?"]
-)
-def test_quantities_of_different_kinds_are_not_converted(query: str) -> None:
-    assert lines(query)[-1] == "No answer: These units do not measure the same thing. Use units of one kind."
-
-
 def test_every_pattern_has_an_operation_and_a_meaning_that_is_understood() -> None:
     for operation, pattern, meaning in question._PATTERNS:
         parts = {**dict.fromkeys(pattern.groupindex, "2"), **dict.fromkeys(("f", "x"), "x")}
-        assert operation in dates.ANSWERS or operation in expert._WORKING
-        meant = meaning.partition(" in ")[0].format(**parts)
+        assert operation in expert._WORKING
+        meant = meaning.format(**parts)
         assert all(parse_statement(part) for part in meant.split("|") if meaning)
 
 
