@@ -8,6 +8,7 @@ in turn.
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from conductor.planner.protocol import PlanRequest
 from conductor.planner.rule_comparison import Comparison, comparison_in
 from conductor.values.messages import Completion, Delta
 from conductor.workers.offline.countries import named_countries
-from conductor.workers.offline.process import subject_of
+from conductor.workers.offline.questions.reply import subject_of
 from conductor.workers.protocol import WorkerCard
 from conductor.workflow.model import Step, Workflow
 from conductor.workflow.plan_report import Dialect
@@ -59,7 +60,7 @@ class OfflineConductor:
         else:
             subject = None
             if any(card.model.startswith("expert/") for card in request.workers):
-                subject = await subject_of(request.query)
+                subject = await asyncio.to_thread(subject_of, request.query)
             ruling = rule_for(request.query, max_steps=request.max_steps, subject=subject)
             steps = (_step(draft, at, request.workers) for at, draft in enumerate(ruling.drafts))
             reasoning = f"Rule: {ruling.rule}. {ruling.why}\n\n"

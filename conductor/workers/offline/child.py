@@ -6,19 +6,15 @@ limited where the platform can, and a computation ends when its parent dies.
 
 from __future__ import annotations
 
-import importlib
 import json
 import signal
 import sys
-import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
 
-from conductor.workers.offline.questions.reading import Subject, parser
-from conductor.workers.offline.questions.reply import check_of, reply, subject_of
+from conductor.workers.offline.mathematics.checker import check
+from conductor.workers.offline.mathematics.expert import mathematics
 from conductor.workers.offline.task import Refusal, Task
-
-_PACKAGE = "conductor.workers.offline"
 
 MAX_MEMORY = 2 * 1024**3
 """Bytes of address space; SymPy itself takes about a tenth."""
@@ -28,27 +24,10 @@ MAX_LINE = 20_000
 
 
 def answered(expert: str, task: Task) -> Iterator[str]:
-    """The lines of an expert's answer; of the expert "reader" the name of the expert that has one."""
-    for line in _lines(expert, task):
+    """The lines of an expert's answer."""
+    lines = check(task) if expert == "checker" or task.asks_check else mathematics(task)
+    for line in lines:
         yield line if len(line) <= MAX_LINE else f"{line[:MAX_LINE]}... ({len(line):,} characters, cut)"
-
-
-def _lines(expert: str, task: Task) -> Iterable[str]:
-    if expert == "reader":
-        return filter(None, [subject_of(task.query)])
-    if expert in _READING:
-        return reply(_READING[expert], task) or ()
-    checks = expert == "checker" or task.asks_check
-    if (found := check_of(task) if checks else reply("mathematics", task)) is not None:
-        return found
-    # SymPy is imported only for questions that need it, by `_get_ready` or here.
-    from conductor.workers.offline.mathematics.checker import check  # noqa: PLC0415
-    from conductor.workers.offline.mathematics.expert import mathematics  # noqa: PLC0415
-
-    return check(task) if checks else mathematics(task)
-
-
-_READING: Mapping[str, Subject] = {"facts": "facts", "text": "text"}
 
 
 def limit_memory() -> None:
@@ -69,12 +48,7 @@ def _serve() -> None:
     sys.set_int_max_str_digits(0)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     limit_memory()
-    parser()
     _send({"done": True})
-    # While no question is there, or an easy one is answered.
-    threading.Thread(
-        target=importlib.import_module, args=[f"{_PACKAGE}.mathematics.checker"], daemon=True
-    ).start()
     for sent in sys.stdin:
         call = json.loads(sent)
         _end_after(call["seconds"])

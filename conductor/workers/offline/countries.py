@@ -48,9 +48,9 @@ class Country:
         """The values of a property, one by one and without the text in brackets behind them."""
         return tuple(re.split(r"; ?", re.sub(r" \([^()]*\)", "", self.properties[of])))
 
-    def number(self, of: Property) -> int:
+    def number(self, of: Property) -> float:
         """A property that is a number, 0 where the table has none."""
-        return int(self.properties[of] or 0)
+        return float(self.properties[of] or 0)
 
     def text(self, of: Property) -> str:
         """A property as text."""
@@ -60,7 +60,11 @@ class Country:
             case "population":
                 return f"about {_rounded(self.number(of))} people"
             case "area":
-                return f"about {self.number(of):,} km^2"
+                return (
+                    f"about {self.number(of):,.0f} km^2"
+                    if self.number(of) >= 1
+                    else f"{self.number(of):g} km^2"
+                )
             case "gdp":
                 return f"about {_rounded(self.number(of))} international dollars at purchasing power"
             case "languages":
@@ -73,11 +77,11 @@ class Country:
         return f"{TITLES[of]} of {self.name}: {self.text(of)}"
 
 
-def _rounded(number: int) -> str:
+def _rounded(number: float) -> str:
     for scale, name in ((10**12, "trillion"), (10**9, "billion"), (10**6, "million")):
         if number >= scale:
             return f"{number / scale:.3g} {name}"
-    return f"{number:,}"
+    return f"{number:,.0f}"
 
 
 @cache

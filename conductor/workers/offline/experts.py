@@ -15,6 +15,7 @@ from typing import Literal, get_args
 from conductor.values.messages import Completion, Delta, Request
 from conductor.workers.offline.facts import fact_check, facts
 from conductor.workers.offline.process import TIME_LIMIT, calculator
+from conductor.workers.offline.questions.reply import reply
 from conductor.workers.offline.task import Refusal, Task
 from conductor.workers.offline.text import text
 from conductor.workers.protocol import Worker, WorkerCard
@@ -62,20 +63,21 @@ class OfflineExpert:
         yield Completion(text=answer, finish_reason="refused" if refused else "stop")
 
     async def _lines(self, task: Task) -> AsyncGenerator[str, None]:
-        # Long texts take a while to read; other steps stream meanwhile.
-        found = await asyncio.to_thread(_LOOK_UP[self.expert], task)
-        if found is not None and not (self.expert in ("facts", "text") and isinstance(found[-1], Refusal)):
+        # Reading takes a while; other steps stream meanwhile.
+        if (found := await asyncio.to_thread(self._read, task)) is not None:
             for line in found:
                 yield line
             return
-        read = False
         async with aclosing(calculator().lines(self.expert, task, seconds=self.seconds)) as lines:
             async for line in lines:
-                read = True
                 yield line
-        if not read:
-            for line in found or ():
-                yield line
+
+    def _read(self, task: Task) -> Sequence[str] | None:
+        """The lines that need no computing process, None where it may know some."""
+        looked_up = _LOOK_UP[self.expert](task)
+        if looked_up is not None and not isinstance(looked_up[-1], Refusal):
+            return looked_up
+        return reply(self.expert, task) or looked_up
 
 
 def offline_workers() -> tuple[Worker, ...]:

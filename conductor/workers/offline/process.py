@@ -13,7 +13,7 @@ import os
 import sys
 from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncGenerator
-from contextlib import aclosing, suppress
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 
@@ -22,9 +22,6 @@ from conductor.workers.offline.task import Refusal, Task
 
 TIME_LIMIT = 10.0
 """Seconds one computation may take."""
-
-READING_LIMIT = 3.0
-"""Seconds in which a question is read, to find the expert for it."""
 
 START_LIMIT = 60.0
 """Seconds the child may take to start, which imports SymPy."""
@@ -145,12 +142,3 @@ def calculator() -> Calculator:
             _CALCULATORS.pop(closed, None)
         _CALCULATORS[loop] = Calculator()
     return _CALCULATORS[loop]
-
-
-async def subject_of(question: str) -> str | None:
-    """The expert that understands a whole question, None where none does or reading it takes too long."""
-    try:
-        async with aclosing(calculator().lines("reader", Task(question, ""), seconds=READING_LIMIT)) as lines:
-            return next(iter([line async for line in lines]), None)
-    except WorkerError:
-        return None

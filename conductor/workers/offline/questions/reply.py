@@ -7,13 +7,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from datetime import datetime
 from functools import lru_cache
 
 from conductor.workers.offline.questions.meaning import Answer
 from conductor.workers.offline.questions.reading import Subject, answer_to
 from conductor.workers.offline.task import Task
 
-_answer_to = lru_cache(maxsize=64)(answer_to)
+_known = lru_cache(maxsize=64)(answer_to)
+
+
+def _answer_to(question: str) -> tuple[Subject, Answer] | None:
+    """The answer as of today; planner, expert and checker ask for the same one after the other."""
+    return _known(question, today=datetime.now().astimezone().date())
 
 
 def subject_of(question: str) -> Subject | None:
@@ -22,17 +28,16 @@ def subject_of(question: str) -> Subject | None:
     return None if found is None else found[0]
 
 
-def reply(expert: Subject, task: Task) -> Sequence[str] | None:
-    """An expert's lines: of the instruction where that is a question itself, else of the query."""
+def reply(expert: str, task: Task) -> Sequence[str] | None:
+    """An expert's lines about the instruction where that is a question itself, else about the query."""
     found = _found(task)
+    if found is not None and (expert == "checker" or task.asks_check):
+        return _checked(found[1], task) if task.answers else None
     if found is None or found[0] != expert:
         return None
     if task.asks_plan:
-        return [
-            "Kind of problem: everyday question",
-            f"Given: {task.query.strip()}",
-            "Method: compute it step by step.",
-        ]
+        given = f"Given: {task.query.strip()}"
+        return ["Kind of problem: everyday question", given, "Method: compute it step by step."]
     return [*found[1].working, f"Answer: {found[1].text}"]
 
 
@@ -57,17 +62,14 @@ _PARTICULAR = re.compile(
 """What an instruction has that does not just ask for the query's answer."""
 
 
-def check_of(task: Task) -> Sequence[str] | None:
-    """Every visible answer compared with the question's; None where there is none or nothing to check."""
-    found = _found(task)
-    if found is None or not task.answers:
-        return None
-    right, lines = found[1].text, list(found[1].working)
+def _checked(right: Answer, task: Task) -> Sequence[str]:
+    """Every visible answer compared with that of the question."""
+    lines = list(right.working)
     for step in task.answers:
-        same = _plain(step.answer) == _plain(right)
-        how = "The question was read and computed again." if same else f"The right answer is {right}."
+        same = _plain(step.answer) == _plain(right.text)
+        how = "The question was read and computed again." if same else f"The right answer is {right.text}."
         lines.append(f"{'Verified' if same else 'Correction'}: {step.source} answers {step.answer}. {how}")
-    return [*lines, f"Answer: {right}"]
+    return [*lines, f"Answer: {right.text}"]
 
 
 def _plain(text: str) -> str:

@@ -2,17 +2,18 @@
 
 import pytest
 
-from conductor.workers.offline.child import answered
 from conductor.workers.offline.mathematics import expert, question
-from conductor.workers.offline.mathematics.expert import CANNOT, UNSOLVED
+from conductor.workers.offline.mathematics.expert import CANNOT, UNSOLVED, mathematics
 from conductor.workers.offline.mathematics.formula import parse_statement
+from conductor.workers.offline.questions.reply import reply
 from conductor.workers.offline.task import SeenStep, Task
 
 SOLVE = "Solve the question and show the working."
 
 
 def lines(query: str, instruction: str = SOLVE, seen: tuple[SeenStep, ...] = ()) -> list[str]:
-    return list(answered("mathematics", Task(query=query, instruction=instruction, seen=seen)))
+    task = Task(query=query, instruction=instruction, seen=seen)
+    return list(reply("mathematics", task) or mathematics(task))
 
 
 def answer(query: str, instruction: str = SOLVE, seen: tuple[SeenStep, ...] = ()) -> str:

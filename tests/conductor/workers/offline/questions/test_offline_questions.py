@@ -105,4 +105,4 @@ async def test_a_whole_workflow_answers_rightly_or_refuses(name: str) -> None:
 )
 def test_a_hostile_question_is_read_to_its_end(repeated: str) -> None:
     with patience():
-        answer_to(repeated * (MAX_CHARACTERS // len(repeated)))
+        answer_to(repeated * (MAX_CHARACTERS // len(repeated)), today=TODAY)
