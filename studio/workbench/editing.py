@@ -5,6 +5,7 @@ from __future__ import annotations
 from conductor.errors import FormatError, WorkflowError
 from conductor.planner.planner import check_query
 from conductor.text.formatting import named
+from conductor.values.presets import Settings
 from conductor.workflow.file import read_plan, write_plan
 from conductor.workflow.model import Workflow
 from storage.records import Revision, Session
@@ -92,17 +93,18 @@ class Editing:
             check_query(asked), workflow, pool_label=self._bench.pool.label
         )
 
-    def open_gallery(self, entry: GalleryEntry, query: str) -> Session:
+    def open_gallery(self, entry: GalleryEntry, query: str, *, settings: Settings | None = None) -> Session:
         """A new session with a workflow of the gallery, whose roles the pool's workers take.
 
         Raises `QueryError`; then nothing is stored.
         """
-        return self._bench.store.revisions.import_workflow(
+        session = self._bench.store.revisions.import_workflow(
             check_query(query),
             workflow_for(entry, self._bench.pool),
             pool_label=self._bench.pool.label,
             note=f"From the gallery: {entry.title}",
         )
+        return session if settings is None else self._bench.store.sessions.set_settings(session.id, settings)
 
     def export(self, session: str) -> str:
         """The current workflow as a file's text. Raises `WorkflowError` before there is one."""

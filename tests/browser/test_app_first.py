@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from app_server import AppServer
@@ -35,11 +34,14 @@ def openai() -> Iterator[Served]:
         yield served
 
 
-@pytest.fixture
-def app(chromium: str, tmp_path: Path, ollama: Served, openai: Served) -> Iterator[AppServer]:
+@pytest.fixture(scope="module")
+def app(
+    chromium: str, tmp_path_factory: pytest.TempPathFactory, ollama: Served, openai: Served
+) -> Iterator[AppServer]:
     """An app without a pool file, on a machine with a server of models."""
     port = ollama.base_url.removeprefix("http://127.0.0.1:").removesuffix("/v1")
-    with AppServer(tmp_path, settings={PORTS: port, BASE_URL: openai.base_url}) as server:
+    folder = tmp_path_factory.mktemp("first")
+    with AppServer(folder, settings={PORTS: port, BASE_URL: openai.base_url}) as server:
         yield server
 
 

@@ -21,6 +21,7 @@ from conductor.workers.keys.services import HOSTED, Service, service_of
 from conductor.workers.pool.pool import DEFAULT_PATH, configured_path
 from conductor.workers.pool.toml_editor import PoolDocument
 from pages.components.pool.file import save, saved_notice, was_saved
+from pages.components.tab.account import is_local
 from pages.components.tab.services import access, services
 from pages.components.tab.state import TabState, plain
 from pages.components.widgets.controls import action, row
@@ -61,7 +62,7 @@ def found_models(bench: Workbench, tab: TabState) -> None:
                 with row():
                     _offer(bench, offer)
             with row():
-                st.caption("A key is kept on this machine, and in no session.", width="content")
+                st.caption("A key is kept with the app's secrets, and in no session.", width="content")
                 st.space("stretch")
                 _paste(bench)
         if polled and not finder.looking:
@@ -83,7 +84,8 @@ def _offer(bench: Workbench, offer: Offer) -> None:
     use = partial(action, key=key, place="found")
     if offer.models is not None:
         names = plain(named([model.name for model in offer.models]))
-        st.markdown(f":material/dns: **{names}** on this machine, served by {plain(offer.name)}")
+        where = "on this machine" if is_local() else "on the server's machine"
+        st.markdown(f":material/dns: **{names}** {where}, served by {plain(offer.name)}")
         st.space("stretch")
         use("Use them", None, _use, bench, offer, type="primary")
         return
@@ -120,8 +122,8 @@ def _paste(bench: Workbench) -> None:
             placeholder="As the key shows",
             key=_SERVICE,
         )
-        st.caption(f"It is stored in {SECRETS_FILE} of this machine and sent to that service alone.")
-        st.form_submit_button("Use the key", type="primary", on_click=_pasted, args=(bench,))
+        st.caption(f"It is stored in {SECRETS_FILE} beside the app, and sent to that service alone.")
+        st.form_submit_button("Use the key", on_click=_pasted, args=(bench,))
 
 
 def _pasted(bench: Workbench) -> None:

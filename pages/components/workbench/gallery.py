@@ -20,6 +20,7 @@ from pages.components.streamlit_patches.initial_values import show_first
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models.replay import recording
 from pages.components.widgets.controls import action
+from pages.components.workbench.composer import chosen_settings
 from studio.gallery import (
     GALLERY,
     RECORDED,
@@ -150,7 +151,8 @@ def _begin(bench: Workbench, tab: TabState, opened: Opened, *, run: bool) -> Non
     if tab.pressed_again("gallery-begin"):
         return
     try:
-        session = bench.editing.open_gallery(opened.entry, st.session_state.get(opened.key) or "")
+        query = st.session_state.get(opened.key) or ""
+        session = bench.editing.open_gallery(opened.entry, query, settings=chosen_settings(bench, tab))
         tab.open(session.id)
         _close()
         if run:

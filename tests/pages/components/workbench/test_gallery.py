@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from conductor.values.presets import Settings
 from pages.components.tab import services
 from studio.gallery import GALLERY, RECORDED
 
@@ -41,6 +42,14 @@ def test_a_workflow_is_opened_with_a_question_of_ones_own(app):
     [session] = sessions()
     assert (session.query, session.steps, session.runs) == ("Solve x + 1 = 3", 2, 0)
     assert page.query_params["session"] == session.id
+
+
+def test_what_is_chosen_for_the_next_session_holds_for_one_of_the_gallery(app):
+    page = app()
+    page.session_state["next-settings"] = Settings(max_steps=7)
+    press(press(page, "gallery-debate"), "gallery-begin-false")
+    [session] = sessions()
+    assert services.workbench().settings(session.id).max_steps == 7
 
 
 def test_what_the_built_in_experts_cannot_do_is_announced_and_run_all_the_same(app):
