@@ -39,6 +39,7 @@ _FOCUS_FALLBACKS = {
     "pool-test-all": ("pool-stop",),
     "pool-stop": ("pool-test-all",),
     "token-table": ("token-create",),
+    "found": ("pool-add",),
 }
 
 _STYLES = Path(__file__).parent / "components" / "pool" / "pool.css"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from command_line import Line
 
 from studio.gallery import GALLERY
@@ -26,6 +27,7 @@ def test_a_workflow_is_run_on_the_pool(line: Line, simulated: str) -> None:
     assert shown.out == "from alpha\n"
 
 
+@pytest.mark.slow
 def test_what_the_experts_cannot_do_is_announced_and_is_no_answer(line: Line) -> None:
     result = line("gallery", "run", "debate", "Tea or coffee?")
     assert result.code == 3

@@ -50,6 +50,7 @@ async def test_a_server_is_named_by_the_owner_of_its_models(listening, owner, na
     assert [model.name for model in server.models] == ["gemma3:27b", "qwen3:8b"]
 
 
+@pytest.mark.slow
 async def test_what_is_no_server_of_models_is_passed_over_at_once(listening, monkeypatch):
     monkeypatch.setattr(module, "SECONDS", 0.2)
     bare = says('[{"id": "m", "max_model_len": 4096}]', content_type="application/json")
