@@ -165,7 +165,15 @@ class Report:
 
 def measured(rounds: int, *, steps: int = STEPS, watched: float = 15) -> Report:
     """Every view in turn, `rounds` times, of which the first is not counted; then tabs, `watched` seconds."""
-    with tempfile.TemporaryDirectory() as name, _app(Path(name), steps) as (app, browser, session):
+    with (
+        tempfile.TemporaryDirectory() as name,
+        _app(Path(name), steps) as (
+            app,
+            browser,
+            session,
+            waiting,
+        ),
+    ):
         context = browser.new_context(viewport={"width": 1440, "height": 900})
         first = [_first(context, app, session) for _ in range(3)]
         page = _open(context, app, session)
@@ -179,7 +187,7 @@ def measured(rounds: int, *, steps: int = STEPS, watched: float = 15) -> Report:
                     seconds[view.name].append(taken)
             skeletons = page.evaluate("window.skeletons") if at == 0 else skeletons
         skeletons = page.evaluate("window.skeletons") - skeletons
-        running, watching = _watching(browser, app, session, watched)
+        running, watching = _watching(browser, app, waiting, watched)
         return Report(
             machine=machine(),
             steps=steps,
@@ -230,13 +238,9 @@ def _first(context: BrowserContext, app: AppProcess, session: str) -> tuple[floa
 
 
 def _watching(browser: Browser, app: AppProcess, session: str, seconds: float) -> tuple[float, float]:
-    """The shares of a core for a run, and for each tab that watches it.
-
-    The finished workflow is run once more in full, by workers that write slowly.
-    """
+    """The shares of a core for a run of this session, and for each tab that watches it."""
     starter = _open(browser.new_context(), app, session)
-    starter.locator(".st-key-run-split button").last.click()
-    starter.get_by_text("Rerun all steps").first.click()
+    starter.locator(".st-key-run button").click()
     starter.locator(".st-key-stop button").wait_for()
     starter.close()
     alone = app.share_of_a_core(seconds)
@@ -246,12 +250,12 @@ def _watching(browser: Browser, app: AppProcess, session: str, seconds: float) -
 
 
 @contextmanager
-def _app(folder: Path, steps: int) -> Iterator[tuple[AppProcess, Browser, str]]:
-    """The app over a finished run, and a browser."""
+def _app(folder: Path, steps: int) -> Iterator[tuple[AppProcess, Browser, str, str]]:
+    """The app and a browser; a session with a finished run, and one whose workflow has not run."""
     pool = folder / "pool.toml"
     pool.write_text(POOL, encoding="utf-8")
     url = f"sqlite:///{folder / 'conductor.db'}"
-    session = _finished_run(folder, url, steps)
+    session, waiting = _sessions(folder, url, steps)
     # From here on the workers, which stay the same, take their time: half a minute a step.
     pool.write_text(POOL.replace("tokens = ", "tokens_per_second = 20\ntokens = "), encoding="utf-8")
     with (
@@ -259,12 +263,14 @@ def _app(folder: Path, steps: int) -> Iterator[tuple[AppProcess, Browser, str]]:
         sync_playwright() as playwright,
     ):
         browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
-        yield app, browser, session
+        yield app, browser, session, waiting
         browser.close()
 
 
-def _finished_run(folder: Path, url: str, steps: int) -> str:
-    """A session with alternatives, two runs with an edit between them, and a swap of its last step."""
+def _sessions(folder: Path, url: str, steps: int) -> tuple[str, str]:
+    """A session with alternatives, two runs with an edit between them, and a swap of its last step; one with
+    the same workflow that has not run.
+    """
     workflow = Workflow.of(
         Step(
             instruction=f"Do part {at + 1} of the work, and say what the next one needs to know.",
@@ -279,7 +285,7 @@ def _finished_run(folder: Path, url: str, steps: int) -> str:
         session = bench.ask("How long does it take until a view is there?").id
         bench.planning.plan(session)
         bench.planning.plan_alternatives(session, 3)
-        bench.editing.edit(session, workflow, note="Written anew")
+        bench.editing.edit(session, workflow, note="Written by hand")
         bench.running.start(session).done.wait(60)
         edited = workflow.with_instruction(workflow.final, "Do the last part of the work, and sum it all up.")
         bench.editing.edit(session, edited, note="Changed the last step")
@@ -287,9 +293,11 @@ def _finished_run(folder: Path, url: str, steps: int) -> str:
         swap = bench.experiments.begin(session, Swap(step=workflow.final, workers=("writer", "critic")))
         if swap.work is not None:
             swap.work.result(60)
+        waiting = bench.ask("What does it cost to watch?").id
+        bench.editing.edit(waiting, workflow, note="Written by hand")
     finally:
         bench.close()
-    return session
+    return session, waiting
 
 
 @dataclass(frozen=True)

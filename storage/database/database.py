@@ -52,6 +52,16 @@ _SESSION = (f"lock_timeout = {_PATIENCE}", "idle_in_transaction_session_timeout 
 _SQLITE_VERSION = "PRAGMA data_version"
 """Another number after every commit of another connection; it compares within one connection."""
 
+_SQLITE_COUNT = "PRAGMA user_version"
+"""A number in the file's header, counted up by `count_change`."""
+
+_SQLITE_COUNTED = (
+    "SELECT user_version || ' ' || schema_version FROM pragma_user_version, pragma_schema_version"
+)
+"""The same, with what another program that changes tables changes."""
+
+_LARGEST_COUNT = 2**31
+
 _SERVER_VERSION = "SELECT pg_current_snapshot()::text"
 """Which transactions are seen. A transaction that writes changes it, when it is committed at the latest, and
 so may one in another database of that server: then something is read again for nothing.
@@ -189,16 +199,26 @@ class Database:
         with self.transaction(to="read") as connection:
             return int(connection.scalar(text(query)) or 0)
 
-    def version(self) -> Hashable:
+    def count_change(self, connection: Connection) -> None:
+        """Have this transaction change what `version` returns without `quiet`."""
+        if self.path is not None:
+            # By the driver itself: SQLAlchemy's own handling would take most of the time.
+            driver = connection.connection.driver_connection
+            assert isinstance(driver, sqlite3.Connection)
+            (count,) = driver.execute(_SQLITE_COUNT).fetchone()
+            driver.execute(f"{_SQLITE_COUNT} = {(count + 1) % _LARGEST_COUNT}")
+
+    def version(self, *, quiet: bool = True) -> Hashable:
         """A value that changes with every write, also of another process; None where the database cannot be
-        reached. Cheaper than reading any row.
+        reached. Cheaper than reading any row. Without `quiet`, on SQLite, only with those that are counted.
         """
+        query = (_SQLITE_VERSION if quiet else _SQLITE_COUNTED) if self.path else _SERVER_VERSION
         with self._version_lock:
             try:
                 if self._version_connection is None:
                     self._version_connection = self._unpooled()
                     self._version_connections += 1
-                found = self._version_connection.execute(_SQLITE_VERSION if self.path else _SERVER_VERSION)
+                found = self._version_connection.execute(query)
                 return (self._version_connections, found.fetchone()[0])
             except (SQLAlchemyError, self.reader.dialect.loaded_dbapi.Error):
                 # The next read raises the error; the next check makes a new connection.

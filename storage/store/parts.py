@@ -294,4 +294,4 @@ class Runs(_Owned):
         if known is None:
             return runs.state_of(self._read(runs.events_of, run))
         # Cached, because there is seldom a new event when a page reads again.
-        return runs.state_of(self._cached(runs.events_of, run, after=known.seq), known)
+        return runs.state_of(self._transactions.cached_events(runs.events_of, run, after=known.seq), known)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
-from functools import wraps
+from functools import partial, wraps
 from typing import Concatenate, ParamSpec, TypeVar, cast
 
 from sqlalchemy import Connection
@@ -61,7 +61,8 @@ class Transactions:
         self.database = database
         self.clock = clock
         self.closed = False
-        self._cache = ReadCache(database.version)
+        self._cache = ReadCache(partial(database.version, quiet=False))
+        self._cache_of_events = ReadCache(database.version)
         self.writer = Writer(database, clock=clock)
 
     def close(self) -> None:
@@ -73,10 +74,21 @@ class Transactions:
         self.database.close()
 
     def cached(self, query: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """As `read`, with a cache: for frozen values of a moderate size that a page reads many times."""
+        """As `read`, with a cache: for frozen values of a moderate size that a page reads many times.
+
+        They must not depend on the pieces of a run's texts; `cached_events` is for those that do.
+        """
         self.check_open()
         question = (query, args, tuple(kwargs.items()))
         return self._cache.answer(question, lambda: self.read(query, *args, **kwargs))
+
+    def cached_events(
+        self, query: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """As `cached`, until the next write of any kind."""
+        self.check_open()
+        question = (query, args, tuple(kwargs.items()))
+        return self._cache_of_events.answer(question, lambda: self.read(query, *args, **kwargs))
 
     def read(self, query: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """What `query` returns, called with a connection and these arguments."""

@@ -17,7 +17,7 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError, TimeoutError
 
 from conductor.errors import ConductorError, NotKeptYet, StorageError
-from conductor.runs.events import Event
+from conductor.runs.events import Event, TextPiece
 from storage.database.database import Database
 from storage.tables import events as journal
 from storage.tables.unwritten_events import UnwrittenEvents
@@ -128,6 +128,8 @@ class Writer:
             # What was queued while the one before waited for a lock has waited for it as well.
             with self._database.writing(waited=monotonic() - writes[0].queued_at) as connection:
                 results = [self._perform(connection, write) for write in writes]
+                if not all(map(_is_quiet, writes)):
+                    self._database.count_change(connection)
         except Exception as error:  # noqa: BLE001 - a fault in one write may not end the writing of all others
             self.unwritten.rolled_back()
             if _is_failure(error):
@@ -179,6 +181,11 @@ class Writer:
         for write in (*writes, *waiting):
             if not write.done.done():
                 write.done.set_exception(closed(self._database))
+
+
+def _is_quiet(write: _Write) -> bool:
+    """Whether it adds nothing but pieces of texts, which come many times a second, to a run's events."""
+    return write.job is None and all(isinstance(event, TextPiece) for event in write.events)
 
 
 def _is_failure(error: Exception) -> bool:

@@ -52,6 +52,7 @@ def rows(url: str) -> Iterator[Callable[[Any], None]]:
     def execute(statement: Any) -> None:
         with database.transaction(to="write") as connection:
             connection.execute(statement)
+            database.count_change(connection)
 
     yield execute
     database.close()

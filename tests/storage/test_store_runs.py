@@ -282,3 +282,24 @@ def test_closing_writes_what_is_queued(url: str) -> None:
     assert all(future.done() and future.exception() is None for future in futures)
     with SessionStore.open(url) as reopened:
         assert [event.type for event in reopened.runs.events("r")] == ["step_delta"] * 500 + ["run_finished"]
+
+
+def test_pieces_of_a_text_change_the_run_s_state_and_leave_what_else_was_read(
+    store: SessionStore, url: str, kind: str
+) -> None:
+    session = store.sessions.create("q").id
+    store.revisions.add(session, chain("a"), origin="human")
+    begin(store, session, "r1")
+    keep(store, started("r1", chain("a")), step_started("r1", seq=1))
+    with SessionStore.open(url) as other:
+        state, read = other.runs.state("r1"), other.runs.latest(session)
+        state = other.runs.state("r1", known=state)
+        keep(store, delta("r1", seq=2, text="more"))
+        assert other.runs.state("r1", known=state).steps[0].text == "more"
+        # PostgreSQL has no number that only some writes change.
+        assert other.runs.latest(session) is read or kind == "postgresql"
+        keep(store, step_finished("r1", "all", seq=3), finished("r1", seq=4))
+        ended = other.runs.latest(session)
+        assert ended is not None
+        assert ended.status == "finished"
+        assert other.runs.outputs(session)["f"].text == "all"
