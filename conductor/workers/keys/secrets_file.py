@@ -23,16 +23,18 @@ _LONGEST = 1000
 _writing = threading.Lock()
 
 
-def keep_key(variable: str, key: str) -> None:
+def keep_key(variable: str, key: str | None) -> None:
     """Write the key under that variable's name, with mode 0600, and use it from the next call on.
+
+    None removes what stands there.
 
     Raises `PoolError`, and nothing is changed then, where the text is no key, the variable is set in the
     environment, which goes before the file, or the file cannot be read or written.
     """
-    key = key.strip()
+    key = None if key is None else key.strip()
     if (fault := name_fault(variable)) is not None:
         raise PoolError(f"{fault}.")
-    if not _SHORTEST <= len(key) <= _LONGEST or re.fullmatch(r"[!-~]+", key) is None:
+    if key is not None and not (_SHORTEST <= len(key) <= _LONGEST and re.fullmatch(r"[!-~]+", key)):
         raise PoolError("This is no key: it has no spaces or line ends; copy the key again.")
     with _writing:
         before = _text()
@@ -67,11 +69,15 @@ def _values(text: str) -> dict[str, object]:
         raise PoolError(f"{SECRETS_FILE} cannot be read: it must be TOML in UTF-8.") from None
 
 
-def _with(text: str, variable: str, key: str) -> str:
-    """The text with that entry at its top level, above all tables; everything else as it was."""
+def _with(text: str, variable: str, key: str | None) -> str:
+    """The text with that entry at its top level, above all tables, or without it; the rest as it was."""
     expected = {**_values(text), variable: key}
     document = tomlkit.parse(text)
-    if variable in document:
+    if key is None:
+        document.pop(variable, None)
+        del expected[variable]
+        new = document.as_string()
+    elif variable in document:
         document[variable] = key
         new = document.as_string()
     else:

@@ -15,7 +15,8 @@ import streamlit as st
 from conductor.errors import PoolError
 from conductor.text.formatting import named
 from conductor.workers.discovery.offers import Offer, list_models, of_service, offers, with_offer
-from conductor.workers.keys.secret import SECRETS_FILE
+from conductor.workers.endpoint.failures import EndpointFailure
+from conductor.workers.keys.secret import SECRETS_FILE, find_secret
 from conductor.workers.keys.secrets_file import keep_key
 from conductor.workers.keys.services import HOSTED, Service, service_of
 from conductor.workers.pool.pool import DEFAULT_PATH, configured_path
@@ -134,11 +135,24 @@ def _pasted(bench: Workbench) -> None:
     st.session_state[_PASTED] = st.session_state.get(_PASTED, 0) + 1
     tab.ask_redraw()
     try:
-        service = _service(key, chosen)
-        keep_key(service.api_key_env or "", key)
-        _use(bench, of_service(service))
+        _use_key(bench, _service(key, chosen), key)
     except PoolError as error:
         tab.notify("error", str(error), place="found")
+
+
+def _use_key(bench: Workbench, service: Service, key: str) -> None:
+    """Keep the key, unless its service refuses it, and use the service. Raises `PoolError`."""
+    variable = service.api_key_env or ""
+    before = find_secret(variable)
+    keep_key(variable, key)
+    try:
+        _use(bench, of_service(service))
+    except PoolError as error:
+        cause = error.__cause__
+        if isinstance(cause, EndpointFailure) and cause.status in (401, 403):
+            keep_key(variable, before)
+            raise PoolError(f"{cause.reason}; the key was not kept.") from cause
+        raise
 
 
 def _service(key: str, chosen: Service | None) -> Service:

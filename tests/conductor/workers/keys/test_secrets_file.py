@@ -50,6 +50,15 @@ def test_what_is_there_stays_and_a_second_key_takes_the_place_of_the_first(secre
     assert stat.S_IMODE(secrets.stat().st_mode) == 0o600
 
 
+@pytest.mark.parametrize("before", [BEFORE, ""])
+def test_a_key_is_taken_out_again(secrets, before):
+    secrets.parent.mkdir()
+    secrets.write_text(before)
+    for key in (KEY, None, None):
+        keep_key("ALPHA_API_KEY", key)
+    assert secrets.read_text() == before
+
+
 def test_a_link_stays_one(secrets, tmp_path):
     secrets.parent.mkdir()
     secrets.symlink_to(tmp_path / "elsewhere.toml")

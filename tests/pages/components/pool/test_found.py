@@ -12,6 +12,7 @@ from fake_openai import FakeOpenAI, serving
 
 from conductor.workers.discovery.local_servers import PORTS
 from conductor.workers.discovery.offers import BASE_URL
+from conductor.workers.keys.secret import find_secret
 from conductor.workers.keys.services import HOSTED
 from pages.components.tab import services
 
@@ -137,6 +138,14 @@ def test_a_key_that_cannot_be_used_is_answered_in_a_sentence_without_it(
     assert key not in texts(page)
     assert [worker["name"] for worker in pool_file()["worker"]] == ["facts"]
     assert page.text_input(key="found-key").value == ""
+    assert find_secret("OPENAI_API_KEY") is None
+
+
+def test_a_key_that_its_service_refuses_leaves_the_one_before(opened, openai):
+    page = paste(opened(**{BASE_URL: openai.base_url}), KEY)
+    page = paste(page, "sk-proj-another-0123456789")
+    assert "the key was not kept." in texts(page)
+    assert find_secret("OPENAI_API_KEY") == KEY
 
 
 def test_a_port_that_is_none_is_named_on_the_page(opened):
