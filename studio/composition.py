@@ -13,6 +13,7 @@ from conductor.runtime import Runtime, runtime_of
 from conductor.text.named_file import read_whole
 from conductor.workers.keys.hosts import HOSTS_FILE
 from conductor.workers.keys.secret import SECRETS_FILE
+from conductor.workers.offline.questions.reading import prepare
 from conductor.workers.pool.pool import configured_path, configured_pool
 from conductor.workers.pool.toml_file import tokenizer_files
 from storage.store import SessionStore, default_url
@@ -26,8 +27,15 @@ hosts, and of the files that it names."""
 
 def open_workbench(*, pool: Path | None = None, database: str | None = None) -> Workbench:
     """Raises `PoolError` or `StorageError`. Without a pool file or URL the configured ones are opened."""
-    runtime = runtime_of(configured_pool(pool))
+    runtime = _prepared(runtime_of(configured_pool(pool)))
     return Workbench(SessionStore.open(database or default_url()), lambda: runtime)
+
+
+def _prepared(runtime: Runtime) -> Runtime:
+    """A runtime whose offline workers, if it has any, get ready for the first question meanwhile."""
+    if any(card.kind == "offline" for card in runtime.pool.cards.values()):
+        prepare()
+    return runtime
 
 
 class ConfiguredRuntime:
@@ -73,7 +81,7 @@ class ConfiguredRuntime:
             return
         self._stamp = stamp
         try:
-            self._runtime, self._fault = runtime_of(configured_pool()), None
+            self._runtime, self._fault = _prepared(runtime_of(configured_pool())), None
         except PoolError as error:
             self._fault = error
 

@@ -15,6 +15,7 @@ from typing import Literal, get_args
 from conductor.values.messages import Completion, Delta, Request
 from conductor.workers.offline.facts import fact_check, facts
 from conductor.workers.offline.process import TIME_LIMIT, calculator
+from conductor.workers.offline.questions.nearby import nearby
 from conductor.workers.offline.questions.reply import reply
 from conductor.workers.offline.task import Refusal, Task
 from conductor.workers.offline.text import text
@@ -54,8 +55,10 @@ class OfflineExpert:
     async def stream(self, request: Request) -> AsyncIterator[Delta | Completion]:
         """See `Worker.stream`. One delta a line; a last line that is a `Refusal` makes the answer one."""
         answer, refused = "", False
-        async with aclosing(self._lines(Task.of(request))) as lines:
-            async for line in lines:
+        task = Task.of(request)
+        async with aclosing(self._lines(task)) as lines:
+            async for each in lines:
+                line = _with_nearby(each, task)
                 piece = f"\n{line}" if answer else line
                 answer += piece
                 refused = isinstance(line, Refusal)
@@ -78,6 +81,14 @@ class OfflineExpert:
         if looked_up is not None and not isinstance(looked_up[-1], Refusal):
             return looked_up
         return reply(self.expert, task) or looked_up
+
+
+def _with_nearby(line: str, task: Task) -> str:
+    """A refusal to answer the query with questions near it that have an answer here."""
+    if not isinstance(line, Refusal) or task.seen:
+        return line
+    offered = " ".join(f"«{question}»" for question in nearby(task.query))
+    return Refusal(f"{line} Near it I can answer: {offered} For anything else, add a model to the pool.")
 
 
 def offline_workers() -> tuple[Worker, ...]:

@@ -50,8 +50,7 @@ class Verdict:
 def check(task: Task) -> Iterator[str]:
     """Each visible answer checked, line by line, and the answer to give."""
     if not task.answers:
-        yield from task.refusals
-        yield NOTHING_ANSWERED if task.seen else NOTHING_VISIBLE
+        yield from map(Refusal, task.refusals or [NOTHING_ANSWERED if task.seen else NOTHING_VISIBLE])
         return
     passed_on = f"Answer: {task.answers[-1].answer} (not checked)"
     problem = _problem_of(task)

@@ -18,7 +18,7 @@ from conductor.workers.offline.countries import (
 from conductor.workers.offline.questions.meaning import Answer, NotUnderstood
 from conductor.workers.offline.questions.quantity import GIVEN, Quantity, Unit
 
-CLEAR = {"population": 1.05, "area": 1.05}
+CLEAR = {"population": 1.05, "area": 1.01}
 """How many times as large a number has to be for the answer which is larger not to depend on the source."""
 
 _PROPERTIES: Mapping[str, Property] = {

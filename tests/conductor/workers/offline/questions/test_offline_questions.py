@@ -21,6 +21,7 @@ from conductor.planner.rule_planner import OfflineConductor
 from conductor.runs.request import RunRequest
 from conductor.runs.state import fold
 from conductor.values.budget import NO_BUDGET
+from conductor.workers.offline.questions.nearby import examples, nearby
 from conductor.workers.offline.questions.reading import answer_to
 from conductor.workers.offline.questions.wording import MAX_CHARACTERS
 from conductor.workers.pool.pool import offline_pool
@@ -84,6 +85,24 @@ async def test_a_whole_workflow_answers_rightly_or_refuses(name: str) -> None:
             failed.append(f"{row['question']}: verified and not answered")
     assert not failed
     assert name == "adversarial" or answered >= ENOUGH * len(questions(name))
+
+
+def test_every_question_that_is_offered_has_an_answer() -> None:
+    assert not [question for question in examples() if answer_to(question, today=TODAY) is None]
+
+
+@pytest.mark.parametrize(
+    ("question", "first"),
+    [
+        ("How many furlongs are in 5 miles?", "How many kilometres is 5 miles?"),
+        ("What is the population of Atlantis?", "What is the population of Germany?"),
+        ("xyzzy", "What is 15% of 80?"),
+    ],
+)
+def test_three_questions_are_offered_and_the_nearest_first(question: str, first: str) -> None:
+    offered = nearby(question)
+    assert len(set(offered)) == 3
+    assert offered[0] == first
 
 
 @pytest.mark.parametrize(
