@@ -1,7 +1,8 @@
 """The report's text: a run in the template `page.html`.
 
-The template engine escapes everything that a model or a person wrote; the page has no script, and its own
-policy forbids it to run one or to load anything.
+The template engine escapes everything that a model or a person wrote but the Markdown that
+`conductor/markdown` has made harmless; the page has no script, and its own policy forbids it to run one or to
+load anything.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from conductor.drawing.layout import layouts
+from conductor.markdown import STYLES, with_mathml
 from conductor.report.pictures import ROW_HEIGHT, chart_of, picture
 from conductor.report.steps import steps_of
 from conductor.report.words import moment, outcome, output_notes, run_facts, session_facts
@@ -45,6 +47,7 @@ _TEMPLATES = Environment(
     lstrip_blocks=True,
 )
 _TEMPLATES.filters["percent"] = percent
+_TEMPLATES.filters["with_mathml"] = with_mathml
 
 
 def run_report(
@@ -66,6 +69,7 @@ def run_report(
     timeline = timeline_of(state, now=written_at, moments=Moments.of(events))
     html = _TEMPLATES.get_template("page.html").render(
         title=title,
+        styles=STYLES,
         state=state,
         outcome=outcome(state),
         pool_label=pool_label,

@@ -14,6 +14,7 @@ from pages.components.tab.state import plain
 from pages.components.view_models.comparable import Side
 from pages.components.view_models.plan_text import row_name, row_text, sentences
 from pages.components.view_models.run_text import author_notes
+from pages.components.widgets.rendered_text import rendered_text
 from pages.components.widgets.step_result import step_facts
 from pages.components.widgets.text_block import text_block
 from pages.components.widgets.text_diff import text_diff
@@ -93,7 +94,7 @@ def _row(compared: Compared, row: Row) -> None:
         )
         if state is not None and state.text:
             notes = author_notes(own.worker, state)
-            text_block(state.text, key=f"{key}-output", label="Output", notes=notes, height=320)
+            rendered_text(state.text, key=f"{key}-output", label="Output", notes=notes, height=320)
         return
     pair = compared.diff.of_new[new]
     for sentence in sentences(compared.diff, pair):

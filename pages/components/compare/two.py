@@ -17,7 +17,8 @@ from pages.components.tab.state import plain
 from pages.components.view_models.comparable import Side, figures
 from pages.components.view_models.plan_text import Which, headline
 from pages.components.view_models.run_text import answer_kind, answer_notes, run_label
-from pages.components.widgets.text_block import Stretch, text_block
+from pages.components.widgets.rendered_text import rendered_text
+from pages.components.widgets.text_block import Stretch
 from pages.components.widgets.text_diff import text_diff
 from pages.components.widgets.text_table import Cell, text_table
 from pages.components.widgets.text_table import Row as SheetRow
@@ -116,7 +117,7 @@ def _alike(old: str, new: str) -> bool:
 def _answer(side: Side, *, key: str, notes: Sequence[str] = ()) -> None:
     if side.state is None:
         return
-    text_block(
+    rendered_text(
         side.state.answer or "",
         key=f"compare-answer-{key}",
         label=side.name,

@@ -17,7 +17,7 @@ from pages.components.tab.state import plain
 from pages.components.view_models.card_content import asked_again_in, phase
 from pages.components.view_models.run_text import by_hand, kind_notes, stand_in
 from pages.components.widgets.controls import expander
-from pages.components.widgets.text_block import text_block
+from pages.components.widgets.rendered_text import rendered_text
 
 _STATUS: dict[str, tuple[str, str, str]] = {
     "waiting": (":material/schedule:", "gray", "not run"),
@@ -88,7 +88,7 @@ def reasoning_view(state: StepState | None, *, key: str) -> None:
         st.caption("The worker has shown no reasoning.")
         return
     st.caption("The model's reasoning before its answer; no other step sees it.")
-    text_block(
+    rendered_text(
         state.reasoning,
         key=f"thought-{key}",
         label="Reasoning",
@@ -126,7 +126,7 @@ def step_output(state: StepState, *, worker: str, key: str, notes: Sequence[str]
     if state.status == "refused":
         st.caption(":material/help: The worker has no answer; what it wrote is passed on as it is.")
     if state.text:
-        text_block(
+        rendered_text(
             state.text,
             key=f"output-{key}",
             label="Output",

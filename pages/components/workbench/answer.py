@@ -18,7 +18,7 @@ from pages.components.view_models.card_content import step_name
 from pages.components.view_models.run_text import STATE_ICONS, answer_kind, answer_notes, author_notes
 from pages.components.view_models.session import SessionView
 from pages.components.widgets.controls import action, expander, row
-from pages.components.widgets.text_block import text_block
+from pages.components.widgets.rendered_text import rendered_text
 from pages.components.workbench.canvas import still_graph
 from pages.components.workbench.plan import plan_facts
 from pages.components.workbench.settings import open_settings
@@ -62,7 +62,7 @@ def outcome(bench: Workbench, tab: TabState, view: SessionView) -> None:
     if state.answer is not None:
         notes = [] if view.as_run else ["of the run before your edits"]
         notes += [*answer_notes(state), *(pool_notes(view) or answer_kind(state))]
-        text_block(state.answer, key=f"answer-{state.run}", label="Answer", notes=notes)
+        rendered_text(state.answer, key=f"answer-{state.run}", label="Answer", notes=notes)
         if state.warning:
             st.caption(plain(state.warning))
         thumbs(bench, view)
@@ -82,13 +82,13 @@ def _earlier_answer(bench: Workbench, view: SessionView, state: RunState) -> Non
         st.caption("No run of this session has given an answer yet; run the whole workflow for one.")
         return
     notes = ["of an earlier run", *([earlier.pool_label] if earlier.pool_label else [])]
-    text_block(earlier.answer, key=f"answer-{earlier.id}", label="Answer", notes=notes)
+    rendered_text(earlier.answer, key=f"answer-{earlier.id}", label="Answer", notes=notes)
 
 
 def _kept(plan: Plan) -> None:
     """That the Conductor looked at the answer and leaves it as it is, with its own reason."""
     reason = plan.report.reasoning if plan.report is not None else ""
-    text_block(
+    rendered_text(
         reason or "The Conductor gave no reason.",
         key=f"kept-{plan.id}",
         label=f"Round {plan.round}: the Conductor keeps the answer",
@@ -243,7 +243,7 @@ def _round(bench: Workbench, tab: TabState, revision: Revision, state: RunState)
                 st.caption(plain(f"{name}: {step.message or STATUSES[step.status]}"))
                 continue
             answers = [f"answer of round {state.round}"] if at == state.answer_step else []
-            text_block(
+            rendered_text(
                 step.text,
                 key=f"round-output-{state.run}-{at}",
                 label=name,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from conductor.text.formatting import counted
 from conductor.values.conversation import Conversation
 from pages.components.widgets.controls import expander
-from pages.components.widgets.text_block import text_block
+from pages.components.widgets.rendered_text import rendered_text
 from storage import Session
 
 _ROLES = {"system": "Instructions", "user": "User", "assistant": "Assistant"}
@@ -22,7 +22,7 @@ def conversation_view(session: Session) -> None:
     if box := expander(label, "forum", key="conversation"):
         with box:
             for at, (role, text) in enumerate(before):
-                text_block(text, key=f"conversation-{at}", label=_ROLES[role])
+                rendered_text(text, key=f"conversation-{at}", label=_ROLES[role])
 
 
 def messages(conversation: Conversation) -> Iterator[tuple[str, str]]:

@@ -13,6 +13,7 @@ from pages.components.view_models.card_content import step_name
 from pages.components.view_models.run_text import spent, stand_in
 from pages.components.view_models.session import SessionView
 from pages.components.widgets.controls import action, row
+from pages.components.widgets.rendered_text import rendered_text
 from pages.components.widgets.step_result import silence, withdrawn_note
 from pages.components.widgets.text_block import text_block
 from pages.components.workbench.answer import pool_notes
@@ -51,7 +52,7 @@ def streaming(view: SessionView) -> None:
         for at, step in enumerate(state.steps):
             if step.status == "running":
                 worker = state.workflow.steps[at].worker
-                text_block(
+                rendered_text(
                     step.text or f"{silence(step).capitalize()}…",
                     key=f"stream-{state.run}-{at}",
                     label=step_name(state.workflow, at),
@@ -108,7 +109,7 @@ def _plan(bench: Workbench, view: SessionView, state: RunState, *, stop: bool) -
             st.caption(f":material/refresh: Asked again {when}: {plain(retry.reason)}")
         if state.planning_thought:
             with st.expander("Thinking", icon=":material/psychology:", key="planning-thinking"):
-                text_block(
+                rendered_text(
                     state.planning_thought,
                     key="planning-thought",
                     label="Thinking",

@@ -16,6 +16,7 @@ from pages.components.tab.account import author
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models.session import SessionView
 from pages.components.widgets.controls import action, expander
+from pages.components.widgets.rendered_text import rendered_text
 from pages.components.widgets.text_block import Stretch, Tone, text_block
 from storage import Plan, Revision
 from studio.workbench import Workbench
@@ -31,7 +32,7 @@ def plan_panel(plan: Plan, planned: Revision | None) -> None:
         text = "\n\n".join(part for part in (report.thinking, report.reasoning) if part)
         with st.container(horizontal=True, vertical_alignment="top"):
             with st.container(width="stretch"):
-                text_block(
+                rendered_text(
                     text or "The Conductor gave no reasoning.",
                     key=f"reasoning-{plan.id}",
                     label="Reasoning",
@@ -143,7 +144,9 @@ def _as_written(plan: Plan) -> None:
         repaired = ", and in it what was repaired" if plan.report.repairs else ""
         st.caption(f"Tinted: the plan that was read{repaired}.")
     if plan.report.thinking and plan.report.thinking not in plan.report.text:
-        text_block(plan.report.thinking, key=f"thinking-{plan.id}", label="Thinking", copy=False, height=160)
+        rendered_text(
+            plan.report.thinking, key=f"thinking-{plan.id}", label="Thinking", copy=False, height=160
+        )
 
 
 # -- no plan -------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ from html.parser import HTMLParser
 from typing import get_args
 
 import pytest
+from hostile_markdown import RUNS
 from hypothesis import given
 from hypothesis import strategies as st
 from nested_run import HOSTILE
@@ -33,7 +34,7 @@ from conductor.values.output import HandEdit, Output
 from conductor.values.total import Total
 from conductor.workflow.model import Step, Workflow
 
-_VOID = {"meta", "link", "br"}
+_VOID = {"meta", "link", "br", "hr"}
 
 TEXTS = [
     "<script>alert(1)</script>",
@@ -48,7 +49,10 @@ TEXTS = [
 
 
 class Read(HTMLParser):
-    """What a browser would find: tags, attributes, and the texts of elements of the class "text"."""
+    """What a browser would find: tags, attributes, and the texts of elements of the class "text".
+
+    `tags` are those outside of what a model wrote for a reader.
+    """
 
     def __init__(self, html: str) -> None:
         super().__init__(convert_charrefs=True)
@@ -57,16 +61,20 @@ class Read(HTMLParser):
         self.texts: list[str] = []
         self.all = ""
         self._open: list[tuple[str, bool]] = []
+        self._made: list[bool] = []
         self.feed(html)
         self.close()
         assert not self._open, "every element ends"
 
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
-        self.tags.append(tag)
+        kinds = (dict(attributes).get("class") or "").split()
+        made = any(self._made)
+        self.tags += [] if made else [tag]
         self.attributes += attributes
         if tag not in _VOID:
-            is_text = "text" in (dict(attributes).get("class") or "").split()
+            is_text = "text" in kinds
             self._open.append((tag, is_text))
+            self._made.append(made or "reading" in kinds)
             self.texts += [""] if is_text else []
 
     def handle_startendtag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
@@ -75,6 +83,7 @@ class Read(HTMLParser):
 
     def handle_endtag(self, tag: str) -> None:
         assert self._open.pop()[0] == tag, "elements end in the order in which they began"
+        self._made.pop()
 
     def handle_data(self, data: str) -> None:
         self.all += data
@@ -184,11 +193,30 @@ def test_nothing_runs_and_nothing_is_asked_for() -> None:
     assert "script" not in page.tags
     assert not [name for name, _ in page.attributes if name.startswith("on") or name in ("src", "action")]
     links = [value for name, value in page.attributes if name == "href"]
-    assert {str(link)[:5] for link in links} == {"#step", "#is-f", "data:"}
+    assert {str(link)[:5] for link in links} == {"#step", "#is-f", "data:", "https"}
+    leads_away = [str(link) for link in links if str(link).startswith("https")]
+    assert leads_away == ["https://example.org/x.css"] * 2, "links to follow, of the answer and the output"
+    relations = [value for name, value in page.attributes if name == "rel"]
+    assert relations == ["icon", *["noopener noreferrer"] * 2]
     policies = [value for name, value in page.attributes if name == "content" and "default-src" in str(value)]
     assert policies == [
         "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
     ]
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_a_hostile_answer_changes_nothing_around_it(name: str) -> None:
+    page = read(RUNS[name])
+    assert page.tags == read("plain").tags
+    assert not [name for name, _ in page.attributes if name.startswith("on") or name in ("src", "action")]
+
+
+def test_an_answer_is_rendered_and_its_source_is_beside_it() -> None:
+    text = "# Sum\n\n| a |\n|---|\n| **1** |\n\n$x^2$ for $5 and $10\n"
+    html = reported(told(text))
+    for made in ('<h3 class="level-1" dir="auto">Sum</h3>', "<strong>1</strong>", "<msup>", "$5 and $10"):
+        assert html.count(made) >= 2, "in the answer and in the output"
+    assert Read(html).texts.count(text) == 3, "the query, and the sources of the answer and the output"
 
 
 @pytest.mark.slow

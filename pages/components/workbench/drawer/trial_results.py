@@ -18,8 +18,8 @@ from pages.components.view_models.card_content import step_name
 from pages.components.view_models.run_text import author_notes, run_label
 from pages.components.view_models.session import Results
 from pages.components.widgets.controls import action, compare_page_link, expander, row
+from pages.components.widgets.rendered_text import rendered_text
 from pages.components.widgets.step_result import silence, step_facts
-from pages.components.widgets.text_block import text_block
 from pages.components.widgets.text_diff import text_diff
 from pages.components.workbench.editor import Editor
 
@@ -74,7 +74,7 @@ def _answer(state: StepState, worker: str, *, key: str, number: int | None, same
     if state.message:
         st.error(plain(state.message), icon=":material/error:")
     if state.text or state.status == "running":
-        text_block(
+        rendered_text(
             state.text or f"{silence(state).capitalize()}…",
             key=key,
             label=f"Answer {number}" if number else "Answer",

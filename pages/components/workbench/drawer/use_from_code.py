@@ -16,7 +16,7 @@ from pages.components.tab.state import TabState, plain
 from pages.components.view_models.code_snippets import KEY, snippets
 from pages.components.view_models.session import SessionView
 from pages.components.widgets.controls import action, row
-from pages.components.widgets.text_block import text_block
+from pages.components.widgets.rendered_text import rendered_text
 from studio.access.auth import OWN_KEY
 from studio.api.playground_client import Attempt
 from studio.workbench import Workbench
@@ -121,7 +121,7 @@ def _outcome(tab: TabState, under_way: _UnderWay) -> None:
         if attempt.text:
             notes = [attempt.label] if attempt.label else []
             live = under_way.live
-            text_block(attempt.text, key="code-answer", label="Answer of the API", notes=notes, live=live)
+            rendered_text(attempt.text, key="code-answer", label="Answer of the API", notes=notes, live=live)
         if attempt.failure:
             st.error(plain(attempt.failure, limit=1000), icon=":material/error:")
         with row():

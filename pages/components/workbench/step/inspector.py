@@ -13,6 +13,7 @@ from pages.components.tab.tab_storage import OutputDraft, OutputDrafts
 from pages.components.view_models.card_content import step_name
 from pages.components.view_models.session import SessionView
 from pages.components.widgets.controls import action, row
+from pages.components.widgets.rendered_text import rendered_text
 from pages.components.widgets.step_result import (
     reasoning_view,
     retries,
@@ -20,7 +21,6 @@ from pages.components.widgets.step_result import (
     status_badge,
     step_output,
 )
-from pages.components.widgets.text_block import text_block
 from pages.components.workbench.bar.run import run_menu
 from pages.components.workbench.editor import Editor, same_text
 from pages.components.workbench.step.fields import StepField, step_fields, take_over, worker_field
@@ -185,7 +185,7 @@ def _earlier_output(view: SessionView, step: int) -> None:
         return
     earlier = state.steps[step].output
     if earlier is not None and not earlier.empty:
-        text_block(
+        rendered_text(
             earlier.text,
             key=f"earlier-{view.session.id}-{step}",
             label="Output before your edits",

@@ -16,6 +16,7 @@ from pages.components.tab.state import TabState, plain
 from pages.components.view_models.card_content import inside_text, step_name
 from pages.components.view_models.session import SessionView
 from pages.components.widgets.controls import action, expander, row
+from pages.components.widgets.rendered_text import rendered_text
 from pages.components.widgets.request_legend import origin_notes
 from pages.components.widgets.step_result import on_the_way, retry_text, silence, status_badge, step_output
 from pages.components.widgets.text_block import text_block
@@ -202,7 +203,7 @@ def _planning(inner: RunState, key: str) -> None:
         return
     with box:
         if inner.planning_thought:
-            text_block(inner.planning_thought, key=f"inside-thought-{key}", label="Reasoning", height=160)
+            rendered_text(inner.planning_thought, key=f"inside-thought-{key}", label="Reasoning", height=160)
         if written:
             text_block(
                 written,
