@@ -5,12 +5,14 @@ What is read is bounded in length, nesting and parts, so that no text takes long
 
 from __future__ import annotations
 
+import re
 from collections import OrderedDict
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
+from time import monotonic, thread_time
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -34,6 +36,12 @@ _LARGEST = 2_000_000
 
 _MARKS = "[]!*_`$\\~|<>&"
 """The signs whose meaning takes the parser longest to find."""
+
+_SHARE = 0.02
+"""Of the time of one core, for a text that grows."""
+
+_LINE_END = re.compile(r"\r\n?|\n")
+_HALF = re.compile("[\ud800-\udfff]")
 
 _UNMARKED = {"paragraph_open", "paragraph_close", "inline", "text", "softbreak"}
 
@@ -67,39 +75,63 @@ def with_mathml(text: str) -> Rendered:
     return _rendered(text, formula=mathml)
 
 
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What is known of a text that grows: what was `seen` of it and `shown` last, how much of it is `settled`
+    and shown by `stable` for good, and when it may be read again.
+    """
+
+    seen: str = ""
+    settled: int = 0
+    stable: Rendered = Rendered(())
+    shown: Rendered = Rendered(())
+    again: float = 0.0
+
+
 class Growing:
     """Texts while they are written, by any key: only what may still change is read again.
 
-    A reference whose address comes later stays text until the text is whole. Keeps the newest `most` texts.
+    Where that is much, such as one long list, it is read so seldom that reading takes `_SHARE` of the time;
+    in between what was shown last is shown. A reference whose address comes later stays text until the text
+    is whole. Keeps the newest `most` texts. `now` is a clock in seconds.
     """
 
-    def __init__(self, most: int = 32) -> None:
-        self._most = most
-        self._known: OrderedDict[Hashable, tuple[str, Rendered]] = OrderedDict()
+    def __init__(self, most: int = 32, *, now: Callable[[], float] = monotonic) -> None:
+        self._most, self._now = most, now
+        self._known: OrderedDict[Hashable, _Known] = OrderedDict()
 
     def rendered(self, key: Hashable, text: str) -> Rendered:
-        known, stable = self._known.pop(key, ("", Rendered(())))
-        if not text.startswith(known):
-            known, stable = "", Rendered(())
         if len(text) > LONGEST:
             return _too_long(text)
-        tail = joined(text[len(known) :])
+        before = self._known.pop(key, _Known())
+        if not text.startswith(before.seen):
+            before = _Known()
+        now = self._now()
+        if now >= before.again:
+            began = thread_time()
+            before = self._read(before, text)
+            before = replace(before, again=now + (thread_time() - began) / _SHARE)
+        self._known[key] = before
+        while len(self._known) > self._most:
+            self._known.popitem(last=False)
+        return before.shown
+
+    def _read(self, before: _Known, text: str) -> _Known:
+        settled, stable = before.settled, before.stable
+        # As long as it was: halves of characters are joined when the text is whole.
+        tail = _HALF.sub("\ufffd", text[settled:])
         try:
             tokens = _read(tail)
             blocks = _split(tokens)
             # The line that is being written may turn out to belong to the block before it.
-            *done, last = blocks[:-2], blocks[-2:]
-            if done[0]:
-                end = _offset(tail, last[0][0].map)
-                stable = _joined(stable, _write(done[0], formula=formula_source))
-                known = text[: len(known) + end]
+            done, last = blocks[:-2], blocks[-2:]
+            if done:
+                settled += _offset(tail, last[0][0].map)
+                stable = _joined(stable, _write(done, formula=formula_source))
             now = _joined(stable, _write(last, formula=formula_source, growing=True))
         except _TooMuch as reason:
-            return Rendered((), problem=str(reason))
-        self._known[key] = known, stable
-        while len(self._known) > self._most:
-            self._known.popitem(last=False)
-        return now
+            now = Rendered((), problem=str(reason))
+        return _Known(text, settled, stable, now)
 
 
 class _TooMuch(Exception):
@@ -165,10 +197,8 @@ def _split(tokens: Sequence[Token]) -> list[list[Token]]:
 def _offset(text: str, lines: Sequence[int] | None) -> int:
     """Where the first of these lines begins."""
     assert lines is not None, "a block has lines"
-    at = 0
-    for _ in range(lines[0]):
-        at = text.index("\n", at) + 1
-    return at
+    ends = (end.end() for end in _LINE_END.finditer(text))
+    return next(islice(ends, lines[0] - 1, None)) if lines[0] else 0
 
 
 # -- writing -------------------------------------------------------------------------------------------

@@ -41,7 +41,7 @@ def test_planning_streams_with_thinking_and_retries_and_ends_in_the_plan(visit, 
     assert desk.page.locator('img[src*="plan.png"]').count() == 0
     answer.released.set()
     expect(desk.graph.cards).to_have_count(2)
-    expect(desk.region("Reasoning")).to_contain_text(HOSTILE)
+    expect(desk.region("Reasoning")).to_contain_text('<img src="/plan.png" onerror="alert(1)"> bold')
     expect(planning).to_have_count(0)
     assert served_app.calls(desk.session) == []
 

@@ -86,11 +86,14 @@ def test_markup_in_every_text_is_shown_letter_for_letter(visit, paced_app):
     desk.select(0)
     desk.part("Saw")
     expect(desk.region("Request")).to_contain_text(HOSTILE)
-    answer = '<img src="/answer.png" onerror="alert(1)"> <script>alert(2)</script> **bold** [link](http://example.org)'
+    raw = '<img src="/answer.png" onerror="alert(1)"> <script>alert(2)</script>'
+    answer = f"{raw} bold link example.org"
     desk.part("Output")
     expect(desk.region("Output")).to_have_text(answer)
     desk.read("Answer")
     expect(desk.answer).to_have_text(answer)
+    page.get_by_role("group", name="Answer shown as").get_by_role("button", name="Source").click()
+    expect(desk.answer).to_have_text(f"{raw} **bold** [link](http://example.org)")
     expect(
         page.get_by_role("heading", name='<img src="/query.png" onerror="alert(3)"> **not bold**').first
     ).to_be_visible()

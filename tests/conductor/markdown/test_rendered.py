@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from html.parser import HTMLParser
+from itertools import count
 
 import pytest
 from hostile_markdown import LASTS, RUNS
@@ -173,12 +174,12 @@ def test_a_text_that_would_take_long_is_not_read_and_says_why(text: str, why: st
     shown = rendered(text)
     assert shown.blocks == ()
     assert why in shown.problem
-    assert why in Growing().rendered("key", text).problem
+    assert why in growing_at_leisure().rendered("key", text).problem
 
 
 @pytest.mark.parametrize("name", RUNS)
 def test_nothing_of_a_hostile_text_but_text_comes_out(name: str) -> None:
-    for shown in (rendered(RUNS[name]), Growing().rendered("key", RUNS[name])):
+    for shown in (rendered(RUNS[name]), growing_at_leisure().rendered("key", RUNS[name])):
         read = Read(shown.html)
         assert not shown.problem
         assert not any("javascript:" in link for link in read.links)
@@ -249,6 +250,11 @@ def test_code_keeps_every_letter(code: str, language: str) -> None:
     )
 
 
+def growing_at_leisure(most: int = 32) -> Growing:
+    """One that may always read."""
+    return Growing(most, now=count(step=1e6).__next__)
+
+
 GROWN = """# Title
 
 Some *words* and `code`.
@@ -284,7 +290,7 @@ Last #tag
 
 @pytest.mark.parametrize("step", [1, 7, 40])
 def test_a_text_that_grows_ends_as_the_whole_text(step: int) -> None:
-    growing = Growing()
+    growing = growing_at_leisure()
     for end in range(0, len(GROWN) + step, step):
         shown = growing.rendered("key", GROWN[:end])
         Read(shown.html)
@@ -292,14 +298,40 @@ def test_a_text_that_grows_ends_as_the_whole_text(step: int) -> None:
     assert finished == rendered(f"{GROWN}\n\nend\n\nend")
 
 
+def test_a_text_that_grows_may_have_any_line_ends_and_halves_of_characters() -> None:
+    growing = growing_at_leisure()
+    for text in ("a\r\rb", "a\r\rb\r\nc\n\nd \ud83d", "a\r\rb\r\nc\n\nd \ud83d\ude00\n\n# e\n\nf"):
+        shown = growing.rendered("key", text)
+    assert [block[:14] for block in shown.blocks] == ['<p dir="auto">'] * 3 + [
+        '<h3 class="lev',
+        '<p dir="auto">',
+    ]
+
+
+def test_words_that_were_withdrawn_are_not_shown_any_more() -> None:
+    times = iter([0.0, 0.0])
+    growing = Growing(now=times.__next__)
+    growing.rendered("key", "- withdrawn\n" * 200)
+    assert growing.rendered("key", "anew").html == rendered("anew").html
+
+
 def test_of_a_text_that_grows_the_first_blocks_stay_as_they_are() -> None:
-    growing = Growing(most=1)
+    growing = growing_at_leisure(most=1)
     first = growing.rendered("key", "a\n\nb\n\nc\n\nd")
     second = growing.rendered("key", "a\n\nb\n\nc\n\nd **e**\n\nf")
     assert second.blocks[:3] == first.blocks[:3]
     assert second.blocks == rendered("a\n\nb\n\nc\n\nd **e**\n\nf").blocks
     assert growing.rendered("key", "anew").blocks == rendered("anew").blocks
     assert growing.rendered("other", "b\n\nc").blocks == rendered("b\n\nc").blocks
+
+
+def test_what_takes_long_to_read_is_read_seldom() -> None:
+    times = iter([0.0, 0.0, 1e9])
+    growing = Growing(now=times.__next__)
+    text = "- item with *words*\n" * 100
+    first = growing.rendered("key", text)
+    assert growing.rendered("key", text + "- more") == first
+    assert "more" in growing.rendered("key", text + "- more").html
 
 
 def test_a_formula_becomes_mathml_or_stays_tex() -> None:
