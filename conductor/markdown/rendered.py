@@ -19,7 +19,6 @@ from markdown_it.token import Token
 
 from conductor.markdown import links
 from conductor.markdown.mathematics import TYPES, find_mathematics
-from conductor.markdown.mathml import mathml
 from conductor.markdown.writer import Formula, Writer, formula_source
 from conductor.text.json_text import joined
 
@@ -72,6 +71,8 @@ def rendered(text: str) -> Rendered:
 @lru_cache(maxsize=16)
 def with_mathml(text: str) -> Rendered:
     """The whole text, with formulas that a browser draws without a script."""
+    from conductor.markdown.mathml import mathml  # noqa: PLC0415 - read at once only where a report is made
+
     return _rendered(text, formula=mathml)
 
 
