@@ -57,18 +57,17 @@ class Estimate:
 
     @property
     def words(self) -> list[str]:
-        """Its amounts for people, each marked as an estimate; none where nothing is known."""
+        """Its amounts for people, each marked as an estimate, without what is unknown."""
         if not self.known or (self.assumed and self.free):
             return []
-        amounts = [] if self.free else [estimated(self.tokens, "token"), _about(self.cost, dollars, "cost -")]
-        words = [*amounts, _about(self.seconds, duration, "time -")]
+        words = [] if self.free or self.tokens is None else [estimated(self.tokens, "token")]
+        words += [] if self.free or self.cost is None else [_about(self.cost, dollars)]
+        words += [] if self.seconds is None else [_about(self.seconds, duration)]
         return [*words, f"assuming {ANSWER_TOKENS} tokens an answer"] if self.assumed else words
 
 
-def _about(amount: float | None, written: Callable[[float], str], unknown: str) -> str:
+def _about(amount: float, written: Callable[[float], str]) -> str:
     """An amount marked as an estimate; an upper bound ("< ...") is marked already."""
-    if amount is None:
-        return unknown
     text = written(amount)
     return text if text.startswith("<") else f"~{text}"
 

@@ -53,3 +53,9 @@ class Total(Value):
     def cost_words(self) -> str:
         """The dollars for people; "-" where unknown."""
         return f"{'at least ' * self.cost_at_least}{dollars(self.cost)}"
+
+    @property
+    def known_words(self) -> list[str]:
+        """Tokens and dollars for people, without what is unknown."""
+        found = [] if self.tokens is None else [self.token_words]
+        return found if self.cost is None else [*found, self.cost_words]

@@ -96,8 +96,7 @@ def _facts(session: SessionSummary) -> list[str]:
         more = len(session.workers) - _WORKERS
         named = ", ".join(" ".join(worker[:41].split()) for worker in session.workers[:_WORKERS])
         facts.append(f"{named} and {more} more" if more > 0 else named)
-    if session.runs or session.tokens is not None:
-        facts.append(session.used.token_words)
+    facts += session.used.known_words
     facts.append(datetime.fromtimestamp(session.updated_at, tz=UTC).astimezone().strftime("%d %b %Y, %H:%M"))
     if session.pool_label:
         facts.append(session.pool_label)

@@ -11,7 +11,8 @@ from conductor.runs.step_state import StepState
 from conductor.text.formatting import dollars
 from conductor.values.budget import Limit
 from conductor.values.output import CUT_OFF, NO_ANSWER, Output, WorkerKind
-from storage import SessionState
+from conductor.values.total import Total
+from storage import Plan, SessionState
 
 STATE_ICONS: Mapping[SessionState, str] = {
     "new": ":material/edit_note:",
@@ -48,6 +49,15 @@ def state_label(state: SessionState) -> str:
 def run_label(state: RunState) -> str:
     """A run's status as the screen shows it; of a finished run, whether it has an answer."""
     return state_label("unanswered" if state.status == "finished" and not state.answered else state.status)
+
+
+def used_of(state: RunState, plan: Plan | None = None) -> Total:
+    """What the calls of a run, and of the planning before it, have used so far; a lower bound where one of
+    them is unknown. Built-in experts and planning rules use nothing.
+    """
+    called = [step for step in state.steps if step.started_at is not None and step.worker_kind != "offline"]
+    planned = [] if plan is None or plan.planner_kind == "offline" else [plan.usage]
+    return Total.of([*planned, *(step.usage for step in called)])
 
 
 # -- notes on an answer ------------------------------------------------------------------------------

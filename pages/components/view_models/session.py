@@ -191,7 +191,7 @@ def _outlook(bench: Workbench, session: str) -> tuple[Outlook | None, str | None
 
 
 def outlook_sentence(outlook: Outlook, steps: int) -> str:
-    """What a rerun will do, in one sentence; estimates are marked with "~", what is unknown with "-"."""
+    """What a rerun will do, in one sentence; estimates are marked with "~", what is unknown is left out."""
     radius, runs = outlook.radius, len(outlook.radius.runs)
     if not runs:
         return "Nothing to run: every step's output is known."

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from conductor.runs.state import RunState
 from conductor.text.formatting import counted, duration
-from conductor.values.total import Total
-from pages.components.view_models.run_text import run_label
+from pages.components.view_models.run_text import run_label, used_of
 from pages.components.view_models.session import SessionView, outlook_sentence
 
 _BROKEN_OFF = ("failed", "cancelled", "interrupted", "over_budget")
@@ -26,6 +25,7 @@ def state_text(view: SessionView, *, now: float) -> str:
         parts.append("planning")
     elif view.as_run and view.state is not None:
         parts += [f"{run_label(view.state)}{_kept(view, view.state)}", *_shortfall(view.state)]
+        parts += used_of(view.state, view.plan).known_words
     elif view.outlook is not None:
         parts.append(outlook_sentence(view.outlook, len(view.head.workflow)).removesuffix("."))
     return " · ".join(parts)
@@ -38,7 +38,7 @@ def progress_text(state: RunState, *, now: float) -> str:
     parts = [f"{done} of {len(state.steps)} steps"]
     if seconds is not None:
         parts.append(duration(seconds))
-    used = Total.of(step.usage for step in state.steps if step.started_at is not None)
+    used = used_of(state)
     if used.tokens:
         parts.append(used.token_words)
     if used.cost:

@@ -11,8 +11,9 @@ from collections.abc import Sequence
 import streamlit as st
 
 from conductor.runs.step_state import Retry, StepState, StepStatus
-from conductor.text.formatting import counted, dollars, duration, tokens
+from conductor.text.formatting import counted, duration
 from conductor.values.output import CUT_OFF, NO_ANSWER
+from conductor.values.total import Total
 from pages.components.tab.state import plain
 from pages.components.view_models.card_content import asked_again_in, phase
 from pages.components.view_models.run_text import by_hand, kind_notes, stand_in
@@ -166,8 +167,7 @@ def step_facts(state: StepState) -> list[str]:
     if state.seconds is not None:
         facts.append(duration(state.seconds))
     if state.output is not None or (state.done and state.started_at is not None):
-        facts.append(tokens(state.usage.total))
-        facts += [] if state.usage.cost is None else [dollars(state.usage.cost)]
+        facts += Total.of([state.usage]).known_words
     if state.worker_kind is not None and state.worker_kind != "model":
         facts.append(f"{state.worker_kind}, no model is called")
     return facts

@@ -10,12 +10,18 @@ from conductor.planner.corrections import Thumbs
 from conductor.report.words import STATUSES
 from conductor.runs.events import BudgetExceeded
 from conductor.runs.state import RunState
-from conductor.text.formatting import counted, dollars, duration, tokens
+from conductor.text.formatting import counted, duration
 from conductor.values.presets import MAX_ROUNDS
 from conductor.workflow.model import Workflow
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models.card_content import step_name
-from pages.components.view_models.run_text import STATE_ICONS, answer_kind, answer_notes, author_notes
+from pages.components.view_models.run_text import (
+    STATE_ICONS,
+    answer_kind,
+    answer_notes,
+    author_notes,
+    used_of,
+)
 from pages.components.view_models.session import SessionView
 from pages.components.widgets.controls import action, expander, row
 from pages.components.widgets.rendered_text import rendered_text
@@ -54,10 +60,8 @@ def outcome(bench: Workbench, tab: TabState, view: SessionView) -> None:
             icon=":material/save:",
         )
     used = bench.store.sessions.total(view.session.id)
-    if used.tokens is not None and used.tokens != state.usage.total:
-        cost = [] if used.cost is None else [f"cost {used.cost_words}"]
-        total = [f"The session, with planning and all runs: {used.token_words}", *cost]
-        st.caption(plain(" · ".join(total)))
+    if used.known_words and used != used_of(state):
+        st.caption(plain(f"The session, with planning and all runs: {' · '.join(used.known_words)}"))
     _what_happened(view, state, state.workflow, when="" if view.as_run else "Before your edits: ")
     if state.answer is not None:
         notes = [] if view.as_run else ["of the run before your edits"]
@@ -171,11 +175,11 @@ def _what_happened(view: SessionView, state: RunState, workflow: Workflow, *, wh
 
 
 def _sums(state: RunState) -> list[str]:
-    """How many steps did what, and what the run took: calls, tokens, cost, time."""
+    """How many steps did what, and what the run took, as far as it is known: calls, tokens, cost, time."""
     counts = state.counts
     parts = [f"This run: {counted(counts.pop('ran'), 'step')} ran"]
     parts += [f"{count} {what}" for what, count in counts.items() if count]
-    parts += [counted(state.calls, "call"), tokens(state.usage.total), f"cost {dollars(state.usage.cost)}"]
+    parts += [counted(state.calls, "call"), *used_of(state).known_words]
     return parts if state.seconds is None else [*parts, duration(state.seconds)]
 
 
@@ -186,7 +190,7 @@ def _over_budget(crossing: BudgetExceeded, *, kept: str, when: str) -> None:
         "continues from there.",
         icon=STATE_ICONS["over_budget"],
     )
-    action("Raise the limit", "tune", open_settings, key="raise-limit")
+    action("Raise the limit", "tune", open_settings, "budget", key="raise-limit")
 
 
 def thumbs(bench: Workbench, view: SessionView) -> None:
@@ -224,9 +228,7 @@ def round_line(revision: Revision, state: RunState) -> str:
     if state.answer is not None:
         words = " ".join(state.answer[: _FIRST_WORDS * 2].split())
         parts.append(f"“{words[:_FIRST_WORDS]}{'…' if len(words) > _FIRST_WORDS else ''}”")
-    parts.append(tokens(state.usage.total))
-    if state.usage.cost is not None:
-        parts.append(dollars(state.usage.cost))
+    parts += used_of(state).known_words
     if state.seconds is not None:
         parts.append(duration(state.seconds))
     return " · ".join(parts)

@@ -133,7 +133,7 @@ def test_an_answer_that_another_step_reads_is_in_its_prompt() -> None:
 
 def test_what_a_call_without_a_price_costs_is_unknown() -> None:
     told = estimate(workflow_of(()), (0,), (), cards())
-    assert (told.cost, told.words[1]) == (None, "cost -")
+    assert (told.cost, any("$" in word for word in told.words)) == (None, False)
     assert told.words[-1] == "assuming 400 tokens an answer"
 
 

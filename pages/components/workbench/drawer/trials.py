@@ -8,7 +8,8 @@ import streamlit as st
 
 from conductor.engine.experiments import EdgeTest, Experiment, Swap, edges_to_test, trials_of
 from conductor.errors import ConductorError
-from conductor.text.formatting import counted, dollars, tokens
+from conductor.text.formatting import counted
+from conductor.values.total import Total
 from conductor.workflow.model import Workflow
 from pages.components.tab.notices import errors_shown
 from pages.components.tab.state import TabState, plain
@@ -205,8 +206,8 @@ def _results(bench: Workbench, tab: TabState, view: SessionView, results: Result
 def _progress(results: Results) -> None:
     ended = sum(not state.live for state in results.states.values())
     usage = results.usage
-    facts = [tokens(usage.total), *([dollars(usage.cost)] if usage.cost is not None else [])]
-    line = f"{ended} of {counted(len(results.trials), 'run')} · {' · '.join(facts)}"
+    ran = f"{ended} of {counted(len(results.trials), 'run')}"
+    line = " · ".join([ran, *Total.of([usage]).known_words])
     if results.live:
         st.progress(ended / max(1, len(results.trials)), text=plain(line))
     elif ended < len(results.trials):

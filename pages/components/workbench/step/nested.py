@@ -9,8 +9,9 @@ import streamlit as st
 from conductor.planner.planner import STOPPED
 from conductor.runs.state import RunState
 from conductor.runs.step_state import StepState
-from conductor.text.formatting import counted, dollars, duration, tokens
+from conductor.text.formatting import counted, duration
 from conductor.values.output import NO_ANSWER
+from conductor.values.total import Total
 from conductor.workflow.model import Workflow
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models.card_content import inside_text, step_name
@@ -171,8 +172,7 @@ def inner_facts(inner: RunState) -> list[str]:
     )
     used = inner.usage + inner.planning_usage
     if inner.report is not None or inner.workflow is not None:
-        facts += [counted(inner.calls, "call"), tokens(used.total)]
-        facts += [] if used.cost is None else [dollars(used.cost)]
+        facts += [counted(inner.calls, "call"), *Total.of([used]).known_words]
     if inner.seconds is not None:
         facts.append(duration(inner.seconds))
     return [fact for fact in facts if fact]

@@ -101,12 +101,12 @@ UNKNOWN = Estimate(calls=0, tokens=None, cost=None, seconds=None)
         (
             "reused runs",
             Estimate(calls=1, tokens=12, cost=None, seconds=None),
-            "1 of 2 steps will run, ~12 tokens, cost -, time -, 1 reused.",
+            "1 of 2 steps will run, ~12 tokens, 1 reused.",
         ),
         (
             "reused runs",
             Estimate(calls=1, tokens=None, cost=0.00001, seconds=0.0004),
-            "1 of 2 steps will run, - tokens, <$0.0001, <1 ms, 1 reused.",
+            "1 of 2 steps will run, <$0.0001, <1 ms, 1 reused.",
         ),
     ],
 )

@@ -165,11 +165,11 @@ def test_a_retry_is_one_sentence_whose_end_is_seen_however_long_the_message():
     assert at_once == "Attempt 1 gave nothing: Gone; asked again at once"
 
 
-def test_facts_give_the_cost_where_it_is_known_and_a_dash_for_unknown_tokens():
+def test_facts_leave_out_what_is_not_known():
     assert "$0.0042" in step_facts(RUN.steps[0])
     assert not any("$" in fact for fact in step_facts(RUN.steps[2]))
     failed = StepState(status="failed", started_at=1.0, finished_at=2.0)
-    assert step_facts(failed) == ["1.0 s", "- tokens"]
+    assert step_facts(failed) == ["1.0 s"]
 
 
 def test_a_nested_round_sums_its_plan_and_its_steps():
