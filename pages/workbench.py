@@ -19,6 +19,7 @@ from pages.components.tab.tab_storage import tab_storage
 from pages.components.view_models.session import SessionView
 from pages.components.workbench.bar.bar import bar
 from pages.components.workbench.canvas import graph
+from pages.components.workbench.composer import composer
 from pages.components.workbench.conflicts import conflicts, show_news
 from pages.components.workbench.conversation import conversation_view
 from pages.components.workbench.drawer.panels import panels
@@ -40,8 +41,6 @@ _FOCUS_FALLBACKS = {
     "redo": ("undo", "share"),
     "run": ("stop", "share"),
     "run-split": ("stop", "share"),
-    "plan": ("stop",),
-    "plan-and-run": ("stop",),
     "stop": ("run", "ask-again", "plan-again"),
     "another-round": ("stop",),
     "ask-alternatives": ("stop", "plan-choices-batch"),
@@ -84,7 +83,6 @@ def page() -> None:
             keep_focus({**_FOCUS_FALLBACKS, **settings_focus_fallbacks(bench.pool.names)})
         current = _current(bench, tab)
         view = None if current is None else current.of_page
-        tab.show_query(view.session.query if view is not None else "")
         sidebar(bench, tab)
         if current is None or view is None:
             welcome(bench, tab)
@@ -126,7 +124,7 @@ def _unplanned(bench: Workbench, tab: TabState, current: CurrentView) -> None:
             attempts(bench.store.plans.of_session(view.session.id), of=view.latest_plan, shown=shown)
             if not view.busy:
                 current.fragment("other-plans-part", partial(other_plans, bench, tab))
-        _composer()
+        _composer(bench, tab, current)
 
 
 def _session(bench: Workbench, tab: TabState, current: CurrentView) -> None:
@@ -141,7 +139,7 @@ def _session(bench: Workbench, tab: TabState, current: CurrentView) -> None:
             current.fragment("canvas", partial(_canvas, bench, tab, current), every=every)
         pane_handle("read", label="Room for what is read")
         reading_pane(bench, tab, current, every=every)
-        _composer()
+        _composer(bench, tab, current)
         with st.container(key="drawer", gap=None):
             pane_handle("drawer", label="Room for the drawer")
             # While a replay plays, its player advances in the browser without the server.
@@ -171,9 +169,10 @@ def _news(bench: Workbench, tab: TabState, view: SessionView) -> None:
         conflicts(bench, tab, view)
 
 
-def _composer() -> None:
+def _composer(bench: Workbench, tab: TabState, current: CurrentView) -> None:
     """Where the next question is written: below the graph, with a plan and without."""
-    st.container(key="composer")
+    with st.container(key="composer"):
+        current.fragment("ask", partial(composer, bench, tab))
 
 
 page()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,27 +14,16 @@ from studio.api.server import PunctualConnection
 
 
 class _Server(uvicorn.Server):
-    """Ends when it is asked to; uvicorn's own looks ten times a second, and then waits for its clients."""
+    ready: Event
 
-    def __init__(self, config: uvicorn.Config) -> None:
-        super().__init__(config)
-        self.ready = Event()
-
-    async def main_loop(self) -> None:
-        self._loop, self._ended = asyncio.get_running_loop(), asyncio.Event()
-        await self.on_tick(0)
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets=sockets)
         self.ready.set()
-        await self._ended.wait()
 
-    def end(self) -> None:
-        self._loop.call_soon_threadsafe(self._ended.set)
-
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:  # noqa: ARG002
-        for server in self.servers:
-            server.close()
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         for connection in list(self.server_state.connections):
             connection.transport.abort()
-        await asyncio.gather(*self.server_state.tasks, return_exceptions=True)
+        await super().shutdown(sockets=sockets)
 
 
 @contextmanager
@@ -49,12 +37,13 @@ def serving(app: ASGIApp) -> Iterator[int]:
         app, loop="asyncio", http=PunctualConnection, ws="none", lifespan="off", log_config=None
     )
     server = _Server(config)
+    server.ready = Event()
     thread = Thread(target=server.run, args=([listener],), name="served-app", daemon=True)
     thread.start()
     assert server.ready.wait(30), "the app's server did not start"
     try:
         yield listener.getsockname()[1]
     finally:
-        server.end()
+        server.should_exit = True
         thread.join(30)
         assert not thread.is_alive(), "the app's server did not stop"

@@ -45,6 +45,11 @@ class Conversation(Value):
         """The messages of the user and the assistant."""
         return tuple(turn for turn in self.turns if turn.role != "system" and turn.text.strip())
 
+    def after(self, query: str, answer: str) -> Conversation:
+        """This conversation with a question and its answer at its end."""
+        asked, answered = Turn(role="user", text=query), Turn(role="assistant", text=answer)
+        return self.model_copy(update={"turns": (*self.turns, asked, answered)})
+
     @property
     def characters(self) -> int:
         return len(self.instructions) + sum(len(turn.text) for turn in self.turns)

@@ -71,6 +71,7 @@ class Sessions(Part):
     remove_tag = write(sessions.remove_tag)
 
     total = cached(spending.total)
+    used_since = cached(spending.since)
 
 
 class Revisions(Part):

@@ -37,6 +37,10 @@ _CALLED = func.coalesce(RUNS.c.pool_label, "") != OFFLINE_LABEL
 _ENDS = ("step_finished", "step_failed", "step_cancelled")
 
 
+_AT_ONCE = 1_000
+"""Runs whose events are read by one statement, whose parameters are limited."""
+
+
 class _Sum(NamedTuple):
     tokens: int = 0
     tokens_unknown: bool = False
@@ -82,6 +86,17 @@ def run_totals(connection: Connection, session: str) -> Mapping[str, Total]:
     return {run: taken.total for _, run, taken in runs}
 
 
+def since(connection: Connection, moment: float) -> Total:
+    """What all sessions have used since `moment` (Unix seconds): planning, and the runs begun since then.
+
+    What deleted sessions used counts as well, until they are removed.
+    """
+    plans = select(PLANS.c.usage).where(PLANS.c.created_at >= moment, PLANS.c.planner_kind != "offline")
+    taken = [_sum(row.usage.total, row.usage.cost) for row in connection.execute(plans)]
+    taken += [ran for _, _, ran in _runs(connection, RUNS.c.started_at >= moment, costs=True)]
+    return sum(taken, _Sum()).total if taken else Total()
+
+
 def _sum(tokens: int | None, cost: float | None) -> _Sum:
     return _Sum(tokens or 0, tokens is None, cost or 0.0, cost is None)
 
@@ -94,7 +109,9 @@ def _runs(
         select(RUNS.c.session, RUNS.c.id, RUNS.c.tokens, RUNS.c.status).where(condition, _CALLED)
     ).all()
     read = [run.id for run in runs if costs or run.tokens is None]
-    ended = _ended(connection, read)
+    ended: dict[str, _Sum] = {}
+    for at in range(0, len(read), _AT_ONCE):
+        ended |= _ended(connection, read[at : at + _AT_ONCE])
     found = []
     for run in runs:
         taken = ended.get(run.id, _Sum())

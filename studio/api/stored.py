@@ -137,8 +137,7 @@ def turns_until(store: SessionStore, id: str, *, token: str | None) -> tuple[Tur
             "Give the messages themselves."
         )
         raise ApiError(message, param="previous_response_id", code="previous_response_not_found")
-    asked, answered = Turn(role="user", text=session.query), Turn(role="assistant", text=answer)
-    return *session.earlier_conversation.turns, asked, answered
+    return session.earlier_conversation.after(session.query, answer).turns
 
 
 def _answer(store: SessionStore, session: Session) -> str | None:

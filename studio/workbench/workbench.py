@@ -7,10 +7,11 @@ returns; a run's events are written behind it.
 
 from __future__ import annotations
 
+from conductor.errors import QueryError, WorkflowError
 from conductor.planner.planner import check_query
 from conductor.planner.protocol import Conductor
 from conductor.runtime import Runtime, Runtimes
-from conductor.values.conversation import Conversation
+from conductor.values.conversation import MAX_CONVERSATION, Conversation
 from conductor.values.presets import Settings
 from conductor.workers.pool.pool import Pool
 from storage.records import Session, SessionOrigin
@@ -20,6 +21,7 @@ from studio.workbench.editing import Editing
 from studio.workbench.experiments import Experiments
 from studio.workbench.planning import Planning
 from studio.workbench.running import Running
+from studio.workbench.used_today import UsedToday
 
 
 class Workbench(Bench):
@@ -31,6 +33,7 @@ class Workbench(Bench):
         self.editing = Editing(self)
         self.running = Running(self)
         self.experiments = Experiments(self, self.running)
+        self.used_today = UsedToday(store)
 
     @classmethod
     def over(cls, store: SessionStore, *, pool: Pool, conductor: Conductor, nests: bool = False) -> Workbench:
@@ -46,9 +49,14 @@ class Workbench(Bench):
         origin: SessionOrigin = "app",
         conversation: Conversation | None = None,
     ) -> Session:
-        """A new session for a query and the messages before it. Raises `QueryError` when the query is empty
-        or too long.
+        """A new session for a query and the messages before it. Raises `QueryError` when the query is empty,
+        or one of them is too long.
         """
+        if conversation is not None and conversation.characters > MAX_CONVERSATION:
+            raise QueryError(
+                f"The conversation has {conversation.characters:,} characters; the limit is "
+                f"{MAX_CONVERSATION:,}. Ask in a new session."
+            )
         return self.store.sessions.create(
             check_query(query),
             pool_label=self.pool.label,
@@ -56,3 +64,20 @@ class Workbench(Bench):
             conversation=conversation,
             settings=settings,
         )
+
+    def follow_up(
+        self, session: str, query: str, *, run: str | None = None, settings: Settings | None = None
+    ) -> Session:
+        """A new session for a question that continues a session's conversation: after its question and the
+        answer of its `run` (None: of its newest run with an answer).
+
+        Raises `WorkflowError` where there is no such answer, `QueryError` as `ask`.
+        """
+        before = self.store.sessions.find(session)
+        ended = [it for it in self.store.runs.of_session(session) if it.status == "finished"]
+        chosen = (it for it in ended if run in (None, it.id))
+        answer = next((it.answer for it in chosen if it.answer and self.state(it).answered), None)
+        if answer is None:
+            raise WorkflowError("There is no answer to continue from; run the session's workflow first.")
+        conversation = before.earlier_conversation.after(before.query, answer)
+        return self.ask(query, settings=settings, conversation=conversation)

@@ -96,9 +96,9 @@ def test_a_token_and_a_workflow_are_used_while_a_thousand_connections_are_held(v
 
         desk = WorkbenchPage(visit(paced_app, f"/?session={session}"))
         desk.drawer("Code")
-        expect(desk.page.get_by_label("Question")).to_have_value("What is 17 * 23?")
-        desk.page.get_by_label("Question").fill("What is 19 * 23?")
-        desk.page.get_by_label("Question").press("Control+Enter")
+        expect(desk.page.get_by_label("Question", exact=True)).to_have_value("What is 17 * 23?")
+        desk.page.get_by_label("Question", exact=True).fill("What is 19 * 23?")
+        desk.page.get_by_label("Question", exact=True).press("Control+Enter")
         expect(desk.page.locator(".stCode").nth(1)).to_contain_text("19 * 23")
         desk.button("Try it").click()
         answer = desk.region("Answer of the API")
@@ -110,7 +110,7 @@ def test_a_token_and_a_workflow_are_used_while_a_thousand_connections_are_held(v
         said = answer.inner_text()
         desk.button("Open its session").click()
         desk.page.wait_for_url(lambda url: session not in url)
-        expect(desk.query).to_have_value("What is 19 * 23?")
+        expect(desk.title).to_contain_text("What is 19 * 23?")
         expect(desk.answer).to_have_text(said)
 
     page.bring_to_front()

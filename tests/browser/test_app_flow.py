@@ -25,7 +25,7 @@ def test_an_example_is_planned_and_explained_before_anything_runs(visit, offline
     expect(examples).to_have_count(3)
     examples.first.click()
     expect(desk.graph.cards).to_have_count(2)
-    expect(desk.query).to_have_value("What is 17 * 23?")
+    expect(desk.title).to_contain_text("What is 17 * 23?")
     expect(desk.region("Reasoning")).to_contain_text("The query asks for a calculation")
     expect(desk.graph.cards.first).to_contain_text("not run yet")
     assert offline_app.calls(desk.session) == []
@@ -149,7 +149,7 @@ def test_an_exported_workflow_runs_in_the_command_line_and_comes_back_as_a_sessi
     desk.upload(file)
     desk.page.wait_for_function("before => !location.href.includes(before)", arg=exported)
     expect(desk.graph.cards).to_have_count(2)
-    expect(desk.query).to_have_value("What is 17 * 23?")
+    expect(desk.title).to_contain_text("What is 17 * 23?")
 
 
 @pytest.mark.parametrize("held", [0, 100], ids=["touched", "pressed"])
@@ -208,16 +208,33 @@ def test_a_text_and_the_card_that_is_pressed_after_it_are_both_taken(visit, pace
     forgive_one_message_for_two_widgets(complaints)
 
 
-def test_what_is_asked_by_keyboard_before_its_button_is_drawn_is_planned(visit, offline_app):
+def test_a_question_is_asked_and_followed_up_by_keyboard_and_kept_until_then(visit, offline_app):
     desk = WorkbenchPage(visit(offline_app))
-    expect(desk.button("Plan workflow")).to_be_visible()
-    desk.page.evaluate("""() => {
-      const { classList } = document.querySelector(".st-key-plan");
-      classList.remove("st-key-plan");
-      setTimeout(() => classList.add("st-key-plan"), 500);
-    }""")
-    desk.ask("What is 2 + 2?")
+    desk.query.fill("What is")
+    desk.query.press("Shift+Enter")
+    desk.query.press_sequentially("17 * 23?")
+    expect(desk.query).to_have_value("What is\n17 * 23?")
+    desk.page.reload()
+    expect(desk.query).to_have_value("What is\n17 * 23?")
+    desk.query.press("Enter")
     expect(desk.graph.cards).to_have_count(2)
+    expect(desk.query).to_have_value("")
+    first = desk.session
+    assert offline_app.calls(first) == []
+    desk.run()
+    desk.finished()
+    expect(desk.query).to_have_attribute("placeholder", "Ask a follow-up question")
+    desk.ask("What is 391 + 2?", run=True)
+    desk.page.wait_for_url(lambda url: first not in url)
+    expect(desk.answer).to_contain_text("393")
+    desk.page.get_by_text("Earlier conversation · 2 messages").click()
+    expect(desk.region("User")).to_have_text("What is\n17 * 23?")
+    desk.button("Edit the question").click()
+    expect(desk.query).to_have_value("What is 391 + 2?")
+    desk.page.reload()
+    expect(desk.keyed("runs-plans-choice").get_by_role("radio", name="Plan and run")).to_be_checked()
+    desk.button("New").click()
+    expect(desk.query).to_have_value("")
 
 
 def forgive_one_message_for_two_widgets(complaints: list[str]) -> None:

@@ -99,7 +99,7 @@ def test_deleting_in_the_graph_leaves_the_focus_in_the_graph(desk):
 
 def test_an_example_chosen_by_keyboard_leads_to_run_and_new_to_the_query(visit, offline_app):
     desk = WorkbenchPage(visit(offline_app))
-    press(desk.keyed("welcome").get_by_role("button").first)
+    press(desk.keyed("examples").get_by_role("button").first)
     expect(in_box(desk, "run")).to_be_focused()
     press(desk.button("New"))
     expect(desk.query).to_be_focused()
@@ -118,7 +118,7 @@ def test_who_takes_the_focus_away_keeps_it_away(desk):
 
 
 def test_a_worker_that_is_moved_takes_the_focus_along_and_at_the_end_hands_it_to_the_other_arrow(desk):
-    desk.button("Settings").click()
+    desk.chip("pool").click()
     up, down = desk.button("Up: critic-7b"), desk.button("Down: critic-7b")
     for row in (1, 0):
         press(up)

@@ -63,7 +63,9 @@ STICKING_OUT = """box => {
 def test_a_narrow_window_cuts_off_no_button_and_breaks_no_word(visit, offline_app):
     session = offline_app.plant(Step(instruction="What is 17 * 23?", worker="mathematics"))
     desk = WorkbenchPage(visit(offline_app, f"/?session={session}"))
+    expect(desk.button("New")).to_be_in_viewport()
     desk.page.set_viewport_size({"width": 1024, "height": 900})
+    expect(desk.button("New")).not_to_be_in_viewport()
     desk.run()
     desk.finished()
     desk.drawer("Timeline")

@@ -128,16 +128,23 @@ def test_invalid_plans_are_explained_asked_for_again_and_kept(visit, served_app,
 def test_settings_are_chosen_by_keyboard_and_mouse_and_go_with_the_query(visit, served_app, endpoint):
     endpoint.say(at_once(plan_text((0, "Answer.", "[]"))))
     desk = WorkbenchPage(visit(served_app))
-    desk.button("Settings").click()
+    desk.chip("preset").click()
     desk.page.get_by_role("radio", name="mini").click()
-    expect(desk.page.get_by_text("mini", exact=True).last).to_be_visible()
+    expect(desk.chip("steps")).to_contain_text("1 step")
+    desk.page.keyboard.press("Escape")
+    expect(desk.chip("preset")).to_contain_text("Mini")
+    desk.chip("pool").click()
     desk.page.get_by_text("writer-8b · simulated").click()
-    expect(desk.page.get_by_text("mini · 2 of 3 workers")).to_be_visible()
     desk.button("Up: steady-13b").press("Enter")
+    desk.settled()
+    desk.page.keyboard.press("Escape")
+    expect(desk.chip("pool")).to_contain_text("2 of 3 workers")
+    desk.chip("budget").click()
     desk.page.get_by_label("Cost in $").fill("0.1")
     desk.page.get_by_label("Cost in $").press("Enter")
-    expect(desk.page.get_by_text("mini · 2 of 3 workers · budget $0.10")).to_be_visible()
+    desk.settled()
     desk.page.keyboard.press("Escape")
+    expect(desk.chip("budget")).to_contain_text("$0.10")
     ask(desk)
     expect(desk.graph.cards).to_have_count(1)
     with served_app.store() as store:
@@ -147,7 +154,8 @@ def test_settings_are_chosen_by_keyboard_and_mouse_and_go_with_the_query(visit, 
         0.1,
         1,
     )
-    expect(desk.page.get_by_text("mini · 2 of 3 workers · budget $0.10")).to_be_visible()
+    for chip, shown in (("preset", "Mini"), ("pool", "2 of 3 workers"), ("budget", "$0.10")):
+        expect(desk.chip(chip)).to_contain_text(shown)
 
 
 @pytest.mark.thorough

@@ -37,7 +37,7 @@ def test_a_session_goes_out_and_comes_back_beside_its_report(visit, offline_app,
     assert "Solve it." in report.read_text(encoding="utf-8")
     _import(page, offline_app.url, file)
     expect(desk.graph.cards).to_have_count(1)
-    expect(desk.query).to_have_value(QUERY)
+    expect(desk.title).to_contain_text(QUERY)
     expect(page.get_by_text("1 step ran")).to_be_visible()
     assert desk.session != session
 

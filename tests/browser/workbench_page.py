@@ -140,13 +140,29 @@ class WorkbenchPage:
 
     @property
     def query(self) -> Locator:
-        return self.page.get_by_label("Query", exact=True)
+        # That of the page before may stand beside it for a moment.
+        return self.page.locator('.st-key-query[data-stale="false"]').get_by_role("textbox")
 
     def ask(self, query: str, *, run: bool = False) -> None:
-        """Ask by keyboard, as soon as the page listens to its shortcuts."""
-        self.page.locator("[data-listens]").wait_for(state="attached")
+        """Ask by keyboard; the choice whether it is run is made before."""
+        self.query.wait_for()
+        way = self.keyed("runs-plans-choice").get_by_role(
+            "radio", name="Plan and run" if run else "Plan", exact=True
+        )
+        if way.get_attribute("aria-checked") != "true":
+            way.click()
+            expect(way).to_have_attribute("aria-checked", "true")
         self.query.fill(query)
-        self.query.press("Control+Shift+Enter" if run else "Control+Enter")
+        self.query.press("Enter")
+
+    @property
+    def title(self) -> Locator:
+        """The open session's title, which begins as its question does."""
+        return self.keyed("session-head")
+
+    def chip(self, name: str) -> Locator:
+        """One of the settings below the question, by its key."""
+        return self.keyed(f"settings-{name}").get_by_role("button").first
 
     def plan(self, query: str) -> Graph:
         """Ask by keyboard and wait for the plan."""

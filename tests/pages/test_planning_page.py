@@ -21,6 +21,7 @@ from conductor.workflow.model import Step, Workflow
 from pages.components.tab import services
 from pages.components.tab.state import plain
 from pages.components.view_models.session import SessionView
+from pages.components.view_models.settings_choices import CHIPS
 from pages.components.workbench.editor import Editor
 from pages.components.workbench.settings import move_key
 from storage import SessionStore
@@ -94,8 +95,7 @@ def planned(told, app, *texts_, **settings):
 def test_planning_is_seen_as_it_goes_on_and_by_who_comes_later(app, told):
     told.released.clear()
     page = app()
-    page.text_area(key="query").set_value("Which one?")
-    page.button(key="plan").click().run()
+    page.chat_input(key="query").set_value("Which one?").run()
     assert not page.exception
     session = page.query_params["session"]
     for tab in (page, app(session=session)):
@@ -114,8 +114,8 @@ def test_planning_is_seen_as_it_goes_on_and_by_who_comes_later(app, told):
 def test_stopping_keeps_the_query_and_offers_a_way_on(app, told):
     told.released.clear()
     page = app()
-    page.text_area(key="query").set_value("Which one?")
-    page.button(key="plan-and-run").click().run()
+    page.segmented_control(key="runs-plans-choice").set_value("Plan and run").run()
+    page.chat_input(key="query").set_value("Which one?").run()
     live = told.bench.activities.live_plan(page.query_params["session"])
     button(page, "Stop").click().run()
     assert live.done.wait(5)
@@ -230,7 +230,7 @@ def test_the_figures_of_a_session_count_planning_and_every_round(app, told):
     # The Conductor's 110 tokens, and the run's.
     assert used.tokens == 110 + run.tokens
     lines = texts(page.caption)
-    total = plain(f"The session, with planning and all runs: {used.token_words} · cost at least $0.5000")
+    total = plain(f"The session, with planning and all runs: {used.token_words} · at least $0.5000")
     assert total in lines
     own = next(line for line in lines if line.startswith("This run: 2 steps ran"))
     assert plain(f"{run.tokens} tokens") in own
@@ -277,7 +277,7 @@ def test_a_run_over_its_budget_says_which_limit_and_opens_the_settings(app, told
     session = page.query_params["session"]
     page.number_input(key=f"budget-calls-{session}").set_value(9).run()
     assert told.bench.settings(session).budget == Budget(calls=9)
-    assert any("budget 9 calls" in text for text in texts(page.caption))
+    assert "9 calls" in chips(page)
     page.button(key="run").click().run()
     settled(told, page)
     assert not page.warning
@@ -287,8 +287,17 @@ def test_a_run_over_its_budget_says_which_limit_and_opens_the_settings(app, told
 
 
 def opened(page):
-    page.session_state["settings"] = True
+    for chip in CHIPS:
+        page.session_state[f"settings-{chip}"] = True
     return page.run()
+
+
+def chips(page):
+    """What the chips below the question show once they are closed."""
+    for chip in CHIPS:
+        page.session_state[f"settings-{chip}"] = False
+    page.run()
+    return [box.proto.popover.label for box in page.get("popover")]
 
 
 def test_settings_are_kept_for_the_next_query_and_go_with_it(app, told):
@@ -296,10 +305,9 @@ def test_settings_are_kept_for_the_next_query_and_go_with_it(app, told):
     page.segmented_control(key="mode-next").set_value("mini").run()
     page.checkbox(key="use-next-alpha").uncheck().run()
     page.number_input(key="budget-cost-next").set_value(0.1).run()
-    assert plain("mini · 2 of 3 workers · budget $0.10") in texts(page.caption)
     assert plain("No price is known, so no worker is left out.") in texts(page.caption)
-    page.text_area(key="query").set_value("Which one?")
-    page.button(key="plan").click().run()
+    assert {"Mini", "1 step", "2 of 3 workers", plain("$0.10")} <= {*chips(page)}
+    page.chat_input(key="query").set_value("Which one?").run()
     settled(told, page)
     settings = told.bench.settings(page.query_params["session"])
     assert (settings.max_steps, settings.economical) == (1, True)
@@ -314,8 +322,7 @@ def test_settings_of_an_open_session_are_its_own(app, told):
     page.number_input(key=f"rounds-{session}").set_value(2).run()
     assert told.bench.settings(session) == Settings(workers=("beta", "alpha", "slow"), rounds=2)
     page.button(key="new").click().run()
-    page.text_area(key="query").set_value("And now?")
-    page.button(key="plan").click().run()
+    page.chat_input(key="query").set_value("And now?").run()
     assert told.bench.settings(page.query_params["session"]) == Settings()
 
 

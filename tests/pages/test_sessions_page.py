@@ -60,7 +60,7 @@ def test_a_session_is_reopened_on_the_workbench(app, bench, session):
     page.button(key=f"open-{session}").click().run()
     assert not page.exception
     assert page.query_params["session"] == session
-    assert page.text_area(key="query").value == "Which one?"
+    assert page.title[0].value == plain("Which one?")
 
 
 # -- finding -----------------------------------------------------------------------------------------

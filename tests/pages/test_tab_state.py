@@ -77,73 +77,14 @@ def test_long_text_is_cut_and_says_so():
     assert plain("x" * 10, limit=10) == "x" * 10
 
 
-def test_another_session_by_the_browsers_own_way_brings_its_query_and_no_selection():
+def test_another_session_by_the_browsers_own_way_brings_no_selection():
     page = AppTest.from_function(remember_session)
     page.query_params["session"] = "first"
     page.run()
     page.session_state["selected"] = 3
-    page.session_state["query"] = "of the first"
     page.query_params["session"] = "second"
     page.run()
     assert page.session_state["selected"] is None
-    assert "query" not in page.session_state
-
-
-def opened(tab, query, *, session="other"):
-    """The tab after a session with this query was opened and drawn."""
-    tab.open(session)
-    tab.show_query(query)
-    return tab
-
-
-@pytest.mark.parametrize(
-    ("shown", "typed", "draft"),
-    [
-        ("", "Half a question", "Half a question"),
-        ("", "", ""),
-        ("", " \n", ""),
-        ("Its query", "Its query", ""),
-        ("Its query", "Its query, but other", "Its query, but other"),
-        ("Its query", "", ""),
-    ],
-)
-def test_a_query_that_was_typed_and_not_asked_comes_back_when_a_new_one_is_begun(tab, shown, typed, draft):
-    opened(tab, shown, session="first" if shown else None)
-    st.session_state["query"] = typed
-    opened(tab, "Another query")
-    assert st.session_state["query"] == "Another query"
-    opened(tab, "", session=None)
-    assert st.session_state["query"] == draft
-    assert tab.draft is None
-
-
-def test_a_draft_outlives_the_sessions_that_are_looked_at_and_the_other_page(tab):
-    opened(tab, "", session=None)
-    st.session_state["query"] = "Half a question"
-    tab.show_query("")
-    del st.session_state["query"]  # as a visit to the other page does
-    opened(opened(tab, "One"), "Two", session="second")
-    assert tab.draft == "Half a question"
-    opened(tab, "", session=None)
-    assert st.session_state["query"] == "Half a question"
-
-
-def test_what_was_typed_is_still_there_after_a_visit_to_the_other_page(tab):
-    opened(tab, "Its query")
-    st.session_state["query"] = "Its query, changed"
-    tab.show_query("Its query")
-    del st.session_state["query"]
-    tab.show_query("Its query")
-    assert st.session_state["query"] == "Its query, changed"
-
-
-def test_a_query_that_was_asked_is_no_draft(tab):
-    opened(tab, "", session=None)
-    st.session_state["query"] = "A whole question"
-    tab.note_asked()
-    opened(tab, "A whole question")
-    opened(tab, "", session=None)
-    assert st.session_state["query"] == ""
 
 
 def test_one_press_sent_twice_is_one_press_and_a_later_one_another(tab, monkeypatch):

@@ -16,9 +16,10 @@ import streamlit as st
 from pages.components.streamlit_patches.component import component
 
 ELEMENTS = (
-    "BidiComponent", "Button", "ButtonGroup", "Checkbox", "DateInput", "Feedback", "FileUploader", "Html",
-    "LinkButton", "MenuButton", "Multiselect", "NumberInput", "PageLink", "Pagination", "Progress", "Radio",
-    "Selectbox", "Spinner", "StreamlitSyntaxHighlighter", "Table", "TextArea", "TextInput", "Toast",
+    "BidiComponent", "Button", "ButtonGroup", "ChatInput", "Checkbox", "DateInput", "Feedback",
+    "FileUploader", "Html", "LinkButton", "MenuButton", "Multiselect", "NumberInput", "PageLink",
+    "Pagination", "Progress", "Radio", "Selectbox", "Spinner", "StreamlitSyntaxHighlighter", "Table",
+    "TextArea", "TextInput", "Toast",
 )  # fmt: skip
 """Streamlit's names for the scripts of the elements on the pages, without those that every page loads."""
 

@@ -1,8 +1,8 @@
 """The HTML document of a page, which the browser loads before Streamlit draws anything in it.
 
 Streamlit's own document shows Streamlit's name and icon until the first page is drawn. At the address of any
-other page it looks for the server at two places, one of which is an error in the browser's console. Knows the
-addresses of pages, not their content.
+other page it looks for the server at two places, one of which is an error in the browser's console. It opens
+the sidebar in windows that have no room for it. Knows the addresses of pages, not their content.
 """
 
 from __future__ import annotations
@@ -22,13 +22,29 @@ from streamlit import file_util
 _SERVER = '<script>window.__streamlit = {BACKEND_BASE_URL: new URL(".", location.href).href}</script>'
 """A page's address is the server's plus one segment, also behind a proxy that adds a prefix."""
 
+SIDEBAR_KEPT = "stSidebarCollapsed-"
+"""How the names begin under which Streamlit's frontend keeps in the browser whether the sidebar is closed."""
+
+SIDEBAR_FROM = 1200
+"""Windows that are narrower (CSS pixels) begin with the sidebar closed."""
+
+_SIDEBAR = f"""<script>{{
+  const {{ getItem }} = Storage.prototype;
+  Storage.prototype.getItem = function (name) {{
+    const kept = getItem.call(this, name);
+    const undecided = kept === null && String(name).startsWith("{SIDEBAR_KEPT}");
+    return undecided && innerWidth < {SIDEBAR_FROM} ? "true" : kept;
+  }};
+}}</script>"""
+"""Streamlit closes the sidebar below 768 pixels only; what a person chose still counts."""
+
 
 def index_pages(pages: Sequence[str], *, title: str, icon: Path) -> list[Route]:
     """Routes to the documents of the first page and of `pages` (the last segments of their addresses).
 
     `icon` is an SVG file.
     """
-    first = _renamed(_original(), title=title, icon=icon)
+    first = _renamed(_original(), title=title, icon=icon).replace("<head>", f"<head>\n    {_SIDEBAR}", 1)
     other = first.replace("<head>", f"<head>\n    {_SERVER}", 1)
     below = str(st.get_option("server.baseUrlPath")).strip("/")
     base = f"/{below}/" if below else "/"

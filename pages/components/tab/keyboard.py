@@ -33,8 +33,6 @@ def _selector(key: str) -> str:
 _shortcuts = component("conductor_shortcuts", __file__, js="shortcuts.js", isolated=False)
 
 _SHORTCUTS = [
-    {"key": "enter", "shift": False, "button": ".st-key-plan", "within": ".st-key-query"},
-    {"key": "enter", "shift": True, "button": ".st-key-plan-and-run", "within": ".st-key-query"},
     {"key": "enter", "shift": False, "button": ".st-key-output-save", "within": ".st-key-output-writing"},
     {"key": "z", "shift": False, "button": ".st-key-undo", "within": None},
     {"key": "z", "shift": True, "button": ".st-key-redo", "within": None},

@@ -17,7 +17,6 @@ from streamlit.errors import StreamlitAPIException
 from conductor.drawing.layout import Direction
 from conductor.runs.replay import Replay
 from conductor.values.presets import Settings
-from pages.components.streamlit_patches.initial_values import show_first
 from pages.components.tab.download import Download
 from pages.components.tab.edit_memory import EditMemory, Remembered
 
@@ -40,8 +39,10 @@ class TabState(EditMemory):
 
     remembered = Remembered[str | None]("session", None)
     """The session opened last, for pages whose address is not that session's."""
-    draft = Remembered[str | None]("draft", None)
-    """A query that was typed and left for a session; it comes back with a new one."""
+    rewrites = Remembered[bool]("rewrites", False)
+    """Whether the open session's question is being changed, to be asked in its place."""
+    runs_plans = Remembered[bool | None]("runs-plans", None)
+    """Whether what is asked is planned and run, None where that was not chosen yet."""
     settings = Remembered[Settings]("next-settings", Settings())
     """What is chosen for the next session."""
     selected = Remembered[int | None]("selected", None)
@@ -73,7 +74,7 @@ class TabState(EditMemory):
         return self.remembered
 
     def open(self, session: str | None) -> None:
-        """Show another session with its query, or none."""
+        """Show another session, or none."""
         if session is None:
             st.query_params.pop("session", None)
         else:
@@ -81,16 +82,14 @@ class TabState(EditMemory):
         self._enter(session)
 
     def _enter(self, session: str | None) -> None:
-        self.keep_draft()
         if session is not None and self.remembered is None:
             st.session_state["selection_unknown"] = True
         self.remembered = session
         self.select(None)
         self.leave_replay()
-        for name in ("query", "typed", "asked", "download", "export_asked"):
+        self.rewrites = False
+        for name in ("download", "export_asked"):
             st.session_state.pop(name, None)
-        if session is None:
-            st.session_state["typed"] = st.session_state.pop("draft", "")
 
     def pressed_again(self, press: str) -> bool:
         """Whether this is the same press as one a moment ago.
@@ -102,27 +101,6 @@ class TabState(EditMemory):
         last = cast("float", st.session_state.get(key, float("-inf")))
         st.session_state[key] = now
         return now - last < _SAME_PRESS_SECONDS
-
-    # -- the query box, and the settings beside it ---------------------------------------------------
-
-    def show_query(self, query: str) -> None:
-        """Fill the box, unless a person has typed there since the session was opened.
-
-        A widget forgets its text while another page is shown; what was typed is remembered beside it.
-        """
-        box = show_first("query", st.session_state.get("typed", query))
-        st.session_state["typed"] = box
-        st.session_state["asked"] = query
-
-    def note_asked(self) -> None:
-        """What is typed has been asked: it is a session's query now, no draft."""
-        st.session_state["asked"] = st.session_state.get("query", "")
-
-    def keep_draft(self) -> None:
-        """Keep what was typed and never asked, before another query takes its place."""
-        typed = st.session_state.get("query", st.session_state.get("typed", ""))
-        if typed.strip() and typed != st.session_state.get("asked", ""):
-            st.session_state["draft"] = typed
 
     # -- the graph, and the file given out ----------------------------------------------------------
 

@@ -1,8 +1,8 @@
-"""Settings as a person chooses them: modes, which workers in which order, a line of what differs. Pure."""
+"""Settings as a person chooses them: modes, which workers in which order, how they are shown. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from conductor.orchestrate import cheapest
 from conductor.text.formatting import counted
@@ -75,31 +75,34 @@ def _with_workers(settings: Settings, names: Sequence[str], chosen: Sequence[str
     return settings.model_copy(update={"workers": None if every else tuple(chosen)})
 
 
-def summary(settings: Settings, names: Sequence[str]) -> str:
-    """What differs from the standard, in one line; "" where nothing does."""
-    parts: list[str] = []
+def _preset(settings: Settings, _: Sequence[str]) -> str:
     mode = mode_of(settings)
-    if mode is None:
-        standard = MODES["standard"]
-        if settings.max_steps != standard.max_steps:
-            parts.append(f"up to {counted(settings.max_steps, 'step')}")
-        if settings.rounds != standard.rounds:
-            parts.append(counted(settings.rounds, "round"))
-        if settings.economical:
-            parts.append("cheapest workers")
-    elif mode != "standard":
-        parts.append(mode)
-    parts += _of_workers(settings, names)
-    if not settings.budget.open:
-        parts.append("budget " + ", ".join(limits(settings.budget)))
-    return " · ".join(parts)
+    return "Own preset" if mode is None else mode.capitalize()
 
 
-def _of_workers(settings: Settings, names: Sequence[str]) -> list[str]:
+def _steps(settings: Settings, _: Sequence[str]) -> str:
+    steps = "1 step" if settings.max_steps == 1 else f"Up to {settings.max_steps} steps"
+    return steps if settings.rounds == 1 else f"{steps}, {counted(settings.rounds, 'round')}"
+
+
+def _budget(settings: Settings, _: Sequence[str]) -> str:
+    return "No budget" if settings.budget.open else ", ".join(limits(settings.budget))
+
+
+def _pool(settings: Settings, names: Sequence[str]) -> str:
     mine = used(settings, names)
     if set(mine) != set(names):
-        return [f"{len(mine)} of {counted(len(names), 'worker')}"]
-    return [] if mine == tuple(names) else ["workers in your order"]
+        return f"{len(mine)} of {counted(len(names), 'worker')}"
+    return counted(len(names), "worker") + ("" if mine == tuple(names) else " in your order")
+
+
+CHIPS: Mapping[str, Callable[[Settings, Sequence[str]], str]] = {
+    "preset": _preset,
+    "steps": _steps,
+    "budget": _budget,
+    "pool": _pool,
+}
+"""What each chip shows of the settings; with the names of the pool's workers."""
 
 
 def economy(settings: Settings, cards: Sequence[WorkerCard]) -> str:

@@ -1,6 +1,8 @@
-"""Asking: a query becomes a new session, and the Conductor begins to plan it.
+"""The composer: where a question is written, and how it is asked.
 
-Knows the workbench and the tab; the errors of a query stand beside it.
+A question becomes a new session. Where the open session has an answer, it continues that conversation, unless
+the session's own question is being changed. Knows the workbench and the tab; a question's errors stand above
+the box.
 """
 
 from __future__ import annotations
@@ -11,32 +13,138 @@ import streamlit as st
 
 from conductor.errors import ConductorError
 from conductor.values.presets import Settings
+from pages.components.tab.fields import committing, shows
+from pages.components.tab.question import BOX, kept_question, question_asked, question_refused
 from pages.components.tab.state import TabState
-from pages.components.workbench.settings import settings_of
+from pages.components.view_models.session import SessionView
+from pages.components.widgets.controls import action, row
+from pages.components.workbench.settings import settings_chips, settings_of
+from storage import Session
 from studio.workbench import Workbench
 
 _QUICK_SECONDS = 0.2
 """A plan that is there this soon is shown at once, not after a glimpse of the planning."""
 
+_WAY = "runs-plans-choice"
 
-def plan_query(bench: Workbench, tab: TabState, *, query: str | None = None, run: bool = False) -> None:
-    """Begin to plan the query in a new session and open it; `run` it too. Errors stand at the query."""
-    if query is not None:
-        tab.keep_draft()
-        st.session_state["query"] = query
-    if tab.pressed_again("plan"):
-        return
+_WAYS = {"Plan": False, "Plan and run": True}
+"""Whether what is asked is run, by the names of the choice."""
+
+
+def composer(bench: Workbench, tab: TabState, view: SessionView | None) -> None:
+    """Draw it for the open session, None while none is."""
+    place, text = _draft(tab, view)
+    tab.show_notice("query")
+
+    def asked() -> None:
+        query = st.session_state[BOX] or ""
+        # The choice as the browser shows it: one message may bring both, in any order.
+        run = _WAYS.get(st.session_state.get(_WAY, ""), bool(tab.runs_plans))
+        if ask(bench, tab, query, view=view, run=run):
+            question_asked(place)
+        else:
+            question_refused()
+        tab.ask_redraw()
+
+    st.chat_input(_placeholder(tab, view), key=BOX, on_submit=asked)
+    with row("composer-chips", gap="xsmall"):
+        _way(tab)
+        settings_chips(bench, tab)
+        if view is not None and view.head is not None:
+            _rewrite(tab, view)
+    with st.container(key="kept-question"):
+        kept_question(tab, place, text)
+
+
+def _draft(tab: TabState, view: SessionView | None) -> tuple[str, str]:
+    """A name for what is typed here, and what the box shows at first."""
+    if view is None:
+        return "new", ""
+    if tab.rewrites:
+        return f"{view.session.id}-again", view.session.query
+    # Where nothing came of a question it stands there to be changed.
+    failed = view.head is None and not view.busy
+    return view.session.id, view.session.query if failed else ""
+
+
+def _continues(tab: TabState, view: SessionView) -> bool:
+    """Whether a question asked here follows the answer of the session."""
+    return _answered(view) and not tab.rewrites
+
+
+def _answered(view: SessionView) -> bool:
+    state = view.state
+    return state is not None and state.status == "finished" and state.answered and bool(state.answer)
+
+
+def _placeholder(tab: TabState, view: SessionView | None) -> str:
+    if view is None:
+        return "Ask something that takes more than one step"
+    if _continues(tab, view):
+        return "Ask a follow-up question"
+    return "Change the question, or ask another one"
+
+
+def _way(tab: TabState) -> None:
+    shows(tab, _WAY, next(name for name, runs in _WAYS.items() if runs == bool(tab.runs_plans)))
+
+    def chosen(name: str) -> None:
+        tab.runs_plans = _WAYS[name]
+
+    st.segmented_control(
+        "What Enter does",
+        list(_WAYS),
+        key=_WAY,
+        required=True,
+        label_visibility="collapsed",
+        on_change=committing(tab, _WAY, chosen),
+    )
+
+
+def _rewrite(tab: TabState, view: SessionView) -> None:
+    def turned() -> None:
+        tab.rewrites = not tab.rewrites
+
+    back = "Follow up instead" if _answered(view) else "Leave the question"
+    action(
+        back if tab.rewrites else "Edit the question",
+        "reply" if tab.rewrites else "edit",
+        turned,
+        key="rewrite",
+        type="tertiary",
+        help=None if tab.rewrites else "Asks it in other words, in a new session",
+    )
+
+
+def ask(
+    bench: Workbench, tab: TabState, query: str, *, view: SessionView | None = None, run: bool = False
+) -> bool:
+    """Begin to plan the question in a new session and open it; `run` it too.
+
+    Whether it was asked: errors stand above the box.
+    """
+    if tab.pressed_again(f"ask-{hash(query)}"):
+        return True
     try:
-        session = bench.ask(st.session_state.get("query") or "", settings=chosen_settings(bench, tab))
-        tab.note_asked()
+        session = _begun(bench, tab, query, view)
         tab.open(session.id)
         bench.planning.begin(session.id, then_run=run)
     except ConductorError as error:
         tab.notify("error", str(error), place="query")
-        return
+        return False
     until = time.monotonic() + _QUICK_SECONDS
     while bench.activities.busy(session.id) and time.monotonic() < until:
         time.sleep(0.01)
+    return True
+
+
+def _begun(bench: Workbench, tab: TabState, query: str, view: SessionView | None) -> Session:
+    settings = chosen_settings(bench, tab)
+    if view is None:
+        return bench.ask(query, settings=settings)
+    if _continues(tab, view) and view.run is not None:
+        return bench.follow_up(view.session.id, query, run=view.run.id, settings=settings)
+    return bench.ask(query, settings=settings, conversation=view.session.conversation)
 
 
 def chosen_settings(bench: Workbench, tab: TabState) -> Settings | None:

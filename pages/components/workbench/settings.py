@@ -1,4 +1,4 @@
-"""Settings beside the query: mode, limits, which workers in which order, and the budget.
+"""Settings below the question: preset, limits, the budget, and which workers in which order.
 
 They belong to the open session, else to the next one. Knows the workbench and the tab.
 """
@@ -22,7 +22,10 @@ from pages.components.view_models import settings_choices
 from pages.components.widgets.controls import action, row
 from studio.workbench import Workbench
 
-POPOVER = "settings"
+Chip = Literal["preset", "steps", "budget", "pool"]
+
+_CHIPS: dict[Chip, str] = {"preset": "tune", "steps": "steps", "budget": "savings", "pool": "groups"}
+"""The icon of each."""
 
 _ROWS_SHOWN = 7
 """More workers than this scroll."""
@@ -58,32 +61,38 @@ def move_key(worker: str, way: str) -> str:
     return f"worker-move-{way}-{sha256(worker.encode()).hexdigest()[:12]}"
 
 
-def open_settings() -> None:
-    """Have the popover open on the next run of the page."""
-    st.session_state[POPOVER] = True
+def chip_key(chip: Chip) -> str:
+    """The key of a chip, which holds whether it is open."""
+    return f"settings-{chip}"
 
 
-def settings_summary(bench: Workbench, tab: TabState) -> None:
-    """One line of what is not as usual; nothing where all is."""
-    settings = settings_of(bench, tab)
-    names, cards = bench.pool.names, bench.pool.cards
-    used = [cards[name] for name in settings_choices.used(settings, names) if name in cards]
-    for line in (settings_choices.summary(settings, names), settings_choices.economy(settings, used)):
-        if line:
-            st.caption(plain(line))
+def open_settings(chip: Chip) -> None:
+    """Have this chip open on the next run of the page."""
+    for other in _CHIPS:
+        st.session_state[chip_key(other)] = other == chip
 
 
-def settings_popover(bench: Workbench, tab: TabState) -> None:
-    """Draw the button and, while it is open, the settings."""
-    box = st.popover("Settings", icon=":material/tune:", type="tertiary", key=POPOVER, on_change="rerun")
-    if not box.open:
-        return
-    with box, st.container(key="settings-rows", gap=None):
-        _Panel(bench, tab).draw()
+def settings_chips(bench: Workbench, tab: TabState) -> None:
+    """Draw them: each shows what is chosen, and opens to change it."""
+    panel = _Panel(bench, tab)
+    draws = {"preset": panel.preset, "steps": panel.steps, "budget": panel.budget, "pool": panel.workers}
+    for chip, icon in _CHIPS.items():
+        key = chip_key(chip)
+        label = plain(settings_choices.CHIPS[chip](panel.chosen, panel.names))
+        # Streamlit closes a popover whose label changes, so that of an open one stays.
+        if not st.session_state.get(key) or f"{key}-label" not in st.session_state:
+            st.session_state[f"{key}-label"] = label
+        label = st.session_state[f"{key}-label"]
+        box = st.popover(label, icon=f":material/{icon}:", type="tertiary", key=key, on_change="rerun")
+        if box.open:
+            with box, st.container(key=f"settings-rows-{chip}", gap=None):
+                draws[chip]()
+                st.caption(panel.belongs)
+                tab.show_notice("settings")
 
 
 class _Panel:
-    """The open popover; each change is stored at once."""
+    """What the chips open to; each change is stored at once."""
 
     def __init__(self, bench: Workbench, tab: TabState) -> None:
         self.bench, self.tab = bench, tab
@@ -91,16 +100,14 @@ class _Panel:
         self.names = bench.pool.names
         self.place = tab.session or "next"
 
-    def draw(self) -> None:
-        of_session = "For this session, from its next plan or run on."
-        st.caption(of_session if self.tab.session else "For the next query.")
-        self._mode()
-        with st.container(horizontal=True, gap="small"):
-            self._number("max_steps", "Steps at most", most=MAX_STEPS)
-            self._number("rounds", "Rounds at most", most=MAX_ROUNDS)
-        self._workers()
-        self._budget()
-        self.tab.show_notice("settings")
+    @property
+    def belongs(self) -> str:
+        """What the settings count for."""
+        return (
+            "For this session, from its next plan or run on."
+            if self.tab.session
+            else "For the next question."
+        )
 
     def keep(self, change: Callable[[Settings], Settings]) -> None:
         """Change what is kept by now, which another widget of the same run may have changed as well."""
@@ -114,7 +121,7 @@ class _Panel:
         except ConductorError as error:
             self.tab.notify("error", str(error), place="settings")
 
-    def _mode(self) -> None:
+    def preset(self) -> None:
         key = f"mode-{self.place}"
         mode = settings_choices.mode_of(self.chosen)
         shows(self.tab, key, mode)
@@ -126,9 +133,20 @@ class _Panel:
         st.segmented_control(
             "Mode", list(MODES), key=key, width="stretch", on_change=committing(self.tab, key, chosen)
         )
-        st.caption(
-            settings_choices.MODE_LINES[mode] if mode is not None else "Steps and rounds as chosen below."
-        )
+        st.caption(settings_choices.MODE_LINES[mode] if mode is not None else "Steps and rounds as chosen.")
+        self._economy()
+
+    def steps(self) -> None:
+        with st.container(horizontal=True, gap="small"):
+            self._number("max_steps", "Steps at most", most=MAX_STEPS)
+            self._number("rounds", "Rounds at most", most=MAX_ROUNDS)
+
+    def _economy(self) -> None:
+        """Whom the lowest price leaves."""
+        cards = self.bench.pool.cards
+        used = [cards[name] for name in settings_choices.used(self.chosen, self.names) if name in cards]
+        if line := settings_choices.economy(self.chosen, used):
+            st.caption(plain(line))
 
     def _number(self, name: str, label: str, *, most: int) -> None:
         key = f"{name}-{self.place}"
@@ -143,7 +161,7 @@ class _Panel:
 
     # -- workers ---------------------------------------------------------------------------------
 
-    def _workers(self) -> None:
+    def workers(self) -> None:
         used = settings_choices.used(self.chosen, self.names)
         rows = settings_choices.roster(self.chosen, self.names)
         st.markdown(
@@ -154,6 +172,7 @@ class _Panel:
         with st.container(height=height, border=False, gap=None, key="settings-workers"):
             for at, (name, use) in enumerate(rows):
                 self._worker(at, name, use=use, used=used)
+        self._economy()
 
     def _worker(self, at: int, name: str, *, use: bool, used: tuple[str, ...]) -> None:
         key = f"use-{self.place}-{name}"
@@ -193,7 +212,7 @@ class _Panel:
 
     # -- budget ----------------------------------------------------------------------------------
 
-    def _budget(self) -> None:
+    def budget(self) -> None:
         st.markdown("Budget of a run", help="Includes the planning before it and all rounds that follow.")
         limits = list(_BUDGET)
         for pair in (limits[:2], limits[2:]):

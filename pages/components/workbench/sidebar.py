@@ -1,4 +1,4 @@
-"""The workbench's left side: the query, its buttons, import, recent sessions."""
+"""The workbench's left side: sessions, and what they used today."""
 
 from __future__ import annotations
 
@@ -9,44 +9,29 @@ from pages.components.sessions.forked_from import fork_source
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models.run_text import STATE_ICONS, state_label
 from pages.components.widgets.controls import action
-from pages.components.workbench.composer import chosen_settings, plan_query
-from pages.components.workbench.settings import settings_popover, settings_summary
+from pages.components.workbench.composer import chosen_settings
 from studio.workbench import RECENT, Workbench
 
 
 def sidebar(bench: Workbench, tab: TabState) -> None:
     """Draw it; buttons act through callbacks, before the page is drawn."""
     with st.sidebar:
-        st.text_area(
-            "Query", key="query", height=120, placeholder="Ask something that takes more than one step"
-        )
-        settings_popover(bench, tab)
-        settings_summary(bench, tab)
-        fork_source(bench, tab)
-        tab.show_notice("query")
-        action(
-            "Plan workflow",
-            "account_tree",
-            lambda: plan_query(bench, tab),
-            key="plan",
-            help="Ctrl+Enter",
-            type="primary",
-            width="stretch",
-        )
         with st.container(horizontal=True, gap="small"):
             action(
-                "Plan and run",
-                "play_arrow",
-                lambda: plan_query(bench, tab, run=True),
-                key="plan-and-run",
-                help="Ctrl+Shift+Enter",
+                "New",
+                "add",
+                tab.open,
+                None,
+                key="new",
+                help="Ask in a new session",
+                disabled=tab.session is None,
                 width="stretch",
             )
-            if tab.session is not None:
-                tip = "Start with an empty query" if tab.draft is None else "Back to the query you typed"
-                action("New", "add", tab.open, None, key="new", help=tip)
-        _importer(bench, tab)
+            _importer(bench, tab)
+        tab.show_notice("import")
+        fork_source(bench, tab)
         _recent(bench, tab)
+        _used_today(bench)
 
 
 def _importer(bench: Workbench, tab: TabState) -> None:
@@ -59,7 +44,9 @@ def _importer(bench: Workbench, tab: TabState) -> None:
             return
         settings = chosen_settings(bench, tab)
         try:
-            session = bench.editing.import_plan(upload.getvalue(), fallback=st.session_state.get("query"))
+            session = bench.editing.import_plan(
+                upload.getvalue(), fallback=st.session_state.get("import-query")
+            )
             if settings is not None:
                 bench.store.sessions.set_settings(session.id, settings)
         except ConductorError as error:
@@ -78,7 +65,7 @@ def _importer(bench: Workbench, tab: TabState) -> None:
             label_visibility="collapsed",
             on_change=imported,
         )
-    tab.show_notice("import")
+        st.text_input("Question, where the file has none", key="import-query")
 
 
 def _recent(bench: Workbench, tab: TabState) -> None:
@@ -100,3 +87,11 @@ def _recent(bench: Workbench, tab: TabState) -> None:
                 on_click=tab.open,
                 args=(session.id,),
             )
+
+
+def _used_today(bench: Workbench) -> None:
+    """What was used since midnight; nothing where no model was called."""
+    used = bench.used_today.total().known_words
+    if used:
+        with st.container(key="used-today"):
+            st.caption(plain(f"Today, with planning: {', '.join(used)}"))

@@ -10,7 +10,7 @@ import streamlit as st
 from pages.components.pool.found import found
 from pages.components.tab.state import TabState, plain
 from pages.components.widgets.controls import action, row
-from pages.components.workbench.composer import plan_query
+from pages.components.workbench.composer import ask, composer
 from pages.components.workbench.gallery import gallery
 from studio.workbench import Workbench
 
@@ -32,16 +32,19 @@ def welcome(bench: Workbench, tab: TabState) -> None:
             "A Conductor writes a workflow: steps, who does them, and what each may read. "
             "Review it, change it, run it; a rerun calls only what your change touched."
         )
-        for column, (icon, query, shape) in zip(st.columns(len(EXAMPLES)), EXAMPLES, strict=True):
-            with column.container(gap="xsmall"):
-                action(
-                    plain(query),
-                    icon,
-                    partial(plan_query, bench, tab, query=query),
-                    key=f"example-{query}",
-                    width="stretch",
-                )
-                st.caption(shape)
+        with st.container(key="welcome-composer"):
+            composer(bench, tab, None)
+        with st.container(key="examples"):
+            for column, (icon, query, shape) in zip(st.columns(len(EXAMPLES)), EXAMPLES, strict=True):
+                with column.container(gap="xsmall"):
+                    action(
+                        plain(query),
+                        icon,
+                        partial(ask, bench, tab, query, run=bool(tab.runs_plans)),
+                        key=f"example-{query}",
+                        width="stretch",
+                    )
+                    st.caption(shape)
         if bench.pool.label:
             with row():
                 st.caption(f":material/cloud_off: This pool is {bench.pool.label}.", width="content")

@@ -128,3 +128,20 @@ def test_sessions_are_found_by_what_is_known(store: SessionStore, session: str) 
     assert found(least_tokens=501) == {session}
     assert found(most_tokens=1000) == {session}
     assert found(most_tokens=899) == set()
+
+
+def test_what_was_used_since_a_moment_counts_planning_runs_and_deleted_sessions(url: str) -> None:
+    now = [100.0]
+    with SessionStore.open(url, clock=lambda: now[0]) as store:
+        assert store.sessions.used_since(0.0) == Total()
+        session = store.sessions.create("q").id
+        planned(store, session, 1000, cost=0.5)
+        planned(store, session, 7, kind="offline")
+        now[0] = 200.0
+        planned(store, session, 30, cost=0.25)
+        ended(store, session, "r", answered("r", 40, cost=0.125), answered("r", None, seq=1))
+        store.sessions.delete(session)
+        today = Total(tokens=70, tokens_at_least=True, cost=0.375, cost_at_least=True)
+        assert store.sessions.used_since(150.0) == today
+        assert store.sessions.used_since(0.0).tokens == 1070
+        assert store.sessions.used_since(300.0) == Total()

@@ -61,7 +61,7 @@ def test_a_value_is_told_until_a_page_was_drawn_to_its_end(tab):
 
 def test_the_settings_come_with_their_values(app, redrawn):
     page = app("workbench")
-    page.session_state["settings"] = True
+    page.session_state["settings-pool"] = True
     redrawn(page.run)
     told = {box.key: (box.proto.set_value, box.value) for box in page.checkbox if box.key.startswith("use-")}
     assert told
@@ -81,12 +81,6 @@ def test_the_form_of_a_worker_comes_with_what_the_file_says(app, redrawn, tmp_pa
     assert {made for made, _ in told.values()} == {True}
     assert told["Name"] == (True, "alpha")
     assert told["Model"] == (True, "m-1")
-
-
-def test_the_query_box_comes_with_the_query_of_its_session(app, redrawn, session):
-    page = redrawn(lambda: app("workbench", session))
-    query = page.text_area(key="query")
-    assert (query.value, query.proto.set_value) == ("Which one?", True)
 
 
 def test_the_fields_of_the_sessions_page_come_with_what_the_address_says(app, redrawn, bench, session):

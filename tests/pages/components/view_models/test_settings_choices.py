@@ -8,12 +8,12 @@ from conductor.values.budget import Budget
 from conductor.values.presets import MODES, Settings
 from conductor.workers.protocol import Price, WorkerCard
 from pages.components.view_models.settings_choices import (
+    CHIPS,
     MODE_LINES,
     economy,
     mode_of,
     moved,
     roster,
-    summary,
     with_mode,
     with_use,
 )
@@ -86,26 +86,26 @@ def test_unused_workers_keep_their_place_while_the_order_is_the_pools(chosen, ro
 
 
 @pytest.mark.parametrize(
-    ("settings", "said"),
+    ("settings", "shown"),
     [
-        (Settings(), ""),
-        (MODES["mini"], "mini"),
-        (MODES["ultra"], "ultra"),
-        (Settings(max_steps=3, rounds=2), "up to 3 steps · 2 rounds"),
-        (workers("a", "b", "c"), "3 of 4 workers"),
-        (workers("d", "c", "b", "a"), "workers in your order"),
+        (Settings(), ["Standard", "Up to 5 steps", "No budget", "4 workers"]),
+        (MODES["mini"], ["Mini", "1 step", "No budget", "4 workers"]),
+        (MODES["ultra"], ["Ultra", "Up to 5 steps, 3 rounds", "No budget", "4 workers"]),
         (
-            MODES["mini"].model_copy(update={"workers": ("a",), "budget": Budget(cost=0.1)}),
-            "mini · 1 of 4 workers · budget $0.10",
+            Settings(max_steps=3, rounds=2),
+            ["Own preset", "Up to 3 steps, 2 rounds", "No budget", "4 workers"],
         ),
+        (workers("a", "b", "c"), ["Standard", "Up to 5 steps", "No budget", "3 of 4 workers"]),
+        (workers("d", "c", "b", "a"), ["Standard", "Up to 5 steps", "No budget", "4 workers in your order"]),
         (
             Settings(budget=Budget(tokens=5000, cost=0.0005, seconds=2.5, calls=1)),
-            "budget 5,000 tokens, $0.0005, 2.5 s, 1 call",
+            ["Standard", "Up to 5 steps", "5,000 tokens, $0.0005, 2.5 s, 1 call", "4 workers"],
         ),
+        (Settings(budget=Budget(cost=0.1)), ["Standard", "Up to 5 steps", "$0.10", "4 workers"]),
     ],
 )
-def test_what_differs_is_one_line(settings, said):
-    assert summary(settings, NAMES) == said
+def test_each_chip_shows_what_is_chosen(settings, shown):
+    assert [chip(settings, NAMES) for chip in CHIPS.values()] == shown
 
 
 def card(name: str, price: float | None, *, nested: bool = False) -> WorkerCard:

@@ -1,0 +1,46 @@
+"""Today's sum is read again when it may have changed, and not at every look where that takes long."""
+
+from __future__ import annotations
+
+import pytest
+
+from conductor.planner.rule_planner import OfflineConductor
+from conductor.values.messages import Usage
+from conductor.values.total import Total
+from conductor.workers.pool.pool import Pool
+from conductor.workers.simulated import SimulatedWorker
+from storage import SessionStore
+from studio.workbench import Workbench
+
+
+@pytest.mark.parametrize(("seconds", "seen"), [(0.0, 30), (1.0, 10)], ids=["read at once", "read for long"])
+def test_it_counts_planning_and_is_as_new_as_reading_it_is_quick(
+    url: str, monkeypatch: pytest.MonkeyPatch, seconds: float, seen: int
+) -> None:
+    store = SessionStore.open(url)
+    bench = Workbench.over(
+        store, pool=Pool(workers=(SimulatedWorker(name="alpha"),)), conductor=OfflineConductor()
+    )
+    now = [0.0]
+    read = store.sessions.used_since
+
+    def timed(moment: float) -> Total:
+        now[0] += seconds
+        return read(moment)
+
+    monkeypatch.setattr("studio.workbench.used_today.time.monotonic", lambda: now[0])
+    monkeypatch.setattr(store.sessions, "used_since", timed)
+    session = bench.ask("Why?").id
+
+    def planned(tokens: int) -> None:
+        usage = Usage(prompt_tokens=tokens, completion_tokens=0)
+        store.plans.add(session, planner="c", planner_kind="model", report=None, failure="No.", usage=usage)
+
+    planned(10)
+    assert bench.used_today.total().tokens == 10
+    planned(20)
+    now[0] += 40.0
+    assert bench.used_today.total().tokens == seen
+    now[0] += 40.0
+    assert bench.used_today.total().tokens == 30
+    bench.close()
