@@ -1,10 +1,10 @@
 """The rows of a layered picture: cards, the lanes of long edges, their order and their positions.
 
 Knows rows and which step reads which; knows no sizes except the given separations, and no drawing. All edges
-out of one step share one strand of lanes, from which each reader branches off: a plan in which every
-step reads all earlier ones then has a lane per step, not one per edge. The cards of a row are in the
-order of their steps, whatever reads them, so an added step changes the order of no others. Only lanes are
-sorted to cross little.
+into one step share one strand of lanes, which whatever it reads joins: a line leads to one reader only, and a
+plan in which every step reads all earlier ones has a lane per step, not one per edge. The cards of a row are
+in the order of their steps, whatever reads them, so an added step changes the order of no others. Only lanes
+are sorted to cross little.
 """
 
 from __future__ import annotations
@@ -16,15 +16,22 @@ from itertools import accumulate, pairwise
 from math import inf
 
 Node = tuple[int, int]
-"""A step and a row: the step's card in its own row, its lane in a later one."""
+"""A step and a row: the step's card in its own row, in an earlier one the lane of what it reads."""
 
 _SWEEPS = 10
 _PATIENCE = 3
 """Sweeps without a better order after which sorting stops."""
 
 _PASSES = 5
-_LANE_PULL = 8.0
-"""How much more a lane insists on running straight than a card on standing below what it reads."""
+_LANE_PULL, _CHAIN_PULL = 8.0, 6.0
+"""How much more a lane insists on running straight, and a chain of steps on standing one below the other,
+than other cards on standing below what they read."""
+
+_CLOSER = 5
+"""How much nearer than its separation a lane may come to its neighbours, to be straight."""
+
+Wish = tuple[tuple[float, float], ...]
+"""Where a node would like to be: places and how much each of them counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,15 +48,18 @@ class Strands:
     def of(cls, rows: Sequence[Sequence[int]], access: tuple[tuple[int, ...], ...]) -> Strands:
         """Strands for steps in `rows`; a reader must be in a later row than what it reads."""
         row_of = {step: i for i, row in enumerate(rows) for step in row}
-        last = dict.fromkeys(row_of, 0)
-        edges: list[tuple[Node, Node]] = []
-        for reader, reads in enumerate(access):
-            for read in reads:
-                last[read] = max(last[read], row_of[reader] - 1)
-                edges.append(((read, row_of[reader] - 1), (reader, row_of[reader])))
-        for step, end in last.items():
-            edges.extend(((step, row - 1), (step, row)) for row in range(row_of[step] + 1, end + 1))
-        nodes = [_first_order(i, rows, last) for i in range(len(rows))]
+        first = {
+            reader: min((row_of[read] + 1 for read in reads), default=row_of[reader])
+            for reader, reads in enumerate(access)
+        }
+        edges: list[tuple[Node, Node]] = [
+            ((read, row_of[read]), (reader, row_of[read] + 1))
+            for reader, reads in enumerate(access)
+            for read in reads
+        ]
+        for step, begin in first.items():
+            edges.extend(((step, row), (step, row + 1)) for row in range(begin, row_of[step]))
+        nodes = [_first_order(i, rows, first) for i in range(len(rows))]
         above: dict[Node, list[Node]] = {node: [] for row in nodes for node in row}
         below: dict[Node, list[Node]] = {node: [] for row in nodes for node in row}
         for upper, lower in edges:
@@ -88,17 +98,17 @@ def _split(generation: Sequence[int], widest: int) -> list[Sequence[int]]:
     return [generation[start:end] for start, end in pairwise([0, *ends])]
 
 
-def _first_order(row: int, rows: Sequence[Sequence[int]], last: Mapping[int, int]) -> list[Node]:
-    """A row's cards and, each below its own step's place in its row, the lanes that pass it."""
+def _first_order(row: int, rows: Sequence[Sequence[int]], first: Mapping[int, int]) -> list[Node]:
+    """A row's cards and, each above its own step's place in its row, the lanes that pass it."""
     keys: dict[Node, tuple[float, int, int]] = {}
-    for at in range(row + 1):
+    for at in range(row, len(rows)):
         for i, step in enumerate(rows[at]):
             place = (2 * i + 1) / (2 * len(rows[at]))
             if at == row:
                 keys[step, row] = (place, 0, 0)
-            elif last[step] >= row:
+            elif first[step] <= row:
                 side = _side(place, step)
-                keys[step, row] = (place, side, -side * at)
+                keys[step, row] = (place, side, side * at)
     return sorted(keys, key=keys.__getitem__)
 
 
@@ -136,7 +146,7 @@ def _swept(rows: Sequence[tuple[Node, ...]], strands: Strands, *, downward: bool
             for at, node in enumerate(result[i])
         }
         cards = [node for node in result[i] if not strands.is_lane(node)]
-        rising = _settled([(keys[card], 1.0) for card in cards], [0.0] * (len(cards) - 1), within=inf)
+        rising = settled([((keys[card], 1.0),) for card in cards], [0.0] * (len(cards) - 1))
         keys.update(zip(cards, rising, strict=True))
         result[i] = tuple(sorted(result[i], key=keys.__getitem__))
     return result
@@ -173,43 +183,84 @@ def straightened(strands: Strands, *, separations: Sequence[Sequence[float]]) ->
         for i in indices:
             row = strands.rows[i]
             wishes = [_wish(node, strands, sides=sides, at=at) for node in row]
-            at.update(zip(row, _settled(wishes, separations[i], within=breadth / 2), strict=True))
+            at.update(zip(row, settled(wishes, separations[i], within=breadth / 2), strict=True))
+    for row, spaces in zip(strands.rows[1:], separations[1:], strict=True):
+        _follow(row, spaces, strands, at)
     return at
+
+
+def _follow(
+    row: Sequence[Node],
+    spaces: Sequence[float],
+    strands: Strands,
+    at: dict[Node, float],
+) -> None:
+    """Put each lane of a row below its part in the row above where that is almost free."""
+    for i, node in enumerate(row):
+        before = (node[0], node[1] - 1)
+        if not strands.is_lane(node) or before not in at:
+            continue
+        left = at[row[i - 1]] + spaces[i - 1] - _CLOSER if i else at[before]
+        right = at[row[i + 1]] - spaces[i] + _CLOSER if i + 1 < len(row) else at[before]
+        if left <= at[before] <= right:
+            at[node] = at[before]
 
 
 def _wish(
     node: Node, strands: Strands, *, sides: Iterable[Mapping[Node, Sequence[Node]]], at: Mapping[Node, float]
-) -> tuple[float, float]:
-    """Where a node would like to be and how much."""
-    lane = strands.is_lane(node)
-    total, weight = 0.0, 0.0
-    for near in sides:
-        for other in near[node]:
-            pull = _LANE_PULL if lane and strands.is_lane(other) and other[0] == node[0] else 1.0
-            total += pull * at[other]
-            weight += pull
-    return (total / weight, weight) if weight else (at[node], 0.1)
+) -> Wish:
+    """Where a node would like to be: where its neighbours are."""
+    near = [other for side in sides for other in side[node]]
+    return tuple((at[other], _pull(node, other, strands)) for other in near) or ((at[node], 0.1),)
 
 
-def _settled(
-    wishes: Sequence[tuple[float, float]], separations: Sequence[float], *, within: float
-) -> list[float]:
-    """The positions nearest to the wished ones (least weighted squares) with order and separations unchanged.
+def _pull(node: Node, other: Node, strands: Strands) -> float:
+    if node[0] == other[0]:
+        if strands.is_lane(node) and strands.is_lane(other):
+            # Two that pull alike would have it between them, where it is straight with neither.
+            return _LANE_PULL + (other[1] < node[1])
+        return 1.0
+    upper, lower = (node, other) if node[1] < other[1] else (other, node)
+    if strands.is_lane(upper) or strands.is_lane(lower):
+        return 1.0
+    cards = (
+        [near for near in strands.above[lower] if not strands.is_lane(near)],
+        [near for near in strands.below[upper] if not strands.is_lane(near)],
+    )
+    return _CHAIN_PULL if all(len(found) == 1 for found in cards) else 1.0
 
-    None is further than `within` from 0, for which there must be room. Pool adjacent violators: with the
-    running separations subtracted, the constraint is that positions do not decrease.
+
+def settled(wishes: Sequence[Wish], separations: Sequence[float], *, within: float = inf) -> list[float]:
+    """The positions nearest to the wished ones (least weighted distances), in order and so far apart.
+
+    None is further than `within` from 0, for which there must be room. Distances and not their squares: what
+    most insists gets just what it wishes, so that lines are straight or clearly not. Pool adjacent violators:
+    with the running separations subtracted, the constraint is that positions do not decrease.
     """
     offsets = _running(separations)
-    blocks: list[tuple[float, float, int]] = []
-    for (wish, weight), offset in zip(wishes, offsets, strict=True):
-        mean, mass, size = wish - offset, weight, 1
-        while blocks and blocks[-1][0] >= mean:
-            other, more, count = blocks.pop()
-            mean = (mean * mass + other * more) / (mass + more)
-            mass, size = mass + more, size + count
-        blocks.append((mean, mass, size))
-    means = [min(max(mean, -within), within - offsets[-1]) for mean, _, size in blocks for _ in range(size)]
-    return [mean + offset for mean, offset in zip(means, offsets, strict=True)]
+    blocks: list[tuple[float, list[tuple[float, float]], int]] = []
+    for wish, offset in zip(wishes, offsets, strict=True):
+        places, size = sorted((place - offset, weight) for place, weight in wish), 1
+        middle = _median(places)
+        while blocks and blocks[-1][0] >= middle:
+            _, more, count = blocks.pop()
+            places, size = sorted([*more, *places]), size + count
+            middle = _median(places)
+        blocks.append((middle, places, size))
+    middles = [min(max(at, -within), within - offsets[-1]) for at, _, size in blocks for _ in range(size)]
+    return [middle + offset for middle, offset in zip(middles, offsets, strict=True)]
+
+
+def _median(places: Sequence[tuple[float, float]]) -> float:
+    """The weighted median of sorted places; between two that are both, their middle."""
+    half, mass = sum(weight for _, weight in places) / 2, 0.0
+    for i, (place, weight) in enumerate(places):
+        mass += weight
+        if mass > half:
+            return place
+        if mass == half:
+            return (place + places[i + 1][0]) / 2
+    return places[-1][0]
 
 
 def _running(separations: Sequence[float]) -> list[float]:

@@ -4,24 +4,33 @@ Knows a workflow's shape and the sizes of cards; knows nothing of texts, states,
 wide the window is only the browser knows, so there are several pictures of one workflow, each with the
 width from which on it can be read.
 Layered: every generation of steps becomes one or more rows, an edge over several rows runs in lanes between
-the cards. All cards of a row are equally deep, so the space between
-two rows is free of cards: edges curve only there and are straight inside a row. That is why no edge
-can pass behind a card.
+the cards. All cards of a row are equally deep, so the space between two rows is free of cards: edges run
+across only there, each on a track of its own, and are straight inside a row. That is why no edge can pass
+behind a card, and none lies on another that leads elsewhere.
 
 "across" is the axis along a row, "along" the axis from row to row. Units are canvas pixels at zoom 1.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
-from math import ceil
+from math import ceil, copysign
 from types import MappingProxyType
 from typing import Literal
 
-from conductor.drawing.layered_layout import Node, Strands, generations_of, ordered, rows_of, straightened
+from conductor.drawing.layered_layout import (
+    Node,
+    Strands,
+    generations_of,
+    ordered,
+    rows_of,
+    settled,
+    straightened,
+)
+from conductor.drawing.tracks import Run, tracks
 from conductor.workflow.model import Workflow
 
 Direction = Literal["down", "right"]
@@ -73,9 +82,8 @@ class Card:
 class Layout:
     """A picture's geometry with its upper left corner at (0, 0).
 
-    `cards` by position. `routes` by (read step, reading step): an even number of points, out-port first,
-    in-port last. From an even point to the next runs a curve through the space between two rows (a cubic
-    whose tangents point from row to row, control points half-way), from an odd point a straight lane.
+    `cards` by position. `routes` by (read step, reading step): the corners of a line that runs along and
+    across in turn, an even number, out-port first, in-port last. Edges into one step may share its end.
     `readable` is the zoom from which on its letters are large enough and its titles have room.
     """
 
@@ -107,8 +115,8 @@ class Layout:
 class _Scale:
     """Sizes of one kind of card in one direction: a card's, the spaces around it, the most cards in a row.
 
-    Rows are `gap` apart, and up to `steep_gap` more where edges reach far. `readable` as in a `Layout`, for
-    titles of 30 letters; `high` is how many pixels the picture may be high.
+    Rows are `gap` apart, and up to `more_gap` more where many edges run across. `readable` as in a `Layout`,
+    for titles of 30 letters; `high` is how many pixels the picture may be high.
     """
 
     kind: CardKind
@@ -119,7 +127,7 @@ class _Scale:
     beside_lane: int
     between_lanes: int
     gap: int
-    steep_gap: int
+    more_gap: int
     widest_row: int
     readable: float
     high: int = _HIGH
@@ -156,11 +164,18 @@ _ROOMY: Mapping[tuple[CardKind, int], tuple[int, float]] = {
 }
 """Another width and least zoom for rows of so many cards, drawn downwards."""
 
-_PORT_GAP = 20
-"""Between neighbouring in-ports, where the card's edge is long enough."""
+_IN_GAP, _OUT_GAP = 18, 26
+"""Between neighbouring ports, where the card's edge is long enough. They differ, so that what leaves a card
+and what comes to the one below it do so at different places."""
 
 _PORT_INSET = 16
-"""Distance of in-ports from a card's round corners."""
+"""Distance of ports from a card's round corners."""
+
+_TRACK_GAP = 8
+"""Between neighbouring tracks, where there is room."""
+
+_BEFORE_TRACKS, _BEHIND_TRACKS = 9, 15
+"""From the cards to the first track, and from the last one to the cards that the arrows end at."""
 
 
 def layouts(
@@ -232,7 +247,8 @@ class _Picture:
         self.extent, self.depth = scale.width if self.down else scale.height, scale.depth
         first = min(at - (0 if strands.is_lane(node) else self.extent / 2) for node, at in across.items())
         self.across = {node: round(at - first) for node, at in across.items()}
-        self.starts = self._starts()
+        self.ways = self._ways()
+        self.starts, self.places = self._tracked()
 
     def layout(self) -> Layout:
         steps = range(len(self.strands.access))
@@ -251,42 +267,87 @@ class _Picture:
             readable=self.scale.readable,
         )
 
-    def _starts(self) -> list[float]:
-        """Where each row begins along; far-reaching curves get a deeper space, so that they stay steep."""
-        starts = [0.0]
+    def _ways(self) -> dict[tuple[Node, Node], tuple[int, int]]:
+        """From where to where across each edge between two rows runs: ports of cards, middles of lanes."""
+        strands, across = self.strands, self.across
+        ways: dict[tuple[Node, Node], tuple[int, int]] = {}
+        for node, below in strands.below.items():
+            targets = sorted(below, key=lambda to: (across[to], to))
+            # A lane is left where it lies, a card at its middle, from which its port is looked for in turn.
+            wished = [across[to] if strands.is_lane(to) else across[node] for to in targets]
+            ports = (
+                [across[node]] * len(targets)
+                if strands.is_lane(node)
+                else self._ports(node, wished, _OUT_GAP)
+            )
+            ways |= {(node, to): (port, across[to]) for to, port in zip(targets, ports, strict=True)}
+        for node, above in strands.above.items():
+            if not strands.is_lane(node):
+                sources = sorted(above, key=lambda source: (ways[source, node][0], source))
+                wished = [ways[source, node][0] for source in sources]
+                ports = self._ports(node, wished, _IN_GAP)
+                for source, port in zip(sources, ports, strict=True):
+                    ways[source, node] = (ways[source, node][0], port)
+        return ways
+
+    def _ports(self, node: Node, wished: Sequence[int], gap: int) -> list[int]:
+        """A place on a card for each edge, in order: where it would be straight, or near the middle, on the
+        side that it comes from.
+        """
+        if not wished:
+            return []
+        room = self.extent / 2 - _PORT_INSET
+        middle = self.across[node]
+        apart = min(gap, 2 * room / max(1, len(wished) - 1))
+        wishes = [
+            ((float(at - middle), 2.0),)
+            if abs(at - middle) <= room
+            else ((copysign(gap / 2, at - middle), 1.0),)
+            for at in wished
+        ]
+        return [middle + round(at) for at in settled(wishes, [apart] * (len(wished) - 1), within=room)]
+
+    def _tracked(self) -> tuple[list[float], dict[tuple[Node, Node], float]]:
+        """Where each row begins along, and where along the edges run across."""
+        starts, places = [0.0], dict[tuple[Node, Node], float]()
         for row in self.strands.rows[:-1]:
-            edges = ((node, below) for node in row for below in self.strands.below[node])
-            reach = max((abs(self.across[node] - self.across[below]) for node, below in edges), default=0)
-            gap = self.scale.gap + min(self.scale.steep_gap, round(reach * 0.06))
-            starts.append(starts[-1] + self.depth + gap)
-        return starts
+            runs = {
+                (node, to): Run(*self.ways[node, to], to if self.strands.is_lane(to) else (node, to))
+                for node in row
+                for to in self.strands.below[node]
+            }
+            levels = tracks(runs)
+            count = max(levels.values(), default=-1) + 1
+            room = _BEFORE_TRACKS + _BEHIND_TRACKS
+            gap = self.scale.gap
+            gap += min(self.scale.more_gap, max(0, room + (count - 1) * _TRACK_GAP - gap))
+            apart = min(_TRACK_GAP, (gap - room) / max(1, count - 1))
+            end = starts[-1] + self.depth
+            before = (gap - room - (count - 1) * apart) / 2 + _BEFORE_TRACKS
+            places |= {edge: end + before + level * apart for edge, level in levels.items()}
+            starts.append(end + gap)
+        return starts, places
 
     def _card(self, step: int) -> Card:
         row = self.strands.row_of[step]
         x, y = self._point(self.across[step, row], self.starts[row] + self.depth / 2)
         return Card(x=x, y=y, width=self.scale.width, height=self.scale.height)
 
-    def _routes(self, reader: int) -> list[tuple[tuple[int, int], tuple[Point, ...]]]:
-        """The routes into `reader`, each to its own in-port, in the order in which they arrive."""
-        row = self.strands.row_of[reader]
-        reads = sorted(self.strands.access[reader], key=lambda read: (self.across[read, row - 1], read))
-        middle = self.across[reader, row]
-        room = self.extent - 2 * _PORT_INSET
-        step = min(_PORT_GAP, room / max(1, len(reads) - 1))
-        ports = (middle + step * (i - (len(reads) - 1) / 2) for i in range(len(reads)))
-        return [
-            ((read, reader), self._route(read, row, port)) for read, port in zip(reads, ports, strict=True)
-        ]
+    def _routes(self, reader: int) -> Iterator[tuple[tuple[int, int], tuple[Point, ...]]]:
+        """The routes into `reader`."""
+        for read in self.strands.access[reader]:
+            yield (read, reader), self._route(read, reader)
 
-    def _route(self, read: int, row: int, port: float) -> tuple[Point, ...]:
-        points = []
-        for passed in range(self.strands.row_of[read], row):
-            lane = self.across[read, passed]
-            if passed > self.strands.row_of[read]:
-                points.append(self._point(lane, self.starts[passed]))
-            points.append(self._point(lane, self.starts[passed] + self.depth))
-        points.append(self._point(port, self.starts[row]))
-        return tuple(points)
+    def _route(self, read: int, reader: int) -> tuple[Point, ...]:
+        rows = range(self.strands.row_of[read], self.strands.row_of[reader])
+        nodes = [(read, rows.start), *((reader, row + 1) for row in rows)]
+        ways = [(edge, *self.ways[edge]) for edge in pairwise(nodes)]
+        points = [(ways[0][1], self.starts[rows.start] + self.depth)]
+        for edge, start, end in ways:
+            if start != end:
+                points += [(start, self.places[edge]), (end, self.places[edge])]
+        points.append((ways[-1][2], self.starts[rows.stop]))
+        return tuple(self._point(*point) for point in points)
 
     def _point(self, across: float, along: float) -> Point:
         return (across, along) if self.down else (along, across)

@@ -12,6 +12,12 @@ from conductor.runs.timeline import Row, Timeline
 _ARROW = 8.0
 """Length of an arrow's head."""
 
+_CORNER = 9.0
+"""The most of a corner of an edge that is round."""
+
+_CORNER = 9.0
+"""The most of a corner of an edge that is round."""
+
 _LETTER, _READABLE = 13.0, 9.8
 """Sizes of letters in pixels: of a title at zoom 1, and the least on the screen."""
 
@@ -60,19 +66,30 @@ def picture(layout: Layout) -> Picture:
 
 
 def _edge(route: tuple[Point, ...]) -> tuple[str, str]:
-    """The line of a route that runs downwards, and its arrow: curves from even points, straight from odd."""
-    *points, (x, y) = route
-    points.append((x, y - _ARROW * 0.8))
+    """The line of a route that runs downwards, with round corners, and the head of its arrow."""
+    *corners, (x, y) = route
+    points = [*corners, (x, y - _ARROW * 0.8)]
     line = [f"M{_at(points[0])}"]
-    for start in range(0, len(points) - 1, 2):
-        (x0, y0), (x1, y1) = points[start], points[start + 1]
-        middle = (y0 + y1) / 2
-        line.append(f"C{_at((x0, middle))} {_at((x1, middle))} {_at((x1, y1))}")
-        if start + 2 < len(points):
-            line.append(f"L{_at(points[start + 2])}")
+    for i, (before, at, after) in enumerate(zip(points, points[1:], points[2:], strict=False)):
+        room = min(
+            _apart(before, at) / (2 if i else 1), _apart(at, after) / (2 if i + 3 < len(points) else 1)
+        )
+        radius = min(_CORNER, room)
+        line.append(f"L{_at(_towards(at, before, radius))}Q{_at(at)} {_at(_towards(at, after, radius))}")
+    line.append(f"L{_at(points[-1])}")
     half = _ARROW * 0.48
     head = f"M{_at((x, y))}L{_at((x - half, y - _ARROW))}L{_at((x + half, y - _ARROW))}Z"
     return "".join(line), head
+
+
+def _apart(one: Point, other: Point) -> float:
+    """The length of a stretch that runs along or across."""
+    return abs(one[0] - other[0]) + abs(one[1] - other[1])
+
+
+def _towards(start: Point, end: Point, distance: float) -> Point:
+    share = distance / (_apart(start, end) or 1.0)
+    return start[0] + (end[0] - start[0]) * share, start[1] + (end[1] - start[1]) * share
 
 
 def _at(point: Point) -> str:

@@ -67,7 +67,7 @@ class Graph:
 
     def click_edge(self, edge: str) -> None:
         points = self.ask("edgePositions()")[edge]
-        self.page.mouse.click(*points[-4])
+        self.page.mouse.click(*points[3])
 
     def start_drag(self, step: int) -> None:
         self.page.mouse.move(*self.center(step))

@@ -87,7 +87,7 @@ function drawCard(ctx, card, look) {
   // Letters keep their distances at any zoom.
   ctx.textRendering = "geometricPrecision";
   ctx.lineJoin = "round";
-  card.opener = null;
+  card.opener = card.sign = null;
   if (card.width * scale < 56) drawNumber(ctx, card, look);
   else if (card.kind === "full" && scale >= 0.68) drawFull(ctx, card, look);
   else drawBrief(ctx, card, look);
@@ -120,6 +120,12 @@ function drawPlate(ctx, card, theme, { accented, dimmed, scale }) {
   ctx.setLineDash([]);
 }
 
+// The sign of the step's state; one that turns is drawn by flow.js, above.
+function drawSign(ctx, card, theme, ...place) {
+  card.sign = place;
+  if (!RUNS.has(card.content.status)) drawStatus(ctx, card.content.status, ...place, theme);
+}
+
 // Mostly outside of the card, so that it covers no number: before a flat one, else on the upper left corner.
 function changePlace({ left, top, height }, scale) {
   const radius = Math.min(Math.max(9, 7.5 / scale), Math.max(5 / scale, height * 0.42));
@@ -128,9 +134,9 @@ function changePlace({ left, top, height }, scale) {
 
 // From above: number and title; the warning and the words; the worker, and what it took, on one line or two.
 function drawFull(ctx, card, look) {
-  const { theme, turn, scale } = look, { left, top, width, height, content } = card;
+  const { theme, scale } = look, { left, top, width, height, content } = card;
   const x = left + 18, right = left + width - 14;
-  drawStatus(ctx, content.status, right - 6, top + 20, 14, theme, turn);
+  drawSign(ctx, card, theme, right - 6, top + 20, 14);
   const heading = Math.max(13.5, READABLE / scale), size = Math.max(12.5, READABLE / scale);
   const foot = drawFoot(ctx, content, theme, Math.max(11.5, READABLE / scale), x - 2, right, top + height - 17);
   ctx.fillStyle = theme.text;
@@ -273,7 +279,7 @@ const openerWords = (ctx, inside, size, room) =>
 // higher than it is broad, the title has the lines below the number for itself; on a strip of two lines, what
 // would stand below stands beside.
 function drawBrief(ctx, card, look) {
-  const { theme, turn, scale } = look, { left, top, width, height, content } = card;
+  const { theme, scale } = look, { left, top, width, height, content } = card;
   const size = Math.min(Math.max(card.kind === "flat" ? 15 : 13.5, READABLE / scale), height * 0.68);
   const leading = size * 1.22, icon = Math.min(size, height * 0.55);
   const x = left + Math.max(13, size * 0.7), right = left + width - Math.max(10, size * 0.5);
@@ -286,7 +292,7 @@ function drawBrief(ctx, card, look) {
   const title = wrapText(ctx, content.title, strip ? width * 0.6 : end - start, most);
   const shown = head || strip ? lines : Math.min(lines, title.length + 1 + (words ? 2 : 0));
   const first = top + (height - (shown - 1) * leading) / 2, line = (i) => first + i * leading;
-  drawStatus(ctx, content.status, right - icon / 2, first, icon, theme, turn);
+  drawSign(ctx, card, theme, right - icon / 2, first, icon);
   ctx.fillStyle = theme.text;
   ctx.fillText(number, x, first);
   const titled = Math.max(0, ...title.map((text) => ctx.measureText(text).width));
@@ -333,7 +339,7 @@ const quieter = (size, scale) => Math.max(size * 0.9, Math.min(size, READABLE / 
 function drawWorker(ctx, card, look, size, left, right, y, { sign }) {
   const { worker, badges, inside } = card.content, { font } = ctx;
   const start = sign ? drawCaution(ctx, look.theme, size, left, y) : left;
-  const figures = fittingFigures(ctx, card.content, (right - start) * 0.55);
+  const figures = fittingFigures(ctx, card.content, (right - start) * (inside ? 0.35 : 0.6));
   const noted = figures ? ctx.measureText(figures).width + size * 0.6 : 0, room = right - start - noted;
   // Half of a line is the worker's; the words of the button are shorter where that leaves too little.
   const words = inside && openerWords(ctx, inside, size, room / 2);

@@ -19,8 +19,9 @@ class WorkflowGraph {
     this.view = new View(root.querySelector(".canvas"), {
       drawCard: ({ ctx, id }) => this.cardRenderer(ctx, id),
       drawBelow: (ctx) => drawEdges(ctx, this.edges, this, this.theme, this.down, this.view.scale),
-      drawAbove: (ctx) => this.drawAffordances(ctx),
+      drawAbove: (ctx) => { this.drawAffordances(ctx); this.flow?.draw(); },
     });
+    this.flow = new Flow(root.querySelector(".flow"), this.view);
     this.outline = new Outline(this.stage, root.querySelector(".outline"));
     this.pointer = new Pointer(this, signal);
     this.stage.addEventListener("keydown", (event) => handleKey(this, event), { signal });
@@ -51,8 +52,9 @@ class WorkflowGraph {
       this.selectedEdge = null;
     }
     this.dropVanished();
+    this.flow.update(this.cards, this.edges, this.theme, { live: data.locked || this.wasLocked, down: this.down });
+    this.wasLocked = data.locked;
     this.changed();
-    this.animate();
   }
 
   readTheme() {
@@ -78,7 +80,7 @@ class WorkflowGraph {
     if (geometry === this.geometry) return;
     this.geometry = geometry;
     this.stats.layouts++;
-    this.edges = routed.map((edge) => ({ ...edge, line: sampled(edge.route, this.down) }));
+    this.edges = routed;
     this.view.place(this.cards, this.bounds());
   }
 
@@ -265,7 +267,6 @@ class WorkflowGraph {
       theme: this.theme, scale: this.view.scale, selected: step === this.selected,
       opened: step === this.component.data.opened,
       target: Boolean(link && link.over === step && step !== link.from && !refused), dimmed: Boolean(refused),
-      turn: stillness.matches ? -1.2 : performance.now() / 260,
     };
   }
 
@@ -308,21 +309,10 @@ class WorkflowGraph {
     this.view.paint();
   }
 
-  // Turns what turns while something runs and someone looks.
-  animate() {
-    if (this.timer || stillness.matches) return;
-    const turn = () => {
-      const runs = this.cards.some(({ content }) => content.status === "running" || content.status === "thinking");
-      this.timer = runs ? setTimeout(turn, 60) : null;
-      if (runs && !document.hidden) this.view.paint();
-    };
-    turn();
-  }
-
   destroy() {
     this.listeners.abort();
     this.pointer.press?.abort();
-    clearTimeout(this.timer);
+    this.flow.destroy();
     clearTimeout(this.hintTimer);
     this.view.destroy();
   }
@@ -346,7 +336,8 @@ class WorkflowGraph {
   }
 
   edgePositions() {
-    return Object.fromEntries(this.edges.map(({ id, line }) => [id, line.map((point) => this.view.outside(point))]));
+    const along = (route) => Array.from({ length: 13 }, (_, i) => this.view.outside(pointAt(route, (lengthOf(route) * i) / 12)));
+    return Object.fromEntries(this.edges.map(({ id, route }) => [id, along(route)]));
   }
 }
 

@@ -1,26 +1,33 @@
-// Edges: their strokes from the routes that layout.py computed, and which of them is under the pointer.
-// From an even point of a route to the next runs a curve, from an odd one a straight lane.
+// Edges: their strokes along the routes that layout.py computed, which of them is under the pointer, and what
+// flows along them. A route is given by its corners, which are rounded here.
 
-const SAMPLES = 14;
+const CORNER = 9;
 
+// Bends of a drawn line, from the port towards the pointer: the tangents point from row to row.
 function controls([x0, y0], [x1, y1], down) {
   return down
     ? [[x0, (y0 + y1) / 2], [x1, (y0 + y1) / 2]]
     : [[(x0 + x1) / 2, y0], [(x0 + x1) / 2, y1]];
 }
 
-function strokeRoute(ctx, route, down, arrow) {
+function tracePath(ctx, route, end) {
   const last = route.length - 1;
-  // The line ends inside the arrow head; its blunt end would show at the tip.
-  const end = down ? [route[last][0], route[last][1] - arrow] : [route[last][0] - arrow, route[last][1]];
   ctx.beginPath();
   ctx.moveTo(...route[0]);
-  for (let i = 0; i < last; i += 2) {
-    const to = i + 1 === last ? end : route[i + 1];
-    const [near, far] = controls(route[i], to, down);
-    ctx.bezierCurveTo(...near, ...far, ...to);
-    if (i + 2 <= last) ctx.lineTo(...route[i + 2]);
+  for (let i = 1; i < last; i++) {
+    const [before, at, after] = [route[i - 1], route[i], route[i + 1]];
+    const room = Math.min(apart(before, at) / (i > 1 ? 2 : 1), apart(at, after) / (i + 1 < last ? 2 : 1));
+    ctx.arcTo(...at, ...after, Math.min(CORNER, room));
   }
+  ctx.lineTo(...end);
+}
+
+const apart = ([x0, y0], [x1, y1]) => Math.abs(x1 - x0) + Math.abs(y1 - y0);
+
+function strokeRoute(ctx, route, down, arrow) {
+  const [x, y] = route.at(-1);
+  // The line ends inside the arrow head; its blunt end would show at the tip.
+  tracePath(ctx, route, down ? [x, y - arrow] : [x - arrow, y]);
   ctx.stroke();
 }
 
@@ -34,19 +41,20 @@ function fillArrow(ctx, [x, y], down, length) {
   ctx.fill();
 }
 
-function sampled(route, down) {
-  const points = [route[0]];
-  for (let i = 0; i + 1 < route.length; i += 2) {
-    const [a, d] = [route[i], route[i + 1]];
-    const [b, c] = controls(a, d, down);
-    for (let k = 1; k <= SAMPLES; k++) {
-      const t = k / SAMPLES, s = 1 - t;
-      const at = (axis) => s ** 3 * a[axis] + 3 * s * s * t * b[axis] + 3 * s * t * t * c[axis] + t ** 3 * d[axis];
-      points.push([at(0), at(1)]);
+const lengthOf = (route) => route.slice(1).reduce((sum, point, i) => sum + apart(route[i], point), 0);
+
+// The point of a route that is so far from its beginning.
+function pointAt(route, distance) {
+  let left = distance;
+  for (let i = 0; i + 1 < route.length; i++) {
+    const [from, to] = [route[i], route[i + 1]], length = apart(from, to);
+    if (left <= length || i + 2 === route.length) {
+      const share = length ? Math.min(1, left / length) : 0;
+      return [from[0] + (to[0] - from[0]) * share, from[1] + (to[1] - from[1]) * share];
     }
-    if (i + 2 < route.length) points.push(route[i + 2]);
+    left -= length;
   }
-  return points;
+  return route[0];
 }
 
 function distanceToLine(points, p) {
@@ -60,21 +68,23 @@ function distanceToLine(points, p) {
   return least;
 }
 
-// Edges of one step share its lanes. There the edge that ends nearest to the pointer is meant.
+// Edges into one step may share their end. There the edge that begins nearest to the pointer is meant.
 function edgeAt(edges, p, reach) {
   const hits = edges
-    .map((edge) => ({ edge, distance: distanceToLine(edge.line, p) }))
+    .map((edge) => ({ edge, distance: distanceToLine(edge.route, p) }))
     .filter((hit) => hit.distance <= reach);
   const nearest = Math.min(...hits.map((hit) => hit.distance));
-  const toEnd = ({ edge: { route } }) => Math.hypot(p.x - route.at(-1)[0], p.y - route.at(-1)[1]);
-  return hits.filter((hit) => hit.distance <= nearest + 0.5).sort((a, b) => toEnd(a) - toEnd(b))[0]?.edge ?? null;
+  const toStart = ({ edge: { route } }) => Math.hypot(p.x - route[0][0], p.y - route[0][1]);
+  return hits.filter((hit) => hit.distance <= nearest + 0.5).sort((a, b) => toStart(a) - toStart(b))[0]?.edge ?? null;
 }
 
-// How an edge looks, from what is selected: what the selected step reads is accented, who reads it dashed.
+// How an edge looks, from what is selected: what the selected step reads is accented, who reads it dashed. An edge
+// along which an output flows is lit, whatever is selected.
 function edgeLook(edge, { selected, selectedEdge, hoverEdge }, theme) {
-  if (edge.id === selectedEdge) return { rank: 3, width: 3, color: theme.primary, dash: [] };
-  if (edge.id === hoverEdge) return { rank: 2, width: 2.4, color: mix(theme.primary, theme.ground, 0.8), dash: [] };
+  if (edge.id === selectedEdge) return { rank: 4, width: 3.2, color: theme.primary, dash: [] };
+  if (edge.id === hoverEdge) return { rank: 3, width: 2.6, color: mix(theme.primary, theme.ground, 0.8), dash: [] };
   if (edge.change) return { rank: 2, width: 2.2, color: theme.change[edge.change], dash: edge.change === "removed" ? [5, 4] : [] };
+  if (edge.flows) return { rank: 3, width: 2.4, color: theme.status.running, dash: [] };
   if (selected === null) return { rank: selectedEdge ? 0 : 1, width: 1.5, color: theme.edge, dash: [] };
   if (edge.to === selected) return { rank: 2, width: 2.4, color: theme.primary, dash: [] };
   if (edge.from === selected) return { rank: 1, width: 1.8, color: theme.outgoing, dash: [6, 4] };

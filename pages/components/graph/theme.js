@@ -39,6 +39,7 @@ function readTheme(element) {
     pill: mix(text, face, 0.07),
     edge: mix(text, ground, 0.5),
     dimmed: mix(text, ground, 0.35),
+    spark: mix(state("blue"), text, 0.35),
     outgoing: mix(text, ground, 0.78),
     font: read("font", "sans-serif"),
     change: { added: state("green"), removed: state("red"), moved: text, edited: text },
