@@ -219,7 +219,7 @@ def test_what_is_too_long_for_the_width_is_drawn_with_smaller_cards_and_in_the_e
         (fan(5), 1100, "full", 4),
         (fan(14), 1500, "full", 5),
         (fan(14), 640, "brief", 3),
-        (fan(26), 1500, "brief", 4),
+        (fan(26), 1500, "full", 5),
         (fan(30), 1500, "flat", 4),
     ],
 )
