@@ -11,12 +11,16 @@ import logging
 import os
 import signal
 from collections import Counter
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 from property_cases import PROFILES
 
-from studio.gc_tuning import settle
+from studio.gc_tuning import THRESHOLDS
+
+MEMORY, ROOM = Path("/dev/shm"), 4_000_000_000
+"""A folder of Linux whose files are in memory, and the bytes that are to be free there."""
 
 # Whether drawing an example takes long is the machine's business.
 for name, number in PROFILES.items():
@@ -30,9 +34,21 @@ def pytest_configure(config: pytest.Config) -> None:
     """A suite that was started in the background ignores these signals, and so would all that it starts."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    if _has_room_in_memory():
+        # On a disk each of the many stores waits for it, twice.
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
     is_worker = hasattr(config, "workerinput")
     if is_worker or config.getoption("dist", "no") == "no":
         config.pluginmanager.import_plugin("ground")
+
+
+def _has_room_in_memory() -> bool:
+    """Whether `MEMORY` takes the files of a whole session, and lets programs start from it."""
+    if not MEMORY.is_dir():
+        return False
+    system = os.statvfs(MEMORY)
+    free = system.f_bavail * system.f_frsize
+    return free > ROOM and not system.f_flag & os.ST_NOEXEC and os.access(MEMORY, os.W_OK)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -64,9 +80,10 @@ def pytest_collection() -> None:
 
 
 def pytest_collection_finish() -> None:
-    """What was imported is looked at once, not with every test."""
+    """What was imported is never looked at again."""
     gc.enable()
-    settle()  # as in the app
+    gc.freeze()
+    gc.set_threshold(*THRESHOLDS)  # as in the app
     for name, logger in logging.root.manager.loggerDict.items():
         if name.startswith("streamlit") and isinstance(logger, logging.Logger):
             logger.propagate = True  # else pytest listens to each of them by itself, with every test

@@ -192,6 +192,7 @@ async def answered(query: str) -> RunState:
     return fold([event async for event in stream])
 
 
+@pytest.mark.slow
 @pytest.mark.asyncio(loop_scope="module")  # one loop, so that one child computes for all
 @pytest.mark.parametrize("category", QUESTIONS)
 async def test_an_everyday_question_is_answered_rightly_or_refused(category: str) -> None:

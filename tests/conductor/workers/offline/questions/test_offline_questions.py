@@ -51,11 +51,13 @@ def wrong(rows: list[Mapping[str, str]]) -> Iterator[str]:
             yield f"{row['question']} -> {found[1].text}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["everyday", "another_author", "adversarial"])
 def test_no_answer_is_wrong(name: str) -> None:
     assert not list(wrong(questions(name)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["everyday", "another_author"])
 def test_most_everyday_questions_of_every_category_are_answered(name: str) -> None:
     rows = questions(name)
