@@ -1,8 +1,10 @@
 """The shipped table of countries and how a text names them.
 
 Knows the table of `countries.csv` (the 193 members of the United Nations and its two observer
-states) and spelling; not what is asked. Population (2024 or earlier) and gross domestic product (at
-purchasing power) are those of Unicode CLDR 48 (Unicode License v3), areas those of GeoNames (CC BY 4.0).
+states) and spelling; not what is asked.
+Population (2024 or earlier) and gross domestic product (at purchasing power) are those of Unicode CLDR 48
+(Unicode License v3), areas those of GeoNames (CC BY 4.0). Where the two differ much, the population is left
+out. The licences are named in `docs/pool.md`.
 """
 
 from __future__ import annotations
@@ -54,8 +56,6 @@ class Country:
 
     def text(self, of: Property) -> str:
         """A property as text."""
-        if of in NUMBERS and not self.number(of):
-            return "not in the table"
         match of:
             case "population":
                 return f"about {_rounded(self.number(of))} people"

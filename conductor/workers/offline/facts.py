@@ -94,6 +94,8 @@ def facts(task: Task) -> list[str]:
         return [_not_held(["population, area and GDP of capitals"])]
     if not named and _YES_OR_NO.match(task.query) and not _SHARED.search(task.query):
         return [CANNOT]
+    if any(not country.number(each) for country in found for each in properties if each in NUMBERS):
+        return [_not_held([TITLES[each] for each in properties if each in NUMBERS])]
     complete = named and bool(_asked_properties(task.instruction))
     asked = task.instruction if complete else f"{task.instruction}\n{task.query}"
     if missing := _NOT_HELD.findall(asked):

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from conductor.workers.offline.countries import (
+    NUMBERS,
     PROPERTIES,
     Country,
     Property,
@@ -44,9 +45,13 @@ def place(text: str) -> Country:
 
 def stated(text: str, of: Country) -> Answer:
     if text.lower().strip() == "population density":
+        if not of.number("population"):
+            raise NotUnderstood("the table has no such number")
         density = f"{of.number('population') / of.number('area'):.3g}"
         return Answer(f"about {density} people per km^2", (of.line("population"), of.line("area")))
     name = property_named(text)
+    if name in NUMBERS and not of.number(name):
+        raise NotUnderstood("the table has no such number")
     return Answer(of.text(name), (of.line(name),))
 
 
@@ -54,6 +59,8 @@ def property_number(text: str, of: Country) -> Quantity:
     name = property_named(text)
     unit = Unit("km^2", "km^2", Fraction(10**6), (("m", 2),))
     value = Fraction(of.number(name))
+    if not value:
+        raise NotUnderstood("the table has no such number")
     how = f"{name} of {of.name} ({of.text(name)})"
     return (
         Quantity(value * unit.size, unit.base, (unit,), how, GIVEN)
@@ -65,7 +72,7 @@ def property_number(text: str, of: Country) -> Quantity:
 def _larger(name: Property, left: Country, right: Country) -> bool:
     """Whether the first is larger; raises `NotUnderstood` where sources may differ."""
     numbers = sorted((left.number(name), right.number(name)))
-    if left is right or numbers[1] < CLEAR.get(name, 2) * numbers[0]:
+    if not numbers[0] or left is right or numbers[1] < CLEAR.get(name, 2) * numbers[0]:
         raise NotUnderstood("too close to decide")
     return left.number(name) > right.number(name)
 
@@ -115,7 +122,11 @@ def superlative(*parts: Any) -> Answer:
     if not name or (not continent and within is None and not size and extreme in ("highest", "lowest")):
         raise NotUnderstood("the largest of what?")
     least = extreme in ("smallest", "fewest", "lowest") or extreme.startswith("least")
-    among = sorted(_on(continent), key=lambda each: each.number(name), reverse=not least)
+    among = sorted(
+        filter(lambda each: each.number(name), _on(continent)),
+        key=lambda each: each.number(name),
+        reverse=not least,
+    )
     _larger(name, among[0], among[1])
     return Answer(among[0].name, tuple(each.line(name) for each in among[:3]))
 

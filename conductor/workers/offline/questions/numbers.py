@@ -36,6 +36,12 @@ def told(value: Any) -> Answer:
 
 
 def number(text: str) -> Quantity:
+    if (
+        text.rpartition(".")[0].strip("-").isdigit()
+        and text.endswith("00")
+        and len(text.rpartition(".")[2]) == 3
+    ):
+        raise NotUnderstood("2.500 may be two and a half, or two thousand five hundred")
     return Quantity(Fraction(text), how=text, tight=quantity.GIVEN)
 
 
@@ -327,7 +333,7 @@ RULES: Mapping[str, Callable[..., Any]] = {
     "triple": lambda value: number("3") * value, "half_of": lambda value: value / number("2"),
     "taken_from": lambda left, right: right - left, "percent_of": lambda share, value: share * value,
     "fraction_of": lambda share, value: share * value, "list": listed, "quoted_numbers": quoted_numbers,
-    "total": total, "product": math.prod,
+    "total": total, "product": lambda values: math.prod(values[1:], start=values[0]),
     "difference": lambda left, right: max(left, right) - min(left, right), "mean": mean, "median": median,
     "mode": mode, "spread": lambda values: max(values) - min(values), "greatest": extreme(False),
     "least": extreme(True), "gcd": of_whole(math.gcd, "gcd"), "lcm": of_whole(math.lcm, "lcm"),

@@ -97,7 +97,8 @@ class _Evaluation:
         for parts in product(*map(self.of, node.children)):
             try:
                 yield parts[0] if rule is None else rule(*parts)
-            except (NotUnderstood, ArithmeticError, ValueError):
+            except (NotUnderstood, ArithmeticError, ValueError, TypeError, LookupError):
+                # The last two: a rule got meanings of kinds that it does not take, so this is no reading.
                 continue
 
 

@@ -27,6 +27,12 @@ class Thing:
     share: bool = False
 
 
+def _things(count: Quantity, name: str) -> Thing:
+    if name in units() or f"{name}s" in units():
+        raise NotUnderstood("this is a unit, not a thing")
+    return Thing(count, name)
+
+
 def _stem(word: str) -> str:
     word = word.lower()
     word = _IRREGULAR.get(word, word)
@@ -347,7 +353,7 @@ def _last(parts: Sequence[Any]) -> Any:
 RULES: Mapping[str, Callable[..., Any]] = {
     "story": lambda answer: answer, "who": lambda *words: words[-1].lower(), "who2": lambda who: who,
     "thing": thing, "amount_unit": lambda count, name: Thing(measured(count, unit_named(name))),
-    "amount_thing": Thing, "amount_bare": Thing, "amount_share": lambda share: Thing(share, share=True),
+    "amount_thing": _things, "amount_bare": Thing, "amount_share": lambda share: Thing(share, share=True),
     "amount_half": lambda: Thing(number("1") / number("2"), share=True),
     "amount_one": lambda name: Thing(number("1"), name),
     "holding": lambda who, amount, *_: (_person(who), amount),
@@ -365,11 +371,13 @@ RULES: Mapping[str, Callable[..., Any]] = {
     "rate_one_cost": lambda *parts: (_one(*parts[:-1]), Thing(parts[-1])),
     "rate_holds": lambda *parts: (_one(*parts[:-1]), parts[-1]),
     "rate_in": lambda side, *words: (_one(*words), side),
-    "rate_come": lambda name, box, count: (Thing(number(count), _stem(name)), _one(box)), "rate_per": _per,
+    "rate_come": lambda name, box, count: (Thing(number(count), _stem(name)), _one(box)),
+    "asked_for_side": lambda _, side: ("", side),
+    "rate_unit": lambda _, price, name: (Thing(measured(number("1"), unit_named(name))), Thing(price)), "rate_per": _per,
     "rate_for": lambda _, side, other: (side, other), "rate_recipe": lambda one, other, *_: (one, other),
     "rate_recipe_p": lambda one, *rest: (one, _last(rest)), "asked_cost": lambda side: ("money?", side),
     "asked_in": lambda *parts: (thing(*parts[:-1]), parts[-1]),
-    "asked_for": lambda *parts: _asked_for(parts), "asked_for_any": lambda _, side: ("", side),
+    "asked_for": lambda *parts: _asked_for(parts), "asked_for_any": lambda *parts: ("", parts[-1]),
     "asked_long": lambda *parts: ("day", _last(parts)), "story_rate": proportion,
     "story_rate_p": lambda asked, rate: proportion(rate, asked),
     "shared": lambda count, _, goods: (count, goods), "shared_p": lambda goods, count, _: (count, goods),

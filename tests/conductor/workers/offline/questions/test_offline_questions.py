@@ -1,7 +1,8 @@
 """Everyday questions by category: the share that is answered rightly, and that no answer is wrong.
 
-The questions of `everyday.csv` and `another_author.csv` are worded as newcomers do; those of
-`adversarial.csv` are fragments, traps and nonsense, whose answer is empty where only a refusal is right.
+The questions of `everyday.csv`, `another_author.csv` and `third_author.csv` are worded as newcomers do;
+those of `adversarial.csv` are fragments, traps and nonsense, whose answer is empty where only a refusal is
+right. The grammar was written with the first two in sight, and measured on the third.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ def wrong(rows: list[Mapping[str, str]]) -> Iterator[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["everyday", "another_author", "adversarial"])
+@pytest.mark.parametrize("name", ["everyday", "another_author", "third_author", "adversarial"])
 def test_no_answer_is_wrong(name: str) -> None:
     assert not list(wrong(questions(name)))
 
