@@ -122,11 +122,9 @@ def superlative(*parts: Any) -> Answer:
     if not name or (not continent and within is None and not size and extreme in ("highest", "lowest")):
         raise NotUnderstood("the largest of what?")
     least = extreme in ("smallest", "fewest", "lowest") or extreme.startswith("least")
-    among = sorted(
-        filter(lambda each: each.number(name), _on(continent)),
-        key=lambda each: each.number(name),
-        reverse=not least,
-    )
+    if least and not all(each.number(name) for each in _on(continent)):
+        raise NotUnderstood("the smallest may be one without a number")
+    among = sorted(_on(continent), key=lambda each: each.number(name), reverse=not least)
     _larger(name, among[0], among[1])
     return Answer(among[0].name, tuple(each.line(name) for each in among[:3]))
 
