@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from html.parser import HTMLParser
-from itertools import count
 
 import pytest
 from hostile_markdown import LASTS, RUNS
@@ -120,40 +119,6 @@ def test_markdown_becomes_html(text: str, html: str) -> None:
     assert html in rendered(text).html
 
 
-MATHEMATICS = [
-    ("$x$", ["x"]),
-    ("the $n$th, $k$-means and ($a+b$).", ["n", "k", "a+b"]),
-    ("$$x$$ and \\(y\\) and \\[z\\]", ["x", "y", "z"]),
-    ("$$\nx\n- y\n$$", ["x\n- y"]),
-    ("> $$\n> x\n> y\n> $$", ["x\ny"]),
-    ("- a:\n  \\[\n  x\n  \\]", ["x"]),
-    ("\\begin{align}\na &= b\n\\end{align}", ["\\begin{align}\na &= b\n\\end{align}"]),
-    (r"$a \$ b$", [r"a \$ b"]),
-    ("$2x$ and $3 + 4 = 7$ and $10^3$ and $5 \\text{ kg}$", ["2x", "3 + 4 = 7", "10^3", "5 \\text{ kg}"]),
-    ("$5 and $10", []),
-    ("It costs $5, and then 10$ more", []),
-    ("from $1,000 and US$ 500 to EU$ 3", []),
-    ("a $20 million-$30 million deal", []),
-    ("$5-$10, $5/$6", []),
-    ("$HOME/$USER", []),
-    ("`$x$` and \\$x\\$", []),
-    ("```\n$x$\n```", []),
-    ("$x", []),
-    ("$ x $", []),
-    ("\\(x", []),
-    ("$$\n\nx\n\n$$", []),
-    ("$" + "x" * 5_000 + "$", []),
-]
-
-
-@pytest.mark.parametrize(("text", "formulas"), MATHEMATICS, ids=[text[:30] for text, _ in MATHEMATICS])
-def test_mathematics_is_told_from_money(text: str, formulas: list[str]) -> None:
-    shown = rendered(text)
-    found = re.findall(r'class="formula(?: display)?" dir="ltr">([^<]*)<', shown.html)
-    assert [each.replace("&amp;", "&") for each in found] == formulas
-    assert shown.mathematics == bool(formulas)
-
-
 def test_plain_paragraphs_are_not_marked_up() -> None:
     assert not rendered("391").marked
     assert not rendered("One line.\nAnother & <one>.\n\nA paragraph.").marked
@@ -166,7 +131,7 @@ def test_plain_paragraphs_are_not_marked_up() -> None:
         ("a" * (LONGEST + 1), "characters"),
         (">" * 100 + "a", "nested"),
         ("- " * 60 + "a", "nested"),
-        ("a\n\n" * 9_000, "parts"),
+        pytest.param("a\n\n" * 9_000, "parts", marks=pytest.mark.slow),
         ("*a* " * 15_000, "signs of Markdown"),
     ],
 )
@@ -174,12 +139,12 @@ def test_a_text_that_would_take_long_is_not_read_and_says_why(text: str, why: st
     shown = rendered(text)
     assert shown.blocks == ()
     assert why in shown.problem
-    assert why in growing_at_leisure().rendered("key", text).problem
+    assert why in Growing().rendered("key", text).problem
 
 
 @pytest.mark.parametrize("name", RUNS)
 def test_nothing_of_a_hostile_text_but_text_comes_out(name: str) -> None:
-    for shown in (rendered(RUNS[name]), growing_at_leisure().rendered("key", RUNS[name])):
+    for shown in (rendered(RUNS[name]), Growing().rendered("key", RUNS[name])):
         read = Read(shown.html)
         assert not shown.problem
         assert not any("javascript:" in link for link in read.links)
@@ -232,7 +197,7 @@ TEXTS = st.lists(PIECES | st.text(max_size=4), max_size=60).map("".join)
 
 
 @given(text=TEXTS)
-@cases(300)
+@cases(200)
 def test_only_the_listed_tags_and_attributes_come_out_of_any_text(text: str) -> None:
     shown = rendered(text)
     if not shown.problem:
@@ -248,102 +213,3 @@ def test_code_keeps_every_letter(code: str, language: str) -> None:
     assert Read(rendered(f"```{language}\n{code}```").html).text.removeprefix(language).rstrip("\n") == (
         code.rstrip("\n")
     )
-
-
-def growing_at_leisure(most: int = 32) -> Growing:
-    """One that may always read."""
-    return Growing(most, now=count(step=1e6).__next__)
-
-
-GROWN = """# Title
-
-Some *words* and `code`.
-
-| a | b |
-|---|---|
-| 1 | 2 |
-
-- one
-
-  more
-- two
-  1. three
-
-```python
-def f():
-    return 1
-
-# end
-```
-
-$$
-x = y
-$$
-
-> quote
-lazy
-
-Last #tag
-#other and **bold**
-"""
-
-
-@pytest.mark.parametrize("step", [1, 7, 40])
-def test_a_text_that_grows_ends_as_the_whole_text(step: int) -> None:
-    growing = growing_at_leisure()
-    for end in range(0, len(GROWN) + step, step):
-        shown = growing.rendered("key", GROWN[:end])
-        Read(shown.html)
-    finished = growing.rendered("key", f"{GROWN}\n\nend\n\nend")
-    assert finished == rendered(f"{GROWN}\n\nend\n\nend")
-
-
-def test_a_text_that_grows_may_have_any_line_ends_and_halves_of_characters() -> None:
-    growing = growing_at_leisure()
-    for text in ("a\r\rb", "a\r\rb\r\nc\n\nd \ud83d", "a\r\rb\r\nc\n\nd \ud83d\ude00\n\n# e\n\nf"):
-        shown = growing.rendered("key", text)
-    assert [block[:14] for block in shown.blocks] == ['<p dir="auto">'] * 3 + [
-        '<h3 class="lev',
-        '<p dir="auto">',
-    ]
-
-
-def test_words_that_were_withdrawn_are_not_shown_any_more() -> None:
-    times = iter([0.0, 0.0])
-    growing = Growing(now=times.__next__)
-    growing.rendered("key", "- withdrawn\n" * 200)
-    assert growing.rendered("key", "anew").html == rendered("anew").html
-
-
-def test_of_a_text_that_grows_the_first_blocks_stay_as_they_are() -> None:
-    growing = growing_at_leisure(most=1)
-    first = growing.rendered("key", "a\n\nb\n\nc\n\nd")
-    second = growing.rendered("key", "a\n\nb\n\nc\n\nd **e**\n\nf")
-    assert second.blocks[:3] == first.blocks[:3]
-    assert second.blocks == rendered("a\n\nb\n\nc\n\nd **e**\n\nf").blocks
-    assert growing.rendered("key", "anew").blocks == rendered("anew").blocks
-    assert growing.rendered("other", "b\n\nc").blocks == rendered("b\n\nc").blocks
-
-
-def test_what_takes_long_to_read_is_read_seldom() -> None:
-    times = iter([0.0, 0.0, 1e9])
-    growing = Growing(now=times.__next__)
-    text = "- item with *words*\n" * 100
-    first = growing.rendered("key", text)
-    assert growing.rendered("key", text + "- more") == first
-    assert "more" in growing.rendered("key", text + "- more").html
-
-
-def test_a_formula_becomes_mathml_or_stays_tex() -> None:
-    assert "<mfrac>" in with_mathml(r"$\frac{a}{b}$").html
-    assert "<mi>π</mi>" in with_mathml(r"$\pi$").html
-    for tex in (
-        r"\href{http://e.org}{x}",
-        r"\frac{1}{",
-        r"\style{color:red}{x}",
-        r"\def\a{x}\a",
-        r"\unknown x",
-    ):
-        html = with_mathml(f"${tex}$").html
-        assert "<math" not in html
-        assert tex.replace("&", "&amp;") in html
