@@ -13,7 +13,7 @@ WHEEL := .venv-installed
 WHEEL_INSTALLED := $(WHEEL)/.installed
 PACKED := pyproject.toml app.py $(shell find .streamlit conductor storage studio pages -type f -not -name '*.pyc')
 
-.PHONY: setup run unit unit-studio unit-others test test-thorough test-all test-vllm test-installed \
+.PHONY: setup run unit unit-app unit-library test test-thorough test-all test-vllm test-installed \
 	environments check lint types bench faults lock
 
 setup: $(INSTALLED)
@@ -40,13 +40,13 @@ UNIT := $(PYTEST) -n 0 -m "not (browser or page or slow or thorough)" --hypothes
 
 unit: setup
 	@$(MAKE) --no-print-directory -k -j2 $(if $(findstring output-sync,$(.FEATURES)),--output-sync=recurse) \
-		unit-studio unit-others
+		unit-app unit-library
 
-unit-studio: setup
-	$(UNIT) tests/studio
+unit-app: setup
+	$(UNIT) tests/studio tests/pages
 
-unit-others: setup
-	$(UNIT) --ignore=tests/studio --ignore=tests/browser --ignore=tests/integration
+unit-library: setup
+	$(UNIT) $(addprefix --ignore=tests/,studio pages browser integration)
 
 test: setup
 	$(PYTEST) $(PARALLEL) -m "not thorough"

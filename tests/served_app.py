@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,16 +15,27 @@ from studio.api.server import PunctualConnection
 
 
 class _Server(uvicorn.Server):
-    ready: Event
+    """Ends when it is asked to; uvicorn's own looks ten times a second, and then waits for its clients."""
 
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets=sockets)
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.ready = Event()
+
+    async def main_loop(self) -> None:
+        self._loop, self._ended = asyncio.get_running_loop(), asyncio.Event()
+        await self.on_tick(0)
         self.ready.set()
+        await self._ended.wait()
 
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+    def end(self) -> None:
+        self._loop.call_soon_threadsafe(self._ended.set)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:  # noqa: ARG002
+        for server in self.servers:
+            server.close()
         for connection in list(self.server_state.connections):
             connection.transport.abort()
-        await super().shutdown(sockets=sockets)
+        await asyncio.gather(*self.server_state.tasks, return_exceptions=True)
 
 
 @contextmanager
@@ -37,13 +49,12 @@ def serving(app: ASGIApp) -> Iterator[int]:
         app, loop="asyncio", http=PunctualConnection, ws="none", lifespan="off", log_config=None
     )
     server = _Server(config)
-    server.ready = Event()
     thread = Thread(target=server.run, args=([listener],), name="served-app", daemon=True)
     thread.start()
     assert server.ready.wait(30), "the app's server did not start"
     try:
         yield listener.getsockname()[1]
     finally:
-        server.should_exit = True
+        server.end()
         thread.join(30)
         assert not thread.is_alive(), "the app's server did not stop"

@@ -42,6 +42,7 @@ def test_every_public_name_is_there_and_no_other() -> None:
         conductor.sing  # noqa: B018 - looking it up is what is tested
 
 
+@pytest.mark.slow
 def test_importing_the_library_loads_none_of_its_parts() -> None:
     loaded = subprocess.run(
         [sys.executable, "-c", LOADED], cwd=ROOT, capture_output=True, text=True, check=True
@@ -125,6 +126,7 @@ async def test_a_worker_is_any_object_with_a_card_and_a_stream() -> None:
     assert state.answer == "Say hello."
 
 
+@pytest.mark.slow
 async def test_asking_returns_the_run_whose_answer_counts() -> None:
     seen: list[Event] = []
     run = await conductor.aask("What is 17 * 23?", pool=offline_pool(), on_event=seen.append)

@@ -249,6 +249,7 @@ def test_the_runs_of_a_store_that_was_closed_are_interrupted(store: SessionStore
     assert store.runs.find("r").status == "interrupted"
 
 
+@pytest.mark.slow
 def test_a_process_whose_runs_were_interrupted_stops_them_and_adds_nothing(
     store: SessionStore, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -265,6 +266,7 @@ def test_a_process_whose_runs_were_interrupted_stops_them_and_adds_nothing(
             keep(other, started("r", chain("do")))
 
 
+@pytest.mark.slow
 def test_a_lock_that_is_free_for_a_moment_ends_nothing(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("storage.store.processes.LOOK_SECONDS", 3600)
     with SessionStore.open(url) as store, SessionStore.open(url) as other:

@@ -338,6 +338,7 @@ def test_a_url_that_cannot_be_used_is_refused_without_its_password(
     assert "secret" not in str(caught.value)
 
 
+@pytest.mark.slow
 def test_what_is_queued_while_the_writer_waits_for_a_lock_waits_no_longer_than_it(
     url: str, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -195,6 +195,7 @@ def test_the_final_steps_words_go_out_as_they_come(stage: Stage, client: OpenAI)
         assert list(texts) == ["two."]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("live", [True, False])
 def test_an_answer_of_which_a_part_was_sent_is_not_asked_for_again(
     stage: Stage, client: OpenAI, live: bool

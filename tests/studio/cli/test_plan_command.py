@@ -144,6 +144,7 @@ def test_a_session_whose_planning_was_interrupted_is_planned_again(line: Line, i
     assert "planned" in line("sessions", "list").out
 
 
+@pytest.mark.slow
 def test_a_session_whose_planning_was_interrupted_is_planned_and_run(line: Line, interrupted: str) -> None:
     result = line("run", "--session", interrupted)
     assert result.code == 0

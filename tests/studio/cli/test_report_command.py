@@ -40,6 +40,7 @@ def test_a_run_is_reported_by_its_id_and_by_its_session(line: Line, folder: Path
     assert printed.out.startswith("<!doctype html>")
 
 
+@pytest.mark.slow
 def test_a_report_shows_the_conductors_reasoning_and_whether_its_plan_was_edited(
     line: Line, folder: Path, simulated: str
 ) -> None:

@@ -61,6 +61,7 @@ def test_a_person_reads_the_answer_and_that_no_model_was_called(line: Line) -> N
     assert result.err.rstrip().endswith("(offline, no model is called)")
 
 
+@pytest.mark.slow
 def test_a_run_without_an_answer_has_an_exit_code_of_its_own_and_is_found_by_it(line: Line) -> None:
     result = line("run", "Write a poem about rain")
     assert result.code == 3

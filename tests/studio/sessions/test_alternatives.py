@@ -143,6 +143,7 @@ def test_a_worker_that_is_gone_keeps_an_alternative_from_being_used(
     smaller.close()
 
 
+@pytest.mark.slow
 def test_stopping_keeps_the_plans_that_have_ended(opened: Callable[..., Workbench]) -> None:
     bench = opened(ONE, "...", TWO)
     session = bench.ask("why?").id

@@ -173,6 +173,7 @@ def test_a_new_worker_is_the_last_one_and_adds_nothing_but_itself() -> None:
     assert document("# empty").with_worker(entry).text.startswith("# empty\n\n[[worker]]\n")
 
 
+@pytest.mark.slow
 @given(
     st.dictionaries(
         st.text(min_size=1),

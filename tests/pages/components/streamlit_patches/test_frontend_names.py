@@ -47,6 +47,7 @@ def test_the_search_for_names_finds_the_outermost_element_and_a_styled_one():
     assert {"stApp", "stDialog", "stMainBlockContainer"} <= set(names())
 
 
+@pytest.mark.slow
 def test_the_frontend_writes_its_connection_and_its_script_state_to_the_attributes_that_are_read():
     assert "data-test-connection-state" in frontend()
     assert "data-test-script-state" in frontend()
@@ -58,6 +59,7 @@ def test_the_script_of_every_element_is_a_file_of_the_frontend():
     assert all((connection._SCRIPTS / name).is_file() for name in scripts())
 
 
+@pytest.mark.slow
 def test_the_frontend_still_keeps_in_the_browser_whether_the_sidebar_is_closed():
     assert f"`{SIDEBAR_KEPT}$" in frontend()
 
