@@ -262,10 +262,9 @@ def rules(today: date) -> Mapping[str, Callable[..., Any]]:
     tomorrow, yesterday = timedelta(days=1), timedelta(days=-1)
     now = Day(today)
     return {
-        "calendar": lambda answer: answer, "born": lambda day: day, "moved": lambda day: day,
-        "date": lambda day: day, "weekday": weekday, "weekday_today": lambda: weekday(now),
-        "today": lambda: Answer(_written(today)), "this_year": lambda: Answer(str(today.year)),
-        "between": between, "until": lambda unit, day: _counted(today, coming(day), unit),
+        "weekday": weekday, "weekday_today": lambda: weekday(now), "today": lambda: Answer(_written(today)),
+        "this_year": lambda: Answer(str(today.year)), "between": between,
+        "until": lambda unit, day: _counted(today, coming(day), unit),
         "until_days": lambda day: _counted(today, coming(day), "days"),
         "since": lambda unit, day: _counted(passed(day), today, unit), "days_of_month": days_of_month,
         "days_of_year": lambda year: Answer("366" if isleap(int(year)) else "365"),
@@ -277,7 +276,7 @@ def rules(today: date) -> Mapping[str, Callable[..., Any]]:
         "moved_day": lambda day: Answer(f"{day:%A}", (_written(day),)), "weekday_in": weekday_in,
         "weekday_ago": lambda name, text: weekday_in(name, text, -1),
         "weekday_after": lambda text, name: weekday_in(name, text), "age": age, "age_died": died,
-        "born_on": lambda day: day, "born_year": int, "year_moved": lambda year: Answer(str(year)),
+        "born_year": int, "year_moved": lambda year: Answer(str(year)),
         "years_ago": lambda count: today.year - int(count),
         "years_on": lambda count: today.year + int(count), "moved_in": lambda text: moved(now, text),
         "moved_ago": lambda text: moved(now, text, -1), "moved_after": lambda text, day: moved(day, text),
@@ -291,9 +290,9 @@ def rules(today: date) -> Mapping[str, Callable[..., Any]]:
         "overmorrow": lambda: Day(today + 2 * tomorrow), "year_end": lambda: Day(date(today.year, 12, 31)),
         "christmas": fixed(12, 25), "christmas_eve": fixed(12, 24), "new_years_eve": fixed(12, 31),
         "new_year": fixed(1, 1), "halloween": fixed(10, 31), "valentine": fixed(2, 14), "clock": clock,
-        "noon": lambda: clock("12:00"), "time_span": lambda span: span,
-        "clock_start": lambda *parts: parts[-1], "ends": lambda start, span, *_: _shifted(start, span),
-        "ends_in": _shifted, "shifted": lambda span, start: _shifted(start, span), "shifted_p": _shifted,
+        "noon": lambda: clock("12:00"), "clock_start": lambda *parts: parts[-1],
+        "ends": lambda start, span, *_: _shifted(start, span), "ends_in": _shifted,
+        "shifted": lambda span, start: _shifted(start, span), "shifted_p": _shifted,
         "shifted_back": lambda start, span: _shifted(start, span, -1), "lasted": lasted,
         "lasted_in": lasted_in,
     }  # fmt: skip

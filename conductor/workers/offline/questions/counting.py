@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from conductor.workers.offline.questions.meaning import Answer, NotUnderstood
-from conductor.workers.offline.questions.numbers import number, quoted_numbers, yes_or_no
+from conductor.workers.offline.questions.numbers import quoted_numbers, yes_or_no
 from conductor.workers.offline.questions.quantity import Quantity, plain
 
 MAX_COUNTED = 1_000_000
@@ -151,9 +151,8 @@ RULES: Mapping[str, Callable[..., Any]] = {
     ),
     "span_below": lambda high: (range(1, int(high)), None),
     "span_up_to": lambda high: (range(1, int(high) + 1), None), "orders": orders, "choices": choices,
-    "pairs": pairs, "pairs_a": lambda *parts: told_count(pairs(*parts)),
-    "sorted_numbers": lambda answer: answer, "ascending": in_order(False), "descending": in_order(True),
-    "ascending_q": lambda text: in_order(False)(quoted_numbers(text)),
+    "pairs": pairs, "pairs_a": lambda *parts: told_count(pairs(*parts)), "ascending": in_order(False),
+    "descending": in_order(True), "ascending_q": lambda text: in_order(False)(quoted_numbers(text)),
     "descending_q": lambda text: in_order(True)(quoted_numbers(text)), "next_prime": next_prime,
     "prime_factors": prime_factors, "is_prime": prime_answer, "is_divisible": divisible,
     "is_even": lambda text: yes_or_no(int(text) % 2 == 0, f"{text} is even", f"{text} is odd"),
@@ -164,7 +163,6 @@ RULES: Mapping[str, Callable[..., Any]] = {
     "polygon_sides": lambda name: Answer(str(sides_of(name))),
     "solid_faces": lambda name: Answer(str(SOLIDS[name.lower()][0])),
     "solid_edges": lambda name: Answer(str(SOLIDS[name.lower()][1])),
-    "solid_corners": lambda name: Answer(str(SOLIDS[name.lower()][2])), "count": lambda value: value,
-    "rank_numbers": number,
+    "solid_corners": lambda name: Answer(str(SOLIDS[name.lower()][2])),
 }  # fmt: skip
 """What each rule means, by its name in the grammar."""

@@ -160,15 +160,15 @@ def angle_sum(name: str) -> Answer:
 
 
 RULES: Mapping[str, Callable[..., Any]] = {
-    "measure": str, "figure": figure, "figure_said": figure, "dimension": dimension,
+    "measure": str, "figure": figure, "dimension": dimension,
     "dimension_p": lambda size, name: dimension(name, size), "dimensions": dimensions,
     "dimensions_p": lambda left, right, name: dimensions(name, left, right),
     "by": lambda *sizes: tuple(("side", size) for size in sizes),
-    "sizes": lambda *sizes: tuple(size for each in sizes for size in each), "one_size": lambda sizes: sizes,
-    "measured_figure": measured, "figure_answer": lambda measure, of: told(measured(measure, of)),
+    "sizes": lambda *sizes: tuple(size for each in sizes for size in each), "measured_figure": measured,
+    "figure_answer": lambda measure, of: told(measured(measure, of)),
     "figure_said_answer": lambda of, measure, again="": _said(of, measure, again), "figure_again": str,
     "figure_diagonal": lambda of: told(measured("diagonal", of)), "third_angle": third_angle,
-    "angle_sum": angle_sum, "shape": lambda answer: answer,
+    "angle_sum": angle_sum,
 }  # fmt: skip
 """What each rule means, by its name in the grammar."""
 

@@ -170,8 +170,7 @@ _TRANSCONTINENTAL = {
 
 
 RULES: Mapping[str, Callable[..., Any]] = {
-    "country": lambda answer: answer, "place": place, "city": str, "property": stated,
-    "property_p": lambda of, text: stated(text, of),
+    "place": place, "city": str, "property": stated, "property_p": lambda of, text: stated(text, of),
     "currency": lambda *parts: stated("currency", parts[-1]),
     "languages": lambda of: stated("languages", of), "continent": lambda of: stated("continent", of),
     "population": lambda of: stated("population", of), "area": lambda of: stated("area", of),

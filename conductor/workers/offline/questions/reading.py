@@ -61,7 +61,7 @@ def _readings(wording: Wording, today: date) -> Iterator[tuple[Subject, Answer]]
         tree = parser().parse(wording.words)
     except LarkError:
         return
-    evaluation = _Evaluation({**_FIXED, **calendar_rules.rules(today)}, wording.quoted)
+    evaluation = _Evaluation(meanings_of(today), wording.quoted)
     question: Any = tree.children[0]
     for reading in question.children if question.data == "_ambig" else (question,):
         rule = reading.data
@@ -100,6 +100,11 @@ class _Evaluation:
             except (NotUnderstood, ArithmeticError, ValueError, TypeError, LookupError):
                 # The last two: a rule got meanings of kinds that it does not take, so this is no reading.
                 continue
+
+
+def meanings_of(today: date) -> Mapping[str, Callable[..., Meaning]]:
+    """What each rule of the grammar means, by its name; without an entry, what its one part means."""
+    return {**_FIXED, **calendar_rules.rules(today)}
 
 
 _FIXED: Mapping[str, Callable[..., Meaning]] = {

@@ -351,9 +351,9 @@ def _last(parts: Sequence[Any]) -> Any:
 
 
 RULES: Mapping[str, Callable[..., Any]] = {
-    "story": lambda answer: answer, "who": lambda *words: words[-1].lower(), "who2": lambda who: who,
-    "thing": thing, "amount_unit": lambda count, name: Thing(measured(count, unit_named(name))),
-    "amount_thing": _things, "amount_bare": Thing, "amount_share": lambda share: Thing(share, share=True),
+    "who": lambda *words: words[-1].lower(), "thing": thing,
+    "amount_unit": lambda count, name: Thing(measured(count, unit_named(name))), "amount_thing": _things,
+    "amount_bare": Thing, "amount_share": lambda share: Thing(share, share=True),
     "amount_half": lambda: Thing(number("1") / number("2"), share=True),
     "amount_one": lambda name: Thing(number("1"), name),
     "holding": lambda who, amount, *_: (_person(who), amount),
@@ -366,16 +366,15 @@ RULES: Mapping[str, Callable[..., Any]] = {
     "left_money": lambda who: (who, "money"), "left_any": lambda *parts: ("", parts[0] if parts else ""),
     "story_left": left, "story_total": added, "all_who": lambda *parts: parts[0] if parts else "",
     "side_unit": lambda count, name, *_: Thing(measured(count, unit_named(name))), "side_thing": Thing,
-    "money": lambda count, name: _money(measured(count, unit_named(name))),
-    "money_bare": lambda count: count, "rate_cost": _cost,
+    "money": lambda count, name: _money(measured(count, unit_named(name))), "rate_cost": _cost,
     "rate_one_cost": lambda *parts: (_one(*parts[:-1]), Thing(parts[-1])),
     "rate_holds": lambda *parts: (_one(*parts[:-1]), parts[-1]),
     "rate_in": lambda side, *words: (_one(*words), side),
     "rate_come": lambda name, box, count: (Thing(number(count), _stem(name)), _one(box)),
     "asked_for_side": lambda _, side: ("", side),
     "rate_unit": lambda _, price, name: (Thing(measured(number("1"), unit_named(name))), Thing(price)),
-    "rate_per": _per,
-    "rate_for": lambda _, side, other: (side, other), "rate_recipe": lambda one, other, *_: (one, other),
+    "rate_per": _per, "rate_for": lambda _, side, other: (side, other),
+    "rate_recipe": lambda one, other, *_: (one, other),
     "rate_recipe_p": lambda one, *rest: (one, _last(rest)), "asked_cost": lambda side: ("money?", side),
     "asked_in": lambda *parts: (thing(*parts[:-1]), parts[-1]),
     "asked_for": lambda *parts: _asked_for(parts), "asked_for_any": lambda *parts: ("", parts[-1]),
@@ -390,7 +389,7 @@ RULES: Mapping[str, Callable[..., Any]] = {
     "story_saved": saved, "priced": _priced, "priced_adjective": _adjective,
     "priced_adjective_p": _adjective, "priced_discount": lambda share, _, price: (price, share),
     "share_of_group": share_of_group, "ratio_of_group": ratio_of_group,
-    "fraction_of_group": fraction_of_group, "ratio_scored": scored, "share": lambda share: share,
+    "fraction_of_group": fraction_of_group, "ratio_scored": scored,
     "rose": lambda *parts: change(*_priced(*parts)), "fell": lambda *parts: drop(*_priced(*parts)),
     "speed": speed, "far": far, "far_p": far, "long": long,
     "tax_on": lambda value, share: told(share * value),
@@ -410,7 +409,6 @@ RULES: Mapping[str, Callable[..., Any]] = {
         (other.lower(), number(age), ""),
     ),
     "combined": lambda count, _: number(count), "combinations": combinations,
-    "grouped": lambda answer: answer, "motion": lambda answer: answer,
 }  # fmt: skip
 """What each rule means, by its name in the grammar."""
 

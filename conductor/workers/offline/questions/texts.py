@@ -174,9 +174,8 @@ def _one_word(text: str) -> str:
 
 
 RULES: Mapping[str, Callable[..., Any]] = {
-    "text": lambda answer: answer, "quote": lambda text: text, "capitals": str, "named_word": Bare,
-    "bare_word": Bare, "letter": lambda text: text, "letter_quoted": lambda text: text,
-    "count_letters": count_letters, "count_letters_only": lambda text: count_letters("letters", text),
+    "capitals": str, "named_word": Bare, "bare_word": Bare, "count_letters": count_letters,
+    "count_letters_only": lambda text: count_letters("letters", text),
     "length_of": lambda text: count_letters("letters", str(text)), "count_words": count_words,
     "count_letter": count_letter, "count_plural": lambda letter, text: count_letter(letter[0], text),
     "count_word": count_word, "reversed": _of(_one_word), "upper": _of(str.upper), "lower": _of(str.lower),
