@@ -90,6 +90,7 @@ async def test_a_whole_workflow_answers_rightly_or_refuses(name: str) -> None:
     assert name == "adversarial" or answered >= ENOUGH * len(questions(name))
 
 
+@pytest.mark.slow
 def test_every_question_that_is_offered_has_an_answer() -> None:
     assert not [question for question in examples() if answer_to(question, today=TODAY) is None]
 
