@@ -87,7 +87,7 @@ class Editing:
         asked = query or document.query or fallback
         if not asked:
             raise FormatError(
-                "The file names no query; write one in the query box, or `run QUERY --workflow FILE`."
+                "The file names no query; give one with it, or `run QUERY --workflow FILE`."
             )
         return self._bench.store.revisions.import_workflow(
             check_query(asked), workflow, pool_label=self._bench.pool.label

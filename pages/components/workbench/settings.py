@@ -44,7 +44,7 @@ def settings_of(bench: Workbench, tab: TabState) -> Settings:
     try:
         return tab.settings if tab.session is None else bench.settings(tab.session)
     except ConductorError:
-        # The page shows the session's error; the query box stays usable.
+        # The page shows the session's error; the composer stays usable.
         return tab.settings
 
 

@@ -58,6 +58,7 @@ def _importer(bench: Workbench, tab: TabState) -> None:
     # With a new key after each upload the popover is closed and the same file can be chosen again.
     with st.popover("Import JSON", icon=":material/upload:", width="stretch", key=f"import-{uploads}"):
         st.caption("A workflow file that was exported here or by the command line.")
+        st.text_input("Question, where the file has none", key="import-query")
         st.file_uploader(
             "Workflow file",
             type="json",
@@ -65,7 +66,6 @@ def _importer(bench: Workbench, tab: TabState) -> None:
             label_visibility="collapsed",
             on_change=imported,
         )
-        st.text_input("Question, where the file has none", key="import-query")
 
 
 def _recent(bench: Workbench, tab: TabState) -> None:
