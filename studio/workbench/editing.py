@@ -86,9 +86,7 @@ class Editing:
         self._check_workers(workflow)
         asked = query or document.query or fallback
         if not asked:
-            raise FormatError(
-                "The file names no query; give one with it, or `run QUERY --workflow FILE`."
-            )
+            raise FormatError("The file names no query; give one with it, or `run QUERY --workflow FILE`.")
         return self._bench.store.revisions.import_workflow(
             check_query(asked), workflow, pool_label=self._bench.pool.label
         )
