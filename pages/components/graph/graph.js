@@ -23,6 +23,10 @@ class WorkflowGraph {
     });
     this.flow = new Flow(root.querySelector(".flow"), this.view);
     this.outline = new Outline(this.stage, root.querySelector(".outline"));
+    this.outline.list.addEventListener("click", ({ target }) => {
+      const at = [...this.outline.list.children].indexOf(target.closest('[role="option"]'));
+      if (at >= 0) this.select(at);
+    }, { signal });
     this.pointer = new Pointer(this, signal);
     this.stage.addEventListener("keydown", (event) => handleKey(this, event), { signal });
     root.querySelectorAll("[data-tool]").forEach((button) =>

@@ -5,6 +5,8 @@
 const MARGIN = 24, BAR_HEIGHT = 48;
 const LEAST_HEIGHT = 200;
 const ROOM = ".st-key-graph-room";
+// So narrow, the steps are a list, as graph.css says.
+const phone = window.matchMedia("(max-width: 700px)");
 // A scroll bar that comes with a higher picture must not bring back the lower one, and so on for ever.
 const INDIFFERENT = 24;
 
@@ -52,7 +54,8 @@ class Frame {
   }
 
   fill() {
-    const height = `${this.room.clientHeight}px`;
+    const height = phone.matches ? "auto" : `${this.room.clientHeight}px`;
+    this.root.toggleAttribute("data-list", phone.matches);
     // The room has a frame of its own.
     if (this.root.style.height !== height) Object.assign(this.root.style, { height, border: "0", borderRadius: "0" });
   }

@@ -1,0 +1,85 @@
+"""The workbench's panes in a real browser: each scrolls by itself and keeps its width."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+from workbench_page import WorkbenchPage
+
+from conductor.workflow.model import Step
+
+pytestmark = pytest.mark.browser
+
+FIVE = (
+    Step(instruction="Find the first plan.", worker="writer-8b"),
+    Step(instruction="Find the second plan.", worker="critic-7b"),
+    Step(instruction="Compare both plans.", worker="writer-8b", access=(0, 1)),
+    Step(instruction="Check the comparison.", worker="critic-7b", access=(2,)),
+    Step(instruction="Write the result.", worker="writer-8b", access=(2, 3)),
+)
+
+SCROLLS = (
+    "([...document.querySelectorAll('.stMain, html')].some((box) => box.scrollHeight > box.clientHeight))"
+)
+
+
+def test_graph_and_answer_are_in_sight_at_once_and_a_card_shows_its_step(visit, paced_app):
+    desk = WorkbenchPage(visit(paced_app, f"/?session={paced_app.plant(*FIVE)}"))
+    page = desk.page
+    page.set_viewport_size({"width": 1440, "height": 900})
+    desk.run()
+    desk.finished()
+    assert not page.evaluate(SCROLLS)
+    assert all(card["top"] > 0 and card["bottom"] < 864 for card in desk.graph.drawn().ask("positions()"))
+    answer = desk.keyed("read-pane").bounding_box()
+    assert answer is not None
+    assert answer["height"] > 700
+
+    desk.select(2)
+    expect(page.get_by_role("tab", name="Step 3")).to_have_attribute("aria-selected", "true")
+    expect(desk.answer).to_be_hidden()
+    desk.page.keyboard.press("Escape")
+    expect(desk.answer).to_be_visible()
+
+    drawer = desk.keyed("drawer")
+    assert drawer.bounding_box()["height"] < 40
+    desk.drawer("Timeline")
+    assert drawer.bounding_box()["height"] > 200
+    assert not page.evaluate(SCROLLS)
+    desk.keyed("panel").get_by_role("radio", name="Timeline").click()
+    expect(desk.keyed("drawer-body")).to_have_count(0)
+
+    handle = page.get_by_role("separator", name="Room for what is read")
+    handle.press("ArrowLeft")
+    wider = desk.keyed("read-pane").bounding_box()["width"]
+    assert wider > answer["width"]
+    page.reload()
+    expect(desk.answer).to_be_visible()
+    handle.wait_for()
+    assert desk.settled().keyed("read-pane").bounding_box()["width"] == pytest.approx(wider, abs=2)
+    handle.dblclick()
+
+
+def test_the_title_is_changed_where_it_stands(visit, paced_app):
+    session = paced_app.plant(*FIVE)
+    desk = WorkbenchPage(visit(paced_app, f"/?session={session}"))
+    title = desk.page.get_by_label("Title", exact=True)
+    title.fill("Two plans")
+    title.press("Enter")
+    expect(desk.page.get_by_role("heading", name="Two plans")).to_be_visible()
+    with paced_app.store() as store:
+        assert store.sessions.find(session).title == "Two plans"
+
+
+def test_on_a_phone_the_answer_comes_first_and_a_step_comes_up_from_below(visit, paced_app):
+    desk = WorkbenchPage(visit(paced_app, f"/?session={paced_app.plant(*FIVE)}"))
+    desk.run()
+    desk.finished()
+    desk.page.set_viewport_size({"width": 420, "height": 900})
+    expect(desk.answer).to_be_visible()
+    third = desk.page.locator(".graph").get_by_role("option").nth(2)
+    expect(third).to_be_in_viewport()
+    third.click()
+    expect(desk.inspector.get_by_role("heading", name="3. ")).to_be_in_viewport()
+    desk.read("Answer")
+    expect(desk.inspector).to_be_hidden()
