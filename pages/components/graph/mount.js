@@ -5,7 +5,7 @@
 const MARGIN = 24, BAR_HEIGHT = 48;
 const LEAST_HEIGHT = 200;
 const ROOM = ".st-key-graph-room";
-// So narrow, the steps are a list, as graph.css says.
+// At this width the steps are a list: see graph.css.
 const phone = window.matchMedia("(max-width: 700px)");
 // A scroll bar that comes with a higher picture must not bring back the lower one, and so on for ever.
 const INDIFFERENT = 24;
