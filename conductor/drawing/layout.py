@@ -48,6 +48,9 @@ MARGIN = 24
 _HIGH, _HIGHEST = 728, 1040
 """Pixels a picture may be high, and may be high where it could not be read otherwise."""
 
+_MOST_PICTURES = 14
+"""How many pictures a page is given at most, the ones that need the least room."""
+
 _NARROWEST, _WIDEST = 320, 1800
 """No window leaves a picture fewer or more pixels of width than these."""
 
@@ -188,6 +191,30 @@ def layouts(
     `kinds`, there is a picture of flat ones.
     """
     return _layouts(tuple(step.access for step in workflow.steps), direction, kinds)
+
+
+def pane_layouts(workflow: Workflow, *, direction: Direction = "down") -> tuple[Layout, ...]:
+    """The pictures of `workflow` for a pane whose width and height are given, the best first.
+
+    To be shown is the first one whose `least_width` and `least_height` there are. None needs as much of both
+    as one before it.
+    """
+    return _pane_layouts(tuple(step.access for step in workflow.steps), direction)
+
+
+@lru_cache(maxsize=64)
+def _pane_layouts(access: tuple[tuple[int, ...], ...], direction: Direction) -> tuple[Layout, ...]:
+    generations = generations_of(access)
+    chosen: list[Layout] = []
+    for scale in (*(_RIGHT if direction == "right" else ()), *_DOWN[:-1]):
+        for widest in range(min(scale.widest_row, max(map(len, generations))), 0, -1):
+            picture = _Picture(rows_of(generations, widest), access, _roomy(scale, widest)).layout()
+            if not any(
+                other.least_width <= picture.least_width and other.least_height <= picture.least_height
+                for other in chosen
+            ):
+                chosen.append(picture)
+    return tuple(chosen[-_MOST_PICTURES:])
 
 
 @lru_cache(maxsize=64)

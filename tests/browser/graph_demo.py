@@ -3,17 +3,18 @@
 Query parameters: `shape` (review, chain, fan-out, dense, mixed, hostile) and `n` steps, both once or
 once for each graph, `direction`, `state` (planned, running, finished), `graphs` of one shape on the page,
 `poll` seconds between updates, `selected` step at first, `locked` (1), `told` (1: cards with remarks and
-with something inside).
+with something inside), `room` pixels of height that a graph is to fill.
 """
 
 from __future__ import annotations
 
 import random
 import time
+from contextlib import nullcontext
 
 import streamlit as st
 
-from conductor.drawing.layout import layouts
+from conductor.drawing.layout import layouts, pane_layouts
 from conductor.drawing.network import CardContent, draw, title_of
 from conductor.errors import WorkflowError
 from conductor.text.excerpt import excerpt, last_line
@@ -149,23 +150,25 @@ load_library()
 def show() -> None:
     shown = [st.session_state["workflow"]] * int(query.get("graphs", "1")) + st.session_state["others"]
     for i, workflow in enumerate(shown):
-        pictures = layouts(workflow, direction=query.get("direction", "down"))
+        room = query.get("room")
+        pictures = (pane_layouts if room else layouts)(workflow, direction=query.get("direction", "down"))
         contents = [
             content_of(step, workflow, query.get("state", "planned")) for step in range(len(workflow))
         ]
-        result = workflow_graph(
-            draw(workflow, contents, pictures),
-            pictures,
-            key=f"graph{i}",
-            direction=query.get("direction", "down"),
-            selected=int(query["selected"]) if "selected" in query else None,
-            selection_revision=0,
-            locked=query.get("locked") == "1",
-            inspector="fields",
-            opened=st.session_state.get("opened"),
-            on_inside=inside,
-            on_edit=edit if i == 0 else lambda: None,
-        )
+        with st.container(key="graph-room", height=int(room), border=False) if room else nullcontext():
+            result = workflow_graph(
+                draw(workflow, contents, pictures),
+                pictures,
+                key=f"graph{i}",
+                direction=query.get("direction", "down"),
+                selected=int(query["selected"]) if "selected" in query else None,
+                selection_revision=0,
+                locked=query.get("locked") == "1",
+                inspector="fields",
+                opened=st.session_state.get("opened"),
+                on_inside=inside,
+                on_edit=edit if i == 0 else lambda: None,
+            )
         st.text(f"graph {i} selected {result.selected and result.selected['step']}")
     st.text(f"wishes {st.session_state.get('wishes', [])}")
     st.text(f"opened {st.session_state.get('opened')}")

@@ -135,7 +135,7 @@ def test_the_keyboard_moves_opens_and_leaves(open_page):
     scale = graph.ask("view.scale")
     page.keyboard.press("+")
     assert graph.ask("view.scale") > scale
-    page.keyboard.press("f")
+    page.keyboard.press("0")
     page.wait_for_function(
         "([root, scale]) => Math.abs(root.__fg.view.scale - scale) < 1e-3",
         arg=[graph.root.element_handle(), scale],

@@ -18,7 +18,7 @@ from conductor.workflow.model import MAX_STEPS
 from pages.components.streamlit_patches.component import component
 
 _VIS = "templates/lib/vis-9.1.2/vis-network.min.js"
-_PICTURE = ("direction", "kind", "width", "height", "most_height")
+_PICTURE = ("direction", "kind", "width", "height", "most_height", "least_height")
 """What the browser gets of each layout beside its cards, its routes and when it is shown."""
 
 
@@ -26,7 +26,8 @@ _PICTURE = ("direction", "kind", "width", "height", "most_height")
 _loader = component(
     "conductor_graph_library",
     __file__,
-    js="theme.js routes.js icons.js card.js view.js flow.js pointer.js keyboard.js outline.js graph.js",
+    js="theme.js routes.js icons.js card.js view.js flow.js minimap.js pointer.js keyboard.js outline.js "
+    "graph.js",
     library=files("pyvis").joinpath(_VIS).read_text(encoding="utf-8").partition("//# sourceMappingURL")[0],
     isolated=False,
 )

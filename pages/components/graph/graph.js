@@ -19,8 +19,9 @@ class WorkflowGraph {
     this.view = new View(root.querySelector(".canvas"), {
       drawCard: ({ ctx, id }) => this.cardRenderer(ctx, id),
       drawBelow: (ctx) => drawEdges(ctx, this.edges, this, this.theme, this.down, this.view.scale),
-      drawAbove: (ctx) => { this.drawAffordances(ctx); this.flow?.draw(); },
+      drawAbove: (ctx) => { this.drawAffordances(ctx); this.flow?.draw(); this.minimap?.draw(); },
     });
+    this.minimap = new Minimap(root.querySelector(".minimap"), this.view, signal);
     this.flow = new Flow(root.querySelector(".flow"), this.view);
     this.outline = new Outline(this.stage, root.querySelector(".outline"));
     this.outline.list.addEventListener("click", ({ target }) => {
@@ -57,6 +58,7 @@ class WorkflowGraph {
     }
     this.dropVanished();
     this.flow.update(this.cards, this.edges, this.theme, { live: data.locked || this.wasLocked, down: this.down });
+    this.minimap.update(this.cards, this.theme);
     this.wasLocked = data.locked;
     this.changed();
   }
@@ -162,8 +164,14 @@ class WorkflowGraph {
       case "turn": return this.component.setTriggerValue("turn", this.component.data.direction === "down" ? "right" : "down");
       case "in": return this.view.zoom(1.25);
       case "out": return this.view.zoom(0.8);
+      case "full": return this.fillScreen();
       case "fit": return this.view.fit({ animated: true });
     }
+  }
+
+  fillScreen() {
+    if (document.fullscreenElement) return document.exitFullscreen();
+    this.root.requestFullscreen?.().catch(() => {});
   }
 
   edit(request) {

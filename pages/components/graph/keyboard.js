@@ -28,7 +28,8 @@ function keyAction(graph, key) {
     case "Backspace": return () => graph.remove();
     case "+": case "=": return () => graph.view.zoom(1.25);
     case "-": return () => graph.view.zoom(0.8);
-    case "f": case "F": return () => graph.view.fit({ animated: true });
+    case "0": return () => graph.view.fit({ animated: true });
+    case "f": case "F": return () => graph.fillScreen();
     default: return null;
   }
 }

@@ -25,7 +25,7 @@ class Frame {
     this.room = root.getRootNode().host?.closest(ROOM) ?? null;
     this.observer = new ResizeObserver(() => {
       if (Math.abs(root.clientWidth - this.width) >= INDIFFERENT) this.draw();
-      else if (this.room) this.fill();
+      else if (this.room && this.root.style.height !== `${this.room.clientHeight}px`) this.draw();
     });
     this.observer.observe(root);
     if (this.room) this.observer.observe(this.room);
@@ -43,14 +43,26 @@ class Frame {
   draw() {
     const { root, component } = this, { pictures } = component.data;
     if (Math.abs(root.clientWidth - this.width) >= INDIFFERENT) this.width = root.clientWidth;
-    const fitting = pictures.findIndex((picture) => picture.least_width <= this.width);
-    const chosen = fitting < 0 ? pictures.length - 1 : fitting;
+    const chosen = this.room ? this.forRoom(pictures) : this.forWidth(pictures);
     // At once, so that the page below does not jump when the library arrives.
     if (this.room) this.fill();
     else root.style.height = `${this.heightFor(pictures[chosen])}px`;
     if (!globalThis.ConductorGraph) return;
     this.graph ??= new globalThis.ConductorGraph(root);
     this.graph.update(component, chosen);
+  }
+
+  forWidth(pictures) {
+    const fitting = pictures.findIndex((picture) => picture.least_width <= this.width);
+    return fitting < 0 ? pictures.length - 1 : fitting;
+  }
+
+  // The first that can be read here as a whole, else the one that lacks the least room.
+  forRoom(pictures) {
+    const height = this.room.clientHeight - BAR_HEIGHT - 2 * MARGIN;
+    const room = pictures.map(({ least_width, least_height }) => Math.min(this.width / least_width, height / least_height));
+    const fitting = room.findIndex((share) => share >= 1);
+    return fitting < 0 ? room.indexOf(Math.max(...room)) : fitting;
   }
 
   fill() {

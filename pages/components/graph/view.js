@@ -76,6 +76,12 @@ class View {
     if (dx || dy) this.network.moveTo({ position: { x: middle.x + dx, y: middle.y + dy }, animation: false });
   }
 
+  // Puts a point of the picture into the middle.
+  moveTo(position) {
+    this.touched = true;
+    this.network.moveTo({ position, animation: false });
+  }
+
   // From client coordinates to the picture's and back.
   inside(clientX, clientY) {
     const { left, top } = this.canvas.getBoundingClientRect();

@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from conductor.drawing.layout import Direction, layouts
+from conductor.drawing.layout import Direction, layouts, pane_layouts
 from conductor.drawing.network import draw
 from conductor.runs.state import RunState
 from conductor.workflow.model import Workflow
@@ -51,7 +51,7 @@ def graph(bench: Workbench, tab: TabState, view: SessionView) -> None:
             tab.direction = turn
         tab.ask_redraw()
 
-    pictures = layouts(workflow, direction=tab.direction)
+    pictures = pane_layouts(workflow, direction=tab.direction)
     shown = card_contents(
         workflow,
         run=with_kept_inside(bench, view.state),

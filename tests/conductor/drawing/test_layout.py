@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from property_cases import cases
 
-from conductor.drawing.layout import MARGIN, Direction, Layout, Point, layouts
+from conductor.drawing.layout import MARGIN, Direction, Layout, Point, layouts, pane_layouts
 from conductor.workflow.model import Step, Workflow
 
 DIRECTIONS = ("down", "right")
@@ -250,3 +250,12 @@ def test_thirty_steps_one_below_the_other_leave_room_for_readable_letters(access
 def test_the_same_shape_is_laid_out_once():
     one, other = plan(REVIEW), plan(REVIEW).with_instruction(0, "Something else.")
     assert layouts(one) is layouts(other)
+
+
+@pytest.mark.parametrize("access", [REVIEW, chain(5), chain(12), fan(14), dense(12)])
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_a_pane_of_usual_size_has_a_picture_that_can_be_read_whole(access, direction):
+    pictures = pane_layouts(plan(access), direction=direction)
+    assert any(picture.least_width <= 712 and picture.least_height <= 604 for picture in pictures)
+    for before, after in combinations(pictures, 2):
+        assert after.least_width < before.least_width or after.least_height < before.least_height
