@@ -57,11 +57,12 @@ class Frame {
     return fitting < 0 ? pictures.length - 1 : fitting;
   }
 
-  // The first that can be read here as a whole, else the one that lacks the least room.
+  // The first that can be read here as a whole, or almost so, as letters never get smaller than they may; else the
+  // one that lacks the least room.
   forRoom(pictures) {
     const height = this.room.clientHeight - BAR_HEIGHT - 2 * MARGIN;
     const room = pictures.map(({ least_width, least_height }) => Math.min(this.width / least_width, height / least_height));
-    const fitting = room.findIndex((share) => share >= 1);
+    const fitting = room.findIndex((share) => share >= 0.92);
     return fitting < 0 ? room.indexOf(Math.max(...room)) : fitting;
   }
 
