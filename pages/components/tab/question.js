@@ -36,26 +36,32 @@ function show(field, text) {
   field.dispatchEvent(new Event("input", { bubbles: true }));
 }
 
-let shown = {};                                             // the box and what it was given last
-let following = 0;
+// One for the browser's tab, however often a page draws this again: what is shown now, what the box was given last.
+const state = (document.conductorQuestion ??= { data: null, shown: {}, following: 0, listens: false });
 
 // While the page is drawn, the box of the page before may stand beside its own.
-function follow(data, until, turn) {
-  if (turn !== following) return;
-  fill(data);
-  if (drawing() || performance.now() < until) setTimeout(() => follow(data, until, turn), LOOK);
+function follow(until, turn) {
+  if (turn !== state.following) return;
+  fill(state.data);
+  if (drawing() || performance.now() < until) setTimeout(() => follow(until, turn), LOOK);
 }
 
 function fill(data) {
   const field = document.querySelector(data.box);
   if (!field) return;
   const wanted = { field, place: data.place, text: data.text, refused: data.refused };
-  if (Object.keys(wanted).every((name) => wanted[name] === shown[name])) return;
+  if (Object.keys(wanted).every((name) => wanted[name] === state.shown[name])) return;
   // Typed before this was here.
-  if (shown.place === undefined && field.value) store(nameOf(data.place), field.value, ofTab);
-  shown = wanted;
+  if (state.shown.place === undefined && field.value) store(nameOf(data.place), field.value, ofTab);
+  state.shown = wanted;
   const text = stored(nameOf(data.place), ofTab) ?? data.text;
   if (field.value !== text) show(field, text);
+}
+
+function typed({ target }) {
+  const { data } = state;
+  if (!target.matches?.(data.box)) return;
+  store(nameOf(data.place), target.value === data.text ? null : target.value, ofTab);
 }
 
 export default function ({ data, setTriggerValue }) {
@@ -67,12 +73,9 @@ export default function ({ data, setTriggerValue }) {
   if (data.runs !== null) store(RUNS, data.runs ? "yes" : "no", ofBrowser);
   else if (kept === "yes") setTriggerValue("runs", kept);
 
-  const typed = ({ target }) => {
-    if (!target.matches?.(data.box)) return;
-    store(nameOf(data.place), target.value === data.text ? null : target.value, ofTab);
-  };
-  document.addEventListener("input", typed);
-  following += 1;
-  follow(data, performance.now() + PATIENCE, following);
-  return () => document.removeEventListener("input", typed);
+  state.data = data;
+  if (!state.listens) document.addEventListener("input", typed);
+  state.listens = true;
+  state.following += 1;
+  follow(performance.now() + PATIENCE, state.following);
 }
