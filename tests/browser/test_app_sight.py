@@ -31,7 +31,7 @@ def test_sources_lead_to_their_words_and_hidden_steps_to_an_edit_by_keyboard(vis
 
     desk.page.get_by_role("button", name="Let it see 2. Look from another side").press("Enter")
     expect(desk.graph.cards.nth(2)).to_contain_text("will run")
-    expect(desk.keyed("step-parts").get_by_role("tab").first).to_be_focused()
+    expect(desk.keyed("step-parts").get_by_role("tab", selected=True)).to_be_focused()
     expect(step.get_by_text("In the next run it also sees step 2.")).to_be_visible()
     expect(request).to_be_visible()
     desk.button("Undo").click()

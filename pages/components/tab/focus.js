@@ -14,7 +14,7 @@ const unfocused = () => !document.activeElement || document.activeElement === do
 
 function find(selectors) {
   for (const selector of selectors) {
-    const found = [...document.querySelectorAll(`${selector} :is(button, input, textarea)`)].find(usable);
+    const found = [...document.querySelectorAll(`${selector} :is(button, input, textarea, [role="tab"][tabindex="0"])`)].find(usable);
     if (found) return found;
   }
   return null;
