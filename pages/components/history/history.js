@@ -38,19 +38,20 @@ class History {
   }
 
   row(data, width) {
-    const marks = element("div", "marks");
     const older = data.runs.length - 1;
-    if (older > 0) marks.append(element("span", "mark earlier", `${older} more`));
-    if (older >= 0) marks.append(element("span", "mark", data.runs[older]));
-    if (data.standing) marks.append(element("span", `mark ${data.standing}`, data.standing));
-    const parts = [`Revision ${data.number}`, data.note, ...data.facts, ...data.runs, data.standing];
+    const marks = element("div", "marks");
+    // The space separates two marks for screen readers.
+    const mark = (kind, text) => marks.append(element("span", `mark ${kind}`, text), " ");
+    if (older > 0) mark("earlier", `${older} more`);
+    if (older >= 0) mark("run", data.runs[older]);
+    if (data.standing) mark(data.standing, data.standing);
+    const text = element("div", "text", element("div", "note", data.note), element("div", "facts", data.facts.join(" · ")));
     const row = element("div", {
       class: "row", id: `revision-${data.id}`, role: "option", title: [data.note, ...data.runs].join("\n"),
-      "aria-label": parts.filter(Boolean).join(", "), "data-origin": data.origin, "data-standing": data.standing,
-    });
+      "data-origin": data.origin, "data-standing": data.standing,
+    }, lines(data, width), element("div", "number", unseen("Revision"), String(data.number)), text, marks,
+      unseen(data.runs.slice(0, -1).join(", ")));
     row.toggleAttribute("data-way", data.current);
-    const text = element("div", "text", element("div", "note", data.note), element("div", "facts", data.facts.join(" · ")));
-    row.append(lines(data, width), element("div", "number", String(data.number)), text, marks);
     return row;
   }
 

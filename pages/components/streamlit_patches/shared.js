@@ -37,6 +37,9 @@ function filled(node, attributes = {}, children) {
 
 const icon = (path) => svg("svg", { viewBox: "0 0 24 24", "aria-hidden": "true" }, svg("path", { d: path }));
 
+// What only screen readers read, as one more part of a name; the style sheets of its components hide it.
+const unseen = (text) => element("span", "unseen", ` ${text} `);
+
 // Marks one option of a list box as selected, or none (null). `box` has the focus.
 function markOption(box, options, at) {
   [...options].forEach((option, place) => option.setAttribute("aria-selected", String(place === at)));

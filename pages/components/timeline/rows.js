@@ -56,9 +56,9 @@ class Rows {
 
   drawn(row, at, data, span) {
     const begun = row.start === null ? [] : row.called ? this.bar(row, data.seconds, span) : [this.mark(row, span)];
-    const label = [row.name, row.worker, row.label, ...row.details].join(", ");
-    const drawn = element("div", { class: "row", id: this.prefix + at, role: "option", "aria-label": label },
-      this.name(row, at), element("div", "lane", ...begun), element("div", "label", row.label));
+    const drawn = element("div", { class: "row", id: this.prefix + at, role: "option" },
+      this.name(row, at), element("div", "lane", ...begun), element("div", "label", row.label),
+      unseen([row.worker, ...row.details].join(", ")));
     drawn.classList.toggle("critical", row.critical);
     drawn.classList.toggle("quiet", row.start === null);
     return drawn;

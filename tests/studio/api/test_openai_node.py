@@ -17,7 +17,7 @@ from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
 from pages.components.view_models.code_snippets import snippets
 
-HERE = Path(__file__).parent / "node"
+HERE = Path(__file__).parents[2] / "node"
 INSTALL = f"npm ci --prefix {HERE.relative_to(Path(__file__).parents[3])}"
 
 pytestmark = [
