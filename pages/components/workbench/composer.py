@@ -110,9 +110,10 @@ def _rewrite(tab: TabState, view: SessionView) -> None:
         back if tab.rewrites else "Edit the question",
         "reply" if tab.rewrites else "edit",
         turned,
-        key="rewrite",
+        # An icon, as page.css has it, but while the question is being changed.
+        key="follow-up" if tab.rewrites else "rewrite",
         type="tertiary",
-        help=None if tab.rewrites else "Asks it in other words, in a new session",
+        help=None if tab.rewrites else "Edit the question: asks it in other words, in a new session",
     )
 
 
