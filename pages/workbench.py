@@ -80,7 +80,8 @@ def page() -> None:
             changes(tab, seen)
             load_library()
             shortcuts()
-            keep_focus({**_FOCUS_FALLBACKS, **settings_focus_fallbacks(bench.pool.names)})
+            # The first rule counts: the chips stand in the box of the welcome page, too.
+            keep_focus({**settings_focus_fallbacks(bench.pool.names), **_FOCUS_FALLBACKS})
         current = _current(bench, tab)
         view = None if current is None else current.of_page
         sidebar(bench, tab)

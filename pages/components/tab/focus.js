@@ -93,6 +93,11 @@ function pressed(event) {
   event.stopPropagation();
 }
 
+// Who writes into a field that got the focus means its keys.
+function written({ target, isTrusted }) {
+  if (isTrusted && target === fresh?.element) fresh = null;
+}
+
 let watch = null;
 
 export default function (component) {
@@ -102,6 +107,7 @@ export default function (component) {
   document.addEventListener("focusin", focused, { signal });
   document.addEventListener("focusout", left, { signal });
   document.addEventListener("keydown", pressed, { capture: true, signal });
+  document.addEventListener("input", written, { capture: true, signal });
   document.addEventListener("pointerdown", pointed, { capture: true, signal });
   const observer = new MutationObserver(changed);
   observer.observe(document.body, { subtree: true, childList: true, attributeFilter: ["disabled", "data-test-script-state"] });

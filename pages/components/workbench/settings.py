@@ -50,10 +50,11 @@ def settings_of(bench: Workbench, tab: TabState) -> Settings:
 
 def settings_focus_fallbacks(names: Sequence[str]) -> FocusFallbacks:
     """Where the focus goes in the settings: a worker's arrow keeps it as the row moves, and at the end
-    hands it to the other one.
+    hands it to the other one; a chip keeps it as its label changes.
     """
     ways = [(move_key(name, "up"), move_key(name, "down")) for name in names]
-    return {key: (other,) for way in ways for key, other in (way, way[::-1])}
+    arrows = {key: (other,) for way in ways for key, other in (way, way[::-1])}
+    return {**arrows, **{chip_key(chip): () for chip in _CHIPS}}
 
 
 def move_key(worker: str, way: str) -> str:
