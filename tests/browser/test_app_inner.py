@@ -219,6 +219,7 @@ def test_a_conductor_as_a_worker_is_followed_while_it_plans_and_reused_with_its_
     desk.select(0).get_by_role("button", name="Open inside").click()
     expect(panel(desk).get_by_text("Plan as it is written")).to_be_visible()
     plan.released.set()
+    desk.read("Answer")
     desk.finished()
     expect(desk.graph.cards.nth(0)).to_contain_text("2 steps inside")
     expect(Graph(desk.page, 1).cards.nth(1)).to_contain_text("Go that way, worker critic-7b, simulated")
