@@ -39,6 +39,7 @@ from studio.gc_tuning import settle
 TITLE = "Conductor Studio"
 ROOT = Path(__file__).resolve().parent
 ICON = ROOT / "pages" / "static" / "icon.svg"
+STYLES = ROOT / "pages" / "components" / "page.css"
 # The pages beside the workbench, by their names in files and addresses: titles and icons. No text under it:
 # Streamlit would show that on the page.
 OTHERS = {
@@ -62,7 +63,8 @@ def main() -> None:
     """One run of the script for one browser session."""
     st.set_page_config(page_title=TITLE, page_icon=str(ICON), layout="wide")
     st.logo(str(ICON), size="large")
-    st.html(ROOT / "pages" / "components" / "page.css")
+    # For an address without a document of ours, where Streamlit answers with its own.
+    st.html(STYLES)
     connection()
     navigation().run()
     log_out()
@@ -121,7 +123,7 @@ else:
     # Before the first session: switches off the automatic pages, which would flash and bypass this file.
     with without_session():
         navigation()
-    own = index_pages(list(OTHERS), title=TITLE, icon=ICON)
+    own = index_pages(list(OTHERS), title=TITLE, icon=ICON, styles=STYLES.read_text(encoding="utf-8"))
     try:
         routes = [*own, *CHANGES, api_route()]
         app = st.App(__file__, lifespan=lifespan, routes=routes, middleware=middleware())

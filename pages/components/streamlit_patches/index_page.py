@@ -2,7 +2,8 @@
 
 Streamlit's own document shows Streamlit's name and icon until the first page is drawn. At the address of any
 other page it looks for the server at two places, one of which is an error in the browser's console. It opens
-the sidebar in windows that have no room for it. Knows the addresses of pages, not their content.
+the sidebar in windows that have no room for it. It draws a page's first elements before it has loaded what
+applies a style sheet, so they would jump. Knows the addresses of pages, not their content.
 """
 
 from __future__ import annotations
@@ -39,12 +40,15 @@ _SIDEBAR = f"""<script>{{
 """Streamlit closes the sidebar below 768 pixels only; what a person chose still counts."""
 
 
-def index_pages(pages: Sequence[str], *, title: str, icon: Path) -> list[Route]:
+def index_pages(pages: Sequence[str], *, title: str, icon: Path, styles: str) -> list[Route]:
     """Routes to the documents of the first page and of `pages` (the last segments of their addresses).
 
-    `icon` is an SVG file.
+    `icon` is an SVG file; `styles` is CSS that counts from a page's first moment.
     """
-    first = _renamed(_original(), title=title, icon=icon).replace("<head>", f"<head>\n    {_SIDEBAR}", 1)
+    named = _renamed(_original(), title=title, icon=icon)
+    # In the body: of two equal selectors the later one counts, and Streamlit adds its own to the head.
+    styled = named.replace("<body>", f"<body>\n    <style>{styles}</style>", 1)
+    first = styled.replace("<head>", f"<head>\n    {_SIDEBAR}", 1)
     other = first.replace("<head>", f"<head>\n    {_SERVER}", 1)
     below = str(st.get_option("server.baseUrlPath")).strip("/")
     base = f"/{below}/" if below else "/"

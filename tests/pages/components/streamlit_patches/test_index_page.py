@@ -11,13 +11,14 @@ from starlette.testclient import TestClient
 from pages.components.streamlit_patches.index_page import _original, index_pages
 
 ICON = Path(__file__).parents[4] / "pages" / "static" / "icon.svg"
+STYLES = ".stApp > p { margin: 0; }"
 
 
 @pytest.fixture(params=["", "studio", "/studio/"], ids=["alone", "below", "below with slashes"])
 def asked(request, monkeypatch):
     """Asks for the frame at an address, wherever the server has its own."""
     monkeypatch.setattr("streamlit.get_option", {"server.baseUrlPath": request.param}.__getitem__)
-    app = Starlette(routes=index_pages(["sessions"], title="Plans & runs", icon=ICON))
+    app = Starlette(routes=index_pages(["sessions"], title="Plans & runs", icon=ICON, styles=STYLES))
     base = "/studio" if request.param else ""
     return lambda address: TestClient(app).get(f"{base}{address}")
 
@@ -37,6 +38,13 @@ def test_a_frame_has_our_name_and_icon_and_is_asked_for_each_time(asked, address
     assert 'rel="shortcut icon" href="data:image/svg+xml;base64,' in frame.text
     assert 'src="./static/js/index.' in frame.text
     assert frame.headers["Cache-Control"] == "no-cache"
+
+
+@pytest.mark.parametrize("address", ["/", "/sessions"])
+def test_a_frame_has_our_styles_after_streamlits_and_before_what_is_drawn(asked, address):
+    head, styled, drawn = asked(address).text.partition(f"<style>{STYLES}</style>")
+    assert "</head>" in head and styled
+    assert '<div id="root">' in drawn
 
 
 def test_only_another_page_than_the_first_must_be_told_where_the_server_is(asked):
