@@ -199,8 +199,10 @@ class WorkbenchPage:
     # -- the bar, the tabs of what is read, the drawer -----------------------------------------------
 
     def share(self) -> WorkbenchPage:
-        """Open what the session is given out with."""
-        self.keyed("share").get_by_role("button", name="Share").click()
+        """Open what the session is given out with; it stays open after a press within it."""
+        button = self.keyed("share").get_by_role("button", name="Share")
+        if button.get_attribute("aria-expanded") != "true":
+            button.click()
         return self
 
     def read(self, name: str) -> None:

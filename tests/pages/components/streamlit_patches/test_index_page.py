@@ -43,7 +43,8 @@ def test_a_frame_has_our_name_and_icon_and_is_asked_for_each_time(asked, address
 @pytest.mark.parametrize("address", ["/", "/sessions"])
 def test_a_frame_has_our_styles_after_streamlits_and_before_what_is_drawn(asked, address):
     head, styled, drawn = asked(address).text.partition(f"<style>{STYLES}</style>")
-    assert "</head>" in head and styled
+    assert "</head>" in head
+    assert styled
     assert '<div id="root">' in drawn
 
 
