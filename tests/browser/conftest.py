@@ -161,8 +161,10 @@ def complaints() -> list[str]:
 
 
 @pytest.fixture
-def visit(context: BrowserContext, complaints: list[str]) -> Iterator[Visit]:
+def visit(context: BrowserContext, complaints: list[str], tmp_path: Path) -> Iterator[Visit]:
     """Opens tabs: `visit(server, path, context=None)`.
+
+    It needs `tmp_path` so that the log of a server in it is still there at the end.
 
     Afterwards nothing may have been said to the console, asked of another host, put up as a dialog, or
     logged by the server as a warning or an error.

@@ -47,11 +47,13 @@ class WorkflowGraph {
     this.readTheme();
     this.view.resized();
     this.readCards(data, picture, kind);
-    const moved = data.selection_revision !== this.revision;
+    const news = this.drawn !== data, moved = data.selection_revision !== this.revision;
+    this.drawn = data;
     this.revision = data.selection_revision;
     if (!data.selection_known && this.selected !== null) {
-      // A server that was away does not know it, also where it was reported: the report may have been lost.
-      this.report();
+      // A server that was away does not know it, also where it was reported: the report may have been lost. The same
+      // data at another size is no news.
+      if (news) this.report();
     } else if (moved) {
       this.selected = data.selected;
       this.selectedEdge = null;
