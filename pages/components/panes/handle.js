@@ -61,7 +61,8 @@ class Handle {
     const given = pixels === null ? null : Math.round(Math.max(least, Math.min(whole - left, pixels)));
     if (given === null) page.style.removeProperty(name);
     else page.style.setProperty(name, `${given}px`);
-    this.line.setAttribute("aria-valuenow", String(Math.round((100 * this.room) / whole)));
+    // The pane may come after its border, or leave before it.
+    if (this.box) this.line.setAttribute("aria-valuenow", String(Math.round((100 * this.room) / whole)));
     if (keep) write(this.pane, given);
   }
 
