@@ -166,7 +166,8 @@ def _news(bench: Workbench, tab: TabState, view: SessionView) -> None:
         if tab.selected is None:
             tab.show_notice("edit")
         if view.problem and view.replay is None:
-            st.error(plain(view.problem), icon=":material/error:")
+            # Once there is a run to be read, what keeps another one from starting is less than an error.
+            (st.error if view.state is None else st.warning)(plain(view.problem), icon=":material/error:")
         conflicts(bench, tab, view)
 
 

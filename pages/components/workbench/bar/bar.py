@@ -69,7 +69,7 @@ def _title(bench: Workbench, tab: TabState, session: Session) -> None:
 def _state(view: SessionView) -> None:
     if view.replay is not None:
         moment = moment_text(view.replay.at(time.time()), view.replay.seconds)
-        with row():
+        with row("replay-state"):
             st.badge(plain(f"Replay, {moment}"), icon=":material/history:", color="primary")
             st.caption("A run that is over, as it was then. Leave the replay to edit or to run.")
     elif view.head is not None:
