@@ -54,6 +54,8 @@ _FOCUS_FALLBACKS = {
     "new": ("query",),
     "replay-end": ("run", "share"),
     "welcome": ("stop", "run", "query"),
+    # Drawn again where the page goes from one session to another, or to none.
+    "query": (),
     "open-inside": ("open-inside", "share"),
     "inside-out": ("open-inside", "share"),
     "inside-close": ("inside-close", "open-inside", "share"),

@@ -88,8 +88,10 @@ def _placeholder(tab: TabState, view: SessionView | None) -> str:
 def _way(tab: TabState) -> None:
     shows(tab, _WAY, next(name for name, runs in _WAYS.items() if runs == bool(tab.runs_plans)))
 
-    def chosen(name: str) -> None:
-        tab.runs_plans = _WAYS[name]
+    def chosen(name: str | None) -> None:
+        # A page that was broken off leaves the field empty; that is no choice.
+        if name is not None:
+            tab.runs_plans = _WAYS[name]
 
     st.segmented_control(
         "What Enter does",
