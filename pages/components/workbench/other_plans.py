@@ -138,28 +138,29 @@ def _choice(bench: Workbench, tab: TabState, view: SessionView, choice: PlanChoi
                 compare_page_link(f"revision:{view.head.id}", choice.address, help=tip)
             if choice.plan.report is not None:
                 _look_button(view, choice, looked=looked)
-            if choice.workflow is not None:
-                action(
-                    "Use",
-                    "check",
-                    lambda: _use(bench, tab, view, choice),
-                    key=f"use-{choice.key}",
-                    help="Make this plan the workflow; Undo brings back what is shown now",
-                    disabled=view.locked or in_use,
-                    type="tertiary",
-                    place="candidates",
-                )
-            elif choice.over_limit is not None:
-                action(
-                    "Take it anyway",
-                    "check",
-                    lambda: _use(bench, tab, view, choice),
-                    key=f"use-{choice.key}",
-                    help=f"{len(choice.over_limit)} steps, over the limit; it is marked as an edit",
-                    disabled=view.locked or in_use,
-                    type="tertiary",
-                    place="candidates",
-                )
+            if choice.workflow is not None or choice.over_limit is not None:
+                _use_button(bench, tab, view, choice, in_use=in_use)
+
+
+def _use_button(
+    bench: Workbench, tab: TabState, view: SessionView, choice: PlanChoice, *, in_use: bool
+) -> None:
+    word, tip = "Use", "Make this plan the workflow; Undo brings back what is shown now"
+    if choice.workflow is None and choice.over_limit is not None:
+        word, tip = (
+            "Take it anyway",
+            f"{len(choice.over_limit)} steps, over the limit; it is marked as an edit",
+        )
+    action(
+        word,
+        "check",
+        lambda: _use(bench, tab, view, choice),
+        key=f"use-{choice.key}",
+        help=tip,
+        disabled=view.locked or in_use,
+        type="tertiary",
+        place="candidates",
+    )
 
 
 def _title(choice: PlanChoice, *, in_use: bool) -> None:
