@@ -11,6 +11,7 @@ import sympy as sp
 
 from conductor.workers.offline.mathematics.arithmetic import factors
 from conductor.workers.offline.mathematics.expression import (
+    UnsolvedError,
     about,
     expression_of,
     related_to_zero,
@@ -117,7 +118,7 @@ def _numeric_root(expression: sp.Expr, x: sp.Symbol) -> Iterator[str]:
             yield "No exact solution was found; Newton's method gives one, there may be others."
             yield f"Answer: {x} = {written(sp.N(root, 10))} (approximately)"
             return
-    raise NotImplementedError
+    raise UnsolvedError
 
 
 def _system(relations: Sequence[Node], wanted: Sequence[str]) -> Iterator[str]:
@@ -141,7 +142,7 @@ def _inequality(relations: Sequence[Node], free: Sequence[str]) -> Iterator[str]
     for relation in relations:
         yield f"Condition: {formula_text(relation)}"
     if len(free) != 1:
-        raise NotImplementedError
+        raise UnsolvedError
     x = sp.Symbol(free[0], real=True)
     values: sp.Set = sp.S.Reals
     for relation in relations:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import sympy as sp
 
 from conductor.errors import QueryError
-from conductor.workers.offline.mathematics.expression import about, expression_of, written
+from conductor.workers.offline.mathematics.expression import UnsolvedError, about, expression_of, written
 from conductor.workers.offline.mathematics.question import Problem
 
 TERMS = 6
@@ -49,13 +49,13 @@ def _shorter(expression: sp.Expr) -> sp.Expr:
 
 
 def integral(problem: Problem) -> Iterator[str]:
-    """The antiderivative, or between bounds the number. Raises `NotImplementedError` without closed form."""
+    """The antiderivative, or between bounds the number. Raises `UnsolvedError` without closed form."""
     expression, x, bounds = _parts(problem)
     inner = sp.integrate(expression, x)
     closed = not inner.has(sp.Integral)
     if not bounds:
         if not closed:
-            raise NotImplementedError
+            raise UnsolvedError
         yield f"Check: the derivative of {written(inner)} is {written(_shorter(sp.diff(inner, x)))}"
         yield f"Answer: {written(inner)} + C"
         return
@@ -103,7 +103,7 @@ def total(problem: Problem) -> Iterator[str]:
             yield f"Formula up to n: {written(sp.factor(general))}"
     result = sp.summation(expression, (k, low, high))
     if result.has(sp.Sum):
-        raise NotImplementedError
+        raise UnsolvedError
     yield from _number(sp.simplify(result))
 
 
@@ -114,7 +114,7 @@ def product(problem: Problem) -> Iterator[str]:
     yield f"Factors: {written(expression)} for {k} = {written(low)} to {written(high)}"
     result = sp.product(expression, (k, low, high))
     if result.has(sp.Product):
-        raise NotImplementedError
+        raise UnsolvedError
     yield from _number(sp.simplify(result))
 
 

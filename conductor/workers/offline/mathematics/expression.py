@@ -19,6 +19,11 @@ from sympy.printing.str import sstr
 from conductor.errors import FormatError, QueryError
 from conductor.workers.offline.mathematics.formula import RELATIONS, Node
 
+
+class UnsolvedError(ArithmeticError):
+    """SymPy's methods end before an answer, as where an integral has no closed form."""
+
+
 MAX_DIGITS = 20_000
 """The most digits a number in a computation may have."""
 
