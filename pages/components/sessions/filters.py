@@ -8,11 +8,11 @@ from typing import Any
 
 import streamlit as st
 
+from pages.components.sessions.filter_url import STATES, TOPOLOGIES, begin_of, day_of, end_of
 from pages.components.sessions.list_state import SessionList
 from pages.components.tab.fields import committing, shows
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models.run_text import state_label
-from pages.components.view_models.session_filter_url import STATES, TOPOLOGIES, begin_of, day_of, end_of
 from storage import SessionFilter
 from studio.workbench import Workbench
 

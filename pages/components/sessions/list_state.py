@@ -12,8 +12,8 @@ from typing import Any, Literal, cast
 
 import streamlit as st
 
+from pages.components.sessions.filter_url import NAMES, address_of, filter_of
 from pages.components.tab.download import Download
-from pages.components.view_models.session_filter_url import NAMES, address_of, filter_of
 from storage import EVERYTHING, SessionFilter
 
 SEARCH_KEY = "find-search"

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from conductor.runs.state import RunState
 from conductor.runs.step_state import StepState
-from conductor.text.formatting import dollars
+from conductor.text.formatting import dollars, duration
 from conductor.values.budget import Limit
 from conductor.values.output import CUT_OFF, NO_ANSWER, Output, WorkerKind
 from conductor.values.total import Total
@@ -58,6 +58,21 @@ def used_of(state: RunState, plan: Plan | None = None) -> Total:
     called = [step for step in state.steps if step.started_at is not None and step.worker_kind != "offline"]
     planned = [] if plan is None or plan.planner_kind == "offline" else [plan.usage]
     return Total.of([*planned, *(step.usage for step in called)])
+
+
+def progress_text(state: RunState, *, now: float) -> str:
+    """The steps that are done, seconds, and the tokens and dollars that are known, where any are."""
+    done = sum(step.done for step in state.steps)
+    seconds = state.elapsed(now)
+    parts = [f"{done} of {len(state.steps)} steps"]
+    if seconds is not None:
+        parts.append(duration(seconds))
+    used = used_of(state)
+    if used.tokens:
+        parts.append(used.token_words)
+    if used.cost:
+        parts.append(used.cost_words)
+    return " · ".join(parts)
 
 
 # -- notes on an answer ------------------------------------------------------------------------------

@@ -1,4 +1,6 @@
-"""All that a page shows of one session, or of one of its experiments, read from the store in one go."""
+"""All that a page shows of one session, or of one of its experiments, read from the store in one go; and the
+session's state in one line, as the bar shows it: what runs, what would run, what was kept.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +14,15 @@ from conductor.engine.schedule import BlastRadius
 from conductor.errors import WorkflowError
 from conductor.runs.replay import Replay, as_of
 from conductor.runs.state import RunState
+from conductor.text.formatting import counted
 from conductor.values.messages import NOTHING_USED, Usage
 from conductor.values.presets import Settings
 from pages.components.view_models.replay import recording
+from pages.components.view_models.run_text import progress_text, run_label, used_of
 from storage import ExperimentRecord, Plan, Revision, RunRecord, Session
 from studio.workbench import Outlook, Workbench
+
+_BROKEN_OFF = ("failed", "cancelled", "interrupted", "over_budget")
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +211,41 @@ def outlook_sentence(outlook: Outlook, steps: int) -> str:
         parts.append(f"{len(radius.kept)} pinned" + (f" ({which}inputs changed)" if changed else ""))
     fewer = "; fewer if an output stays the same" if radius.spared and radius.known else ""
     return f"{', '.join(parts)}{fewer}."
+
+
+def state_text(view: SessionView, *, now: float) -> str:
+    """Of a session with a workflow; `now` is in Unix seconds."""
+    if view.head is None:
+        return ""
+    parts: list[str] = [view.head.workflow.topology]
+    if view.head.origin != "conductor":
+        parts.append("edited" if view.head.origin == "human" else "imported")
+    if view.state is not None and view.as_run and view.state.round > 1:
+        parts.append(f"round {view.state.round}")
+    if view.live and view.state is not None:
+        parts += ["running", progress_text(view.state, now=now)]
+    elif view.planning is not None:
+        parts.append("planning")
+    elif view.as_run and view.state is not None:
+        parts += [f"{run_label(view.state)}{_kept(view, view.state)}", *_shortfall(view.state)]
+        parts += used_of(view.state, view.plan).known_words
+    elif view.outlook is not None:
+        parts.append(outlook_sentence(view.outlook, len(view.head.workflow)).removesuffix("."))
+    return " · ".join(parts)
+
+
+def _kept(view: SessionView, state: RunState) -> str:
+    """Of a run that broke off: what was kept, and what a rerun calls."""
+    if state.status not in _BROKEN_OFF or view.outlook is None:
+        return ""
+    kept, runs = sum(step.output is not None for step in state.steps), len(view.outlook.radius.runs)
+    return f": {kept} of {len(state.steps)} kept, a rerun runs {runs}"
+
+
+def _shortfall(state: RunState) -> list[str]:
+    """What a finished run did without: an answer does not show that steps it did not need have failed."""
+    failed = state.counts["failed"]
+    return [f"{counted(failed, 'step')} failed"] if failed and state.status == "finished" else []
 
 
 @dataclass(frozen=True, slots=True)

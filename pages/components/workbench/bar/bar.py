@@ -10,8 +10,7 @@ import streamlit as st
 from pages.components.tab.fields import Shown, committing, shows
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models.replay import moment_text
-from pages.components.view_models.session import SessionView
-from pages.components.view_models.session_state_text import state_text
+from pages.components.view_models.session import SessionView, state_text
 from pages.components.widgets.controls import action, row
 from pages.components.workbench.bar.run import run_buttons
 from pages.components.workbench.bar.share import share

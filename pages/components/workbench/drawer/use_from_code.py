@@ -13,10 +13,10 @@ from pages.components.streamlit_patches.initial_values import show_first
 from pages.components.tab.account import api_url, is_local, own_api_url
 from pages.components.tab.services import access, machine_token
 from pages.components.tab.state import TabState, plain
-from pages.components.view_models.code_snippets import KEY, snippets
 from pages.components.view_models.session import SessionView
 from pages.components.widgets.controls import action, row
 from pages.components.widgets.rendered_text import rendered_text
+from pages.components.workbench.drawer.code_snippets import KEY, snippets
 from studio.access.auth import OWN_KEY
 from studio.api.playground_client import Attempt
 from studio.workbench import Workbench

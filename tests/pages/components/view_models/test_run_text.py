@@ -22,11 +22,11 @@ from pages.components.view_models.run_text import (
     answer_kind,
     answer_notes,
     author_notes,
+    progress_text,
     run_label,
     spent,
     state_label,
 )
-from pages.components.view_models.session_state_text import progress_text
 from pages.components.widgets.step_result import _STATUS
 from studio.cli import session_show
 

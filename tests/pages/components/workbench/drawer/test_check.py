@@ -7,8 +7,8 @@ import pytest
 from conductor.values.output import Output
 from conductor.workflow.model import Step, Workflow
 from pages.components.tab import services
-from pages.components.view_models.lint_findings import findings, fixed, nothing_found, summary
 from pages.components.view_models.session import SessionView
+from pages.components.workbench.drawer.check import findings, fixed, nothing_found, summary
 from pages.components.workbench.editor import Editor
 
 RASH = Workflow.of(

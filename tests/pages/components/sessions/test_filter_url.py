@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pages.components.view_models.session_filter_url import (
+from pages.components.sessions.filter_url import (
     NAMES,
     STATES,
     TOPOLOGIES,
