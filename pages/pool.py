@@ -17,13 +17,13 @@ from conductor.workers.keys.secret import SECRETS_FILE
 from conductor.workers.pool.pool import DEFAULT_PATH, Pool, configured_path, offline_pool
 from conductor.workers.pool.toml_editor import PoolDocument
 from conductor.workers.pool.toml_file import Place
+from pages.components.keyboard.focus import keep_focus
 from pages.components.pool.file import PLACE, file_fault, saved_notice, text_editor
 from pages.components.pool.form import open_form, pool_form
 from pages.components.pool.found import found_models
 from pages.components.pool.table import Row, key_label, pool_table, remove_key
 from pages.components.pool.tokens import tokens_view
 from pages.components.streamlit_patches.initial_values import drawn_to_the_end
-from pages.components.tab.keyboard import keep_focus
 from pages.components.tab.notices import errors_shown, pool_notice
 from pages.components.tab.services import Services, access, services
 from pages.components.tab.state import TabState, plain

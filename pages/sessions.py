@@ -11,6 +11,7 @@ import streamlit as st
 
 from conductor.errors import ConductorError
 from conductor.text.formatting import counted
+from pages.components.keyboard.focus import FocusFallbacks, keep_focus
 from pages.components.sessions.actions import PLACE, SessionActions, session_dialog
 from pages.components.sessions.disk_usage import store_size
 from pages.components.sessions.filters import session_filters
@@ -19,7 +20,6 @@ from pages.components.sessions.list_state import PAGE_KEY, SessionList
 from pages.components.sessions.rows import selection_bar, session_row
 from pages.components.streamlit_patches.initial_values import drawn_to_the_end
 from pages.components.tab.download import download
-from pages.components.tab.keyboard import FocusFallbacks, keep_focus
 from pages.components.tab.notices import errors_shown, pool_notice
 from pages.components.tab.services import workbench
 from pages.components.tab.state import TabState, plain

@@ -8,10 +8,11 @@ import streamlit as st
 
 from conductor.errors import StorageError
 from pages.components.graph import load_library
+from pages.components.keyboard.focus import keep_focus
+from pages.components.keyboard.shortcuts import shortcuts
 from pages.components.panes import STYLES, pane_handle
 from pages.components.streamlit_patches.initial_values import drawn_to_the_end
 from pages.components.tab.fields import Shown
-from pages.components.tab.keyboard import keep_focus, shortcuts
 from pages.components.tab.notices import errors_shown, pool_notice
 from pages.components.tab.services import workbench
 from pages.components.tab.state import TabState, plain
@@ -19,19 +20,19 @@ from pages.components.tab.tab_storage import tab_storage
 from pages.components.view_models.session import SessionView
 from pages.components.workbench.bar.bar import bar
 from pages.components.workbench.canvas import graph
-from pages.components.workbench.composer import composer
 from pages.components.workbench.conflicts import conflicts, show_news
-from pages.components.workbench.conversation import conversation_view
 from pages.components.workbench.drawer.panels import panels
 from pages.components.workbench.live import live_planning
 from pages.components.workbench.live_refresh import POLL_SECONDS, CurrentView, changes
 from pages.components.workbench.other_plans import other_plans
 from pages.components.workbench.plan import attempts, no_plan
+from pages.components.workbench.question.composer import composer
+from pages.components.workbench.question.conversation import conversation_view
+from pages.components.workbench.question.settings import settings_focus_fallbacks
 from pages.components.workbench.reading import reading_pane
-from pages.components.workbench.settings import settings_focus_fallbacks
 from pages.components.workbench.sidebar import sidebar
 from pages.components.workbench.step.nested import inner_view
-from pages.components.workbench.welcome import welcome
+from pages.components.workbench.welcome.welcome import welcome
 from studio.workbench import Workbench, marks
 
 # Where the focus goes when a button disappears or can no longer be pressed. No text under it: Streamlit would

@@ -23,7 +23,7 @@ from pages.components.tab.state import plain
 from pages.components.view_models.session import SessionView
 from pages.components.view_models.settings_choices import CHIPS
 from pages.components.workbench.editor import Editor
-from pages.components.workbench.settings import move_key
+from pages.components.workbench.question.settings import move_key
 from storage import SessionStore
 from studio.workbench import Workbench
 

@@ -27,7 +27,7 @@ from pages.components.widgets.controls import action, expander, row
 from pages.components.widgets.rendered_text import rendered_text
 from pages.components.workbench.canvas import still_graph
 from pages.components.workbench.plan import plan_facts
-from pages.components.workbench.settings import open_settings
+from pages.components.workbench.question.settings import open_settings
 from storage import Plan, Revision
 from studio.workbench import Workbench
 

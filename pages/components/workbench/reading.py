@@ -14,10 +14,10 @@ from pages.components.tab.state import TabState
 from pages.components.view_models.session import SessionView
 from pages.components.widgets.controls import session_comparison
 from pages.components.workbench.answer import earlier_rounds, outcome
-from pages.components.workbench.conversation import conversation_view
 from pages.components.workbench.live import budget_meter, live_planning, progress, streaming
 from pages.components.workbench.live_refresh import CurrentView
 from pages.components.workbench.plan import no_plan, plan_panel, why_this_plan
+from pages.components.workbench.question.conversation import conversation_view
 from pages.components.workbench.step.inspector import inspector
 from studio.workbench import Workbench
 

@@ -9,7 +9,7 @@ from pages.components.sessions.forked_from import fork_source
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models.run_text import STATE_ICONS, state_label
 from pages.components.widgets.controls import action
-from pages.components.workbench.composer import chosen_settings
+from pages.components.workbench.question.composer import chosen_settings
 from studio.workbench import RECENT, Workbench
 
 

@@ -18,7 +18,7 @@ from pages.components.view_models.card_content import step_name
 from pages.components.view_models.session import SessionView
 from pages.components.widgets.controls import action
 from pages.components.workbench.editor import Editor
-from pages.components.workbench.settings import open_settings
+from pages.components.workbench.question.settings import open_settings
 from studio.workbench import Workbench
 
 _Outputs = tuple[tuple[int, Output], ...]

@@ -13,10 +13,11 @@ function pressDrawn(selector, until) {
 export default function (component) {
   const { data } = component;
   const pressed = (event) => {
-    if (!(event.ctrlKey || event.metaKey) || event.altKey) return;
+    if (event.altKey) return;
+    const control = event.ctrlKey || event.metaKey;
     const field = event.composedPath().find((node) => node.matches?.("input, textarea, select, [contenteditable]"));
-    const found = data.shortcuts.find(({ key, shift, within }) =>
-      key === event.key.toLowerCase() && shift === event.shiftKey && (!field || (within && field.closest(within))));
+    const found = data.shortcuts.find(({ key, ctrl, shift, within }) =>
+      key === event.key.toLowerCase() && ctrl === control && shift === event.shiftKey && (!field || (within && field.closest(within))));
     if (!found) return;
     const button = document.querySelector(`${found.button} button`);
     if (button ? button.disabled : !field) return;

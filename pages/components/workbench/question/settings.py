@@ -15,8 +15,8 @@ from conductor.errors import ConductorError
 from conductor.values.budget import Budget, Limit
 from conductor.values.presets import MAX_ROUNDS, MODES, Mode, Settings
 from conductor.workflow.model import MAX_STEPS
+from pages.components.keyboard.focus import FocusFallbacks
 from pages.components.tab.fields import committing, shows
-from pages.components.tab.keyboard import FocusFallbacks
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models import settings_choices
 from pages.components.widgets.controls import action, row

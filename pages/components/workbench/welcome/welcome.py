@@ -10,8 +10,8 @@ import streamlit as st
 from pages.components.pool.found import found
 from pages.components.tab.state import TabState, plain
 from pages.components.widgets.controls import action, row
-from pages.components.workbench.composer import ask, composer
-from pages.components.workbench.gallery import gallery
+from pages.components.workbench.question.composer import ask, composer
+from pages.components.workbench.welcome.gallery import gallery
 from studio.workbench import Workbench
 
 EXAMPLES: tuple[tuple[str, str, str], ...] = (

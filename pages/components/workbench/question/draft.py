@@ -20,7 +20,7 @@ BOX = "query"
 _KEY = "question"
 _ASKED, _REFUSED = "question-asked", "question-refused"
 
-_component = component("conductor_question", __file__, js="question.js", isolated=False)
+_component = component("conductor_question", __file__, js="draft.js", isolated=False)
 
 
 def question_asked(place: str) -> None:

@@ -20,7 +20,7 @@ from pages.components.streamlit_patches.initial_values import show_first
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models.replay import recording
 from pages.components.widgets.controls import action
-from pages.components.workbench.composer import chosen_settings
+from pages.components.workbench.question.composer import chosen_settings
 from studio.gallery import (
     GALLERY,
     RECORDED,

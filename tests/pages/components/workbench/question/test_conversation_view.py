@@ -9,7 +9,7 @@ from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
 from conductor.workflow.model import Step, Workflow
 from pages.components.widgets.request_legend import legend, stretches
-from pages.components.workbench.conversation import messages
+from pages.components.workbench.question.conversation import messages
 
 TALK = Conversation(
     instructions="Be brief.",

@@ -1,8 +1,4 @@
-"""The keyboard on a page: where the focus goes when its button disappears, and the workbench's shortcuts.
-
-Streamlit's own button shortcuts also fire while a person types in a text field, where Ctrl+Z and Ctrl+Enter
-mean something else; these do not.
-"""
+"""Where the focus goes when its button disappears or can no longer be pressed. Knows no page."""
 
 from __future__ import annotations
 
@@ -28,17 +24,3 @@ def keep_focus(fallbacks: FocusFallbacks) -> None:
 
 def _selector(key: str) -> str:
     return f".st-key-{key}"
-
-
-_shortcuts = component("conductor_shortcuts", __file__, js="shortcuts.js", isolated=False)
-
-_SHORTCUTS = [
-    {"key": "enter", "shift": False, "button": ".st-key-output-save", "within": ".st-key-output-writing"},
-    {"key": "z", "shift": False, "button": ".st-key-undo", "within": None},
-    {"key": "z", "shift": True, "button": ".st-key-redo", "within": None},
-]
-
-
-def shortcuts() -> None:
-    """Listen for them on this page."""
-    _shortcuts(key="shortcuts", data={"shortcuts": _SHORTCUTS}, height=1)

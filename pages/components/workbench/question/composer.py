@@ -14,11 +14,11 @@ import streamlit as st
 from conductor.errors import ConductorError
 from conductor.values.presets import Settings
 from pages.components.tab.fields import committing, shows
-from pages.components.tab.question import BOX, kept_question, question_asked, question_refused
 from pages.components.tab.state import TabState
 from pages.components.view_models.session import SessionView
 from pages.components.widgets.controls import action, row
-from pages.components.workbench.settings import settings_chips, settings_of
+from pages.components.workbench.question.draft import BOX, kept_question, question_asked, question_refused
+from pages.components.workbench.question.settings import settings_chips, settings_of
 from storage import Session
 from studio.workbench import Workbench
 

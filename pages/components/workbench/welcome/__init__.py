@@ -1,0 +1,1 @@
+"""The page while no session is open: examples, the gallery, recorded sessions."""
