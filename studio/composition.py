@@ -13,7 +13,7 @@ from conductor.runtime import Runtime, runtime_of
 from conductor.text.named_file import read_whole
 from conductor.workers.keys.hosts import HOSTS_FILE
 from conductor.workers.keys.secret import SECRETS_FILE
-from conductor.workers.offline.questions.reading import prepare
+from conductor.workers.offline.questions.grammar import prepare
 from conductor.workers.pool.pool import configured_path, configured_pool
 from conductor.workers.pool.toml_file import tokenizer_files
 from storage.store import SessionStore, default_url

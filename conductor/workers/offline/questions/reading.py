@@ -1,24 +1,19 @@
 """A question read whole by the grammar: every reading of it, and the one answer that they share.
 
-Knows the grammar and which module knows what each of its rules means. A word that no rule takes, or readings
+Knows which module knows what each of its rules means. A word that no rule takes, or readings
 with different answers, leave the question without an answer.
 """
 
 from __future__ import annotations
 
-import re
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from datetime import date
-from functools import cache
 from itertools import islice, product
-from pathlib import Path
 from typing import Any, Literal
 
-from lark import Lark, Token, Tree
+from lark import Token, Tree
 from lark.exceptions import LarkError
 
-from conductor.workers.offline.countries import country_names
 from conductor.workers.offline.questions import (
     calendar_rules,
     chances,
@@ -29,8 +24,8 @@ from conductor.workers.offline.questions import (
     stories,
     texts,
 )
+from conductor.workers.offline.questions.grammar import grammar
 from conductor.workers.offline.questions.meaning import Answer, NotUnderstood
-from conductor.workers.offline.questions.quantity import units
 from conductor.workers.offline.questions.wording import Wording, wordings
 
 MAX_READINGS = 400
@@ -58,7 +53,7 @@ def _readings(wording: Wording, today: date) -> Iterator[tuple[Subject, Answer]]
     if not 0 < wording.words.count(" ") <= MAX_WORDS:
         return
     try:
-        tree = parser().parse(wording.words)
+        tree = grammar().parse(wording.words)
     except LarkError:
         return
     evaluation = _Evaluation(meanings_of(today), wording.quoted)
@@ -111,63 +106,3 @@ _FIXED: Mapping[str, Callable[..., Meaning]] = {
     **numbers.RULES, **counting.RULES, **figures.RULES, **chances.RULES, **nations.RULES, **texts.RULES,
     **stories.RULES,
 }  # fmt: skip
-
-
-# -- the grammar ------------------------------------------------------------------------------------
-
-_LITERAL = r'"[^"\n]*"'
-_GROUP = re.compile(rf"\((\s*{_LITERAL}(?:\s*\|\s*{_LITERAL})+\s*)\)")
-_WORDS = re.compile(rf"^_(\w+):((?:\s*\|?\s*{_LITERAL})+)$", re.MULTILINE)
-
-
-_BUILDING = threading.Lock()
-
-
-def prepare() -> None:
-    """Build the grammar in a thread of its own, so that the first question does not wait for it."""
-    threading.Thread(target=parser, name="questions", daemon=True).start()
-
-
-def parser() -> Lark:
-    """The grammar, ready; the first call takes 0.7 s of a processor."""
-    with _BUILDING:
-        return _built()
-
-
-@cache
-def _built() -> Lark:
-    text = Path(__file__).with_name("question.lark").read_text(encoding="utf-8")
-    text = re.sub(r"^//.*$", "", text, flags=re.MULTILINE)
-    for name, values in (("UNIT", units()), ("COUNTRY", country_names())):
-        text = text.replace(f"@{name}@", f"(?:{'|'.join(_escaped(sorted(values, key=len, reverse=True)))})")
-    terminals: list[str] = []
-
-    def terminal(body: str, name: str) -> str:
-        words = sorted(set(re.findall(r'"([^"\n]*)"', body)), key=len, reverse=True)
-        terminals.append(f"{name}: /(?:{'|'.join(_escaped(words))})/i")
-        return name
-
-    # Words that may stand for each other are one terminal: as rules they would be one rule for each of their
-    # combinations.
-    for match in _WORDS.finditer(text):
-        terminal(match[2], f"_{match[1].upper()}")
-        text = re.sub(rf"(?<!\w)_{match[1]}(?!\w)", f"_{match[1].upper()}", text)
-    text = _WORDS.sub("", re.sub(r"^_[A-Z_]+:(?:\s*\|?\s*\"[^\"\n]*\")+$", "", text, flags=re.MULTILINE))
-    text = _GROUP.sub(lambda match: terminal(match[1], f"_T{len(terminals)}"), text)
-    # What may be left out is a rule of its own, which may be empty, for the same reason.
-    text = re.sub(_LITERAL + r"(?=\?)", lambda match: terminal(match[0], f"_T{len(terminals)}"), text)
-    left_out = dict.fromkeys(re.findall(r"(?<!\w)_([A-Z0-9_]+)\?", text))
-    text = re.sub(r"(?<!\w)_([A-Z0-9_]+)\?", lambda match: f"_may_{match[1].lower()}", text)
-    text += "".join(f"\n_may_{name.lower()}: _{name} |" for name in left_out)
-    text = re.sub(r'("[^"\n]*")(?!i)', r"\1i", text)
-    return Lark(
-        "\n".join((text, *terminals)),
-        parser="earley",
-        lexer="dynamic",
-        ambiguity="explicit",
-        maybe_placeholders=False,
-    )
-
-
-def _escaped(words: list[str]) -> Iterator[str]:
-    return (re.escape(word).replace("/", r"\/") for word in words)

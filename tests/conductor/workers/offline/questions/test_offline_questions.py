@@ -22,8 +22,9 @@ from conductor.planner.rule_planner import OfflineConductor
 from conductor.runs.request import RunRequest
 from conductor.runs.state import fold
 from conductor.values.budget import NO_BUDGET
+from conductor.workers.offline.questions.grammar import grammar
 from conductor.workers.offline.questions.nearby import examples, nearby
-from conductor.workers.offline.questions.reading import answer_to, meanings_of, parser
+from conductor.workers.offline.questions.reading import answer_to, meanings_of
 from conductor.workers.offline.questions.wording import MAX_CHARACTERS
 from conductor.workers.pool.pool import offline_pool
 
@@ -110,7 +111,7 @@ def test_three_questions_are_offered_and_the_nearest_first(question: str, first:
 
 
 def test_every_meaning_belongs_to_a_rule_of_the_grammar() -> None:
-    assert set(meanings_of(TODAY)) <= {str(rule.alias or rule.origin.name) for rule in parser().rules}
+    assert set(meanings_of(TODAY)) <= {str(rule.alias or rule.origin.name) for rule in grammar().rules}
 
 
 @pytest.mark.parametrize(
