@@ -22,10 +22,12 @@ from conductor.errors import ConductorError
 from conductor.values.conversation import Conversation
 from studio.access.auth import Principal, TokenAuthenticator
 from studio.access.exposure import PATH
-from studio.api import chat, responses, stored
+from studio.api import stored
+from studio.api.answers import chat, responses
+from studio.api.answers.response_run import ResponseRun, ResponseRuns
+from studio.api.answers.run_metadata import Metadata, Shape, run_metadata
+from studio.api.answers.streaming import EventStream, until_disconnect
 from studio.api.backend import Backend
-from studio.api.body import UnreadBody, read_json
-from studio.api.chat import ChatRequest, Metadata, Shape
 from studio.api.errors import ErrorBody, Json, answer_in_openais_shape, api_error, unsupported
 from studio.api.models import (
     NAMES,
@@ -37,12 +39,11 @@ from studio.api.models import (
     worker_entry,
     workflow_entry,
 )
-from studio.api.request import ApiRequest
-from studio.api.request_options import run_request
-from studio.api.response_run import ResponseRun, ResponseRuns
-from studio.api.responses import ResponsesRequest
-from studio.api.run_metadata import run_metadata
-from studio.api.streaming import EventStream, until_disconnect
+from studio.api.requests.body import UnreadBody, read_json
+from studio.api.requests.chat import ChatRequest
+from studio.api.requests.request import ApiRequest
+from studio.api.requests.responses import ResponsesRequest
+from studio.api.requests.run_request import run_request
 from studio.workbench import Workbench
 
 router = APIRouter()

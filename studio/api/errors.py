@@ -19,14 +19,13 @@ from starlette.routing import Match, Route
 
 from conductor.errors import ConductorError, FormatError, PoolError, QueryError, StorageError, WorkflowError
 from studio.access.errors import ApiError
-from studio.api.answer import Answer
 
 _log = logging.getLogger(__name__)
 
-_NO_RETRY = {"x-should-retry": "false"}
+NO_RETRY = {"x-should-retry": "false"}
 """Clients do not repeat a run that failed on their own: it would cost as much again."""
 
-_FAULT = "The server failed while it made this answer; its log has the reason."
+FAULT = "The server failed while it made this answer; its log has the reason."
 
 
 class ErrorObject(BaseModel):
@@ -57,7 +56,7 @@ def unsupported(param: str, reason: str) -> ApiError:
     return ApiError(message, param=param, code="unsupported_parameter")
 
 
-# -- what ended a run ------------------------------------------------------------------------------
+# -- what was raised ------------------------------------------------------------------------------
 
 
 def api_error(error: ConductorError, *, query_parameter: str = "messages") -> ApiError:
@@ -74,54 +73,7 @@ def api_error(error: ConductorError, *, query_parameter: str = "messages") -> Ap
         case StorageError():
             return _unusable(error, "store")
         case _:
-            return _failed_run(str(error), code="no_answer")
-
-
-def no_answer(answer: Answer, failure: Exception | None, *, query_parameter: str) -> ApiError | None:
-    """Why there is no answer, where `failure` ended the run early; None where there is an answer."""
-    if answer.broken:
-        return _failed_run(
-            "The last round failed after a part of its answer had been sent; the answer of the round before "
-            "is in the run.",
-            code="run_failed",
-        )
-    if answer.state.answer is not None:
-        return None
-    if isinstance(failure, ConductorError):
-        error = api_error(failure, query_parameter=query_parameter)
-        error.headers = {**error.headers, **_NO_RETRY}
-        return error
-    if failure is not None:
-        return _failed_run(_FAULT, code="server_error", status=500)
-    return _of_run(answer) if answer.state.runs else _of_planning(answer)
-
-
-def _of_planning(answer: Answer) -> ApiError:
-    if answer.state.over_budget is not None:
-        return _over_budget(answer.state.over_budget.limit, answer.state.over_budget.words)
-    if answer.state.failure is None:
-        return _stopped()
-    return _failed_run(f"The Conductor gave no workflow: {answer.state.failure}", code="no_workflow")
-
-
-def _of_run(answer: Answer) -> ApiError:
-    run = answer.state.runs[-1]
-    match run.status:
-        case "over_budget" if run.crossing is not None:
-            return _over_budget(run.crossing.limit, run.crossing.words)
-        case "cancelled":
-            return _stopped()
-        case "failed":
-            reasons = " ".join(
-                f"Step {at}: {step.message}" for at, step in enumerate(run.steps, start=1) if step.message
-            )
-            return _failed_run(f"The run failed. {reasons}".strip(), code="run_failed")
-        case "finished":
-            return _failed_run(run.warning or "The run gave no answer.", code="no_answer")
-        case _:
-            return _failed_run(
-                "The run was interrupted; its finished steps are stored.", code="run_interrupted"
-            )
+            return failed_run(str(error), code="no_answer")
 
 
 def _unusable(error: ConductorError, what: str) -> ApiError:
@@ -135,22 +87,9 @@ def _unusable(error: ConductorError, what: str) -> ApiError:
     return ApiError(message, status=503, type="server_error", code=code)
 
 
-def _over_budget(limit: str, words: str) -> ApiError:
-    return ApiError(
-        f"The run was stopped at its budget: {words}. Raise the limit, or ask for less.",
-        param=f"conductor.budget.{limit}",
-        code="budget_exceeded",
-        headers=_NO_RETRY,
-    )
-
-
-def _stopped() -> ApiError:
-    message = "The run was stopped; its finished steps are stored."
-    return ApiError(message, status=409, code="run_stopped", headers=_NO_RETRY)
-
-
-def _failed_run(message: str, *, code: str, status: int = 502) -> ApiError:
-    return ApiError(message, status=status, type="server_error", code=code, headers=_NO_RETRY)
+def failed_run(message: str, *, code: str, status: int = 502) -> ApiError:
+    """A run that failed, which clients do not repeat."""
+    return ApiError(message, status=status, type="server_error", code=code, headers=NO_RETRY)
 
 
 def server_stopping() -> ApiError:
@@ -162,7 +101,7 @@ def server_stopping() -> ApiError:
 def stopped_with_server() -> ApiError:
     """The server stopped while it made this answer."""
     message = "The server stopped before this answer was finished; its finished steps are stored."
-    return _failed_run(message, code="server_stopping", status=503)
+    return failed_run(message, code="server_stopping", status=503)
 
 
 # -- what no endpoint answers ----------------------------------------------------------------------
@@ -212,4 +151,4 @@ def _allowed(http: Request) -> str:
 
 
 async def _failed(_: Request, error: Exception) -> Response:  # noqa: ARG001 - the server's log has it
-    return _response(_failed_run(_FAULT, code="server_error", status=500))
+    return _response(failed_run(FAULT, code="server_error", status=500))

@@ -27,8 +27,8 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from conductor.errors import ServeError
 from studio.access.exposure import PATH
 from studio.access.origin_check import OwnOrigin, configured_hosts
+from studio.api.answers.response_run import ResponseRuns
 from studio.api.errors import http_error
-from studio.api.response_run import ResponseRuns
 
 BACKLOG = 2_048
 """Connections that may wait until they are taken."""

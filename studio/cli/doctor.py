@@ -17,7 +17,7 @@ from conductor.workers.health.probe import AT_ONCE, ProbeTarget, examine, target
 from conductor.workers.pool.pool import configured_path, configured_pool
 from studio.cli.opening import confirm_keys
 from studio.cli.options import App, Pooled, flag
-from studio.cli.terminal import UNKNOWN, one_line, print_remark, table
+from studio.cli.output.terminal import UNKNOWN, one_line, print_remark, table
 
 Examined = tuple[ProbeTarget, Health]
 

@@ -23,23 +23,23 @@ from typer.main import get_command
 
 from conductor.errors import ConductorError
 from studio.cli.options import DEBUG
-from studio.cli.terminal import print_remark
+from studio.cli.output.terminal import print_remark
 
-_COMMANDS: Mapping[str, str] = {
-    "plan": "Write a workflow for a query.",
-    "run": "Answer a query, or run a workflow file or a session.",
-    "parse": "Read a Conductor's completion.",
-    "export": "Write a session's workflow as JSON, or all corrections as JSON Lines.",
-    "report": "Write a run as one HTML file, for people who have no app.",
-    "sessions": "List, search, show and change sessions.",
-    "tokens": "Make, list and revoke tokens of the API.",
-    "serve": "Start the app, or the API alone.",
-    "gallery": "List workflows to start from, and run one.",
-    "pool": "Find models on this machine and by keys, and use them.",
-    "doctor": "Try every worker and the Conductor.",
-    "vllm": "Serve a Conductor with vLLM.",
+_COMMANDS: Mapping[str, tuple[str, str]] = {
+    "plan": ("workflow.plan", "Write a workflow for a query."),
+    "run": ("workflow.run", "Answer a query, or run a workflow file or a session."),
+    "parse": ("workflow.parse", "Read a Conductor's completion."),
+    "export": ("workflow.export", "Write a session's workflow as JSON, or all corrections as JSON Lines."),
+    "report": ("workflow.report", "Write a run as one HTML file, for people who have no app."),
+    "sessions": ("sessions.commands", "List, search, show and change sessions."),
+    "tokens": ("tokens", "Make, list and revoke tokens of the API."),
+    "serve": ("serve", "Start the app, or the API alone."),
+    "gallery": ("workflow.gallery", "List workflows to start from, and run one."),
+    "pool": ("pool", "Find models on this machine and by keys, and use them."),
+    "doctor": ("doctor", "Try every worker and the Conductor."),
+    "vllm": ("vllm", "Serve a Conductor with vLLM."),
 }
-"""The commands, each the `app` of the module of its name, with the sentence that lists it."""
+"""The commands, each the `app` of a module of this package, with the sentence that lists it."""
 
 _NO_ROOM = (ENOSPC, EDQUOT, EFBIG)
 
@@ -74,7 +74,7 @@ def _conductor() -> None:
 @cache
 def _command(name: str, markup: Any) -> Any:
     """The command of that name; made once in a process, which takes longer than most commands."""
-    app: typer.Typer = import_module(f"studio.cli.{name}").app
+    app: typer.Typer = import_module(f"studio.cli.{_COMMANDS[name][0]}").app
     app.rich_markup_mode = markup
     return get_command(app)
 
@@ -84,7 +84,7 @@ class _Commands(TyperGroup):
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
-        for name, sentence in _COMMANDS.items():
+        for name, (_, sentence) in _COMMANDS.items():
             self.add_command(TyperCommand(name, help=sentence, rich_markup_mode=self.rich_markup_mode))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:

@@ -17,7 +17,7 @@ from conductor.errors import ConductorError, StorageError
 from storage import Session, SessionStore, default_url
 from storage.database.database import sqlite_file
 from studio.cli.options import Configured, Stored, can_be_proposed, option
-from studio.cli.terminal import agreed, one_line, print_remark
+from studio.cli.output.terminal import agreed, one_line, print_remark
 
 if TYPE_CHECKING:
     from studio.workbench import Workbench

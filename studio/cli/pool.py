@@ -15,7 +15,7 @@ from conductor.workers.discovery.offers import Offer, list_models, offers, with_
 from conductor.workers.pool.pool import DEFAULT_PATH, configured_path, configured_pool, offline_pool
 from conductor.workers.pool.toml_editor import PoolDocument
 from studio.cli.options import App, Pooled
-from studio.cli.terminal import agreed, one_line, print_remark, table
+from studio.cli.output.terminal import agreed, one_line, print_remark, table
 
 app = App()
 

@@ -20,7 +20,7 @@ from studio.access.exposure import OPEN, configured_access, reaches_beyond
 from studio.access.password import SETTING
 from studio.cli.opening import confirm_keys
 from studio.cli.options import App, Configured, count, flag, not_empty, option
-from studio.cli.terminal import print_remark
+from studio.cli.output.terminal import print_remark
 
 _APP = Path(__file__).resolve().parents[2] / "app.py"
 _APP_HOST = "localhost"

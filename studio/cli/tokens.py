@@ -13,8 +13,8 @@ from storage import SessionStore
 from storage.api_token import Period, Spent, Token, TokenLimits, limit_texts
 from studio.cli.opening import stored
 from studio.cli.options import App, Stored, above_zero, count, names, option
-from studio.cli.shapes import Shape
-from studio.cli.terminal import UNKNOWN, moment, one_line, print_remark, table
+from studio.cli.output.shapes import Shape
+from studio.cli.output.terminal import UNKNOWN, moment, one_line, print_remark, table
 
 _HEADINGS = ("id", "name", "created", "last used", "state", "requests", "tokens", "cost", "limits")
 

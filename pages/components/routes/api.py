@@ -15,8 +15,8 @@ from starlette.routing import Mount
 from pages.components.tab.services import access, machine_token, workbench
 from studio.access.auth import TokenAuthenticator
 from studio.access.exposure import PATH
+from studio.api.answers.response_run import ResponseRuns
 from studio.api.app import api
-from studio.api.response_run import ResponseRuns
 
 
 @cache

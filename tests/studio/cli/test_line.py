@@ -21,7 +21,7 @@ import runpy, signal, sys
 
 class Interrupt:
     def find_spec(self, name, *_):
-        if name == "studio.cli.plan":
+        if name == "studio.cli.workflow.plan":
             signal.raise_signal(signal.SIGINT)
 
 sys.argv = ["conductor", "plan", "why?"]

@@ -28,7 +28,7 @@ from pages.components.view_models.run_text import (
     state_label,
 )
 from pages.components.widgets.step_result import _STATUS
-from studio.cli import session_show
+from studio.cli.sessions import show as sessions_show
 
 ONE = Workflow.of([Step(instruction="Answer.", worker="a")])
 
@@ -141,7 +141,7 @@ def test_a_stopped_run_or_step_is_called_so_wherever_it_is_read_or_heard():
         OUTCOMES["cancelled"],
         _STATUS["cancelled"][2],
         state_label("cancelled"),
-        session_show.state_word("cancelled"),
+        sessions_show.state_word("cancelled"),
     )
     assert set(words) == {"stopped"}
     assert not [state for state in STATE_ICONS if "cancel" in state_label(state)]

@@ -1,0 +1,1 @@
+"""The run behind a request, and its answer in OpenAI's shapes."""

@@ -1,0 +1,88 @@
+"""The answer of `/v1/chat/completions`: a completion, or a stream of its chunks."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Any, Literal
+
+from pydantic import BaseModel
+
+from conductor.runs.events import EVENT
+from studio.api.answers.failure import no_answer
+from studio.api.answers.response_run import ResponseRun
+from studio.api.answers.run_metadata import Metadata, Shape, chat_usage
+from studio.api.answers.streaming import DONE, comment, data, progress_line
+from studio.api.requests.chat import ChatRequest
+
+
+class ChatCompletion(BaseModel):
+    """A whole answer, as far as the API's document describes it."""
+
+    id: str
+    object: Literal["chat.completion"]
+    model: str
+    usage: dict[str, Any] | None
+    conductor: dict[str, Any]
+
+
+def completion(request: ChatRequest, run: ResponseRun, metadata: Metadata) -> Shape:
+    """The whole answer of a run that is over. Raises `ApiError` where there is none."""
+    answer = run.answer
+    if error := no_answer(answer, run.failure, query_parameter=request.query_parameter):
+        raise error
+    answer.end()
+    message: Shape = {"role": "assistant", "content": answer.given_out, "refusal": None, "annotations": []}
+    return {
+        **_head(request, run, kind="chat.completion"),
+        "choices": [
+            {"index": 0, "message": message, "logprobs": None, "finish_reason": _finish_reason(run)},
+        ],
+        "usage": chat_usage(answer),
+        "conductor": metadata(run),
+    }
+
+
+async def chunks(request: ChatRequest, run: ResponseRun, metadata: Metadata) -> AsyncGenerator[bytes, None]:
+    """The answer piece by piece, with comments on the run's progress; an error is the last piece."""
+    head = _head(request, run, kind="chat.completion.chunk")
+    options = request.stream_options
+    usage: Shape = {"usage": None} if options is not None and options.include_usage else {}
+
+    def chunk(delta: Shape, *, finish_reason: str | None = None, **more: Any) -> bytes:
+        choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish_reason}
+        return data({**head, "choices": [choice], **usage, **more})
+
+    yield chunk({"role": "assistant", "content": ""})
+    async with aclosing(run.progress()) as progress:
+        async for event, text in progress:
+            if line := progress_line(event, run.answer):
+                yield comment(line)
+            if request.steering.events:
+                yield chunk({}, conductor={"event": EVENT.dump_python(event, mode="json")})
+            if text:
+                yield chunk({"content": text})
+    if error := no_answer(run.answer, run.failure, query_parameter=request.query_parameter):
+        yield data(error.shape)
+        return
+    if rest := run.answer.end():
+        yield chunk({"content": rest})
+    yield chunk({}, finish_reason=_finish_reason(run), conductor=metadata(run))
+    if usage:
+        yield data({**head, "choices": [], "usage": chat_usage(run.answer)})
+    yield DONE
+
+
+def _head(request: ChatRequest, run: ResponseRun, *, kind: str) -> Shape:
+    return {
+        "id": f"chatcmpl-{run.session}",
+        "object": kind,
+        "created": int(run.started_at),
+        "model": request.model,
+        "service_tier": "default",
+        "system_fingerprint": None,
+    }
+
+
+def _finish_reason(run: ResponseRun) -> str:
+    return "length" if run.answer.finish_reason == "length" else "stop"

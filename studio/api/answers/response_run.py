@@ -1,0 +1,229 @@
+"""The run behind a response, and all such runs of a server: begins, reads, stores, counts and stops them.
+
+A request becomes a session of the workbench like any other. Knows the backend and whose usage it is; knows no
+sockets and not how an answer is written.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import time
+from collections.abc import AsyncGenerator, Callable, Coroutine
+from concurrent.futures import CancelledError, Future
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+from weakref import WeakSet
+
+from conductor.errors import ConductorError
+from conductor.planner.planner import MAX_QUERY, check_query
+from conductor.runs.events import Event
+from conductor.runs.request import RunRequest
+from conductor.values.conversation import MAX_CONVERSATION
+from storage.database.encoding import plain
+from storage.records import RequestSession
+from studio.access.auth import Principal, TokenAuthenticator
+from studio.api.answers.answer import Answer
+from studio.api.backend import Backend
+from studio.api.errors import server_stopping, stopped_with_server
+from studio.workbench import Workbench
+
+_log = logging.getLogger(__name__)
+
+SETTLE_SECONDS = 2.0
+"""How long the work behind the last answers of a server may take."""
+
+
+class ResponseRuns:
+    """All runs of one server. Used in its event loop."""
+
+    def __init__(self, backend: Backend, auth: TokenAuthenticator) -> None:
+        self.backend = backend
+        self.auth = auth
+        self._running: WeakSet[ResponseRun] = WeakSet()
+        self._stopping = False
+        # Work that outlives the request that caused it.
+        self._follow_ups: set[asyncio.Task[None]] = set()
+
+    async def start(
+        self,
+        request: RunRequest,
+        stored_as: RequestSession,
+        principal: Principal,
+        *,
+        stops: tuple[str, ...] = (),
+    ) -> ResponseRun:
+        """Create the request's session and start; the answer ends before the first of the `stops`.
+
+        What can be refused is refused before anything is stored: raises `ConductorError`. Raises `ApiError`
+        once the server stops; then nothing was started or charged.
+        """
+        if self._stopping:
+            raise server_stopping()
+        loop = asyncio.get_running_loop()
+        events: asyncio.Queue[Event | None] = asyncio.Queue()
+
+        def put(event: Event | None) -> None:
+            # A server may stop at any moment; its closed loop takes no event.
+            with suppress(RuntimeError):
+                loop.call_soon_threadsafe(events.put_nowait, event)
+
+        session, ended = await self.backend.call(_begin, request, stored_as, put)
+        ended.add_done_callback(lambda _: put(None))
+        # A workflow that was given runs once.
+        rounds = request.settings.rounds if request.workflow is None else 1
+        answer = Answer(rounds=rounds, stops=stops, live=request.sent_on)
+        run = ResponseRun(self, session, answer, principal, events=events, ended=ended, stored=stored_as.keep)
+        self._running.add(run)
+        if self._stopping:
+            await run.interrupt(stopped_with_server())
+        return run
+
+    async def stop(self) -> None:
+        """End all runs: each sends its client an error, which is not to be retried."""
+        self._stopping = True
+        await asyncio.gather(*(run.interrupt(stopped_with_server()) for run in list(self._running)))
+
+    def follow_up(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Start work that no request waits for; an error goes to the log only."""
+        task = asyncio.create_task(_logged(work))
+        self._follow_ups.add(task)
+        task.add_done_callback(self._follow_ups.discard)
+        return task
+
+    @property
+    def busy(self) -> bool:
+        """Whether work is left behind the answers."""
+        return bool(self._follow_ups)
+
+    async def settle(self) -> None:
+        """Wait until no work is left behind the answers, for `SETTLE_SECONDS` at most."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(SETTLE_SECONDS):
+                while self._follow_ups:
+                    await asyncio.wait(self._follow_ups)
+
+
+def _begin(
+    bench: Workbench, request: RunRequest, stored_as: RequestSession, listen: Callable[[Event], None]
+) -> tuple[str, Future[None]]:
+    # Messages that a worker gets as they came share one limit, whichever of them is the question.
+    most = MAX_CONVERSATION if request.conversation.verbatim else MAX_QUERY
+    # As the store will have it.
+    request = replace(request, query=plain(check_query(request.query, most=most)))
+    session = bench.runner.begin_session(request, stored_as, listen=listen)
+    ended = bench.activities.going(session)
+    assert ended is not None, "just started"
+    return session, ended
+
+
+async def _logged(work: Coroutine[Any, Any, None]) -> None:
+    try:
+        await work
+    except Exception:  # noqa: BLE001 - no request waits for it any more
+        _log.exception("work after a request failed")
+
+
+class ResponseRun:
+    """A request that runs in its session; `answer` is what came so far. `stored`: the session stays
+    afterwards.
+    """
+
+    def __init__(
+        self,
+        runs: ResponseRuns,
+        session: str,
+        answer: Answer,
+        principal: Principal,
+        *,
+        events: asyncio.Queue[Event | None],
+        ended: Future[None],
+        stored: bool,
+    ) -> None:
+        self.session = session
+        self.answer = answer
+        self.stored = stored
+        self.started_at = time.time()
+        self._runs = runs
+        self._principal = principal
+        self._queue = events
+        self._ended = ended
+        self._started = time.monotonic()
+        self._over = False
+        self._left = False
+        self._interruption: ConductorError | None = None
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self._started
+
+    @property
+    def failure(self) -> Exception | None:
+        """Once it is over: what ended it early, None where its events contain the reason."""
+        if self._interruption is not None or not self._ended.done() or self._ended.cancelled():
+            return self._interruption
+        error = self._ended.exception()
+        return error if isinstance(error, Exception) and not isinstance(error, CancelledError) else None
+
+    async def progress(self) -> AsyncGenerator[tuple[Event, str], None]:
+        """Each event with the text that it adds to the answer. The usage is recorded before the end.
+
+        Each event comes once, so what an interrupted reader leaves can be read by another one.
+        """
+        while (event := await self._queue.get()) is not None:
+            yield event, self.answer.add(event)
+        self._over = True
+        await asyncio.shield(self._runs.follow_up(self._record_usage()))
+
+    async def whole(self) -> None:
+        async for _ in self.progress():
+            pass
+
+    async def store(self, response: dict[str, Any]) -> None:
+        """Store the response that is about to be sent, where the session is stored at all.
+
+        A response that cannot be stored is sent all the same; the log has the reason.
+        """
+        if not self.stored:
+            return
+        body = json.dumps(response)
+        try:
+            await self._runs.backend.look_up(lambda store: store.requests.keep_response(self.session, body))
+        except ConductorError:
+            _log.exception("the response of the session %s was not stored", self.session)
+
+    async def interrupt(self, reason: ConductorError) -> None:
+        """Stop it while the client still reads; where it then has no answer, `failure` is the reason."""
+        if not self._over and not self._left:
+            self._interruption = reason
+            await self._stop()
+
+    def leave(self) -> None:
+        """Stop what still runs: the client no longer reads. Must be called at least once."""
+        if not self._left:
+            self._left = True
+            self._runs.follow_up(self._wind_up())
+
+    async def _stop(self) -> None:
+        """Stop it with all calls that it makes; it is over within a second."""
+        await self._runs.backend.call(lambda bench: bench.activities.stop(self.session))
+
+    async def _wind_up(self) -> None:
+        if not self._over:
+            await self._stop()
+            while (event := await self._queue.get()) is not None:
+                self.answer.add(event)
+            # In a separate task, so that an error there does not keep the run open.
+            await self._runs.follow_up(self._record_usage())
+        await self._runs.backend.call(self._forget)
+
+    def _forget(self, bench: Workbench) -> None:
+        bench.activities.forget(self.session)
+        if not self.stored:
+            bench.store.sessions.delete(self.session)
+            bench.store.housekeeping.remove_session(self.session)
+
+    async def _record_usage(self) -> None:
+        await self._runs.auth.record_usage(self._principal, self.answer.state.usage)

@@ -1,0 +1,168 @@
+"""The answer of `/v1/responses`: a response, or a stream of its numbered events.
+
+A response has its session's id.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from itertools import count
+from typing import Any, Literal
+
+from pydantic import BaseModel
+
+from conductor.runs.events import EVENT
+from studio.api.answers.failure import no_answer
+from studio.api.answers.response_run import ResponseRun
+from studio.api.answers.run_metadata import Metadata, Shape, response_usage
+from studio.api.answers.streaming import comment, data, progress_line
+from studio.api.requests.responses import ResponsesRequest
+from studio.api.stored import RESPONSE
+
+
+class ResponseObject(BaseModel):
+    """A whole answer, as far as the API's document describes it."""
+
+    id: str
+    object: Literal["response"]
+    model: str
+    usage: dict[str, Any] | None
+    conductor: dict[str, Any]
+
+
+class DeletedResponse(BaseModel):
+    """A stored response was deleted."""
+
+    id: str
+    object: Literal["response"]
+    deleted: Literal[True]
+
+
+async def response(request: ResponsesRequest, run: ResponseRun, metadata: Metadata) -> Shape:
+    """The whole answer of a run that is over, which is stored. Raises `ApiError` where there is none."""
+    if error := no_answer(run.answer, run.failure, query_parameter=request.query_parameter):
+        raise error
+    run.answer.end()
+    ended = _ended(request, run, metadata)
+    await run.store(ended)
+    return ended
+
+
+async def events(
+    request: ResponsesRequest, run: ResponseRun, metadata: Metadata
+) -> AsyncGenerator[bytes, None]:
+    """OpenAI's events in their order, with comments on the run's progress."""
+    numbers = count()
+    place = {"item_id": _message_id(run), "output_index": 0, "content_index": 0}
+
+    def event(kind: str, **fields: Any) -> bytes:
+        return data({"type": kind, "sequence_number": next(numbers), **fields}, event=kind)
+
+    def opening() -> bytes:
+        item = {**_item(run, status="in_progress"), "content": []}
+        added = event("response.output_item.added", output_index=0, item=item)
+        return added + event("response.content_part.added", **place, part=_part(""))
+
+    def delta(text: str) -> bytes:
+        return event("response.output_text.delta", **place, delta=text, logprobs=[])
+
+    begun = _shape(request, run, status="in_progress")
+    yield event("response.created", response=begun)
+    yield event("response.in_progress", response=begun)
+    opened = False
+    async with aclosing(run.progress()) as progress:
+        async for happened, text in progress:
+            if line := progress_line(happened, run.answer):
+                yield comment(line)
+            if request.steering.events:
+                yield event("conductor.event", event=EVENT.dump_python(happened, mode="json"))
+            if text and not opened:
+                opened = True
+                yield opening()
+            if text:
+                yield delta(text)
+    if error := no_answer(run.answer, run.failure, query_parameter=request.query_parameter):
+        failed = _shape(request, run, status="failed")
+        failed["error"] = {"code": error.code or "server_error", "message": str(error)}
+        failed["conductor"] = metadata(run)
+        await run.store(failed)
+        yield event("response.failed", response=failed)
+        return
+    rest = run.answer.end()
+    if not opened:
+        yield opening()
+    if rest:
+        yield delta(rest)
+    whole = run.answer.given_out
+    yield event("response.output_text.done", **place, text=whole, logprobs=[])
+    yield event("response.content_part.done", **place, part=_part(whole))
+    yield event("response.output_item.done", output_index=0, item=_item(run, status=_status(run)))
+    ended = _ended(request, run, metadata)
+    # Before the last event, so that a client that has read it finds the response.
+    await run.store(ended)
+    yield event(f"response.{ended['status']}", response=ended)
+
+
+def _message_id(run: ResponseRun) -> str:
+    return f"msg_{run.session}"
+
+
+def _part(text: str) -> Shape:
+    return {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
+
+
+def _item(run: ResponseRun, *, status: str) -> Shape:
+    return {
+        "type": "message",
+        "id": _message_id(run),
+        "status": status,
+        "role": "assistant",
+        "content": [_part(run.answer.given_out)],
+    }
+
+
+def _status(run: ResponseRun) -> str:
+    return "incomplete" if run.answer.finish_reason == "length" else "completed"
+
+
+def _ended(request: ResponsesRequest, run: ResponseRun, metadata: Metadata) -> Shape:
+    status = _status(run)
+    return {
+        **_shape(request, run, status=status),
+        "incomplete_details": {"reason": "max_output_tokens"} if status == "incomplete" else None,
+        "output": [_item(run, status=status)],
+        "usage": response_usage(run.answer),
+        "conductor": metadata(run),
+    }
+
+
+def _shape(request: ResponsesRequest, run: ResponseRun, *, status: str) -> Shape:
+    """The response as far as it is known from the beginning."""
+    return {
+        "id": f"{RESPONSE}{run.session}",
+        "object": "response",
+        "created_at": int(run.started_at),
+        "status": status,
+        "background": False,
+        "error": None,
+        "incomplete_details": None,
+        "instructions": request.instructions,
+        "max_output_tokens": request.max_output_tokens,
+        "metadata": request.metadata or {},
+        "model": request.model,
+        "output": [],
+        "parallel_tool_calls": bool(request.parallel_tool_calls),
+        "previous_response_id": request.previous_response_id,
+        "reasoning": {"effort": request.question.effort, "summary": None},
+        "service_tier": "default",
+        "store": request.store is not False,
+        "temperature": request.temperature,
+        "text": {"format": {"type": "text"}},
+        "tool_choice": request.tool_choice or "auto",
+        "tools": [],
+        "top_p": request.top_p,
+        "truncation": "disabled",
+        "usage": None,
+        "user": request.user,
+    }

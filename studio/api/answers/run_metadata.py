@@ -1,0 +1,171 @@
+"""The object `conductor` of an answer: how it was made; and `usage` in OpenAI's words. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from conductor.runs.state import RunState, RunStatus
+from conductor.runs.step_state import StepState
+from conductor.values.messages import NOTHING_USED, Usage
+from conductor.values.output import Output
+from conductor.workflow.file import Origin, write_plan
+from conductor.workflow.model import Step
+from studio.api.answers.answer import Answer
+from studio.api.answers.response_run import ResponseRun
+
+Shape = dict[str, Any]
+Metadata = Callable[[ResponseRun], Shape]
+"""Makes the object `conductor` of a run that is over."""
+
+
+def run_metadata(
+    answer: Answer,
+    *,
+    session: str,
+    seconds: float,
+    workers: Sequence[str],
+    label: str | None,
+    url: str | None,
+    without_effect: Sequence[str],
+) -> Shape:
+    """The run, its workflow as in a workflow file, its steps, and what all calls used; None is unknown.
+
+    `workers` and `label` are the pool's; `url` opens the session in the app; `without_effect` are parameters
+    of the request that meant nothing here.
+    """
+    run = answer.state.run
+    usage = answer.state.usage
+    origin: Origin = "conductor" if answer.state.planned else "import"
+    return {
+        "session": session,
+        "run": None if run is None else run.run,
+        "url": url,
+        "label": label,
+        "rounds": len(answer.state.runs),
+        "workflow": None if run is None else _workflow(run, workers, label, origin=origin),
+        "steps": [] if run is None else _steps(run),
+        "answered": run is not None and run.answered,
+        "answer_step": None if run is None else run.answer_step,
+        "warning": warning_of(answer),
+        "calls": answer.state.calls,
+        "tokens": usage.total,
+        "cost": usage.cost,
+        "known": _used(answer.state.known_usage),
+        "seconds": round(seconds, 3),
+        "without_effect": list(without_effect),
+    }
+
+
+_ENDS: Mapping[RunStatus, str] = {
+    "cancelled": "was stopped",
+    "interrupted": "was interrupted",
+    "over_budget": "was stopped at its budget",
+}
+
+
+def warning_of(answer: Answer) -> str | None:
+    """A warning where the answer is not the final step's, or a later round was not finished."""
+    run = answer.state.run
+    warnings = [] if run is None or run.warning is None else [run.warning]
+    if run is not None and run is not answer.state.runs[-1]:
+        ended = _ENDS.get(answer.state.runs[-1].status, answer.state.runs[-1].status)
+        warnings.append(
+            f"Round {answer.state.runs[-1].round} {ended}; this is the answer of round {run.round}."
+        )
+    elif run is not None and answer.state.failure is not None:
+        warnings.append(f"Another round was not planned: {answer.state.failure}")
+    return " ".join(warnings) or None
+
+
+def _workflow(run: RunState, workers: Sequence[str], label: str | None, *, origin: Origin) -> Shape | None:
+    if run.workflow is None:
+        return None
+    written = write_plan(run.workflow, query=run.query, origin=origin, workers=tuple(workers), label=label)
+    shape: Shape = json.loads(written)
+    return shape
+
+
+def _steps(run: RunState) -> list[Shape]:
+    steps = run.workflow.steps if run.workflow is not None else ()
+    return [_step(at, own, done) for at, (own, done) in enumerate(zip(steps, run.steps, strict=True))]
+
+
+def _step(at: int, own: Step, done: StepState) -> Shape:
+    return {
+        "step": at,
+        "worker": own.worker,
+        "stand_in": done.stand_in,
+        "kind": done.worker_kind,
+        "status": done.status,
+        "answered": done.status == "finished",
+        "reused": done.reused or done.kept is not None,
+        "usage": _used(done.usage if done.started_at is not None else NOTHING_USED),
+        "seconds": None if done.seconds is None else round(done.seconds, 3),
+        "message": done.message,
+    }
+
+
+def _used(usage: Usage) -> Shape:
+    return {
+        "prompt_tokens": usage.prompt_tokens,
+        "completion_tokens": usage.completion_tokens,
+        "cost": usage.cost,
+    }
+
+
+# -- in OpenAI's words -----------------------------------------------------------------------------
+
+
+def orchestration(answer: Answer) -> tuple[int, int] | None:
+    """The tokens read and written by all calls but the one that gave the answer; None where unknown."""
+    usage, own = answer.state.usage, _own(answer.state.output, answer.state.run)
+    read, written = usage.prompt_tokens, usage.completion_tokens
+    if read is None or written is None or own.prompt_tokens is None or own.completion_tokens is None:
+        return None
+    return read - own.prompt_tokens, written - own.completion_tokens
+
+
+def _own(output: Output | None, run: RunState | None) -> Usage:
+    """What the answer's own call used in this request; a reused answer used nothing."""
+    if output is None or run is None or output.run != run.run or output.worker_kind == "offline":
+        return NOTHING_USED
+    return output.usage
+
+
+def chat_usage(answer: Answer) -> Shape | None:
+    """`usage` of a chat completion: all calls together; None where a call's usage is unknown, or none ended.
+
+    OpenAI's clients accept null there, and calculate with the numbers where there is an object.
+    """
+    usage, apart = answer.state.usage, orchestration(answer)
+    if usage.total is None or apart is None or not answer.state.calls:
+        return None
+    return {
+        "prompt_tokens": usage.prompt_tokens,
+        "completion_tokens": usage.completion_tokens,
+        "total_tokens": usage.total,
+        "prompt_tokens_details": {"orchestration_tokens": apart[0]},
+        "completion_tokens_details": {"orchestration_tokens": apart[1]},
+    }
+
+
+def response_usage(answer: Answer) -> Shape | None:
+    """`usage` of a response; see `chat_usage`.
+
+    OpenAI's schema requires integers in the details. Cached and reasoning tokens are part of the sums and not
+    counted apart, so those are 0.
+    """
+    used = chat_usage(answer)
+    if used is None:
+        return None
+    read: Mapping[str, Any] = used["prompt_tokens_details"]
+    written: Mapping[str, Any] = used["completion_tokens_details"]
+    return {
+        "input_tokens": used["prompt_tokens"],
+        "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0, **read},
+        "output_tokens": used["completion_tokens"],
+        "output_tokens_details": {"reasoning_tokens": 0, **written},
+        "total_tokens": used["total_tokens"],
+    }

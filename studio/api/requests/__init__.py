@@ -1,0 +1,1 @@
+"""What a request to the API contains, and what runs for it."""

@@ -1,0 +1,226 @@
+"""From an API request to what runs: which workers, which workflow, within which limits.
+
+Pure but for the workflow that it reads from the backend. A request cannot exceed its token's limits.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import partial
+
+from conductor.runs.request import RunRequest
+from conductor.values.budget import Budget
+from conductor.values.conversation import MAX_CONVERSATION, Conversation
+from conductor.values.messages import Sampling
+from conductor.values.presets import MODES, Mode, Settings
+from conductor.workers.pool.pool import Pool
+from conductor.workers.protocol import WorkerCard
+from conductor.workflow.file import read_plan
+from conductor.workflow.model import Step, Workflow
+from storage.records import RequestSession
+from studio.access.auth import Principal
+from studio.access.errors import ApiError
+from studio.api import stored
+from studio.api.backend import Backend
+from studio.api.errors import unsupported
+from studio.api.models import Model, model_of, unknown_model
+from studio.api.requests.request import MAX_MESSAGES, ApiRequest, Effort, RequestBudget, Steering
+
+STRAIGHT = "Answer the user."
+"""The instruction of the one step of a worker's model; the worker itself does not get it."""
+
+_EFFORTS: Mapping[Effort, Mode] = {
+    "minimal": "mini",
+    "low": "mini",
+    "medium": "standard",
+    "high": "ultra",
+    "xhigh": "ultra",
+    "max": "ultra",
+}
+
+
+async def run_request(
+    request: ApiRequest, history: Conversation, principal: Principal, pool: Pool, backend: Backend
+) -> tuple[RunRequest, RequestSession]:
+    """What runs for the request, behind the messages of `history`, and how its session is stored.
+
+    Raises `ApiError` naming the parameter that cannot be honoured.
+    """
+    model, asked = model_of(request.model), request.question
+    _check_length(request, history, model)
+    cards = pool.cards
+    workers = _allowed(request.steering, principal, cards)
+    sampling = Sampling(temperature=request.temperature, max_tokens=asked.token_limit)
+    limit_in = asked.limit_parameter
+    workflow = await _workflow(request, model, principal, backend)
+    if workflow is not None:
+        if model.kind == "worker":
+            history = history.model_copy(update={"verbatim": True})
+        _check_runs(request, model, workflow, cards=cards, allowed=workers)
+        workflow = with_sampling(workflow, sampling, cards=cards, limit_in=limit_in)
+    elif not sampling.unset and not any(cards[name].takes_sampling for name in workers or cards):
+        raise _takes_none("no worker that may answer", sampling, limit_in=limit_in)
+    wanted = RunRequest(
+        query=asked.query,
+        conversation=history,
+        settings=_settings(request, model, workers, principal),
+        workflow=workflow,
+        finish=partial(with_sampling, sampling=sampling, cards=cards, limit_in=limit_in),
+        sent_on=bool(request.stream),
+    )
+    keep = request.store is not False
+    return wanted, RequestSession(token=principal.token, tags=request.tags, keep=keep)
+
+
+def _check_length(request: ApiRequest, history: Conversation, model: Model) -> None:
+    """Raise `ApiError` where the messages before the question are too long.
+
+    A worker alone gets the question as one more message: it counts with the others, without a separate
+    limit. Messages of earlier responses count as well; no schema of a request limits those.
+    """
+    characters = history.characters + (len(request.question.query) if model.kind == "worker" else 0)
+    for number, most, what in (
+        (characters, MAX_CONVERSATION, "characters"),
+        (len(history.turns), MAX_MESSAGES, "messages"),
+    ):
+        if number > most:
+            message = (
+                f"The conversation has {number:,} {what}; the limit is {most:,}. Leave out its beginning."
+            )
+            raise ApiError(message, param=request.query_parameter, code="context_length_exceeded")
+
+
+def with_sampling(
+    workflow: Workflow, sampling: Sampling, *, cards: Mapping[str, WorkerCard], limit_in: str
+) -> Workflow:
+    """The workflow whose final step has this sampling where it is set, else its own.
+
+    Raises `ApiError` where that step's worker takes none.
+    """
+    chosen = sampling.model_dump(exclude_none=True)
+    if not chosen:
+        return workflow
+    final = workflow.steps[workflow.final]
+    if not cards[final.worker].takes_sampling:
+        raise _takes_none(
+            f"the worker {final.worker!r}, which gives the answer,", sampling, limit_in=limit_in
+        )
+    return workflow.with_sampling(workflow.final, final.sampling.model_copy(update=chosen))
+
+
+def _takes_none(who: str, sampling: Sampling, *, limit_in: str) -> ApiError:
+    param = "temperature" if sampling.temperature is not None else limit_in
+    return unsupported(param, f"{who} takes no sampling parameters.")
+
+
+# -- workers ---------------------------------------------------------------------------------------
+
+
+def _allowed(
+    steering: Steering, principal: Principal, cards: Mapping[str, WorkerCard]
+) -> tuple[str, ...] | None:
+    """The workers that may be used, in the pool's or the request's order; None for all."""
+    for param, names in (("workers", steering.workers or ()), ("exclude", steering.exclude)):
+        for at, name in enumerate(names):
+            if name not in cards:
+                message = f"The pool has no worker {name[:200]!r}; it has {', '.join(cards)}."
+                raise ApiError(message, param=f"conductor.{param}.{at}", code="unknown_worker")
+    if steering.workers is None and not steering.exclude and principal.workers is None:
+        return None
+    wanted = dict.fromkeys(steering.workers or cards)
+    permitted = [name for name in wanted if principal.may_use(cards[name])]
+    left = tuple(name for name in permitted if name not in steering.exclude)
+    if left:
+        return left
+    if not permitted:
+        raise _forbidden(
+            f"This token may use none of {', '.join(wanted)}; request another token from its issuer.",
+            param="conductor.workers",
+        )
+    message = "No worker is left to plan with; exclude fewer of them."
+    raise ApiError(message, param="conductor.exclude", code="no_worker_left")
+
+
+def _forbidden(message: str, *, param: str) -> ApiError:
+    return ApiError(message, status=403, type="permission_error", param=param, code="worker_not_allowed")
+
+
+# -- workflow --------------------------------------------------------------------------------------
+
+
+async def _workflow(
+    request: ApiRequest, model: Model, principal: Principal, backend: Backend
+) -> Workflow | None:
+    """The workflow that is run as it is, None where the Conductor is to plan one."""
+    carried = request.steering.workflow
+    if carried is not None:
+        if (model.kind, model.mode) != ("conductor", "standard"):
+            message = f"A workflow is not for the model {request.model!r}; send it to the model 'conductor'."
+            raise ApiError(message, param="conductor.workflow", code="unsupported_parameter")
+        # Refused for the same reasons as a file.
+        return read_plan(json.dumps(carried)).workflow
+    if model.kind == "conductor":
+        return None
+    if model.kind == "worker":
+        return Workflow.of([Step(instruction=STRAIGHT, worker=model.id)])
+    found = await backend.look_up(stored.workflow, model.id, token=principal.token)
+    if found is None:
+        raise unknown_model(request.model)
+    return found.workflow
+
+
+def _check_runs(
+    request: ApiRequest,
+    model: Model,
+    workflow: Workflow,
+    *,
+    cards: Mapping[str, WorkerCard],
+    allowed: tuple[str, ...] | None,
+) -> None:
+    """Raise `ApiError` where the pool or the request's limits do not allow this workflow."""
+    if model.kind == "worker" and model.id not in cards:
+        raise unknown_model(request.model)
+    workflow.check_workers(cards)
+    for worker in workflow.workers():
+        if allowed is not None and worker not in allowed:
+            message = f"The workflow needs the worker {worker!r}, which this request may not use."
+            raise _forbidden(message, param="model")
+    for name in ("max_steps", "rounds"):
+        if getattr(request.steering, name) is not None:
+            raise unsupported(f"conductor.{name}", "nothing is planned, the workflow runs once.")
+
+
+# -- settings --------------------------------------------------------------------------------------
+
+
+def _settings(
+    request: ApiRequest, model: Model, workers: tuple[str, ...] | None, principal: Principal
+) -> Settings:
+    chosen = request.steering.model_dump(include={"max_steps", "rounds"}, exclude_none=True)
+    chosen["workers"] = workers
+    chosen["budget"] = narrower(request.steering.budget, principal.budget)
+    return MODES[_mode(request, model)].model_copy(update=chosen)
+
+
+def _mode(request: ApiRequest, model: Model) -> Mode:
+    effort = request.question.effort
+    if effort is None:
+        return model.mode
+    if model.kind != "conductor" or request.steering.workflow is not None:
+        raise unsupported(request.effort_parameter, "nothing is planned, the workflow runs as it is.")
+    mode = _EFFORTS[effort]
+    if request.model != "conductor" and mode != model.mode:
+        raise unsupported(
+            request.effort_parameter, f"{request.model} is that already; ask for the model conductor."
+        )
+    return mode
+
+
+def narrower(wanted: RequestBudget, allowed: Budget | None) -> Budget:
+    """The budget of the request, but no more than the token allows."""
+    limits = wanted.model_dump()
+    for name, most in (allowed.model_dump() if allowed is not None else {}).items():
+        if most is not None:
+            limits[name] = most if limits[name] is None else min(limits[name], most)
+    return Budget(**limits)

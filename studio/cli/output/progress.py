@@ -1,0 +1,172 @@
+"""What `run` prints during a run: lines for people, or the run's events for programs."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+from conductor.runs import events
+from conductor.runs.events import EVENT, Event
+from conductor.runs.step_state import retry
+from conductor.values.output import NO_ANSWER
+from studio.cli.output.terminal import one_line, shown
+
+if TYPE_CHECKING:
+    from rich.progress import TaskID
+
+
+def print_line(line: str, stream: TextIO) -> OSError | None:
+    """Print a line about a run, which continues whether or not that is possible.
+
+    Returns the error, after which nothing more is printed on `stream`; None where the line was printed, and
+    where the reader has gone.
+    """
+    try:
+        print(shown(line, stream), file=stream, flush=True)
+    except OSError as error:
+        with Path(os.devnull).open("w") as nowhere:
+            os.dup2(nowhere.fileno(), stream.fileno())
+        return None if isinstance(error, BrokenPipeError) else error
+    return None
+
+
+class EventLines:
+    """Prints every event as a line of JSON on stdout. `fault` is why some of them are missing."""
+
+    def __init__(self) -> None:
+        self.fault: OSError | None = None
+
+    def __call__(self, event: Event) -> None:
+        # Through json.dumps, which can also write half a surrogate pair, as models do.
+        missed = print_line(json.dumps(EVENT.dump_python(event, mode="json")), sys.stdout)
+        self.fault = self.fault or missed
+
+
+class Progress:
+    """Prints a line on stderr for everything that happens to a step.
+
+    On a terminal the workers that work right now stand below these lines, each with its seconds.
+    """
+
+    def __init__(self) -> None:
+        self._steps = 0
+        self._working = _Working() if sys.stdout.isatty() and sys.stderr.isatty() else None
+
+    def __call__(self, event: Event) -> None:
+        if self._working is not None:
+            # Neither here does it matter to the run whether it can be shown.
+            with suppress(OSError):
+                self._working.follow(event)
+        line = self._line(event)
+        if line is not None:
+            print_line(line, sys.stderr)
+
+    def close(self) -> None:
+        """Leave only the lines on the terminal."""
+        if self._working is not None:
+            self._working.close()
+
+    def _line(self, event: Event) -> str | None:
+        match event:
+            case events.PlanningStarted():
+                return f"{event.planner} plans"
+            case events.RunStarted():
+                self._steps = len(event.workflow)
+                return f"round {event.round}" if event.round > 1 else None
+            case events.PlanRejected():
+                problems = " ".join(problem.message for problem in event.report.problems)
+                return f"the plan is not valid: {problems}"
+            case events.PlanningRetried():
+                return f"the Conductor is asked again in {event.seconds:.1f} s: {retry(event).reason}"
+            case events.AnswerKept():
+                return f"the Conductor keeps the answer: {event.reason}"
+            case events.BudgetExceeded():
+                begins = "stopped at the budget" if event.stopped else "the budget is used up"
+                return f"{begins}: {event.words}"
+        found = _progress(event)
+        return None if found is None else f"[{found[0] + 1}/{self._steps}] {found[1]}"
+
+
+def _progress(event: Event) -> tuple[int, str] | None:
+    match event:
+        case events.StepStarted():
+            return event.step, f"{event.worker} works"
+        case events.StepFinished():
+            done = f"has {NO_ANSWER}" if event.output.refused else "is done"
+            return event.step, f"{event.output.worker} {done}, {event.output.seconds:.1f} s"
+        case events.StepReused():
+            return event.step, f"{event.output.worker}'s output is reused"
+        case events.StepKept():
+            return event.step, f"its output is {'pinned' if event.because == 'pinned' else 'taken as it was'}"
+        case events.StepFailed():
+            return event.step, f"failed: {event.message}"
+        case events.StepRetried():
+            return event.step, f"is asked again in {event.seconds:.1f} s: {retry(event).reason}"
+        case events.StepFellBack():
+            return event.step, f"{event.worker} stands in: {event.message}"
+        case events.StepInner():
+            inside = _progress(event.event)
+            return None if inside is None else (event.step, f"inside, step {inside[0] + 1}: {inside[1]}")
+        case events.StepBlocked():
+            return event.step, "does not run, because a step it reads failed"
+        case events.StepCancelled():
+            return event.step, "was stopped"
+        case _:
+            return None
+
+
+class _Working:
+    """The planner and the workers that work right now, at the foot of a terminal, each with its seconds."""
+
+    def __init__(self) -> None:
+        # Only a terminal waits for these to load.
+        from rich.console import Console  # noqa: PLC0415
+        from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn  # noqa: PLC0415
+
+        self._display = Progress(
+            SpinnerColumn(),
+            TextColumn("{task.description}", markup=False),
+            TimeElapsedColumn(),
+            console=Console(stderr=True),
+            transient=True,
+        )
+        self._tasks: dict[int | None, TaskID] = {}
+
+    def follow(self, event: Event) -> None:
+        match event:
+            case events.PlanningStarted():
+                self._begin(None, event.planner)
+            case (
+                events.WorkflowPlanned()
+                | events.AnswerKept()
+                | events.PlanRejected()
+                | events.PlanningFailed()
+            ):
+                self._end(None)
+            case events.StepStarted() | events.StepFellBack():
+                self._begin(event.step, f"step {event.step + 1}: {event.worker}")
+            case events.StepFinished() | events.StepFailed() | events.StepCancelled():
+                self._end(event.step)
+            case events.RunFinished():
+                self.close()
+
+    def close(self) -> None:
+        for step in tuple(self._tasks):
+            self._end(step)
+
+    def _begin(self, step: int | None, words: str) -> None:
+        """`step` is None for the planner."""
+        self._end(step)
+        if not self._tasks:
+            self._display.start()
+        self._tasks[step] = self._display.add_task(one_line(words, 60), total=None)
+
+    def _end(self, step: int | None) -> None:
+        if (task := self._tasks.pop(step, None)) is not None:
+            self._display.remove_task(task)
+            if not self._tasks:
+                self._display.stop()

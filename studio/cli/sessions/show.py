@@ -1,0 +1,182 @@
+"""`sessions show`: a session with its query, its revisions as a tree, its runs and its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from conductor.text.formatting import counted
+from conductor.values.output import NO_ANSWER
+from conductor.values.total import Total
+from conductor.workflow.history import HistoryRow, history
+from storage import Plan, Revision, RunRecord, Session, SessionStore, SessionSummary
+from storage.records import SessionFilter
+from studio.cli.opening import SessionId, session_of, stored
+from studio.cli.options import Stored
+from studio.cli.output.shapes import Shape
+from studio.cli.output.terminal import UNKNOWN, amount, lines_of, moment, one_line, table, tokens_cell
+
+_WORDS: Mapping[str, str] = {"cancelled": "stopped", "unanswered": NO_ANSWER}
+"""States whose name is not the word that people read."""
+
+
+def state_word(state: str) -> str:
+    """The state of a session, or of a run, for people."""
+    return _WORDS.get(state, state)
+
+
+def show(id: SessionId, options: Stored) -> int:
+    """Show a session's revisions, runs and answer."""
+    with stored(options) as store:
+        session = store.sessions.find(session_of(store, id))
+        summary = _summary_of(store, session)
+        if options.json:
+            return options.show(_shape(store, session, summary))
+        return options.show(None, *_described(store, session, summary))
+
+
+def _summary_of(store: SessionStore, session: Session) -> SessionSummary:
+    """The session as a list shows it."""
+    at = session.updated_at
+    alike = SessionFilter(since=at, until=at, deleted=session.deleted_at is not None)
+    # Sessions that were imported together may have been updated at one moment.
+    found = store.sessions.listed(alike, limit=store.sessions.count(alike))
+    return next(summary for summary in found if summary.id == session.id)
+
+
+def _shape(store: SessionStore, session: Session, summary: SessionSummary) -> Shape:
+    """`{"session", "answer", "no_plan", "plans", "revisions", "runs"}`; times in Unix seconds.
+
+    What is unknown is null. `no_plan` is why the last planning gave no workflow. `used` is what planning
+    and all runs, or a run, have used: tokens and US dollars, each with whether it is a lower bound. A run's
+    own `tokens` are null where one of its calls is unknown.
+    """
+    runs, revisions = store.runs.of_session(session.id), store.revisions.of_session(session.id)
+    used = store.runs.totals(session.id)
+    return {
+        "session": {
+            **summary.model_dump(mode="json"),
+            **session.model_dump(mode="json"),
+            "used": store.sessions.total(session.id).model_dump(),
+        },
+        "answer": _answer(runs),
+        "no_plan": _no_plan(store.plans.latest(session.id), revisions),
+        "plans": [plan.model_dump(mode="json") for plan in store.plans.of_session(session.id)],
+        "revisions": [
+            {**revision.model_dump(mode="json"), "current": revision.id == session.head}
+            for revision in revisions
+        ],
+        "runs": [
+            {**run.model_dump(mode="json"), "used": used.get(run.id, Total()).model_dump()} for run in runs
+        ],
+    }
+
+
+def _answer(newest_first: Sequence[RunRecord]) -> str | None:
+    """The newest run's that has one."""
+    return next((run.answer for run in newest_first if run.answer is not None), None)
+
+
+def _no_plan(plan: Plan | None, revisions: Sequence[Revision]) -> str | None:
+    """Why the newest plan is none; None where it is one, before the first, and after a later workflow."""
+    if plan is None or (plan.report is not None and plan.report.ok):
+        return None
+    if any(revision.created_at >= plan.created_at for revision in revisions):
+        return None
+    if plan.report is None:
+        return plan.failure or f"{plan.planner} gave no completion."
+    return " ".join(problem.message for problem in plan.report.problems)
+
+
+# -- for people ------------------------------------------------------------------------------------
+
+
+def _described(store: SessionStore, session: Session, summary: SessionSummary) -> Iterator[str]:
+    yield one_line(session.title)
+    yield from (
+        f"  {name:8} {value}" for name, value in _facts(session, summary, store.sessions.total(session.id))
+    )
+    yield f"\nQuery\n{lines_of(session.query)}"
+    revisions = store.revisions.of_session(session.id)
+    if (no_plan := _no_plan(store.plans.latest(session.id), revisions)) is not None:
+        yield f"\nWhy there is no plan\n{lines_of(no_plan)}"
+    if revisions:
+        yield f"\n{counted(len(revisions), 'revision')}, newest first"
+        yield _tree(revisions, head=session.head)
+    runs = store.runs.of_session(session.id)
+    if runs:
+        yield f"\n{counted(len(runs), 'run')}, newest first"
+        numbers = {revision.id: revision.number for revision in revisions}
+        yield _runs(runs, numbers, store.runs.totals(session.id))
+    answer = _answer(runs)
+    yield "\nNo answer yet." if answer is None else f"\nAnswer\n{lines_of(answer)}"
+
+
+def _facts(session: Session, summary: SessionSummary, used: Total) -> Iterator[tuple[str, str]]:
+    """By name; tokens and cost are those of planning and all runs."""
+    yield "id", session.id
+    yield "state", state_word(summary.state)
+    yield "created", moment(session.created_at)
+    yield "updated", moment(session.updated_at)
+    if session.deleted_at is not None:
+        yield "deleted", moment(session.deleted_at)
+    if session.pool_label:
+        yield "pool", one_line(session.pool_label)
+    if summary.tags:
+        yield "tags", ", ".join(map(one_line, summary.tags))
+    if summary.workers:
+        yield "workers", ", ".join(map(one_line, summary.workers))
+    yield "tokens", tokens_cell(used)
+    yield "cost", used.cost_words
+
+
+def _tree(revisions: Sequence[Revision], *, head: str | None) -> str:
+    by_id = {revision.id: revision for revision in revisions}
+    rows = history({revision.id: revision.parent for revision in revisions}, head)
+    return table(
+        ("", "made", "by", "shape", "steps", "note"),
+        [
+            (
+                f"{_lanes(row, at_head=row.id == head)} {revision.number}",
+                moment(revision.created_at),
+                revision.origin,
+                revision.workflow.topology,
+                amount(len(revision.workflow)),
+                one_line(revision.note, 60) + ("  (current)" if row.id == head else ""),
+            )
+            for row in rows
+            for revision in (by_id[row.id],)
+        ],
+        right=(4,),
+    )
+
+
+def _lanes(row: HistoryRow, *, at_head: bool) -> str:
+    """The lines of a row of the tree; the head is filled."""
+    lanes = [" "] * (max((row.lane, *row.joins, *row.passing)) + 1)
+    for lane in row.passing:
+        lanes[lane] = "│"
+    for lane in row.joins:
+        lanes[lane] = "╯"
+    lanes[row.lane] = "●" if at_head else "○"
+    reach = max(row.joins, default=row.lane)
+    # A line that comes from the side goes in front of those it crosses.
+    return "".join(lane + ("─" if row.lane <= at < reach else " ") for at, lane in enumerate(lanes)).rstrip()
+
+
+def _runs(runs: Sequence[RunRecord], numbers: Mapping[str, int], used: Mapping[str, Total]) -> str:
+    return table(
+        ("run", "status", "started", "seconds", "tokens", "round", "revision"),
+        [
+            (
+                run.id[:8],
+                state_word(run.status),
+                moment(run.started_at),
+                UNKNOWN if run.finished_at is None else f"{run.finished_at - run.started_at:,.1f}",
+                tokens_cell(used.get(run.id, Total())),
+                amount(run.round),
+                amount(numbers.get(run.revision)),
+            )
+            for run in runs
+        ],
+        right=(3, 4, 5, 6),
+    )

@@ -1,0 +1,47 @@
+"""`gallery list` and `gallery run NAME QUERY`: workflows to start from, on the workers of the pool."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from typer import Argument
+
+from conductor.engine.scope import EDITED
+from studio.cli.opening import confirm_keys, opened
+from studio.cli.options import App, Configured, Shared
+from studio.cli.output.terminal import print_remark
+from studio.cli.workflow.run import Output, listening, run_session
+from studio.gallery import GALLERY, entry_of, needs_models
+
+app = App()
+
+
+@app.callback()
+def gallery() -> None:
+    """List workflows to start from, and run one."""
+
+
+@app.command("list")
+def list_workflows(options: Shared) -> int:
+    """List the workflows by name, and what the query of each must hold."""
+    shapes = [{**entry._asdict(), "steps": len(entry.workflow)} for entry in GALLERY]
+    lines = [f"{entry.name}: {entry.sentence}\n    {entry.fill_in}" for entry in GALLERY]
+    return options.show({"workflows": shapes}, *lines)
+
+
+@app.command()
+def run(
+    name: Annotated[str, Argument(metavar="NAME", help="As `gallery list` names it.")],
+    query: Annotated[str, Argument(parser=str, metavar="QUERY", help="What it must hold is in the list.")],
+    *,
+    options: Configured,
+) -> int:
+    """Run a workflow of the gallery as a new session; its roles go to the workers of the pool in turn."""
+    entry = entry_of(name)
+    confirm_keys(options.pool, ask=True)
+    output: Output = "json" if options.json else "text"
+    with listening(output) as listen, opened(options) as workbench:
+        if needs_models(entry, workbench.pool):
+            print_remark("the built-in experts cannot do this one and will decline; add a model.")
+        session = workbench.editing.open_gallery(entry, query)
+        return run_session(workbench, session, EDITED, listen=listen, output=output)

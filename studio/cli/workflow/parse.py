@@ -1,0 +1,85 @@
+"""`parse [FILE|-]`: shows the plan in a completion, its repairs and faults. Opens no store, no pool."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from typer import Argument
+
+from conductor.errors import FormatError
+from conductor.planner.parsing.parse import parse as read_completion
+from conductor.planner.protocol import MAX_PLANNED_STEPS
+from conductor.text.named_file import STDIN, read_bounded
+from conductor.workflow.model import Workflow
+from conductor.workflow.plan_report import Candidate, Dialect, PlanReport
+from studio.cli.options import App, Shared, count, names, option
+from studio.cli.output.shapes import report_shape
+from studio.cli.output.terminal import print_remark, print_shown
+
+MAX_BYTES = 5_000_000
+"""More than the longest reply that is accepted from an endpoint usually has."""
+
+app = App()
+
+
+@app.command()
+def parse(
+    workers: Annotated[Sequence[str], option("The numbered pool.", "A,B,C", names)],
+    file: Annotated[str, Argument(parser=str, metavar="FILE", help="A file, or - for stdin.")] = STDIN,
+    dialect: Annotated[Dialect, option("How the access lists are written.")] = "any",
+    max_steps: Annotated[int, count("The most steps of a plan.")] = MAX_PLANNED_STEPS,
+    round: Annotated[int, count("From 2 on a plan may keep the answer.")] = 1,
+    *,
+    options: Shared,
+) -> int:
+    """Read a Conductor's completion."""
+    report = read_completion(_text(file), workers=workers, dialect=dialect, max_steps=max_steps, round=round)
+    if options.json:
+        options.show(report_shape(report))
+        return 0 if report.ok else 1
+    if report.return_previous:
+        print("The Conductor returns the previous answer as it is.")
+    if report.workflow is not None:
+        print_shown(described(report.workflow))
+    for repair in report.repairs:
+        print_shown(f"repaired, {repair.kind}: {repair.detail}")
+    for at, candidate in enumerate(report.candidates, start=1):
+        if candidate is not report.candidate:
+            print_shown(f"plan {at} of {len(report.candidates)} does not count: {_passed_over(candidate)}")
+    print_problems(report)
+    return 0 if report.ok else 1
+
+
+def described(workflow: Workflow) -> str:
+    """A workflow as lines that a person reads."""
+    lines = [f"{workflow.topology}, {len(workflow)} step{'s' if len(workflow) > 1 else ''}"]
+    for number, step in enumerate(workflow.steps, start=1):
+        seen = ", ".join(str(read + 1) for read in step.access)
+        lines.append(f"  {number}. {step.worker}: {step.instruction}" + (f" (sees {seen})" if seen else ""))
+    return "\n".join(lines)
+
+
+def print_problems(report: PlanReport) -> None:
+    """Print on stderr why a plan is not valid."""
+    for problem in report.problems:
+        print_remark(problem.message)
+
+
+def _passed_over(candidate: Candidate) -> str:
+    """Why another plan of the text counts."""
+    if candidate.problems:
+        return " ".join(problem.message for problem in candidate.problems)
+    if candidate.workflow is None:
+        return "three empty lists, valid, but not the last"
+    shape, _, _ = described(candidate.workflow).partition("\n")
+    return f"{shape}, valid, but not the last"
+
+
+def _text(name: str) -> str:
+    content = read_bounded(name, most=MAX_BYTES, kind="a completion")
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        called = "stdin" if name == STDIN else name
+        raise FormatError(f"{called} is not text in UTF-8; save it as such.") from error

@@ -1,0 +1,222 @@
+"""`plan QUERY`: what the Conductor would do, without doing it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from conductor.engine.estimate import Estimate
+from conductor.errors import PlanError, PoolError
+from conductor.values.presets import MODES, Settings
+from conductor.workers.pool.pool import Pool
+from conductor.workflow.lint import Finding, check
+from conductor.workflow.plan_report import PlanReport
+from storage import Plan, Session
+from studio.cli.opening import confirm_keys, opened, session_of, session_option
+from studio.cli.options import App, Choice, Configured, Query, count
+from studio.cli.output.shapes import Shape, findings_shape, report_shape, usage_shape
+from studio.cli.output.terminal import print_remark, print_shown
+from studio.cli.workflow.parse import described, print_problems
+from studio.sessions.activity import FEWEST, MOST
+from studio.workbench import Workbench
+
+_alternatives_option = count(
+    f"Ask for K plans at once, {FEWEST} to {MOST}, to choose from.", "K", least=FEWEST, most=MOST
+)
+_OF_MODE = {"max_steps", "rounds", "economical"}
+
+app = App()
+
+
+@app.command()
+def plan(
+    ctx: typer.Context,
+    query: Query = None,
+    session: Annotated[str | None, session_option("Ask again for the workflow of a session.")] = None,
+    alternatives: Annotated[int | None, _alternatives_option] = None,
+    *,
+    choice: Choice,
+    options: Configured,
+) -> int:
+    """Write a workflow for a query."""
+    if (query is None) == (session is None):
+        ctx.fail("give a query or --session ID")
+    confirm_keys(options.pool, ask=True)
+    with opened(options) as workbench:
+        if session is not None:
+            chosen = session_again(workbench, session, choice)
+            print_unusable(workbench.pool, workbench.settings(chosen.id))
+        else:
+            chosen = new_session(workbench, query or "", choice)
+        if alternatives is not None:
+            return _alternatives(workbench, chosen, alternatives, options)
+        return _plan(workbench, chosen, options)
+
+
+def _plan(workbench: Workbench, session: Session, options: Configured) -> int:
+    report = report_of(workbench.planning.plan(session.id))
+    label, names = workbench.pool.label, workbench.pool.names
+    takes: Estimate | None = None
+    findings: Sequence[Finding] = ()
+    if report.workflow is not None:
+        takes = workbench.running.outlook(session.id).estimate
+        settings = workbench.settings(session.id)
+        findings = check(
+            report.workflow,
+            max_steps=settings.max_steps,
+            query=session.query,
+            workers=settings.workers or names,
+        )
+    if options.json:
+        shape = {
+            "session": session.id,
+            "label": label,
+            "request_id": report.request_id,
+            "estimate": None if takes is None else asdict(takes),
+            **report_shape(report),
+            "reasoning": report.reasoning,
+            "findings": findings_shape(findings),
+        }
+        options.show(shape)
+    else:
+        if report.workflow is not None:
+            print_shown(f"{report.reasoning}\n")
+            print_shown(described(report.workflow))
+        print_label(label)
+        print_estimate(takes)
+    print_problems(report)
+    for finding in findings:
+        print_remark(f"{finding.severity}: {finding.sentence}")
+    return 0 if report.ok else 1
+
+
+def report_of(plan: Plan) -> PlanReport:
+    """A plan's report. Raises `PlanError` when the Conductor gave no completion."""
+    if plan.report is None:
+        raise PlanError(plan.failure or f"{plan.planner} gave no plan; ask again.")
+    return plan.report
+
+
+def print_label(label: str | None) -> None:
+    """Print on stderr what is to be known of the whole pool, such as that no model is called."""
+    if label:
+        print(f"({label})", file=sys.stderr)
+
+
+def print_estimate(takes: Estimate | None) -> None:
+    """Print on stderr what a run will probably take; nothing where nothing is known."""
+    if takes is not None and takes.words:
+        print_remark(f"a run takes {', '.join(takes.words)}")
+
+
+# -- sessions and their settings -------------------------------------------------------------------
+
+
+def new_session(workbench: Workbench, query: str, choice: Choice) -> Session:
+    """A session for the query. Prints which of the chosen workers the Conductor is not offered."""
+    settings = settings_of(choice, pool=workbench.pool)
+    print_unusable(workbench.pool, settings)
+    return workbench.ask(query, settings=settings, origin="terminal")
+
+
+def session_again(workbench: Workbench, given: str, choice: Choice) -> Session:
+    """The session that `given` names; settings that are chosen become its own, as they do in the app."""
+    session = workbench.store.sessions.find(session_of(workbench.store, given))
+    before = workbench.settings(session.id)
+    settings = settings_of(choice, pool=workbench.pool, before=before)
+    return session if settings == before else workbench.store.sessions.set_settings(session.id, settings)
+
+
+def print_unusable(pool: Pool, settings: Settings) -> None:
+    """Print on stderr which of the chosen workers the Conductor is not offered, and why."""
+    for name in settings.workers or pool.names:
+        if name in pool.unusable:
+            print_remark(f"{name} is not offered to the Conductor: {pool.unusable[name]}")
+
+
+def settings_of(choice: Choice, *, pool: Pool, before: Settings | None = None) -> Settings:
+    """The chosen settings; what is not chosen stays as it was `before`.
+
+    Raises `PoolError` for a worker that the pool does not have.
+    """
+    settings = (before or Settings()).model_dump()
+    if choice.mode is not None:
+        settings |= MODES[choice.mode].model_dump(include=_OF_MODE)
+    for name in ("max_steps", "rounds", "attempts"):
+        if (value := getattr(choice, name)) is not None:
+            settings[name] = value
+    for limit in ("tokens", "cost", "seconds", "calls"):
+        if (value := getattr(choice, f"budget_{limit}")) is not None:
+            settings["budget"][limit] = value
+    if choice.workers is not None or choice.exclude:
+        settings["workers"] = _workers(choice, pool, before=settings["workers"] or pool.names)
+    return Settings.model_validate(settings)
+
+
+def _workers(choice: Choice, pool: Pool, *, before: Sequence[str]) -> tuple[str, ...]:
+    chosen, excluded = choice.workers or (), choice.exclude or ()
+    for name in (*chosen, *excluded):
+        _ = pool[name]
+    for name in chosen:
+        if name in pool.unusable and name not in excluded:
+            raise PoolError(f"{name} cannot be used: {pool.unusable[name]}")
+    left = tuple(name for name in chosen or before if name not in excluded)
+    if not left:
+        raise PoolError("No worker is left to plan with; exclude fewer of them.")
+    return left
+
+
+# -- alternatives ----------------------------------------------------------------------------------
+
+
+def _alternatives(workbench: Workbench, session: Session, number: int, options: Configured) -> int:
+    """Several plans beside each other; the session has none of them as its workflow until one is used."""
+    plans = workbench.planning.plan_alternatives(session.id, number)
+    label = workbench.pool.label
+    equal = [_first_equal(plans, at) for at in range(len(plans))]
+    if options.json:
+        shapes = [_alternative_shape(plan, same_as) for plan, same_as in zip(plans, equal, strict=True)]
+        options.show({"session": session.id, "label": label, "alternatives": shapes})
+    else:
+        for plan, same_as in zip(plans, equal, strict=True):
+            print_shown(f"Alternative {plan.attempt}: {_summary(plan, same_as)}\n")
+        print_label(label)
+    return 0 if any(plan.report is not None and plan.report.ok for plan in plans) else 1
+
+
+def _first_equal(plans: Sequence[Plan], at: int) -> int | None:
+    """The number (from 1) of the first plan with the same workflow; None where this is it, or has none."""
+    workflows = [None if plan.report is None else plan.report.workflow for plan in plans]
+    if workflows[at] is None or workflows.index(workflows[at]) == at:
+        return None
+    return plans[workflows.index(workflows[at])].attempt
+
+
+def _summary(plan: Plan, same_as: int | None) -> str:
+    if plan.report is None:
+        return f"no plan. {plan.failure or 'It gave no completion.'}"
+    if same_as is not None:
+        return f"the same plan as alternative {same_as}."
+    if plan.report.workflow is not None:
+        return described(plan.report.workflow)
+    problems = " ".join(problem.message for problem in plan.report.problems)
+    return f"not valid. {problems}" if problems else "keeps the answer."
+
+
+def _alternative_shape(plan: Plan, same_as: int | None) -> Shape:
+    """A `report_shape` with the plan's id and what it took; `failure` where there was no completion."""
+    found: Shape = {"ok": False} if plan.report is None else report_shape(plan.report)
+    return {
+        "plan": plan.id,
+        "number": plan.attempt,
+        "same_as": same_as,
+        "failure": plan.failure,
+        "request_id": None if plan.report is None else plan.report.request_id,
+        "usage": usage_shape(plan.usage),
+        "seconds": plan.seconds,
+        **found,
+    }

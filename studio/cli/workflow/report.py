@@ -1,0 +1,45 @@
+"""`report RUN`, `report --session ID`: a run as one HTML file, for people who have no app."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated
+
+import typer
+from typer import Argument
+
+from studio.cli.opening import run_of, session_of, session_option, stored
+from studio.cli.options import App, OutputFile, Stored
+from studio.cli.output.terminal import write_file, written_to
+from studio.sessions.reporting import newest_run, report_of
+
+app = App()
+
+
+@app.command()
+def report(
+    ctx: typer.Context,
+    run: Annotated[str | None, Argument(metavar="RUN", help="The run's id.")] = None,
+    session: Annotated[str | None, session_option("The newest run of this session.")] = None,
+    output: OutputFile = None,
+    *,
+    options: Stored,
+) -> int:
+    """Write a run as one HTML file, for people who have no app."""
+    if (run is None) == (session is None):
+        ctx.fail("give either RUN or --session ID")
+    if options.json and output is None:
+        ctx.fail("--json prints what was written to a file; name one with --output")
+    with stored(options) as store:
+        if session is not None:
+            id = newest_run(store, session_of(store, session))
+        else:
+            assert run is not None
+            id = run_of(store, run)
+        text = report_of(store, id, now=time.time())
+    if output is None:
+        write_file(text)
+        return 0
+    with written_to(output) as out:
+        out.write(text)
+    return options.show({"run": id, "file": str(output)}) if options.json else 0

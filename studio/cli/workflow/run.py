@@ -1,0 +1,249 @@
+"""`run QUERY`, `run --workflow FILE`, `run --session ID`: plan if needed, run, print the answer."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+from collections.abc import Callable, Collection, Iterator, Mapping
+from concurrent.futures import CancelledError
+from contextlib import closing, contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from conductor.engine.scope import EDITED, FORCE, RunScope, RunScopeKind
+from conductor.runs.events import Event
+from conductor.runs.state import RunState, RunStatus
+from conductor.text.named_file import read_bounded
+from conductor.workflow.file import MAX_BYTES
+from storage import Session
+from studio.cli.opening import confirm_keys, opened, session_option
+from studio.cli.options import App, Choice, Configured, Query, count, flag, option
+from studio.cli.output.progress import EventLines, Progress
+from studio.cli.output.shapes import run_shape
+from studio.cli.output.terminal import print_remark, print_shown
+from studio.cli.workflow.parse import print_problems
+from studio.cli.workflow.plan import (
+    new_session,
+    print_estimate,
+    print_label,
+    report_of,
+    session_again,
+    settings_of,
+)
+from studio.workbench import Workbench
+
+_ENDS: dict[RunStatus, str] = {
+    "running": "the run has not ended",
+    "finished": "the run finished",
+    "failed": "the run failed",
+    "cancelled": "the run was stopped",
+    "interrupted": "the run was interrupted",
+    "over_budget": "the run was stopped at its budget",
+}
+_EXIT_CODES: dict[RunStatus, int] = {"finished": 0, "cancelled": 130}
+UNANSWERED = 3
+"""The exit code of a run that finished where the worker declined to answer, or wrote nothing."""
+
+Listening = Callable[[Event], None] | None
+"""What prints events as they happen, where anything does."""
+Output = Literal["text", "json", "events"]
+_AGAIN = (
+    "Run a session's workflow again, with its settings except for those named here. A session without one, "
+    "as after an interrupted planning, is planned first."
+)
+_PANEL = "How much of the workflow is run"
+_step = partial(count, metavar="STEP", panel=_PANEL)
+
+app = App()
+
+
+@app.command()
+def run(
+    ctx: typer.Context,
+    *,
+    query: Query = None,
+    workflow: Annotated[
+        Path | None, option("Run this exported workflow; a QUERY replaces the file's.", "FILE", Path)
+    ] = None,
+    session: Annotated[str | None, session_option(_AGAIN)] = None,
+    first: Annotated[int | None, _step("Run it and all that its output reaches.", names=["--from"])] = None,
+    to: Annotated[int | None, _step("Run what it needs, and no more.")] = None,
+    only: Annotated[int | None, _step("Run it alone, on the outputs that are there.")] = None,
+    every: Annotated[bool, flag("--all", "Run every step, reusing nothing.", panel=_PANEL)] = False,
+    events: Annotated[bool, flag("--events", "Print events as JSON lines as they happen.")] = False,
+    choice: Choice,
+    options: Configured,
+) -> int:
+    """Answer a query, or run a workflow file or a session.
+
+    With --from, --to or --only a part of the workflow is run; steps count from 1.
+    """
+    if session is None and query is None and workflow is None:
+        ctx.fail("give a query, --workflow FILE, or --session ID")
+    if session is not None and (query is not None or workflow is not None):
+        ctx.fail("a session has a query and a workflow of its own; give --session alone")
+    if options.json and events:
+        ctx.fail("choose one of --json and --events")
+    scope = _scope(ctx, {"from": first, "to": to, "only": only}, every=every)
+    output: Output = "events" if events else "json" if options.json else "text"
+    confirm_keys(options.pool, ask=True)
+    with listening(output) as listen, opened(options) as workbench:
+        if session is not None:
+            found = session_again(workbench, session, choice)
+            planned = workbench.store.revisions.head(found.id) is not None
+            if not planned:
+                print_remark("this session has no workflow yet; the Conductor is asked for one")
+        elif workflow is not None:
+            found, planned = _imported(workbench, workflow, query, choice), True
+        else:
+            found, planned = new_session(workbench, query or "", choice), False
+        if not planned:
+            report = report_of(workbench.planning.plan(found.id, listen=listen))
+            print_problems(report)
+            if not report.ok:
+                return 1
+        if session is not None and output != "json":
+            resumption = workbench.running.resumption(found.id, scope)
+            if resumption is not None:
+                print(f"resumes: {resumption.words}", file=sys.stderr)
+        return run_session(workbench, found, scope, listen=listen, output=output)
+
+
+def _scope(ctx: typer.Context, steps: Mapping[RunScopeKind, int | None], *, every: bool) -> RunScope:
+    """How much of the workflow is run; people count steps from 1."""
+    scopes = [RunScope(kind=kind, step=step - 1) for kind, step in steps.items() if step is not None]
+    scopes += [FORCE] * every
+    if len(scopes) > 1:
+        ctx.fail("choose one of --from, --to, --only and --all")
+    return scopes[0] if scopes else EDITED
+
+
+@contextmanager
+def listening(output: Output) -> Iterator[Listening]:
+    """What prints the events of a run. Raises the `OSError` for which some of them are missing."""
+    if output == "events":
+        lines = EventLines()
+        yield lines
+        if lines.fault is not None:
+            raise lines.fault
+    elif output == "json" and not sys.stderr.isatty():
+        yield None
+    else:
+        with closing(Progress()) as progress:
+            yield progress
+
+
+def _imported(workbench: Workbench, file: Path, query: str | None, choice: Choice) -> Session:
+    """A session whose workflow is the file's."""
+    settings = settings_of(choice, pool=workbench.pool)
+    content = read_bounded(file, most=MAX_BYTES, kind="a workflow file")
+    return workbench.store.sessions.set_settings(
+        workbench.editing.import_plan(content, query=query).id, settings
+    )
+
+
+def run_session(
+    workbench: Workbench, session: Session, scope: RunScope, *, listen: Listening, output: Output
+) -> int:
+    """Run a session's workflow as far as `scope`, and print what came of it. Returns the exit code."""
+    if output == "text":
+        outlook = workbench.running.outlooks(session.id, [scope]).get(scope)
+        print_estimate(None if outlook is None else outlook.estimate)
+    state = _run(workbench, session, scope, listen, output)
+    if state.status == "finished" and not state.answered:
+        return UNANSWERED
+    return _EXIT_CODES.get(state.status, 1)
+
+
+def _run(
+    workbench: Workbench, session: Session, scope: RunScope, listen: Listening, output: Output
+) -> RunState:
+    """Run all rounds and print the outcome: the state of the last finished round, else of the last one."""
+    first = workbench.running.start(session.id, scope, listen=listen).run
+    _wait(workbench, session)
+    # Newest first; the rounds after the first are runs of their own.
+    known = workbench.store.runs.of_session(session.id)
+    records = known[[record.id for record in known].index(first) :: -1]
+    runs = [workbench.state(record) for record in records]
+    for record in records:
+        if unsaved := workbench.unsaved(record):
+            print_remark(f"not everything was kept: {unsaved}")
+    state = next((run for run in reversed(runs) if run.status == "finished"), runs[-1])
+    if output == "json":
+        shape = run_shape(
+            state,
+            session=session.id,
+            label=workbench.pool.label,
+            names=workbench.pool.names,
+            used=workbench.store.sessions.total(session.id),
+            changed_pins=_changed_pins(workbench, session, state),
+        )
+        print(json.dumps(shape))
+    elif output == "text":
+        _print_outcome(workbench, session, state, last=runs[-1])
+        if not state.whole:
+            _print_part(state, scope)
+    return state
+
+
+def _wait(workbench: Workbench, session: Session) -> None:
+    """Wait for the end of the last round; the first interrupt stops the work, not what is finished."""
+
+    def stop(*_: object) -> None:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        print("stopping", file=sys.stderr)
+        workbench.running.stop(session.id)
+
+    previous = signal.signal(signal.SIGINT, stop)
+    try:
+        workbench.activities.wait(session.id)
+    except CancelledError:
+        # Planning of a later round was stopped; the round before has ended.
+        pass
+    finally:
+        signal.signal(signal.SIGINT, previous)
+
+
+def _changed_pins(workbench: Workbench, session: Session, state: RunState) -> Collection[int]:
+    """The pinned steps (0-based) whose inputs changed."""
+    return (
+        workbench.running.outlook(session.id).changed_pins if state.workflow and state.workflow.pins else ()
+    )
+
+
+def _print_outcome(workbench: Workbench, session: Session, state: RunState, *, last: RunState) -> None:
+    """Print the answer, and on stderr what a person should know of it."""
+    if state.answer is not None:
+        print_shown(state.answer)
+        if state.status == "finished" and not state.answered:
+            print_remark("the run finished without an answer; what its worker wrote instead stands above.")
+    elif state.whole:
+        print_remark(f"{_ENDS[state.status]}; there is no answer.")
+    if state.warning:
+        print_remark(state.warning)
+    if last is not state:
+        print_remark(f"in round {last.round} {_ENDS[last.status]}; this is an earlier answer.")
+    for step in sorted(_changed_pins(workbench, session, state)):
+        print_remark(f"step {step + 1} is pinned, and its inputs changed; unpin it to have it answer them.")
+    used = workbench.store.sessions.total(session.id)
+    if used.tokens is not None:
+        words = f"{used.token_words}, {used.cost_words}" if used.cost is not None else used.token_words
+        print_remark(f"this session has used {words}, planning included.")
+    print_label(workbench.pool.label)
+
+
+def _print_part(state: RunState, scope: RunScope) -> None:
+    """Print the output of the step that a run of a part was for, unless it was the answer."""
+    if state.workflow is None:
+        return
+    goal = scope.goal(state.workflow)
+    output = state.steps[goal].output
+    if state.answer is None and output is not None:
+        print_shown(output.text)
+        print_remark(f"this is what step {goal + 1} gave; the answer was not asked for.")
+    elif output is None:
+        print_remark(f"{_ENDS[state.status]}; step {goal + 1} gave nothing.")

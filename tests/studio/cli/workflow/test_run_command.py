@@ -1,0 +1,438 @@
+"""`run` answers a query or a file, for people and for programs; its exit code is the run's outcome."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pty
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_line import Line, Result
+from workflow_cases import workflow_of
+
+from conductor.runs.events import EVENT, RunFinished, StepStarted
+from conductor.runs.state import fold
+from conductor.values.budget import Budget
+from conductor.values.output import Output
+from conductor.values.presets import Settings
+from conductor.workflow.file import write_plan
+from conductor.workflow.model import Workflow
+from storage import SessionStore
+
+FACT = "What is the capital of France?"
+PAIR = workflow_of((), (0,)).with_worker(1, "beta")
+
+
+def written(workflow: Workflow, folder: Path, *, query: str | None = "why?") -> str:
+    file = folder / "plan.json"
+    text = write_plan(workflow, query=query, origin="human", workers=workflow.workers(), label=None)
+    file.write_text(text, encoding="utf-8")
+    return str(file)
+
+
+def process(*arguments: str, folder: Path, **options: Any) -> subprocess.Popen[str]:
+    environment = {
+        **{key: value for key, value in os.environ.items() if not key.startswith("CONDUCTOR_")},
+        "PYTHONPATH": str(Path(__file__).parents[4]),
+        "TERM": "xterm",
+    }
+    return subprocess.Popen(
+        [sys.executable, "-m", "conductor", *arguments],
+        cwd=folder,
+        env=environment,
+        **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, **options},
+    )
+
+
+def test_a_person_reads_the_answer_and_that_no_model_was_called(line: Line) -> None:
+    result = line("run", FACT)
+    assert result.code == 0
+    assert "Paris" in result.out
+    assert "[1/1] facts is done" in result.err
+    assert result.err.rstrip().endswith("(offline, no model is called)")
+
+
+@pytest.mark.slow
+def test_a_run_without_an_answer_has_an_exit_code_of_its_own_and_is_found_by_it(line: Line) -> None:
+    result = line("run", "Write a poem about rain")
+    assert result.code == 3
+    assert result.out.startswith("No answer: I am the built-in text expert")
+    assert "[1/1] text has no answer" in result.err
+    assert "conductor: the run finished without an answer" in result.err
+    result = line("run", "Calculate 5 apples + 3 pears", "--json")
+    shape = json.loads(result.out)
+    assert (result.code, shape["status"], shape["answered"]) == (3, "finished", False)
+    assert "Verified" not in shape["answer"]
+    assert [step["answered"] for step in shape["steps"]] == [False, False]
+    assert line("run", FACT).code == 0
+    listed = json.loads(line("sessions", "list", "--state", "unanswered", "--json").out)
+    assert [found["state"] for found in listed["sessions"]] == ["unanswered"] * 2
+    assert "no answer" in line("sessions", "list").out
+
+
+def test_where_there_is_no_store_one_is_made(line: Line, simulated: str, folder: Path) -> None:
+    shutil.rmtree(folder / "data")
+    assert line("run", written(PAIR, folder), "--pool", simulated).code == 0
+    with SessionStore.open("sqlite:///data/conductor.db") as store:
+        assert store.sessions.count() == 1
+
+
+def test_a_program_reads_one_json_object(line: Line) -> None:
+    result = line("run", FACT, "--json")
+    assert (result.code, result.err) == (0, "")
+    shape = json.loads(result.out)
+    assert {"answer", "session", "run", "workflow", "steps", "usage"} <= set(shape)
+    assert "Paris" in shape["answer"]
+    assert shape["label"] == "offline, no model is called"
+    [step] = shape["steps"]
+    assert {"index", "worker", "status", "output", "usage", "seconds", "request_id"} <= set(step)
+    assert (step["index"], step["worker"], step["status"]) == (0, "facts", "finished")
+    assert step["output"] == shape["answer"]
+    assert shape["usage"] == dict.fromkeys(("prompt_tokens", "completion_tokens", "cost", "total_tokens"))
+    assert [set(each) for each in shape["workflow"]["steps"]] == [
+        {"instruction", "worker", "worker_index", "access"}
+    ]
+
+
+def test_events_are_json_lines_that_fold_to_the_run(line: Line, simulated: str, folder: Path) -> None:
+    result = line("run", "--workflow", written(PAIR, folder), "--pool", simulated, "--events")
+    events = [EVENT.validate_json(text) for text in result.out.splitlines()]
+    assert result.code == 0
+    assert isinstance(events[-1], RunFinished)
+    state = fold(events)
+    assert (state.status, state.answer, state.query) == ("finished", "from beta", "why?")
+
+
+def test_events_of_a_query_begin_with_its_planning(line: Line) -> None:
+    types = [json.loads(text)["type"] for text in line("run", FACT, "--events").out.splitlines()]
+    assert types[0] == "planning_started"
+    assert types.index("workflow_planned") < types.index("run_started") < types.index("run_finished")
+
+
+def test_a_failed_run_exits_with_1_and_keeps_what_it_has(line: Line, simulated: str, folder: Path) -> None:
+    workflow = workflow_of((), (), (0, 1)).with_instruction(0, "a bad one").with_worker(1, "beta")
+    result = line("run", "--workflow", written(workflow, folder), "--pool", simulated, "--json")
+    shape = json.loads(result.out)
+    assert (result.code, shape["status"], shape["answer"]) == (1, "failed", None)
+    assert [step["status"] for step in shape["steps"]] == ["failed", "finished", "blocked"]
+    assert shape["steps"][0]["error"] == "alpha was set to fail on this call."
+    assert shape["steps"][1]["output"] == "from beta"
+
+
+def test_a_person_reads_why_a_run_failed(line: Line, simulated: str, folder: Path) -> None:
+    workflow = workflow_of(()).with_instruction(0, "a bad one")
+    result = line("run", "--workflow", written(workflow, folder), "--pool", simulated)
+    assert (result.code, result.out) == (1, "")
+    assert "failed: alpha was set to fail" in result.err
+    assert "conductor: the run failed; there is no answer." in result.err
+
+
+def test_an_exported_plan_runs_again(line: Line, folder: Path) -> None:
+    session = json.loads(line("run", FACT, "--json").out)["session"]
+    assert line("export", session, "--output", "plan.json").code == 0
+    text = (folder / "plan.json").read_text()
+    exported = json.loads(line("export", session[:8], "shorter.json", "--json").out)
+    assert (exported["session"], (folder / "shorter.json").read_text()) == (session, text)
+    again = json.loads(line("run", "--workflow", "plan.json", "--json").out)
+    assert again["status"] == "finished"
+    assert again["session"] != session
+    assert "Paris" in again["answer"]
+
+
+def test_a_query_beside_a_file_counts_over_the_files_own(line: Line, simulated: str, folder: Path) -> None:
+    file = written(PAIR, folder)
+    result = line("run", "how?", "--workflow", file, "--pool", simulated, "--events")
+    assert json.loads(result.out.splitlines()[0])["query"] == "how?"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["run"], "give a query, --workflow FILE, or --session ID"),
+        (["run", "q", "--json", "--events"], "choose one of --json and --events"),
+        (["run", "q", "--nonsense"], "No such option: --nonsense"),
+    ],
+)
+def test_wrong_arguments_exit_with_2(line: Line, arguments: list[str], reason: str) -> None:
+    result = line(*arguments)
+    assert (result.code, result.out) == (2, "")
+    assert reason in result.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["run", ""], "The query is empty"),
+        (["run", "x" * 100_000], "100,000 characters; the limit is 50,000"),
+        (["run", "--workflow", "nope.json"], r"nope\.json cannot be read: No such file"),
+        (["run", "--workflow", "."], "cannot be read: Is a directory"),
+        (["run", "--workflow", "/dev/zero"], "more than 5,000,000 bytes, the most for a workflow file"),
+        (["run", "--workflow", "text.txt"], "The file is not JSON"),
+        (["run", "--workflow", "unasked.json"], "The file names no query"),
+        (["run", "--workflow", "strange.json"], "needs alpha, beta, which this pool does not have"),
+        (["run", "q", "--pool", "nope.toml"], r"nope\.toml cannot be read: No such file or directory\."),
+        (["run", "q", "--pool", "/dev/zero"], "more than 1,000,000 bytes, the most for a pool file"),
+        (["run", "q", "--pool", "key.toml"], r"key\.toml, line 4: worker 1, sped: unknown key"),
+        (["run", "q", "--pool", "twice.toml"], r"twice\.toml, line 6: a second worker is named 'a'"),
+        (["run", "q", "--database", "sqlite:///text.txt"], "is not a database"),
+        (
+            ["run", "q", "--database", "sqlite:////proc/none/a.db"],
+            "The folder of the store .* cannot be made",
+        ),
+        (["run", "q", "--database", "sqlite:////proc/self/a.db"], r"The store /proc/self/a\.db cannot be"),
+        (["run", "q", "--database", "nonsense"], "names no database"),
+    ],
+)
+def test_an_error_is_one_sentence_and_exits_with_1(
+    line: Line, arguments: list[str], reason: str, folder: Path
+) -> None:
+    (folder / "text.txt").write_text("hello")
+    Path(written(PAIR, folder, query=None)).rename(folder / "unasked.json")
+    (folder / "unasked.json").write_text(
+        (folder / "unasked.json").read_text().replace('"alpha"', '"text"').replace('"beta"', '"text"')
+    )
+    Path(written(PAIR, folder)).rename(folder / "strange.json")
+    worker = '[[worker]]\nkind = "simulated"\nname = "a"\n'
+    (folder / "key.toml").write_text(f"{worker}sped = 3\n")
+    (folder / "twice.toml").write_text(worker * 2)
+    result = line(*arguments)
+    assert (result.code, result.out) == (1, "")
+    assert re.fullmatch(r"conductor: [^\n]+\n", result.err)
+    assert re.search(reason, result.err)
+
+
+def test_only_debug_shows_where_an_error_comes_from(line: Line) -> None:
+    assert "Traceback" not in line("run", "").err
+    assert "Traceback" in line("run", "", "--debug").err
+
+
+@pytest.mark.slow
+def test_an_interrupt_stops_the_run_and_keeps_what_is_done(folder: Path) -> None:
+    slow = '[[worker]]\nkind = "simulated"\nname = "alpha"\nanswer = "kept"\n'
+    slow += '[[worker]]\nkind = "simulated"\nname = "beta"\nlatency = 60\n'
+    (folder / "slow.toml").write_text(slow)
+    arguments = ("run", "--workflow", written(PAIR, folder), "--pool", "slow.toml", "--events")
+    with process(*arguments, folder=folder) as running:
+        assert running.stdout is not None
+        lines = []
+        for text in running.stdout:
+            lines.append(text)
+            event = EVENT.validate_json(text)
+            if isinstance(event, StepStarted) and event.step == 1:
+                running.send_signal(signal.SIGINT)
+        err = running.communicate(timeout=10)[1]
+    state = fold(EVENT.validate_json(text) for text in lines)
+    assert running.returncode == 130
+    assert err == "stopping\n"
+    assert state.status == "cancelled"
+    assert [(step.status, step.text) for step in state.steps] == [("finished", "kept"), ("cancelled", "")]
+    with SessionStore.open("sqlite:///data/conductor.db") as store:
+        assert fold(store.runs.events(state.run)) == state
+
+
+@pytest.mark.slow
+def test_a_killed_run_is_resumed_from_what_it_had_finished(line: Line, folder: Path) -> None:
+    slow = '[[worker]]\nkind = "simulated"\nname = "alpha"\nanswer = "kept"\n'
+    slow += '[[worker]]\nkind = "simulated"\nname = "beta"\nanswer = "late"\nlatency = {}\n'
+    (folder / "slow.toml").write_text(slow.format(60))
+    arguments = ("run", "--workflow", written(PAIR, folder), "--pool", "slow.toml", "--events")
+    with (
+        process(*arguments, folder=folder) as running,
+        SessionStore.open("sqlite:///data/conductor.db") as store,
+    ):
+        until = time.monotonic() + 30
+        while not (listed := store.sessions.listed()) or not store.runs.outputs(listed[0].id):
+            assert time.monotonic() < until, "the first step was never kept"
+            time.sleep(0.02)
+        running.kill()
+        running.communicate()
+    (folder / "slow.toml").write_text(slow.format(0))
+    result = line("run", "--session", listed[0].id, "--pool", "slow.toml")
+    assert (result.code, result.out) == (0, "late\n")
+    assert result.err.startswith("resumes: 1 of 2 steps is kept\nconductor: a run takes ~")
+    assert "\n[1/2] alpha's output is reused\n" in result.err
+    assert "resumes" not in line("run", "--session", listed[0].id, "--pool", "slow.toml").err
+
+
+@pytest.mark.slow
+@pytest.mark.thorough
+def test_a_reader_who_leaves_does_not_stop_the_run(folder: Path, simulated: str) -> None:
+    arguments = ("run", "--workflow", written(PAIR, folder), "--pool", simulated, "--events")
+    with process(*arguments, folder=folder) as running:
+        assert running.stdout is not None
+        assert running.stderr is not None
+        running.stdout.close()
+        err = running.stderr.read()
+        assert running.wait(timeout=10) == 0
+    assert err == ""
+
+
+@pytest.mark.slow
+def test_a_terminal_shows_who_works_until_all_is_done(folder: Path, simulated: str) -> None:
+    ours, theirs = pty.openpty()
+    arguments = ("run", "--workflow", written(PAIR, folder), "--pool", simulated)
+    with process(*arguments, folder=folder, stdin=theirs, stdout=theirs, stderr=theirs) as running:
+        os.close(theirs)
+        shown = b""
+        # The terminal ends with an error once its other end is closed.
+        with contextlib.suppress(OSError):
+            while piece := os.read(ours, 65_536):
+                shown += piece
+    os.close(ours)
+    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown.decode()).replace("\r", "")
+    assert running.returncode == 0
+    assert re.search(r"[⠀-⣿] step 1: alpha 0:00:0", text)
+    assert "[1/2] alpha works\n" in text
+    assert re.search(r"\[2/2\] beta is done, [0-9.]+ s\nfrom beta\n", text)
+    assert text.endswith("(simulated, no model is called)\n")
+    # The cursor is hidden while they are shown, and back at the end.
+    assert shown.rindex(b"\x1b[?25h") > shown.rindex(b"\x1b[?25l")
+
+
+@pytest.fixture
+def chain(line: Line, folder: Path, simulated: str) -> tuple[Line, str]:
+    """A line on a simulated pool, and the session of a chain of three that it has run."""
+
+    def on_pool(*arguments: str) -> Result:
+        return line(*arguments, "--pool", simulated)
+
+    file = written(workflow_of((), (0,), (1,)), folder)
+    return on_pool, json.loads(on_pool("run", "--workflow", file, "--json").out)["session"]
+
+
+@pytest.mark.parametrize(
+    ("scope", "statuses"),
+    [
+        ([], ["reused", "reused", "reused"]),
+        (["--all"], ["finished", "finished", "finished"]),
+        (["--from", "2"], ["reused", "finished", "finished"]),
+        (["--to", "2"], ["reused", "reused", "waiting"]),
+        (["--only", "3"], ["waiting", "preloaded", "finished"]),
+    ],
+)
+def test_a_session_runs_again_as_far_as_asked(
+    chain: tuple[Line, str], scope: list[str], statuses: list[str]
+) -> None:
+    line, session = chain
+    result = line("run", "--session", session, *scope, "--json")
+    assert result.code == 0
+    assert [step["status"] for step in json.loads(result.out)["steps"]] == statuses
+
+
+def test_a_session_runs_again_by_the_beginning_of_its_id(chain: tuple[Line, str]) -> None:
+    line, session = chain
+    assert json.loads(line("run", "--session", session[:4], "--json").out)["session"] == session
+
+
+@pytest.mark.parametrize("command", [["run", "--session"], ["export"]])
+def test_what_names_no_session_is_refused(line: Line, command: list[str]) -> None:
+    result = line(*command, "aaa")
+    assert (result.code, result.out) == (1, "")
+    assert result.err.startswith("conductor: 'aaa' is too short for a session's id")
+
+
+def test_a_session_that_runs_again_keeps_its_settings_but_for_those_named(chain: tuple[Line, str]) -> None:
+    line, session = chain
+    changes = ("--budget-seconds", "600", "--budget-calls", "1", "--mode", "mini", "--exclude", "beta")
+    result = line("run", "--session", session, "--all", "--json", *changes)
+    shape = json.loads(result.out)
+    assert (result.code, shape["status"], shape["budget_crossed"]) == (1, "over_budget", "calls")
+    again = json.loads(line("run", "--session", session, "--budget-calls", "9", "--json").out)
+    assert again["status"] == "finished"
+    with SessionStore.open("sqlite:///data/conductor.db") as store:
+        settings = store.sessions.find(session).settings
+    assert settings == Settings(
+        max_steps=1, economical=True, workers=("alpha",), budget=Budget(seconds=600, calls=9)
+    )
+
+
+def test_a_pinned_step_whose_inputs_changed_is_named(line: Line, folder: Path, simulated: str) -> None:
+    pin = Output(
+        fingerprint="of other inputs",
+        text="So it was.",
+        worker="beta",
+        worker_kind="simulated",
+        seconds=1.0,
+        run="",
+        step=1,
+    )
+    file = written(PAIR.with_pin(1, pin), folder)
+    result = line("run", "--workflow", file, "--pool", simulated)
+    assert "conductor: step 2 is pinned, and its inputs changed; unpin it" in result.err
+    shape = json.loads(line("run", "--workflow", file, "--pool", simulated, "--json").out)
+    assert [step["pinned_inputs_changed"] for step in shape["steps"]] == [False, True]
+
+
+def test_what_a_first_run_takes_is_estimated_before_it(line: Line, folder: Path, simulated: str) -> None:
+    file = written(PAIR, folder)
+    err = line("run", "--workflow", file, "--pool", simulated).err.splitlines()
+    about = next(result for result in err if result.startswith("conductor: a run takes ~"))
+    assert about.endswith(" tokens, ~18.0 s, assuming 400 tokens an answer")
+    assert err.index(about) < err.index("[1/2] alpha works")
+    assert "a run takes" not in line("run", FACT).err
+
+
+def test_planning_counts_in_the_budget_of_a_run(line: Line) -> None:
+    result = line("run", FACT, "--budget-calls", "1", "--json")
+    shape = json.loads(result.out)
+    assert (result.code, shape["status"], shape["budget_crossed"]) == (1, "over_budget", "calls")
+    assert {step["status"] for step in shape["steps"]} == {"waiting"}
+
+
+def test_of_a_part_the_output_is_printed_and_marked_as_no_answer(chain: tuple[Line, str]) -> None:
+    line, session = chain
+    steps = json.loads(line("run", "--session", session, "--json").out)["steps"]
+    result = line("run", "--session", session, "--to", "2")
+    assert (result.code, result.out) == (0, steps[1]["output"] + "\n")
+    assert "this is what step 2 gave" in result.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["--session", "x", "why?"], "give --session alone"),
+        (["--session", "x", "--all", "--to", "1"], "choose one of --from, --to, --only and --all"),
+    ],
+)
+def test_a_run_that_is_not_clear_is_refused(line: Line, arguments: list[str], reason: str) -> None:
+    outcome = line("run", *arguments)
+    assert outcome.code == 2
+    assert reason in outcome.err
+
+
+def test_a_step_that_is_not_there_is_an_error(chain: tuple[Line, str]) -> None:
+    line, session = chain
+    result = line("run", "--session", session, "--only", "7")
+    assert (result.code, result.out) == (1, "")
+    assert "There is no step 7" in result.err
+
+
+KEYLESS = '[[worker]]\nname = "keyless"\nbase_url = "http://127.0.0.1:9/v1"\nmodel = "m"\n'
+KEYLESS += 'api_key_env = "NO_SUCH_API_KEY"\n'
+FACTS = '[[worker]]\nkind = "offline"\nname = "facts"\nexpert = "facts"\n'
+UNSET = "NO_SUCH_API_KEY is not set; export it, or write it into .streamlit/secrets.toml."
+
+
+def test_a_worker_without_its_key_stops_only_what_uses_it(line: Line, folder: Path) -> None:
+    pool = folder / "keyless.toml"
+    pool.write_text(KEYLESS + FACTS, encoding="utf-8")
+    result = line("run", FACT, "--pool", str(pool))
+    assert (result.code, "Paris" in result.out) == (0, True)
+    assert f"conductor: keyless is not offered to the Conductor: {UNSET}\n" in result.err
+    left_out = line("run", FACT, "--pool", str(pool), "--workers", "facts")
+    assert (left_out.code, "keyless" in left_out.err) == (0, False)
+    named = line("run", FACT, "--pool", str(pool), "--workers", "keyless,facts")
+    assert (named.code, named.err) == (1, f"conductor: keyless cannot be used: {UNSET}\n")
+    assigned = workflow_of((), (0,)).with_worker(0, "facts").with_worker(1, "keyless")
+    failed = line("run", "--workflow", written(assigned, folder), "--pool", str(pool))
+    assert failed.code == 1
+    assert f"keyless: {UNSET}" in failed.err
