@@ -13,6 +13,7 @@ from conductor.runtime import Runtime, runtime_of
 from conductor.text.named_file import read_whole
 from conductor.workers.keys.hosts import HOSTS_FILE
 from conductor.workers.keys.secret import SECRETS_FILE
+from conductor.workers.offline.process import CALCULATOR
 from conductor.workers.offline.questions.grammar import prepare
 from conductor.workers.pool.pool import configured_path, configured_pool
 from conductor.workers.pool.toml_file import tokenizer_files
@@ -34,6 +35,7 @@ def open_workbench(*, pool: Path | None = None, database: str | None = None) -> 
 def _prepared(runtime: Runtime) -> Runtime:
     """A runtime whose offline workers, if it has any, get ready for the first question meanwhile."""
     if any(card.kind == "offline" for card in runtime.pool.cards.values()):
+        CALCULATOR.start()
         prepare()
     return runtime
 

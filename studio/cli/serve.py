@@ -144,7 +144,8 @@ def _serve_api(host: str | None, port: int | None, options: Configured) -> int:
     from studio.sessions.retention import apply_daily  # noqa: PLC0415
     from studio.workbench import Workbench  # noqa: PLC0415
 
-    with closing(Workbench(SessionStore.open(default_url()), ConfiguredRuntime())) as workbench:
+    configured = ConfiguredRuntime()
+    with closing(Workbench(SessionStore.open(default_url()), configured)) as workbench:
         store = workbench.store
         app_url = os.environ.get("CONDUCTOR_APP_URL") or None
         token = MachineToken.below(data_folder(default_url()))
@@ -159,6 +160,9 @@ def _serve_api(host: str | None, port: int | None, options: Configured) -> int:
         server = ApiServer(served, host=host or "127.0.0.1", port=_API_PORT if port is None else port)
         _print_address(server.base_url, None if is_open else token.path, options)
         threading.Thread(target=apply_daily, args=(store,), name="retention", daemon=True).start()
+        # Reads the pool, so that offline workers are ready before the first request.
+        if (fault := configured.fault) is not None:
+            print_remark(str(fault))
         settle()
         # uvicorn ends in order, then raises the signal again; runs are stopped and kept first.
         signal.signal(signal.SIGTERM, signal.default_int_handler)

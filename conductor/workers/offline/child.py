@@ -1,16 +1,20 @@
 """The child process that computes: a task as a JSON line in, the answer's lines as JSON lines out.
 
 Started by `process.py`. It runs nothing it is sent: a task is data, read by our own parser. Memory is
-limited where the platform can, and a computation ends when its parent dies.
+limited where the platform can, time everywhere, and the process ends as soon as its parent does.
 """
 
 from __future__ import annotations
 
+import faulthandler
 import json
-import signal
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import Path
+from queue import SimpleQueue
+from threading import Thread
 
 from conductor.workers.offline.mathematics.checker import check
 from conductor.workers.offline.mathematics.expert import mathematics
@@ -46,26 +50,28 @@ def limit_memory() -> None:
 def _serve() -> None:
     """Answer one line after the other until the parent closes the pipe."""
     sys.set_int_max_str_digits(0)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     limit_memory()
-    _send({"done": True})
+    calls: SimpleQueue[str] = SimpleQueue()
+    Thread(target=_receive, args=(calls,), daemon=True).start()
+    with Path(os.devnull).open("w") as nowhere:
+        while True:
+            call = json.loads(calls.get())
+            # Ends this process also in the middle of an operation that lets no other thread run.
+            faulthandler.dump_traceback_later(call["seconds"], exit=True, file=nowhere)
+            try:
+                for line in answered(call["expert"], Task.of_json(call["task"])):
+                    _send({"line": line, "refused": isinstance(line, Refusal)})
+                _send({"done": True})
+            except MemoryError:
+                _send({"error": f"needed more than {MAX_MEMORY // 1024**3} GiB of memory"})
+            faulthandler.cancel_dump_traceback_later()
+
+
+def _receive(calls: SimpleQueue[str]) -> None:
+    """Put each line of stdin into `calls`; at its end, which is the parent's, end this process at once."""
     for sent in sys.stdin:
-        call = json.loads(sent)
-        _end_after(call["seconds"])
-        task = Task.of_json(call["task"])
-        try:
-            for line in answered(call["expert"], task):
-                _send({"line": line, "refused": isinstance(line, Refusal)})
-            _send({"done": True})
-        except MemoryError:
-            _send({"error": f"needed more than {MAX_MEMORY // 1024**3} GiB of memory"})
-        _end_after(0)
-
-
-def _end_after(seconds: float) -> None:
-    """Let the system end this process should the parent not be there to do it; 0 takes that back."""
-    if hasattr(signal, "setitimer"):
-        signal.setitimer(signal.ITIMER_REAL, seconds)
+        calls.put(sent)
+    os._exit(0)
 
 
 def _send(message: dict[str, object]) -> None:

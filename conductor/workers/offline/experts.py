@@ -14,7 +14,7 @@ from typing import Literal, get_args
 
 from conductor.values.messages import Completion, Delta, Request
 from conductor.workers.offline.facts import fact_check, facts
-from conductor.workers.offline.process import TIME_LIMIT, calculator
+from conductor.workers.offline.process import CALCULATOR, TIME_LIMIT
 from conductor.workers.offline.questions.nearby import nearby
 from conductor.workers.offline.questions.reply import reply
 from conductor.workers.offline.task import Refusal, Task
@@ -71,7 +71,7 @@ class OfflineExpert:
             for line in found:
                 yield line
             return
-        async with aclosing(calculator().lines(self.expert, task, seconds=self.seconds)) as lines:
+        async with aclosing(CALCULATOR.lines(self.expert, task, seconds=self.seconds)) as lines:
             async for line in lines:
                 yield line
 

@@ -1,30 +1,30 @@
-"""The child process that computes, as seen from the app: one for each event loop, started when first needed,
-in about half a second.
+"""The child process that computes, as seen from the program: one, for all threads and event loops.
 
-Knows pipes, time limits and ends; nothing of mathematics. Calls wait for one another. A call that takes too
-long, or is cancelled, ends the child; the next call starts another.
+Knows pipes, turns and ends; nothing of mathematics. Calls wait for one another. A call that is cancelled ends
+the child, and one that takes too long makes the child end itself; the next call starts another.
 """
 
 from __future__ import annotations
 
 import asyncio
+import atexit
 import json
 import os
 import sys
-from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncGenerator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from subprocess import PIPE, Popen
+from threading import Lock
+from time import monotonic
 
 from conductor.errors import WorkerError
 from conductor.workers.offline.task import Refusal, Task
 
 TIME_LIMIT = 10.0
 """Seconds one computation may take."""
-
-START_LIMIT = 60.0
-"""Seconds the child may take to start, which imports SymPy."""
 
 PASSED = (
     "PATH LD_LIBRARY_PATH DYLD_LIBRARY_PATH PYTHONHOME PYTHONUSERBASE LANG LC_ALL LC_CTYPE SYSTEMROOT "
@@ -34,16 +34,36 @@ PASSED = (
 to find its packages. No key and no setting of this program is among them."""
 
 _ROOT = Path(__file__).resolve().parents[3]
-_MAX_MESSAGE = 16 * 1024**2
+
+
+@dataclass(eq=False)
+class _Call:
+    """What the child is sent, and who waits in which loop for the lines; None is the last one."""
+
+    sent: str
+    seconds: float
+    loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.get_running_loop)
+    lines: asyncio.Queue[str | None] = field(default_factory=asyncio.Queue)
+    cancelled: bool = False
+
+    def deliver(self, line: str | None) -> None:
+        with suppress(RuntimeError):  # The loop was closed meanwhile, and the caller with it.
+            self.loop.call_soon_threadsafe(self.lines.put_nowait, line)
 
 
 class Calculator:
-    """One child process and the calls that wait for it, all in one event loop."""
+    """The child, and a thread that writes one call after the other to it and reads the answers."""
 
     def __init__(self) -> None:
-        self._turn = asyncio.Lock()
-        self._child: AsyncGenerator[Process, None] | None = None
-        self._process: Process | None = None
+        self.child: Popen[str] | None = None
+        self._turns = ThreadPoolExecutor(1, thread_name_prefix="calculator")
+        self._answering: _Call | None = None
+        self._choosing = Lock()
+        atexit.register(self._end)
+
+    def start(self) -> None:
+        """Start the child unless there is one; returns at once, the child is ready half a second later."""
+        self._turns.submit(self._started)
 
     async def lines(
         self, expert: str, task: Task, *, seconds: float = TIME_LIMIT
@@ -52,58 +72,67 @@ class Calculator:
 
         Raises `WorkerError` when that takes more than `seconds`, or the child ends unexpectedly.
         """
-        async with self._turn:
-            finished = False
-            try:
-                process = await self._started()
-                deadline = asyncio.get_running_loop().time() + seconds
-                assert process.stdin is not None
-                call = {"expert": expert, "task": asdict(task), "seconds": seconds + 1}
-                process.stdin.write(json.dumps(call).encode() + b"\n")
-                with suppress(ConnectionError):  # `_received` notices a child that died, with its reason.
-                    await process.stdin.drain()
-                while (line := await _received(process, deadline)) is not None:
-                    yield line
-                finished = True
-            except TimeoutError:
-                raise WorkerError(
-                    f"The computation took more than {seconds:g} s and was stopped. Make the numbers or the "
-                    "formula smaller, or split the question."
-                ) from None
-            finally:
-                if not finished:
-                    await self._ended()
+        call = _Call(json.dumps({"expert": expert, "task": asdict(task), "seconds": seconds}), seconds)
+        turn = self._turns.submit(self._answer, call)
+        turn.add_done_callback(lambda _: call.deliver(None))
+        try:
+            while (line := await call.lines.get()) is not None:
+                yield line
+            turn.result()
+        finally:
+            with self._choosing:
+                call.cancelled = True
+                if self._answering is call and self.child is not None:
+                    self.child.kill()
 
-    async def _started(self) -> Process:
-        if self._process is None or self._process.returncode is not None:
-            await self._ended()
-            self._child = _child()
-            self._process = await anext(self._child)
-        return self._process
+    # -- in the thread -----------------------------------------------------------------------------
 
-    async def _ended(self) -> None:
-        child, self._child, self._process = self._child, None, None
+    def _answer(self, call: _Call) -> None:
+        child = self._started()
+        assert child.stdin is not None
+        with self._choosing:
+            if call.cancelled:
+                return
+            self._answering = call
+        begun = monotonic()
+        try:
+            with suppress(OSError):  # `_received` notices a child that died, with its exit code.
+                child.stdin.write(f"{call.sent}\n")
+                child.stdin.flush()
+            while (line := _received(child)) is not None:
+                call.deliver(line)
+        except EOFError:
+            self._end()
+            raise WorkerError(
+                f"The computation took more than {call.seconds:g} s and was stopped. Make the numbers or the "
+                "formula smaller, or split the question."
+                if monotonic() - begun > call.seconds
+                else f"The computing process ended unexpectedly (exit code {child.returncode}). Try again."
+            ) from None
+        finally:
+            with self._choosing:
+                self._answering = None
+
+    def _started(self) -> Popen[str]:
+        if self.child is None or self.child.poll() is not None:
+            self._end()
+            # In a session of its own, it is not interrupted by Ctrl-C beside the program, which ends it.
+            self.child = Popen(
+                (sys.executable, "-m", "conductor.workers.offline.child"),
+                stdin=PIPE,
+                stdout=PIPE,
+                encoding="utf-8",
+                cwd=_ROOT,
+                env=_environment(),
+                start_new_session=True,
+            )
+        return self.child
+
+    def _end(self) -> None:
+        child, self.child = self.child, None
         if child is not None:
-            await child.aclose()
-
-
-async def _child() -> AsyncGenerator[Process, None]:
-    """The child, ready; ended when this generator is closed, by asyncio at the latest, with its loop."""
-    command = (sys.executable, "-m", "conductor.workers.offline.child")
-    process = await asyncio.create_subprocess_exec(
-        *command, stdin=PIPE, stdout=PIPE, cwd=_ROOT, env=_environment(), limit=_MAX_MESSAGE
-    )
-    try:
-        await _received(process, asyncio.get_running_loop().time() + START_LIMIT)
-        yield process
-    except TimeoutError:
-        raise WorkerError(
-            f"The computing process did not start within {START_LIMIT:g} s. Try again."
-        ) from None
-    finally:
-        with suppress(ProcessLookupError):
-            process.kill()
-        await process.communicate()
+            child.kill()
+            child.communicate()
 
 
 def _environment() -> dict[str, str]:
@@ -112,17 +141,14 @@ def _environment() -> dict[str, str]:
     return {**passed, "PYTHONPATH": os.pathsep.join(path for path in paths if path)}
 
 
-async def _received(process: Process, deadline: float) -> str | None:
-    """The next line of the answer, None at its end.
-
-    Raises `TimeoutError` after `deadline` (loop time), `WorkerError` if the child died.
+def _received(child: Popen[str]) -> str | None:
+    """The next line of the answer, None at its end. Raises `EOFError` if the child died, `WorkerError` if
+    the computation needed too much memory.
     """
-    assert process.stdout is not None
-    async with asyncio.timeout_at(deadline):
-        raw = await process.stdout.readline()
-        if not raw:
-            code = await process.wait()
-            raise WorkerError(f"The computing process ended unexpectedly (exit code {code}). Try again.")
+    assert child.stdout is not None
+    raw = child.stdout.readline()
+    if not raw.endswith("\n"):
+        raise EOFError
     message = json.loads(raw)
     if "error" in message:
         raise WorkerError(f"The computation {message['error']} and was stopped. Make the question smaller.")
@@ -130,15 +156,4 @@ async def _received(process: Process, deadline: float) -> str | None:
     return Refusal(line) if line is not None and message["refused"] else line
 
 
-_CALCULATORS: dict[asyncio.AbstractEventLoop, Calculator] = {}
-
-
-def calculator() -> Calculator:
-    """The calculator of the running event loop."""
-    loop = asyncio.get_running_loop()
-    if loop not in _CALCULATORS:
-        # A copy: other loops, in threads of their own, add theirs meanwhile.
-        for closed in [each for each in tuple(_CALCULATORS) if each.is_closed()]:
-            _CALCULATORS.pop(closed, None)
-        _CALCULATORS[loop] = Calculator()
-    return _CALCULATORS[loop]
+CALCULATOR = Calculator()

@@ -1,10 +1,11 @@
-"""The computing child: started lazily, reused, ended on time, on cancel and with its loop."""
+"""The computing child: shared, and ended on time, on cancel and with its parent."""
 
 import asyncio
 import os
 import re
 import subprocess
 import sys
+import time
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from conductor.values.messages import Completion, Delta, Message, Part, Request
 from conductor.workers.offline.child import limit_memory
 from conductor.workers.offline.experts import EXPERTS, OfflineExpert, offline_workers
 from conductor.workers.offline.mathematics.expert import CANNOT
-from conductor.workers.offline.process import _CALCULATORS, PASSED, calculator
+from conductor.workers.offline.process import CALCULATOR, PASSED, Calculator
 from conductor.workers.offline.task import Task
 
 HARD = f"Factor {2**523 - 3**250}"
@@ -27,22 +28,25 @@ def request(query: str, instruction: str = "Solve it.") -> Request:
     return Request(messages=(Message(role="user", parts=parts),))
 
 
-async def answered(query: str) -> list[str]:
-    return [line async for line in calculator().lines("mathematics", Task(query=query, instruction=""))]
+async def answered(query: str, calculator: Calculator = CALCULATOR) -> list[str]:
+    return [line async for line in calculator.lines("mathematics", Task(query=query, instruction=""))]
 
 
 def pid() -> int:
-    process = calculator()._process
-    assert process is not None
-    return process.pid
+    assert CALCULATOR.child is not None
+    return CALCULATOR.child.pid
 
 
-def alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    return True
+def ends(process: int) -> bool:
+    """Whether a process ends within five seconds: half the time after which a computation ends by itself."""
+    until = time.monotonic() + 5
+    while time.monotonic() < until:
+        try:
+            os.kill(process, 0)
+        except ProcessLookupError:
+            return True
+        time.sleep(0.01)
+    return False
 
 
 @pytest.mark.slow
@@ -75,7 +79,7 @@ async def test_the_child_gets_no_variable_but_what_python_needs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reported, python = tmp_path / "environment", tmp_path / "python"
-    python.write_text(f"#!/bin/sh\n/usr/bin/env > '{reported}'\necho '{{}}'\nexec cat\n")
+    python.write_text(f"#!/bin/sh\n/usr/bin/env > '{reported}'\nexec cat\n")
     python.chmod(0o700)
     monkeypatch.setattr(sys, "executable", str(python))
     for name in (
@@ -88,7 +92,9 @@ async def test_the_child_gets_no_variable_but_what_python_needs(
         monkeypatch.setenv(name, "sk-marked")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     monkeypatch.setenv("LC_ALL", "C.UTF-8")
-    await answered("1 + 1")
+    calculator = Calculator()
+    await answered("1 + 1", calculator)
+    calculator._end()
     found = dict(line.split("=", 1) for line in reported.read_text().splitlines())
     own_to_the_shell = {"PWD", "OLDPWD", "SHLVL", "_"}
     assert found.keys() - own_to_the_shell <= set(PASSED) | {"PYTHONPATH"}
@@ -99,7 +105,7 @@ async def test_the_child_gets_no_variable_but_what_python_needs(
 
 async def begun() -> AsyncGenerator[str, None]:
     """The lines of a computation that has no end; the first is out."""
-    lines = calculator().lines("mathematics", Task(query=HARD, instruction=""))
+    lines = CALCULATOR.lines("mathematics", Task(query=HARD, instruction=""))
     assert (await anext(lines)).startswith("Read as: ")
     return lines
 
@@ -115,14 +121,14 @@ async def test_a_computation_that_takes_too_long_is_stopped_and_the_next_one_wor
     with pytest.raises(WorkerError, match=r"took more than 0\.2 s"):
         async for _ in OfflineExpert("mathematics", name="m", seconds=0.2).stream(request(HARD)):
             pass
-    assert not alive(first)
+    assert ends(first)
     assert (await answered("1 + 1"))[-1] == "Answer: 2"
     stream = OfflineExpert("mathematics", name="m").stream(request(HARD))
     assert isinstance(await anext(stream), Delta)
     second = pid()
     await stream.aclose()  # type: ignore[attr-defined]
     assert second != first
-    assert not alive(second)
+    assert ends(second)
 
 
 @pytest.mark.slow
@@ -132,8 +138,8 @@ async def test_cancelling_ends_the_child_in_the_middle_of_its_work() -> None:
     await asyncio.sleep(0)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
-        await asyncio.wait_for(task, 5)  # half the time after which the computation would end by itself
-    assert not alive(first)
+        await task
+    assert ends(first)
 
 
 @pytest.mark.slow
@@ -145,28 +151,75 @@ async def test_a_child_that_dies_is_a_worker_error() -> None:
 
 
 @pytest.mark.slow
-def test_the_package_is_imported_without_sympy_and_its_child_starts_anywhere_and_ends_with_its_loop(
+async def test_who_is_cancelled_before_its_turn_ends_no_other_computation() -> None:
+    lines = await begun()
+    first = pid()
+    waiting = asyncio.create_task(answered("1 + 1"))
+    await asyncio.sleep(0)
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    next_one = asyncio.ensure_future(anext(lines))
+    await asyncio.sleep(0.05)
+    assert not next_one.done()
+    next_one.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await next_one
+    assert ends(first)
+
+
+SCRIPT = """
+import asyncio, sys
+sys.path.insert(0, {root!r})
+from conductor.workers.offline.process import CALCULATOR
+from conductor.workers.offline.task import Task
+
+async def last(query):
+    async for line in CALCULATOR.lines("mathematics", Task(query, "")):
+        print(line, flush=True)
+    return line
+
+CALCULATOR.start()
+assert "sympy" not in sys.modules
+asyncio.run(last("1 + 1"))
+print(CALCULATOR.child.pid, flush=True)
+asyncio.run(last(sys.argv[1]))
+print(CALCULATOR.child.pid, flush=True)
+"""
+
+
+def started(folder: Path, query: str) -> "subprocess.Popen[str]":
+    """A program in `folder` that starts the child, asks it 1 + 1, prints its process, and asks it `query`."""
+    script = SCRIPT.format(root=str(Path(conductor.__file__).parents[1]))
+    command = [sys.executable, "-W", "error", "-c", script, query]
+    return subprocess.Popen(
+        command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8"
+    )
+
+
+@pytest.mark.slow
+def test_one_child_serves_every_loop_and_ends_with_the_program(
     tmp_path: Path,
 ) -> None:
-    root = Path(conductor.__file__).parents[1]
-    script = (
-        f"import sys, asyncio; sys.path.insert(0, {str(root)!r})\n"
-        "from conductor.workers.offline.process import calculator\n"
-        "assert 'sympy' not in sys.modules\n"
-        "from conductor.workers.offline.task import Task\n"
-        "async def start() -> None:\n"
-        "    lines = calculator().lines('mathematics', Task('1 + 1', ''))\n"
-        "    assert [line async for line in lines][-1] == 'Answer: 2'\n"
-        "asyncio.run(start())\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", script],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (done.returncode, done.stderr) == (0, "")
+    with started(tmp_path, "2 + 2") as program:
+        printed, errors = program.communicate()
+    lines = printed.splitlines()
+    assert (program.returncode, errors) == (0, "")
+    assert [line for line in lines if line.startswith("Answer")] == ["Answer: 2", "Answer: 4"]
+    first, second = (int(line) for line in lines if line.isdigit())
+    assert first == second
+    assert ends(first)
+
+
+@pytest.mark.slow
+def test_the_child_ends_with_a_program_that_is_killed_in_the_middle_of_a_computation(tmp_path: Path) -> None:
+    with started(tmp_path, HARD) as program:
+        assert program.stdout is not None
+        lines = iter(program.stdout)
+        child = next(int(line) for line in lines if line.strip().isdigit())
+        assert next(lines).startswith("Read as: ")
+        program.kill()
+        assert ends(child)
 
 
 def test_cards_show_that_no_model_answers() -> None:
@@ -193,27 +246,3 @@ def test_a_platform_that_refuses_a_memory_limit_does_without(
     monkeypatch.setattr(resource, "setrlimit", refuse)
     limit_memory()
     assert len(asked) == 1
-
-
-def test_a_loop_that_gets_a_process_does_not_mind_another_that_does(monkeypatch: pytest.MonkeyPatch) -> None:
-    other = asyncio.new_event_loop()
-    other.close()
-    later = [asyncio.new_event_loop() for _ in range(2)]
-    added = iter(later)
-
-    def closed_while_another_comes() -> bool:
-        _CALCULATORS[next(added)] = mine
-        return True
-
-    async def asked() -> object:
-        return calculator()
-
-    with asyncio.Runner() as runner:
-        mine = _CALCULATORS[other] = runner.run(asked())  # type: ignore[assignment]
-        del _CALCULATORS[runner.get_loop()]
-        monkeypatch.setattr(other, "is_closed", closed_while_another_comes)
-        assert runner.run(asked()) is not mine
-        assert other not in _CALCULATORS
-    for loop in later:
-        _CALCULATORS.pop(loop, None)
-        loop.close()
