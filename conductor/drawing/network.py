@@ -50,6 +50,7 @@ class CardContent:
     """What a card shows. `body` is what the instruction has beside its title; `note` is the short text at the
     foot, such as "1.9 s", `figures` are more of the kind, the most important first; badges are a word or two.
     `excerpt`, in place of the body, is the beginning of the output, or its latest line where it `streams`.
+    `gives` is that output as an edge carries it to a step that reads it, in a few words.
     `remark` is a warning about the answer; `inside` names the workflow in the step, which can be opened.
     `change` is how the step differs from another workflow's.
     """
@@ -63,6 +64,7 @@ class CardContent:
     badges: tuple[str, ...] = ()
     excerpt: str = ""
     streams: bool = False
+    gives: str = ""
     remark: str = ""
     inside: str = ""
     change: CardChange = ""
@@ -152,6 +154,7 @@ def _trimmed(content: CardContent) -> dict[str, object]:
         "figures": [_line(figure, _WORKER_LENGTH) for figure in content.figures],
         "badges": [_line(badge, _WORKER_LENGTH) for badge in content.badges],
         "excerpt": _line(content.excerpt, _REST_LENGTH),
+        "gives": _line(content.gives, _WORKER_LENGTH),
         "remark": _line(content.remark, _REMARK_LENGTH),
         "inside": _line(content.inside, _WORKER_LENGTH),
     }

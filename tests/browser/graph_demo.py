@@ -101,6 +101,7 @@ def content_of(step: int, workflow: Workflow, state: str) -> CardContent:
         badges,
         excerpt={"finished": excerpt(said), "running": last_line(said)}.get(status, ""),
         streams=status == "running",
+        gives=excerpt(said, 24) if status == "finished" else "",
         remark=remark,
         inside=inside,
     )

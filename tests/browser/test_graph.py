@@ -205,6 +205,48 @@ def test_a_locked_graph_selects_but_does_not_edit(open_page):
     expect(graph.root.get_by_role("button", name="Fit")).to_be_visible()
 
 
+RAN = """root => {
+  const graph = root.__fg, data = structuredClone(graph.component.data);
+  data.nodes[4].content.status = "finished";
+  graph.update({ ...graph.component, data }, 0);
+  return [...graph.flow.values.shown.values()].map(({ ended }) => ended !== null);
+}"""
+"""The values on the edges when the step that read them has just ended: whether each fades."""
+
+
+def test_an_edge_carries_the_beginning_of_what_is_read_while_its_reader_runs(visit, graph_demo):
+    page = visit(graph_demo, "/?shape=review&state=running&room=640")
+    page.set_viewport_size({"width": 760, "height": 900})
+    page.emulate_media(reduced_motion="no-preference")
+    graph = Graph(page)
+    carried = graph.ask("flow.values.placed.boxes")
+    # Step 5 reads 2, 3 and 4, which has no output.
+    assert [value["id"] for value in carried] == ["1-4", "2-4"]
+    assert carried[0]["text"].startswith("Route · $/kWh · Hydro")
+    assert carried[1]["text"].startswith("לפי החישוב")
+    cards = graph.ask("cards.map(({ x, y, width, height }) => ({ x, y, width, height }))")
+    boxes = [*carried, *cards]
+    for at, one in enumerate(carried):
+        for other in boxes[at + 1 :]:
+            apart = [abs(one[way] - other[way]) * 2 - one[size] - other[size] for way, size in SIDES]
+            assert max(apart) > 0, (one, other)
+    assert graph.root.evaluate(RAN) == [True, True]
+    page.wait_for_function("([root]) => !root.__fg.flow.values.shown.size", arg=[graph.root.element_handle()])
+
+    page.reload()
+    graph = Graph(page)
+    graph.ask("view.zoom(0.4)")
+    assert graph.drawn().ask("flow.values.placed.boxes") == [], "no room for letters that can be read"
+    page.emulate_media(reduced_motion="reduce")
+    page.reload()
+    still = Graph(page)
+    assert len(still.ask("flow.values.placed.boxes")) == 2
+    assert still.root.evaluate(RAN) == [], "gone at once"
+
+
+SIDES = (("x", "width"), ("y", "height"))
+
+
 def test_thirty_steps_are_wholly_visible(open_page):
     shapes = ("chain", "fan-out", "mixed", "dense")
     page = open_page("&".join(f"shape={shape}&n=30" for shape in shapes))

@@ -1,5 +1,5 @@
 // What moves on the graph, on a canvas of its own above the picture, so that the picture is drawn only when it
-// changes: outputs on their way along edges, and the signs of steps that run.
+// changes: outputs on their way along edges with their values, and the signs of steps that run.
 
 const FRAME = 40;
 const SPARK = 9, SPARKS_APART = 52, SPEED = 0.055;
@@ -13,6 +13,7 @@ class Flow {
     this.canvas = canvas;
     this.view = view;
     this.sent = new Map();
+    this.values = new EdgeValues(view);
     this.cards = [];
     this.edges = [];
   }
@@ -27,11 +28,12 @@ class Flow {
       edge.flows = RUNS.has(cards[edge.to].content.status);
       if (given.has(edge.from)) this.sent.set(edge.id, performance.now());
     }
+    this.values.update(cards, edges);
     if (this.moves() && !stillness.matches) this.timer ??= setTimeout(() => this.turn(), FRAME);
   }
 
   moves() {
-    return this.sent.size > 0 || this.cards.some(({ content }) => RUNS.has(content.status));
+    return this.sent.size > 0 || this.values.fades || this.cards.some(({ content }) => RUNS.has(content.status));
   }
 
   turn() {
@@ -39,6 +41,7 @@ class Flow {
     const now = performance.now();
     for (const [id, at] of this.sent) if (now - at > ARRIVES) this.sent.delete(id);
     if (!document.hidden) this.draw();
+    this.values.turn(now);
     if (this.moves()) this.timer = setTimeout(() => this.turn(), FRAME);
   }
 
@@ -60,6 +63,7 @@ class Flow {
       for (const edge of this.edges) if (edge.flows) this.trace(ctx, edge, [SPARK, SPARKS_APART], -now * SPEED);
       for (const edge of this.edges) if (this.sent.has(edge.id)) this.sending(ctx, edge, (now - this.sent.get(edge.id)) / ARRIVES);
     }
+    this.values.draw(ctx, theme, now);
     const turn = stillness.matches ? -1.2 : now / 260;
     for (const { content, sign } of this.cards)
       if (sign && RUNS.has(content.status)) drawStatus(ctx, content.status, ...sign, theme, turn);

@@ -11,12 +11,19 @@ from conductor.runs.step_state import StepState
 from conductor.text.excerpt import excerpt, last_line
 from conductor.text.formatting import counted, dollars, duration
 from conductor.values.output import Output
+from conductor.values.provenance import LIKELY_CHARACTERS
 from conductor.workers.protocol import WorkerCard
 from conductor.workflow.model import Step, Workflow
 from pages.components.view_models.run_text import ending_notes
 
 PIN_CHANGED = "pinned, inputs changed"
 """The note on a pinned step whose request would differ from the one that its output answers."""
+
+_GIVEN_LENGTH = 24
+"""Characters of an output that an edge carries."""
+
+_LONG_TOKENS = 1_000
+"""An output from so many tokens on is named by its length."""
 
 
 def step_name(workflow: Workflow, step: int) -> str:
@@ -95,6 +102,7 @@ def _content(
         badges=tuple(badge for badge, shown in badges.items() if shown),
         excerpt=_excerpt(known) if state is None else _excerpt(state.output) or last_line(state.text),
         streams=state is not None and state.output is None,
+        gives="" if state is None else _given(state.output),
         remark=" · ".join(remarks),
         inside="" if state is None else inside_text(state.inner),
     )
@@ -133,6 +141,17 @@ def _figures(state: StepState) -> tuple[str, ...]:
 
 def _excerpt(output: Output | None) -> str:
     return "" if output is None else excerpt(output.text)
+
+
+def _given(output: Output | None) -> str:
+    """An output as an edge carries it: its first words; of a long one, how long it is."""
+    if output is None:
+        return ""
+    tokens = output.usage.completion_tokens
+    known = len(output.text) / LIKELY_CHARACTERS if tokens is None else tokens
+    if known < _LONG_TOKENS:
+        return excerpt(output.text, _GIVEN_LENGTH)
+    return f"{'~' if tokens is None else ''}{known / 1000:,.1f}k tokens"
 
 
 def phase(state: StepState, now: float) -> CardStatus:

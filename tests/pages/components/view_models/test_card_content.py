@@ -131,6 +131,21 @@ def test_a_card_shows_the_beginning_of_an_output_and_the_end_of_one_that_is_bein
     assert len(shown.excerpt) <= 90
 
 
+@pytest.mark.parametrize(
+    ("output", "given"),
+    [
+        (None, ""),
+        (ANSWER, "Result · It is 41 and m…"),
+        (ANSWER.model_copy(update={"usage": Usage(completion_tokens=1_234)}), "1.2k tokens"),
+        (ANSWER.model_copy(update={"text": "word " * 4_000}), "~5.0k tokens"),
+    ],
+)
+def test_an_edge_carries_the_first_words_of_an_output_and_the_length_of_a_long_one(output, given):
+    run = run_of(status="finished", output=output, text="" if output is None else output.text)
+    assert content(run=run).gives == given
+    assert len(given) <= 24
+
+
 def test_a_card_shows_the_output_that_a_rerun_would_keep():
     radius = BlastRadius(
         runs=frozenset(), known={0: ANSWER}, spared=frozenset(), edited=frozenset(), kept=frozenset()
