@@ -26,8 +26,8 @@ _PICTURE = ("direction", "kind", "width", "height", "most_height", "least_height
 _loader = component(
     "conductor_graph_library",
     __file__,
-    js="theme.js routes.js icons.js card.js view.js values.js flow.js minimap.js pointer.js keyboard.js outline.js "
-    "graph.js",
+    js="theme.js routes.js icons.js card.js view.js values.js flow.js minimap.js pointer.js keyboard.js "
+    "outline.js graph.js",
     library=files("pyvis").joinpath(_VIS).read_text(encoding="utf-8").partition("//# sourceMappingURL")[0],
     isolated=False,
 )
