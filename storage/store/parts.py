@@ -25,17 +25,15 @@ from storage.search import query as finding
 from storage.store.processes import Processes
 from storage.store.transactions import Part, Transactions, cached, dated, read, write
 from storage.tables import (
+    api_requests,
     corrections,
     experiments,
-    plan_changes,
     plans,
-    requests,
     revisions,
     runs,
     sessions,
     spending,
     text_pieces,
-    tokens,
 )
 
 USE_SECONDS = 60.0
@@ -114,7 +112,7 @@ class Corrections(Part):
         them. Revisions that are equal as plans are one change. Read lazily, all from one state of the store.
         """
         with self._transactions.reading() as connection:
-            yield from plan_changes.read(connection, every=every)
+            yield from corrections.read(connection, every=every)
 
 
 class SessionFiles(Part):
@@ -132,11 +130,11 @@ class SessionFiles(Part):
 class Tokens(Part):
     """Bearer tokens, their limits and what they have spent; of their secrets only digests are stored."""
 
-    listed = cached(tokens.listed)
-    any_in_force = cached(tokens.any_in_force)
-    with_digest = read(tokens.with_digest)
-    revoke = dated(tokens.revoke)
-    note_spent = dated(tokens.note_spent)
+    listed = cached(api_requests.listed)
+    any_in_force = cached(api_requests.any_in_force)
+    with_digest = read(api_requests.with_digest)
+    revoke = dated(api_requests.revoke)
+    note_spent = dated(api_requests.note_spent)
 
     def create(self, name: str, limits: TokenLimits | None = None) -> tuple[Token, str]:
         """A new token, and its text, which is stored nowhere: who loses it makes another token.
@@ -144,19 +142,19 @@ class Tokens(Part):
         Raises `StorageError` for a name that another token has which is not revoked.
         """
         secret = new_secret()
-        token = self._write(tokens.add, self._clock(), name, secret, limits or TokenLimits())
+        token = self._write(api_requests.add, self._clock(), name, secret, limits or TokenLimits())
         return token, secret.text
 
     def spent(self, id: str) -> Spent:
         """What its requests have used in the period of its budget that is now."""
-        return self._read(tokens.spent, self._clock(), id)
+        return self._read(api_requests.spent, self._clock(), id)
 
     def note_use(self, token: Token) -> None:
         """Store that a request came with it, to the minute; it is not waited for."""
         now = self._clock()
         if token.used_at is None or not 0 <= now - token.used_at < USE_SECONDS:
             self._transactions.writer.submit(
-                lambda connection: tokens.note_use(connection, token.id, now=now)
+                lambda connection: api_requests.note_use(connection, token.id, now=now)
             )
 
 
@@ -189,9 +187,9 @@ class Plans(_Owned):
 class Requests(_Owned):
     """Which token began a session, and the response that it got."""
 
-    is_open_to = read(requests.is_open_to)
-    keep_response = write(requests.keep_response)
-    response = read(requests.response)
+    is_open_to = read(api_requests.is_open_to)
+    keep_response = write(api_requests.keep_response)
+    response = read(api_requests.response)
 
     def begin(
         self,
@@ -213,7 +211,7 @@ class Requests(_Owned):
         def begin(connection: Connection) -> None:
             # As at each start of a run: events that the store did not take before are retried.
             self._transactions.write_unwritten(connection)
-            requests.begin(
+            api_requests.begin_session(
                 connection,
                 now,
                 request,

@@ -19,8 +19,8 @@ from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError, Timeou
 from conductor.errors import ConductorError, NotKeptYet, StorageError
 from conductor.runs.events import Event, TextPiece
 from storage.database.database import Database
+from storage.store.unwritten_events import UnwrittenEvents
 from storage.tables import events as journal
-from storage.tables.unwritten_events import UnwrittenEvents
 
 T = TypeVar("T")
 

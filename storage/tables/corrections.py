@@ -1,43 +1,220 @@
-"""Corrections as rows: which of a person's revisions change which Conductor's plan, and the ratings of the
-answers.
+"""People's changes of Conductors' plans, one for each plan that they made of another, and their ratings.
 
-A row is written with its revision and holds only references; `plan_changes` joins workflows and answers when
-corrections are read. Undo deletes nothing.
+A correction's row is written with its revision, see `revisions`, and holds only references; workflows and
+answers are joined when it is read. Revisions that are equal as plans are one change, whatever is pinned,
+sampled or written by hand in them. An answer is a plan's only where no output in its run was written by hand.
 """
 
 from __future__ import annotations
 
-from sqlalchemy import Connection, exists, select
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, Row, and_, case, exists, select
 
 from conductor.errors import StorageError
-from conductor.planner.corrections import Thumbs
-from storage.database.schema import CORRECTIONS, RATINGS, RUNS
+from conductor.planner.corrections import Correction, Judged, Thumbs, as_plan
+from conductor.workflow.model import Workflow
+from storage.database.encoding import JsonMembers
+from storage.database.schema import CORRECTIONS, EVENTS, PLANS, RATINGS, RUNS, SESSIONS
 from storage.records import Revision
+from storage.tables import revisions as revision_rows
+
+_BATCH = 100
+"""Changes whose workflows and answers are in memory at once."""
+
+_Plan = tuple[str | None, Workflow]
+"""A revision's workflow as a plan, and the run that it looks back on."""
 
 
-def keep(connection: Connection, *, revision: str, session: str, edited: Revision, now: float) -> None:
-    """Record that the new `revision` changes the plan that `edited` is or descends from, if there is one."""
-    planned = origin_of(connection, edited)
-    if planned is not None:
-        plan, holder = planned
-        row = {
-            "revision": revision,
-            "session": session,
-            "plan": plan,
-            "planned": holder,
-            "created_at": now,
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """A change, represented by one `revision`; `touched_at` is when it was made or last finished a run.
+
+    `planned` is the revision that holds the Conductor's plan; the runs are those whose answers count.
+    """
+
+    session: str
+    planned: str
+    revision: str
+    created_at: float
+    touched_at: float
+    current: bool
+    planned_run: str | None
+    edited_run: str | None
+
+
+def read(connection: Connection, *, every: bool) -> Iterator[Correction]:
+    """See `Corrections.read`."""
+    changes = [
+        change
+        for session, head in _sessions(connection)
+        for change in _changes_of(connection, session, head=head, every=every)
+    ]
+    changes.sort(key=attrgetter("created_at", "revision"))
+    for start in range(0, len(changes), _BATCH):
+        some = changes[start : start + _BATCH]
+        rows = {
+            row.revision: row
+            for row in connection.execute(
+                _ROWS.where(CORRECTIONS.c.revision.in_([change.revision for change in some]))
+            )
         }
-        connection.execute(CORRECTIONS.insert(), row)
+        answers = _answers(connection, some)
+        for change in some:
+            yield _correction(connection, change, rows[change.revision], answers)
 
 
-def origin_of(connection: Connection, revision: Revision) -> tuple[str, str] | None:
-    """The plan that a revision holds or descends from, and the revision that holds it; None without one."""
-    if revision.plan is not None:
-        return revision.plan, revision.id
-    found = connection.execute(
-        select(CORRECTIONS.c.plan, CORRECTIONS.c.planned).where(CORRECTIONS.c.revision == revision.id)
-    ).first()
-    return None if found is None else (found.plan, found.planned)
+def _sessions(connection: Connection) -> Sequence[tuple[str, str | None]]:
+    """The sessions in which a plan was changed, each with its current revision."""
+    corrected = select(CORRECTIONS.c.session).distinct()
+    query = select(SESSIONS.c.id, SESSIONS.c.head).where(
+        SESSIONS.c.id.in_(corrected), SESSIONS.c.deleted_at.is_(None)
+    )
+    return [(row.id, row.head) for row in connection.execute(query)]
+
+
+# -- the changes of one session --------------------------------------------------------------------
+
+
+def _changes_of(connection: Connection, session: str, *, head: str | None, every: bool) -> Iterator[_Change]:
+    """The session's changes; of each plan only the final one, unless `every` is set."""
+    revisions = {revision.id: revision for revision in revision_rows.of_session(connection, session)}
+    plans = {revision.id: _plan(revision) for revision in revisions.values()}
+    runs: defaultdict[_Plan, list[_Run]] = defaultdict(list)
+    for run in _whole_runs(connection, session):
+        if not _written_by_hand(revisions[run.revision]):
+            runs[plans[run.revision]].append(run)
+    groups: defaultdict[tuple[str, _Plan], list[Row[Any]]] = defaultdict(list)
+    for row in connection.execute(
+        select(CORRECTIONS).where(CORRECTIONS.c.session == session).order_by(CORRECTIONS.c.created_at)
+    ):
+        groups[row.planned, plans[row.revision]].append(row)
+    final: dict[str, _Change] = {}
+    for (planned, plan), rows in groups.items():
+        # A revision that is equal to its parent as a plan does not change the plan.
+        changing = [row for row in rows if plans.get(revisions[row.revision].parent or "") != plan]
+        stands = max(changing or rows, key=lambda row: revisions[row.revision].number)
+        touched = [row.created_at for row in changing]
+        touched += [run.started_at for run in runs[plan]] if plan != plans[planned] else []
+        change = _Change(
+            session=session,
+            planned=planned,
+            revision=stands.revision,
+            created_at=stands.created_at,
+            touched_at=max(touched, default=0.0),
+            current=head is not None and plans[head] == plan,
+            planned_run=_best(runs[plans[planned]]),
+            edited_run=_best(runs[plan]),
+        )
+        if every:
+            yield change
+        elif planned not in final or _later(change, final[planned], revisions):
+            final[planned] = change
+    yield from final.values()
+
+
+def _later(change: _Change, other: _Change, revisions: Mapping[str, Revision]) -> bool:
+    numbers = [revisions[one.revision].number for one in (change, other)]
+    return (change.touched_at, numbers[0]) > (other.touched_at, numbers[1])
+
+
+def _plan(revision: Revision) -> _Plan:
+    first = revision.looks_back is None
+    return revision.looks_back, as_plan(revision.workflow, first_round=first)
+
+
+def _written_by_hand(revision: Revision) -> bool:
+    return any(pin.hand is not None for pin in revision.workflow.pins.values())
+
+
+class _Run(NamedTuple):
+    id: str
+    revision: str
+    started_at: float
+
+
+def _whole_runs(connection: Connection, session: str) -> Iterator[_Run]:
+    """Finished runs of all steps, without trials: those that a person has rated first, then the newest."""
+    begun = JsonMembers(connection, EVENTS.c.event)
+    query = (
+        select(RUNS.c.id, RUNS.c.revision, RUNS.c.started_at)
+        .select_from(
+            RUNS.join(EVENTS, and_(EVENTS.c.run == RUNS.c.id, EVENTS.c.seq == 0)).outerjoin(
+                RATINGS, RATINGS.c.run == RUNS.c.id
+            )
+        )
+        .where(RUNS.c.session == session, RUNS.c.status == "finished", RUNS.c.experiment.is_(None))
+        .where(begun.text("type") == "run_started", begun.text("covers").is_(None))
+        .order_by(case((RATINGS.c.thumbs.is_(None), 1), else_=0), RUNS.c.number.desc())
+    )
+    for run in connection.execute(query):
+        yield _Run(run.id, run.revision, run.started_at)
+
+
+def _best(runs: Sequence[_Run]) -> str | None:
+    """The run whose answer counts: a rated one before the newest."""
+    return runs[0].id if runs else None
+
+
+# -- rows ------------------------------------------------------------------------------------------
+
+_ROWS = select(
+    CORRECTIONS,
+    SESSIONS.c.query,
+    SESSIONS.c.pool_label,
+    PLANS.c.planner,
+    PLANS.c.planner_kind,
+    PLANS.c.report,
+).select_from(
+    CORRECTIONS.join(SESSIONS, SESSIONS.c.id == CORRECTIONS.c.session).join(
+        PLANS, PLANS.c.id == CORRECTIONS.c.plan
+    )
+)
+
+
+def _answers(connection: Connection, changes: Sequence[_Change]) -> Mapping[str, Judged]:
+    """What the runs of these changes answered, by run."""
+    runs = {run for change in changes for run in (change.planned_run, change.edited_run) if run is not None}
+    query = (
+        select(RUNS.c.id, RUNS.c.answer, RUNS.c.pool_label, RATINGS.c.thumbs)
+        .select_from(RUNS.outerjoin(RATINGS, RATINGS.c.run == RUNS.c.id))
+        .where(RUNS.c.id.in_(runs))
+    )
+    return {
+        run.id: Judged(run=run.id, answer=run.answer, thumbs=run.thumbs, pool_label=run.pool_label)
+        for run in connection.execute(query)
+    }
+
+
+def _correction(
+    connection: Connection, change: _Change, row: Row[Any], answers: Mapping[str, Judged]
+) -> Correction:
+    report = row.report
+    edited = revision_rows.find(connection, change.revision)
+    return Correction(
+        session=change.session,
+        query=row.query,
+        pool_label=row.pool_label,
+        plan=row.plan,
+        planner=row.planner,
+        planner_kind=row.planner_kind,
+        dialect=report.dialect,
+        reasoning=report.reasoning,
+        prompt=report.prompt,
+        planned_revision=change.planned,
+        planned=revision_rows.find(connection, change.planned).workflow,
+        planned_run=answers.get(change.planned_run or ""),
+        revision=change.revision,
+        edited=edited.workflow,
+        edited_run=answers.get(change.edited_run or ""),
+        created_at=change.created_at,
+        note=edited.note,
+        current=change.current,
+    )
 
 
 # -- thumbs ----------------------------------------------------------------------------------------

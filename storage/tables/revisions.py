@@ -7,7 +7,7 @@ is kept as a branch hangs under what was edited, and leaves the head where it is
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
 
 from sqlalchemy import Connection, RowMapping, case, or_, select
@@ -16,9 +16,9 @@ from conductor.errors import EditConflict, StorageError, UnknownId
 from conductor.workflow.file import Origin
 from conductor.workflow.model import Workflow
 from storage import fragments
-from storage.database.schema import REVISIONS, SESSIONS, WORKFLOW
+from storage.database.schema import CORRECTIONS, REVISIONS, SESSIONS, WORKFLOW
 from storage.records import Plan, Revision, RevisionEntry, Session
-from storage.tables import corrections, plans, sessions
+from storage.tables import plans, sessions
 
 _REVISION = select(*(REVISIONS.c[name] for name in Revision.model_fields))
 _ENTRY = select(*(REVISIONS.c[name] for name in RevisionEntry.model_fields))
@@ -90,8 +90,10 @@ def add(
         },
     )
     shared.keep(connection, session=session)
-    if origin == "human" and edited is not None:
-        corrections.keep(connection, revision=revision, session=session, edited=edited, now=now)
+    changed = _origin_of(connection, edited) if origin == "human" and edited is not None else None
+    if changed is not None:
+        row = {"revision": revision, "session": session, "created_at": now}
+        connection.execute(CORRECTIONS.insert(), row | changed)
     if moves_head or current is None:
         sessions.change(connection, session, head=revision)
     return find(connection, revision)
@@ -144,8 +146,17 @@ def planned(connection: Connection, revision: str) -> Revision | None:
 
     None where no plan was edited, as after an import.
     """
-    origin = corrections.origin_of(connection, find(connection, revision))
-    return None if origin is None else find(connection, origin[1])
+    origin = _origin_of(connection, find(connection, revision))
+    return None if origin is None else find(connection, origin["planned"])
+
+
+def _origin_of(connection: Connection, revision: Revision) -> Mapping[str, str] | None:
+    """The `plan` that a revision holds or descends from, and the revision `planned` that holds it."""
+    if revision.plan is not None:
+        return {"plan": revision.plan, "planned": revision.id}
+    own = select(CORRECTIONS.c.plan, CORRECTIONS.c.planned).where(CORRECTIONS.c.revision == revision.id)
+    row = connection.execute(own).mappings().first()
+    return None if row is None else dict(row)
 
 
 def _conflict(current: Revision, outcome: str) -> EditConflict:

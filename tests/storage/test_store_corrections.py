@@ -12,7 +12,7 @@ from conductor.values.messages import Sampling, Usage
 from conductor.values.output import HandEdit
 from conductor.workflow.plan_report import Candidate, PlanReport
 from storage import Revision, SessionStore
-from storage.tables import plan_changes
+from storage.tables import corrections
 
 
 def planned(store: SessionStore, *instructions: str, session: str | None = None) -> Revision:
@@ -233,7 +233,7 @@ def test_thumbs_are_kept_changed_and_taken_back(store: SessionStore) -> None:
 def test_more_corrections_than_are_read_together_come_in_order(
     store: SessionStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(plan_changes, "_BATCH", 10)
+    monkeypatch.setattr(corrections, "_BATCH", 10)
     first = planned(store, "find")
     made = [edit(store, first.session, f"look {at}").id for at in range(23)]
     assert [correction.revision for correction in store.corrections.read(every=True)] == made

@@ -1,6 +1,8 @@
-"""Bearer tokens of the API as rows, and what their requests used by the day (UTC).
+"""What the API stores: bearer tokens, what their requests used by the day (UTC), and the sessions they began.
 
-Functions of a connection inside a transaction. A token's secret comes here as its digest only.
+Functions of a connection inside a transaction. A token's secret comes here as its digest only. A session
+without a row of its own here was begun by no request, or by a version that recorded none: it belongs to no
+token.
 """
 
 from __future__ import annotations
@@ -11,10 +13,13 @@ from sqlalchemy import Connection, Row, exists, func, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from conductor.errors import StorageError
+from conductor.runs.request import RunRequest
 from conductor.values.messages import Usage
 from storage.api_token import MAX_NAME, Secret, Spent, Token, TokenLimits, begin_of, day_of
 from storage.database.encoding import plain
-from storage.database.schema import API_SPENDING, API_TOKENS
+from storage.database.schema import API_REQUESTS, API_SPENDING, API_TOKENS
+from storage.records import RequestSession
+from storage.tables import revisions, runs, sessions
 
 
 def add(connection: Connection, now: float, name: str, secret: Secret, limits: TokenLimits) -> Token:
@@ -108,3 +113,58 @@ def spent(connection: Connection, now: float, id: str) -> Spent:
 
 def _token(row: Row[Any]) -> Token:
     return Token(**{name: getattr(row, name) for name in Token.model_fields})
+
+
+# -- the sessions of requests ------------------------------------------------------------------------
+
+
+def begin_session(
+    connection: Connection,
+    now: float,
+    request: RunRequest,
+    *,
+    session: str,
+    stored_as: RequestSession,
+    pool_label: str | None,
+    run: str | None,
+    owner: str,
+) -> None:
+    """See `Requests.begin`; `owner` is that of the run."""
+    sessions.create(
+        connection,
+        now,
+        request.query,
+        id=session,
+        pool_label=pool_label,
+        origin="api",
+        conversation=None if request.conversation.nothing else request.conversation,
+        settings=request.settings,
+    )
+    connection.execute(API_REQUESTS.insert(), {"session": session, "token": stored_as.token})
+    sessions.add_tags(connection, [session], stored_as.tags)
+    if request.workflow is not None:
+        note = "Given with the request"
+        revision = revisions.add(connection, now, session, request.workflow, origin="import", note=note).id
+        if run is not None:
+            runs.start(
+                connection, now, owner, run=run, session=session, revision=revision, pool_label=pool_label
+            )
+    if not stored_as.keep:
+        sessions.delete(connection, now, session)
+
+
+def is_open_to(connection: Connection, session: str, *, token: str) -> bool:
+    """Whether a request with the token of that id may read the session: no other token began it."""
+    begun_with = connection.scalar(select(API_REQUESTS.c.token).where(API_REQUESTS.c.session == session))
+    return begun_with in (None, token)
+
+
+def keep_response(connection: Connection, session: str, response: str) -> None:
+    """Store the body of the response to a request; does nothing where its session was removed."""
+    own = API_REQUESTS.c.session == session
+    connection.execute(API_REQUESTS.update().where(own).values(response=response))
+
+
+def response(connection: Connection, session: str) -> str | None:
+    """The body of the response to the session's request, None where none was stored."""
+    return connection.scalar(select(API_REQUESTS.c.response).where(API_REQUESTS.c.session == session))

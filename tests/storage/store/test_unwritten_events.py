@@ -10,7 +10,7 @@ from store_scenario import begin, delta, finished, keep
 from conductor.runs.events import Event
 from storage import SessionStore
 from storage.database.database import Database
-from storage.tables.unwritten_events import UnwrittenEvents
+from storage.store.unwritten_events import UnwrittenEvents
 
 
 @pytest.fixture
