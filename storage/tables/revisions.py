@@ -7,7 +7,7 @@ is kept as a branch hangs under what was edited, and leaves the head where it is
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Unpack
 
 from sqlalchemy import Connection, RowMapping, case, or_, select
@@ -150,7 +150,7 @@ def planned(connection: Connection, revision: str) -> Revision | None:
     return None if origin is None else find(connection, origin["planned"])
 
 
-def _origin_of(connection: Connection, revision: Revision) -> Mapping[str, str] | None:
+def _origin_of(connection: Connection, revision: Revision) -> dict[str, str] | None:
     """The `plan` that a revision holds or descends from, and the revision `planned` that holds it."""
     if revision.plan is not None:
         return {"plan": revision.plan, "planned": revision.id}
