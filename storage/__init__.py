@@ -10,10 +10,10 @@ from storage.records import (
     Session,
     SessionFilter,
     SessionOrigin,
-    SessionState,
     SessionSummary,
 )
 from storage.search.terms import Snippet
+from storage.session_entries import SessionState
 from storage.store import SessionStore, data_folder, default_url
 from storage.tables.sessions import MAX_TAG, MAX_TITLE
 

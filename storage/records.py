@@ -7,23 +7,14 @@ from __future__ import annotations
 
 from typing import Literal
 
-from conductor.engine.experiments import EdgeTest, Swap
-from conductor.runs.state import RunStatus
 from conductor.values.conversation import NO_CONVERSATION, Conversation
-from conductor.values.messages import Usage, Value
-from conductor.values.output import WorkerKind
+from conductor.values.messages import Value
 from conductor.values.presets import Settings
 from conductor.values.total import Total
 from conductor.workflow.file import Origin
-from conductor.workflow.model import Topology, Workflow
-from conductor.workflow.plan_report import PlanReport
-
-SessionState = Literal["new", "planned", "rejected", "unplanned", "unanswered"] | RunStatus
-"""What happened last in a session: its newest run's status, or how planning went since. An edit after a run
-leaves the run's status.
-
-`rejected`: the plan is not valid. `unplanned`: planning failed and gave no plan at all. `unanswered`: the run
-finished, and its worker declined to answer."""
+from conductor.workflow.model import Topology
+from storage.session_entries import ExperimentEntry, PlanEntry, RunEntry, SessionState
+from storage.session_entries import RevisionEntry as RevisionInFile
 
 SessionOrigin = Literal["app", "terminal", "import", "api", "fork"]
 """Where a session came from."""
@@ -103,7 +94,7 @@ class SessionSummary(Value):
         return Total(tokens=self.tokens, tokens_at_least=self.tokens_at_least)
 
 
-class Plan(Value):
+class Plan(PlanEntry):
     """One answer of a Conductor, valid or not; `failure` is why there is no report.
 
     It is the `attempt`-th of that `round` (both from 1); from round 2 on it `looks_back` on a run.
@@ -111,39 +102,18 @@ class Plan(Value):
     from 1; it is None for all others.
     """
 
-    id: str
     session: str
-    created_at: float
-    planner: str
-    planner_kind: WorkerKind
-    report: PlanReport | None
-    failure: str | None
-    usage: Usage
-    seconds: float | None
-    round: int = 1
-    attempt: int = 1
-    looks_back: str | None = None
-    alternative: str | None = None
 
 
-class Revision(Value):
+class Revision(RevisionInFile):
     """One state of a session's workflow; `number` counts from 1, `parent` is what was edited.
 
     `looks_back` is the run whose next round this is, None for a first round. `author` is the person who made
     it, None where unknown.
     """
 
-    id: str
     session: str
     number: int
-    parent: str | None
-    origin: Origin
-    note: str
-    plan: str | None
-    created_at: float
-    workflow: Workflow
-    looks_back: str | None = None
-    author: str | None = None
 
 
 class RevisionEntry(Value):
@@ -161,37 +131,22 @@ class RevisionEntry(Value):
     author: str | None
 
 
-class RunRecord(Value):
+class RunRecord(RunEntry):
     """A run's row; its course is in its events. `owner` names the open store that runs it.
 
     A run that is the `trial`-th (from 0) of an `experiment` is listed only there. `tokens` is what its ended
     calls took, None where a call did not report it or the run was interrupted.
     """
 
-    id: str
     session: str
-    revision: str
-    parent: str | None
-    status: RunStatus
-    started_at: float
-    finished_at: float | None
-    answer: str | None
     owner: str
-    pool_label: str | None
-    round: int = 1
-    experiment: str | None = None
-    trial: int | None = None
     tokens: int | None = None
 
 
-class ExperimentRecord(Value):
+class ExperimentRecord(ExperimentEntry):
     """An experiment on the run `base`; its trials are separate runs, numbered from 0."""
 
-    id: str
     session: str
-    created_at: float
-    base: str
-    experiment: Swap | EdgeTest
 
 
 class SessionFilter(Value):

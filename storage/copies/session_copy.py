@@ -18,18 +18,6 @@ from sqlalchemy import Connection, RowMapping, Select, Table, bindparam, exists,
 from conductor.runs.events import EVENT
 from conductor.values.output import Output
 from storage import fragments
-from storage.copies.session_entries import (
-    CorrectionEntry,
-    Entry,
-    ExperimentEntry,
-    Kind,
-    NumberedEntry,
-    PlanEntry,
-    RatingEntry,
-    RevisionEntry,
-    RunEntry,
-    SessionEntry,
-)
 from storage.database.schema import (
     CORRECTIONS,
     EVENTS,
@@ -45,6 +33,18 @@ from storage.database.schema import (
 )
 from storage.fragments import Fragments
 from storage.records import Session
+from storage.session_entries import (
+    CorrectionEntry,
+    Entry,
+    ExperimentEntry,
+    Kind,
+    NumberedEntry,
+    PlanEntry,
+    RatingEntry,
+    RevisionEntry,
+    RunEntry,
+    SessionEntry,
+)
 from storage.tables import runs, sessions, text_pieces
 from storage.tables.events import tokens_of
 

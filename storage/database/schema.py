@@ -21,7 +21,7 @@ from sqlalchemy import (
     Text,
     literal_column,
 )
-from sqlalchemy.types import TypeDecorator
+from sqlalchemy.types import TypeDecorator, TypeEngine
 
 from conductor.engine.experiments import EdgeTest, Swap
 from conductor.runs.events import EVENT
@@ -82,214 +82,136 @@ class Stored(Json):
 
 METADATA = MetaData()
 
-META = Table(
-    "meta",
-    METADATA,
-    Column("key", PlainText, primary_key=True),
-    Column("value", PlainText, nullable=False),
-)
+_WHOLE = ("number", "round", "attempt", "steps", "trial", "tokens", "seq")
+_TYPES: dict[str, TypeEngine[Any]] = {
+    **dict.fromkeys(_WHOLE, Integer()),
+    **dict.fromkeys(("seconds", "cost"), Double()),
+}
+"""Of a column by its name; a time, which ends in `_at`, is in Unix seconds, and all others are texts."""
 
-SESSIONS = Table(
+_REFERS = {
+    "session": "sessions.id",
+    "run": "runs.id",
+    "base": "runs.id",
+    "looks_back": "runs.id",
+    "revision": "revisions.id",
+    "planned": "revisions.id",
+    "plan": "plans.id",
+}
+"""Columns that refer to a row whose session is theirs."""
+
+
+def _table(name: str, *, key: str, required: str = "", optional: str = "", **types: TypeEngine[Any]) -> Table:
+    """A table with these columns: its key, those that every row has, and those that may be empty."""
+
+    def column(column: str, **own: Any) -> Column[Any]:
+        kind = (
+            types.get(column) or _TYPES.get(column) or (Double() if column.endswith("_at") else PlainText())
+        )
+        refers = [ForeignKey(_REFERS[column])] if column in _REFERS else []
+        return Column(column, kind, *refers, **own)
+
+    return Table(
+        name,
+        METADATA,
+        *(column(each, primary_key=True, autoincrement=False) for each in key.split()),
+        *(column(each, nullable=False) for each in required.split()),
+        *(column(each) for each in optional.split()),
+    )
+
+
+META = _table("meta", key="key", required="value")
+
+# `head` and `forked_from` are no foreign keys: revisions refer to sessions already, and a circle cannot be
+# inserted; a fork outlives the session that it was made from.
+SESSIONS = _table(
     "sessions",
-    METADATA,
-    Column("id", PlainText, primary_key=True),
-    Column("title", PlainText, nullable=False),
-    Column("query", PlainText, nullable=False),
-    Column("created_at", Double, nullable=False),
-    Column("updated_at", Double, nullable=False),
-    Column("pool_label", PlainText),
-    # No foreign key: revisions already refer to sessions, and a circle cannot be inserted.
-    Column("head", PlainText),
-    Column("state", PlainText, nullable=False),
-    Column("deleted_at", Double),
-    Column("settings", Json(TypeAdapter(Settings))),
-    Column("origin", PlainText),
-    # No foreign key: a fork outlives the session that it was made from.
-    Column("forked_from", PlainText),
-    Column("conversation", Json(TypeAdapter(Conversation))),
+    key="id",
+    required="title query created_at updated_at state",
+    optional="pool_label head deleted_at settings origin forked_from conversation",
+    settings=Json(TypeAdapter(Settings)),
+    conversation=Json(TypeAdapter(Conversation)),
 )
 
-TAGS = Table(
-    "tags",
-    METADATA,
-    Column("session", PlainText, ForeignKey("sessions.id"), primary_key=True),
-    Column("tag", PlainText, primary_key=True),
-)
+TAGS = _table("tags", key="session tag")
 
-PLANS = Table(
+PLANS = _table(
     "plans",
-    METADATA,
-    Column("id", PlainText, primary_key=True),
-    Column("session", PlainText, ForeignKey("sessions.id"), nullable=False),
-    Column("number", Integer, nullable=False),
-    Column("created_at", Double, nullable=False),
-    Column("planner", PlainText, nullable=False),
-    Column("planner_kind", PlainText, nullable=False),
-    Column("report", Json(TypeAdapter(PlanReport))),
-    Column("failure", PlainText),
-    Column("usage", Json(TypeAdapter(Usage)), nullable=False),
-    Column("seconds", Double),
-    Column("round", Integer, nullable=False),
-    Column("attempt", Integer, nullable=False),
-    Column("looks_back", PlainText, ForeignKey("runs.id")),
-    Column("alternative", PlainText),
+    key="id",
+    required="session number created_at planner planner_kind usage round attempt",
+    optional="report failure seconds looks_back alternative",
+    report=Json(TypeAdapter(PlanReport)),
+    usage=Json(TypeAdapter(Usage)),
 )
 
-REVISIONS = Table(
+# Topology and steps are stored beside the workflow, so that a list of sessions reads no workflow.
+REVISIONS = _table(
     "revisions",
-    METADATA,
-    Column("id", PlainText, primary_key=True),
-    Column("session", PlainText, ForeignKey("sessions.id"), nullable=False),
-    Column("number", Integer, nullable=False),
-    Column("parent", PlainText, ForeignKey("revisions.id")),
-    Column("origin", PlainText, nullable=False),
-    Column("note", PlainText, nullable=False),
-    Column("plan", PlainText, ForeignKey("plans.id")),
-    Column("created_at", Double, nullable=False),
-    Column("workflow", Stored(WORKFLOW), nullable=False),
-    # Kept beside the workflow, so that a list of sessions reads no workflow.
-    Column("topology", PlainText, nullable=False),
-    Column("steps", Integer, nullable=False),
-    Column("looks_back", PlainText, ForeignKey("runs.id")),
-    Column("author", PlainText),
+    key="id",
+    required="session number origin note created_at workflow topology steps",
+    optional="parent plan looks_back author",
+    workflow=Stored(WORKFLOW),
 )
 
 # Kept by triggers, as the texts below are.
-REVISION_WORKERS = Table(
-    "revision_workers",
-    METADATA,
-    Column("revision", PlainText, ForeignKey("revisions.id"), primary_key=True),
-    Column("worker", PlainText, primary_key=True),
-)
+REVISION_WORKERS = _table("revision_workers", key="revision worker")
 
-RUNS = Table(
+# `tokens` is what the calls that ended took together, so that a list of sessions reads no event;
+# `stop_asked_at` is when another process asked the run's owner to stop it.
+RUNS = _table(
     "runs",
-    METADATA,
-    Column("id", PlainText, primary_key=True),
-    Column("session", PlainText, ForeignKey("sessions.id"), nullable=False),
-    Column("number", Integer, nullable=False),
-    Column("revision", PlainText, ForeignKey("revisions.id"), nullable=False),
-    Column("parent", PlainText, ForeignKey("runs.id")),
-    Column("status", PlainText, nullable=False),
-    Column("started_at", Double, nullable=False),
-    Column("finished_at", Double),
-    Column("answer", PlainText),
-    Column("owner", PlainText, nullable=False),
-    Column("pool_label", PlainText),
-    Column("round", Integer, nullable=False),
-    Column("experiment", PlainText, ForeignKey("experiments.id")),
-    Column("trial", Integer),
-    # What the calls that ended took together, so that a list of sessions reads no event.
-    Column("tokens", Integer),
-    # When another process asked its owner to stop it.
-    Column("stop_asked_at", Double),
+    key="id",
+    required="session number revision status started_at owner round",
+    optional="parent finished_at answer pool_label experiment trial tokens stop_asked_at",
 )
 
 RUNNING = RUNS.c.status == literal_column("'running'")
 """Of a run without an end. The status is written out, so that the partial index over such runs is used."""
 
-EXPERIMENTS = Table(
+# `base` is the run that all trials are compared with, and whose outputs they see.
+EXPERIMENTS = _table(
     "experiments",
-    METADATA,
-    Column("id", PlainText, primary_key=True),
-    Column("session", PlainText, ForeignKey("sessions.id"), nullable=False),
-    Column("number", Integer, nullable=False),
-    Column("created_at", Double, nullable=False),
-    # The run that all trials are compared with, and whose outputs they see.
-    Column("base", PlainText, ForeignKey("runs.id"), nullable=False),
-    Column("experiment", Json(TypeAdapter(Swap | EdgeTest)), nullable=False),
+    key="id",
+    required="session number created_at base experiment",
+    experiment=Json(TypeAdapter(Swap | EdgeTest)),
 )
 
-CORRECTIONS = Table(
-    "corrections",
-    METADATA,
-    Column("revision", PlainText, ForeignKey("revisions.id"), primary_key=True),
-    Column("session", PlainText, ForeignKey("sessions.id"), nullable=False),
-    Column("plan", PlainText, ForeignKey("plans.id"), nullable=False),
-    # The revision that holds the Conductor's workflow; `revision` descends from it by people's edits.
-    Column("planned", PlainText, ForeignKey("revisions.id"), nullable=False),
-    Column("created_at", Double, nullable=False),
-)
+# `planned` holds the Conductor's workflow; `revision` descends from it by people's edits.
+CORRECTIONS = _table("corrections", key="revision", required="session plan planned created_at")
 
-RATINGS = Table(
-    "ratings",
-    METADATA,
-    Column("run", PlainText, ForeignKey("runs.id"), primary_key=True),
-    Column("thumbs", PlainText, nullable=False),
-    Column("rated_at", Double, nullable=False),
-)
+RATINGS = _table("ratings", key="run", required="thumbs rated_at")
 
-EVENTS = Table(
-    "events",
-    METADATA,
-    Column("run", PlainText, ForeignKey("runs.id"), primary_key=True),
-    Column("seq", Integer, primary_key=True, autoincrement=False),
-    Column("event", Stored(EVENT), nullable=False),
-)
+EVENTS = _table("events", key="run seq", required="event", event=Stored(EVENT))
 
-OUTPUTS = Table(
-    "outputs",
-    METADATA,
-    Column("session", PlainText, ForeignKey("sessions.id"), primary_key=True),
-    Column("fingerprint", PlainText, primary_key=True),
-    Column("output", Stored(OUTPUT), nullable=False),
-)
+OUTPUTS = _table("outputs", key="session fingerprint", required="output", output=Stored(OUTPUT))
 
 # What a session's events, outputs and revisions refer to, by digest: texts, and JSON that may refer to more.
 # Apart, because rows of some hundred bytes between those of many thousand leave pages half empty.
-LONG_TEXTS, FRAGMENTS = (
-    Table(
-        name,
-        METADATA,
-        Column("session", PlainText, ForeignKey("sessions.id"), primary_key=True),
-        Column("digest", PlainText, primary_key=True),
-        Column("text", PlainText, nullable=False),
-    )
-    for name in ("long_texts", "fragments")
-)
+LONG_TEXTS = _table("long_texts", key="session digest", required="text")
+FRAGMENTS = _table("fragments", key="session digest", required="text")
 
-API_TOKENS = Table(
+API_TOKENS = _table(
     "api_tokens",
-    METADATA,
-    Column("id", PlainText, primary_key=True),
-    Column("name", PlainText, nullable=False),
-    Column("digest", PlainText, nullable=False),
-    Column("created_at", Double, nullable=False),
-    Column("used_at", Double),
-    Column("revoked_at", Double),
-    Column("limits", Json(TypeAdapter(TokenLimits)), nullable=False),
+    key="id",
+    required="name digest created_at limits",
+    optional="used_at revoked_at",
+    limits=Json(TypeAdapter(TokenLimits)),
 )
 
 # What a token's requests used, by the day (UTC).
-API_SPENDING = Table(
+API_SPENDING = _table(
     "api_spending",
-    METADATA,
-    Column("token", PlainText, ForeignKey("api_tokens.id"), primary_key=True),
-    Column("day", PlainText, primary_key=True),
-    Column("requests", BigInteger, nullable=False),
-    Column("tokens", BigInteger, nullable=False),
-    Column("cost", Double, nullable=False),
-    Column("unknown_tokens", BigInteger, nullable=False),
-    Column("unknown_costs", BigInteger, nullable=False),
+    key="token day",
+    required="requests tokens cost unknown_tokens unknown_costs",
+    requests=BigInteger(),
+    tokens=BigInteger(),
+    unknown_tokens=BigInteger(),
+    unknown_costs=BigInteger(),
 )
 
-# By the sessions that requests to the API began.
-API_REQUESTS = Table(
-    "api_requests",
-    METADATA,
-    Column("session", PlainText, ForeignKey("sessions.id"), primary_key=True),
-    # No foreign key: a token's row is never removed. Empty where no token was needed.
-    Column("token", PlainText),
-    # The response's body, which is JSON in ASCII, as it was sent.
-    Column("response", PlainText),
-)
+# By the sessions that requests to the API began. The token's row is never removed; it is empty where no token
+# was needed. The response is its body as it was sent, which is JSON in ASCII.
+API_REQUESTS = _table("api_requests", key="session", optional="token response")
 
 # Each text that a session is found by, once; the words in it are a full-text index of the database's own.
-TEXTS = Table(
-    "texts",
-    METADATA,
-    Column("id", Integer, primary_key=True),
-    Column("session", PlainText, ForeignKey("sessions.id"), nullable=False),
-    Column("kind", PlainText, nullable=False),
-    Column("text", PlainText, nullable=False),
-)
+TEXTS = _table("texts", key="id", required="session kind text", id=Integer())

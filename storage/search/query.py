@@ -15,8 +15,9 @@ from sqlalchemy.sql.elements import ColumnClause
 
 from conductor.values.total import Total
 from storage.database.schema import REVISION_WORKERS, REVISIONS, RUNS, SESSIONS, TAGS, TEXTS
-from storage.records import EVERYTHING, SessionFilter, SessionState, SessionSummary
+from storage.records import EVERYTHING, SessionFilter, SessionSummary
 from storage.search.terms import Snippet, Term, snippet, terms_of
+from storage.session_entries import SessionState
 from storage.tables.sessions import record
 from storage.tables.spending import sessions_between, totals
 

@@ -19,9 +19,9 @@ from conductor.runs.request import RunRequest
 from conductor.runs.state import RunState
 from storage.api_token import Spent, Token, TokenLimits, new_secret
 from storage.copies import forking, session_copy
-from storage.copies.session_entries import Entry, Kind
 from storage.records import RequestSession, RunRecord
 from storage.search import query as finding
+from storage.session_entries import Entry, Kind
 from storage.store.processes import Processes
 from storage.store.transactions import Part, Transactions, cached, dated, read, write
 from storage.tables import (

@@ -29,7 +29,7 @@ from storage.database.compiled_statement import Statement
 from storage.database.encoding import plain
 from storage.database.schema import EVENTS, OUTPUTS, RUNNING, RUNS, SESSIONS
 from storage.fragments import Fragments
-from storage.records import SessionState
+from storage.session_entries import SessionState
 
 MOST_TOKENS = 1_000_000_000
 """An endpoint that reports more is wrong; the number would fit no column."""

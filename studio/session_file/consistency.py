@@ -12,8 +12,8 @@ from typing import cast
 
 from conductor.errors import FormatError
 from conductor.runs.events import Event, RunFinished
-from storage.copies.session_entries import ENTRIES, REFERENCES, Entry, Kind, RunEntry
 from storage.database.encoding import plain
+from storage.session_entries import ENTRIES, REFERENCES, Entry, Kind, RunEntry
 from studio.session_file.format import MAX_ENTRIES
 from studio.session_file.reading import RawEntry
 

@@ -11,8 +11,8 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Any, BinaryIO
 
-from storage.copies.session_entries import REFERENCES, Entry, Kind
 from storage.records import Session
+from storage.session_entries import REFERENCES, Entry, Kind
 from storage.store.session_store import SessionStore
 from storage.tables.sessions import new_id
 from studio.session_file.consistency import Consistency

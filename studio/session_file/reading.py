@@ -17,7 +17,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from conductor.errors import FormatError, WorkflowError
 from conductor.text.json_text import ValueCounter, finite, no_number, unique
-from storage.copies.session_entries import ENTRIES, Entry, Kind
+from storage.session_entries import ENTRIES, Entry, Kind
 from studio.session_file import version_1
 from studio.session_file.format import FORMAT, REFERENCE, VERSION, End, Header, Text
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from conductor.errors import FormatError
-from storage.copies.session_entries import Kind
+from storage.session_entries import Kind
 from studio.session_file.format import FORMAT
 
 BULK_FORMAT = "conductor-sessions"

@@ -10,8 +10,8 @@ from hashlib import blake2b
 from typing import Any
 
 from conductor.errors import FormatError
-from storage.copies.session_entries import ENTRIES, Entry, Kind
 from storage.database.encoding import to_json
+from storage.session_entries import ENTRIES, Entry, Kind
 from storage.store.session_store import SessionStore
 from studio.session_file.format import FORMAT, LONG, MAX_ENTRIES, MAX_SESSIONS, REFERENCE, VERSION
 

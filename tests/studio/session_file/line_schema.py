@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from storage.copies.session_entries import ENTRIES
+from storage.session_entries import ENTRIES
 from studio.session_file.format import REFERENCE, End, Header, Text
 
 

@@ -28,9 +28,9 @@ from conductor.runs.events import StepFinished
 from conductor.values.messages import Usage
 from conductor.workflow.file import write_plan
 from storage import SessionStore
-from storage.copies.session_entries import ENTRIES, Kind
 from storage.database.schema import METADATA
 from storage.records import SessionFilter
+from storage.session_entries import ENTRIES, Kind
 from studio.session_file import import_sessions, write_sessions
 
 GOLDEN = Path(__file__).parent / "session_files"

@@ -22,7 +22,13 @@ from conductor.values.presets import Settings
 from conductor.workflow.file import Origin
 from conductor.workflow.model import Workflow
 from conductor.workflow.plan_report import PlanReport
-from storage.records import SessionState
+
+SessionState = Literal["new", "planned", "rejected", "unplanned", "unanswered"] | RunStatus
+"""What happened last in a session: its newest run's status, or how planning went since. An edit after a run
+leaves the run's status.
+
+`rejected`: the plan is not valid. `unplanned`: planning failed and gave no plan at all. `unanswered`: the run
+finished, and its worker declined to answer."""
 
 Moment = Annotated[float, Field(allow_inf_nan=False, description="Unix seconds")]
 
