@@ -160,7 +160,6 @@ def _refused(message: str, *, code: str | None) -> ApiError:
     return ApiError(
         message,
         status=401,
-        type="authentication_error",
         code=code,
         headers={"www-authenticate": "Bearer"},
     )

@@ -10,11 +10,14 @@ from typing import Any
 
 from conductor.errors import ConductorError
 
+_TYPES = {401: "authentication_error", 403: "permission_error"}
+
 
 class ApiError(ConductorError):
     """The request is answered with an error. `param` names the parameter that caused it, if any.
 
-    `headers` go out with it, such as `retry-after` where asking later helps.
+    `headers` go out with it, such as `retry-after` where asking later helps. Where no `type` is given, it
+    follows from the status.
     """
 
     def __init__(
@@ -22,14 +25,14 @@ class ApiError(ConductorError):
         message: str,
         *,
         status: int = 400,
-        type: str = "invalid_request_error",
+        type: str | None = None,
         param: str | None = None,
         code: str | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(message)
         self.status = status
-        self.type = type
+        self.type = type or _TYPES.get(status, "server_error" if status >= 500 else "invalid_request_error")
         self.param = param
         self.code = code
         self.headers = headers or {}

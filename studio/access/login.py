@@ -211,7 +211,6 @@ def _only_here() -> ApiError:
         f"This server has no password and answers its own machine only. To use it from here, have its owner "
         f"set {SETTING} and start it again.",
         status=403,
-        type="permission_error",
         code="loopback_only",
     )
 
@@ -220,6 +219,5 @@ def _no_session() -> ApiError:
     return ApiError(
         "This page is there after a login only; open the app in a browser and log in.",
         status=401,
-        type="authentication_error",
         code="login_required",
     )

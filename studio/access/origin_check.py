@@ -74,7 +74,6 @@ def check_origin(headers: Headers, *, hosts: Collection[str], method: str | None
             f"This server does not go by the name {host[:100]!r}. Ask it as localhost, by its address, or "
             f"have its owner add the name to {HOSTS}.",
             status=403,
-            type="permission_error",
             code="host_not_allowed",
         )
     origins = headers.getlist("origin")
@@ -85,7 +84,6 @@ def check_origin(headers: Headers, *, hosts: Collection[str], method: str | None
             "Pages of other sites may not use this server from a browser; call it from a program, or from "
             "your own site's server.",
             status=403,
-            type="permission_error",
             code="origin_not_allowed",
         )
 

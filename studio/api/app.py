@@ -25,7 +25,7 @@ from studio.access.exposure import PATH
 from studio.api import stored
 from studio.api.answers import chat, responses
 from studio.api.answers.response_run import ResponseRun, ResponseRuns
-from studio.api.answers.run_metadata import Metadata, Shape, run_metadata
+from studio.api.answers.run_metadata import Shape
 from studio.api.answers.streaming import EventStream, until_disconnect
 from studio.api.backend import Backend
 from studio.api.errors import ErrorBody, Json, answer_in_openais_shape, api_error, unsupported
@@ -182,11 +182,11 @@ async def create_chat_completion(
     http: Request, principal: Authenticated, request: Annotated[ChatRequest, Depends(_chat_request)]
 ) -> Response:
     """Answer a conversation, whole or as a stream of chunks."""
-    run, metadata = await _started(http, principal, request, request.question.history)
+    run = await _started(http, principal, request, request.question.history)
     if request.stream:
-        return _stream(chat.chunks(request, run, metadata), principal, run)
+        return _stream(chat.chunks(request, run), principal, run)
     await _whole(http, run)
-    return Json(chat.completion(request, run, metadata), headers=_headers(principal, run))
+    return Json(chat.completion(request, run), headers=_headers(principal, run))
 
 
 @router.post("/responses", **_answering("createResponse", ResponsesRequest, responses.ResponseObject))
@@ -199,42 +199,24 @@ async def create_response(
         backend = _service(http).backend
         turns = await backend.look_up(stored.turns_until, earlier, token=principal.token)
         history = history.model_copy(update={"turns": (*turns, *history.turns)})
-    run, metadata = await _started(http, principal, request, history)
+    run = await _started(http, principal, request, history)
     if request.stream:
-        return _stream(responses.events(request, run, metadata), principal, run)
+        return _stream(responses.events(request, run), principal, run)
     await _whole(http, run)
-    return Json(await responses.response(request, run, metadata), headers=_headers(principal, run))
+    return Json(await responses.response(request, run), headers=_headers(principal, run))
 
 
 async def _started(
     http: Request, principal: Principal, request: ApiRequest, history: Conversation
-) -> tuple[ResponseRun, Metadata]:
-    """The request's run, and what makes its object `conductor`, for the pool as it was at the start.
-
-    From here on nothing may fail before the answer is read.
-    """
+) -> ResponseRun:
+    """The request's run. From here on nothing may fail before the answer is read."""
     service = _service(http)
-    pool = await service.backend.pool()
+    pool, app, stops = await service.backend.pool(), service.app_at(http), request.question.stops
     try:
         wanted, stored_as = await run_request(request, history, principal, pool, service.backend)
-        run = await service.runs.start(wanted, stored_as, principal, stops=request.question.stops)
+        return await service.runs.start(wanted, stored_as, principal, pool=pool, app=app, stops=stops)
     except ConductorError as error:
         raise api_error(error, query_parameter=request.query_parameter) from error
-    # Only a session that is stored gets a link.
-    app = service.app_at(http) if run.stored else None
-
-    def metadata(run: ResponseRun) -> Shape:
-        return run_metadata(
-            run.answer,
-            session=run.session,
-            seconds=run.seconds,
-            workers=pool.names,
-            label=pool.label,
-            url=None if app is None else f"{app}/?session={run.session}",
-            without_effect=request.ignored,
-        )
-
-    return run, metadata
 
 
 def _stream(pieces: AsyncGenerator[bytes, None], principal: Principal, run: ResponseRun) -> EventStream:

@@ -84,18 +84,18 @@ def _unusable(error: ConductorError, what: str) -> ApiError:
         f"The {what} of this server cannot be used at the moment; the server's log has the reason. Ask again "
         "later, or ask the server's owner."
     )
-    return ApiError(message, status=503, type="server_error", code=code)
+    return ApiError(message, status=503, code=code)
 
 
 def failed_run(message: str, *, code: str, status: int = 502) -> ApiError:
     """A run that failed, which clients do not repeat."""
-    return ApiError(message, status=status, type="server_error", code=code, headers=NO_RETRY)
+    return ApiError(message, status=status, code=code, headers=NO_RETRY)
 
 
 def server_stopping() -> ApiError:
     """The server is stopping, and this request was not started: the client may retry with another server."""
     message = "This server is stopping; ask again in a moment."
-    return ApiError(message, status=503, type="server_error", code="server_stopping")
+    return ApiError(message, status=503, code="server_stopping")
 
 
 def stopped_with_server() -> ApiError:

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from conductor.runs.events import EVENT
 from studio.api.answers.failure import no_answer
 from studio.api.answers.response_run import ResponseRun
-from studio.api.answers.run_metadata import Metadata, Shape, chat_usage
+from studio.api.answers.run_metadata import Shape, chat_usage, run_metadata
 from studio.api.answers.streaming import DONE, comment, data, progress_line
 from studio.api.requests.chat import ChatRequest
 
@@ -26,10 +26,10 @@ class ChatCompletion(BaseModel):
     conductor: dict[str, Any]
 
 
-def completion(request: ChatRequest, run: ResponseRun, metadata: Metadata) -> Shape:
+def completion(request: ChatRequest, run: ResponseRun) -> Shape:
     """The whole answer of a run that is over. Raises `ApiError` where there is none."""
     answer = run.answer
-    if error := no_answer(answer, run.failure, query_parameter=request.query_parameter):
+    if error := no_answer(run, query_parameter=request.query_parameter):
         raise error
     answer.end()
     message: Shape = {"role": "assistant", "content": answer.given_out, "refusal": None, "annotations": []}
@@ -39,11 +39,11 @@ def completion(request: ChatRequest, run: ResponseRun, metadata: Metadata) -> Sh
             {"index": 0, "message": message, "logprobs": None, "finish_reason": _finish_reason(run)},
         ],
         "usage": chat_usage(answer),
-        "conductor": metadata(run),
+        "conductor": run_metadata(request, run),
     }
 
 
-async def chunks(request: ChatRequest, run: ResponseRun, metadata: Metadata) -> AsyncGenerator[bytes, None]:
+async def chunks(request: ChatRequest, run: ResponseRun) -> AsyncGenerator[bytes, None]:
     """The answer piece by piece, with comments on the run's progress; an error is the last piece."""
     head = _head(request, run, kind="chat.completion.chunk")
     options = request.stream_options
@@ -62,12 +62,12 @@ async def chunks(request: ChatRequest, run: ResponseRun, metadata: Metadata) -> 
                 yield chunk({}, conductor={"event": EVENT.dump_python(event, mode="json")})
             if text:
                 yield chunk({"content": text})
-    if error := no_answer(run.answer, run.failure, query_parameter=request.query_parameter):
+    if error := no_answer(run, query_parameter=request.query_parameter):
         yield data(error.shape)
         return
     if rest := run.answer.end():
         yield chunk({"content": rest})
-    yield chunk({}, finish_reason=_finish_reason(run), conductor=metadata(run))
+    yield chunk({}, finish_reason=_finish_reason(run), conductor=run_metadata(request, run))
     if usage:
         yield data({**head, "choices": [], "usage": chat_usage(run.answer)})
     yield DONE

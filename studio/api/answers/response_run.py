@@ -13,7 +13,7 @@ import time
 from collections.abc import AsyncGenerator, Callable, Coroutine
 from concurrent.futures import CancelledError, Future
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 from weakref import WeakSet
 
@@ -22,6 +22,7 @@ from conductor.planner.planner import MAX_QUERY, check_query
 from conductor.runs.events import Event
 from conductor.runs.request import RunRequest
 from conductor.values.conversation import MAX_CONVERSATION
+from conductor.workers.pool.pool import Pool
 from storage.database.encoding import plain
 from storage.records import RequestSession
 from studio.access.auth import Principal, TokenAuthenticator
@@ -53,10 +54,13 @@ class ResponseRuns:
         stored_as: RequestSession,
         principal: Principal,
         *,
+        pool: Pool,
+        app: str | None = None,
         stops: tuple[str, ...] = (),
     ) -> ResponseRun:
         """Create the request's session and start; the answer ends before the first of the `stops`.
 
+        `pool` and `app` are what `ResponseRun` has of them.
         What can be refused is refused before anything is stored: raises `ConductorError`. Raises `ApiError`
         once the server stops; then nothing was started or charged.
         """
@@ -75,7 +79,9 @@ class ResponseRuns:
         # A workflow that was given runs once.
         rounds = request.settings.rounds if request.workflow is None else 1
         answer = Answer(rounds=rounds, stops=stops, live=request.sent_on)
-        run = ResponseRun(self, session, answer, principal, events=events, ended=ended, stored=stored_as.keep)
+        run = ResponseRun(
+            self, session, answer, principal, pool, events, ended, stored=stored_as.keep, app=app
+        )
         self._running.add(run)
         if self._stopping:
             await run.interrupt(stopped_with_server())
@@ -126,38 +132,35 @@ async def _logged(work: Coroutine[Any, Any, None]) -> None:
         _log.exception("work after a request failed")
 
 
+@dataclass(eq=False)
 class ResponseRun:
-    """A request that runs in its session; `answer` is what came so far. `stored`: the session stays
-    afterwards.
+    """A request that runs in its session; `answer` is what came so far, from the `pool` as it was at the
+    start. `stored`: the session stays afterwards. `app` is the address of the app, None where it has none.
     """
 
-    def __init__(
-        self,
-        runs: ResponseRuns,
-        session: str,
-        answer: Answer,
-        principal: Principal,
-        *,
-        events: asyncio.Queue[Event | None],
-        ended: Future[None],
-        stored: bool,
-    ) -> None:
-        self.session = session
-        self.answer = answer
-        self.stored = stored
-        self.started_at = time.time()
-        self._runs = runs
-        self._principal = principal
-        self._queue = events
-        self._ended = ended
-        self._started = time.monotonic()
-        self._over = False
-        self._left = False
-        self._interruption: ConductorError | None = None
+    _runs: ResponseRuns
+    session: str
+    answer: Answer
+    _principal: Principal
+    pool: Pool
+    _queue: asyncio.Queue[Event | None]
+    _ended: Future[None]
+    stored: bool
+    app: str | None
+    started_at: float = field(default_factory=time.time)
+    _started: float = field(default_factory=time.monotonic)
+    _over: bool = False
+    _left: bool = False
+    _interruption: ConductorError | None = None
 
     @property
     def seconds(self) -> float:
         return time.monotonic() - self._started
+
+    @property
+    def url(self) -> str | None:
+        """Where the session is in the app; only one that is stored has a link."""
+        return f"{self.app}/?session={self.session}" if self.app is not None and self.stored else None
 
     @property
     def failure(self) -> Exception | None:

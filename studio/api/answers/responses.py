@@ -15,7 +15,7 @@ from pydantic import BaseModel
 from conductor.runs.events import EVENT
 from studio.api.answers.failure import no_answer
 from studio.api.answers.response_run import ResponseRun
-from studio.api.answers.run_metadata import Metadata, Shape, response_usage
+from studio.api.answers.run_metadata import Shape, response_usage, run_metadata
 from studio.api.answers.streaming import comment, data, progress_line
 from studio.api.requests.responses import ResponsesRequest
 from studio.api.stored import RESPONSE
@@ -39,19 +39,17 @@ class DeletedResponse(BaseModel):
     deleted: Literal[True]
 
 
-async def response(request: ResponsesRequest, run: ResponseRun, metadata: Metadata) -> Shape:
+async def response(request: ResponsesRequest, run: ResponseRun) -> Shape:
     """The whole answer of a run that is over, which is stored. Raises `ApiError` where there is none."""
-    if error := no_answer(run.answer, run.failure, query_parameter=request.query_parameter):
+    if error := no_answer(run, query_parameter=request.query_parameter):
         raise error
     run.answer.end()
-    ended = _ended(request, run, metadata)
+    ended = _ended(request, run)
     await run.store(ended)
     return ended
 
 
-async def events(
-    request: ResponsesRequest, run: ResponseRun, metadata: Metadata
-) -> AsyncGenerator[bytes, None]:
+async def events(request: ResponsesRequest, run: ResponseRun) -> AsyncGenerator[bytes, None]:
     """OpenAI's events in their order, with comments on the run's progress."""
     numbers = count()
     place = {"item_id": _message_id(run), "output_index": 0, "content_index": 0}
@@ -82,10 +80,10 @@ async def events(
                 yield opening()
             if text:
                 yield delta(text)
-    if error := no_answer(run.answer, run.failure, query_parameter=request.query_parameter):
+    if error := no_answer(run, query_parameter=request.query_parameter):
         failed = _shape(request, run, status="failed")
         failed["error"] = {"code": error.code or "server_error", "message": str(error)}
-        failed["conductor"] = metadata(run)
+        failed["conductor"] = run_metadata(request, run)
         await run.store(failed)
         yield event("response.failed", response=failed)
         return
@@ -98,7 +96,7 @@ async def events(
     yield event("response.output_text.done", **place, text=whole, logprobs=[])
     yield event("response.content_part.done", **place, part=_part(whole))
     yield event("response.output_item.done", output_index=0, item=_item(run, status=_status(run)))
-    ended = _ended(request, run, metadata)
+    ended = _ended(request, run)
     # Before the last event, so that a client that has read it finds the response.
     await run.store(ended)
     yield event(f"response.{ended['status']}", response=ended)
@@ -126,14 +124,14 @@ def _status(run: ResponseRun) -> str:
     return "incomplete" if run.answer.finish_reason == "length" else "completed"
 
 
-def _ended(request: ResponsesRequest, run: ResponseRun, metadata: Metadata) -> Shape:
+def _ended(request: ResponsesRequest, run: ResponseRun) -> Shape:
     status = _status(run)
     return {
         **_shape(request, run, status=status),
         "incomplete_details": {"reason": "max_output_tokens"} if status == "incomplete" else None,
         "output": [_item(run, status=status)],
         "usage": response_usage(run.answer),
-        "conductor": metadata(run),
+        "conductor": run_metadata(request, run),
     }
 
 

@@ -3,48 +3,36 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from conductor.runs.state import RunState, RunStatus
 from conductor.runs.step_state import StepState
 from conductor.values.messages import NOTHING_USED, Usage
 from conductor.values.output import Output
+from conductor.workers.pool.pool import Pool
 from conductor.workflow.file import Origin, write_plan
 from conductor.workflow.model import Step
 from studio.api.answers.answer import Answer
 from studio.api.answers.response_run import ResponseRun
+from studio.api.requests.request import ApiRequest
 
 Shape = dict[str, Any]
-Metadata = Callable[[ResponseRun], Shape]
-"""Makes the object `conductor` of a run that is over."""
 
 
-def run_metadata(
-    answer: Answer,
-    *,
-    session: str,
-    seconds: float,
-    workers: Sequence[str],
-    label: str | None,
-    url: str | None,
-    without_effect: Sequence[str],
-) -> Shape:
-    """The run, its workflow as in a workflow file, its steps, and what all calls used; None is unknown.
-
-    `workers` and `label` are the pool's; `url` opens the session in the app; `without_effect` are parameters
-    of the request that meant nothing here.
-    """
+def run_metadata(request: ApiRequest, ended: ResponseRun) -> Shape:
+    """The run, its workflow as in a workflow file, its steps, and what all calls used; None is unknown."""
+    answer = ended.answer
     run = answer.state.run
     usage = answer.state.usage
     origin: Origin = "conductor" if answer.state.planned else "import"
     return {
-        "session": session,
+        "session": ended.session,
         "run": None if run is None else run.run,
-        "url": url,
-        "label": label,
+        "url": ended.url,
+        "label": ended.pool.label,
         "rounds": len(answer.state.runs),
-        "workflow": None if run is None else _workflow(run, workers, label, origin=origin),
+        "workflow": None if run is None else _workflow(run, ended.pool, origin=origin),
         "steps": [] if run is None else _steps(run),
         "answered": run is not None and run.answered,
         "answer_step": None if run is None else run.answer_step,
@@ -53,8 +41,8 @@ def run_metadata(
         "tokens": usage.total,
         "cost": usage.cost,
         "known": _used(answer.state.known_usage),
-        "seconds": round(seconds, 3),
-        "without_effect": list(without_effect),
+        "seconds": round(ended.seconds, 3),
+        "without_effect": request.ignored,
     }
 
 
@@ -79,10 +67,10 @@ def warning_of(answer: Answer) -> str | None:
     return " ".join(warnings) or None
 
 
-def _workflow(run: RunState, workers: Sequence[str], label: str | None, *, origin: Origin) -> Shape | None:
+def _workflow(run: RunState, pool: Pool, *, origin: Origin) -> Shape | None:
     if run.workflow is None:
         return None
-    written = write_plan(run.workflow, query=run.query, origin=origin, workers=tuple(workers), label=label)
+    written = write_plan(run.workflow, query=run.query, origin=origin, workers=pool.names, label=pool.label)
     shape: Shape = json.loads(written)
     return shape
 

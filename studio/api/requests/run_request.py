@@ -143,7 +143,7 @@ def _allowed(
 
 
 def _forbidden(message: str, *, param: str) -> ApiError:
-    return ApiError(message, status=403, type="permission_error", param=param, code="worker_not_allowed")
+    return ApiError(message, status=403, param=param, code="worker_not_allowed")
 
 
 # -- workflow --------------------------------------------------------------------------------------

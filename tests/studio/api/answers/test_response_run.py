@@ -72,7 +72,9 @@ async def test_nothing_starts_on_a_server_that_stops(own_stage: Stage) -> None:
     before = own_stage.workbench.store.sessions.named("")
     await runs.stop()
     with pytest.raises(ApiError, match="is stopping") as refused:
-        await runs.start(RunRequest(query="Why?"), RequestSession(), Principal())
+        await runs.start(
+            RunRequest(query="Why?"), RequestSession(), Principal(), pool=own_stage.workbench.pool
+        )
     assert own_stage.workbench.store.sessions.named("") == before
     assert refused.value.status == 503
     assert not refused.value.headers, "nothing was started, so it may be asked again"
