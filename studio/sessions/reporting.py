@@ -1,9 +1,10 @@
-"""Reports of kept runs: what the store knows of a run, as one HTML text."""
+"""Reports of kept runs: what the store knows of a run, as one HTML text, and its planning."""
 
 from __future__ import annotations
 
 from conductor.errors import StorageError
 from conductor.report import Planning, run_report
+from storage.records import Plan, Revision
 from storage.store import SessionStore
 
 
@@ -27,14 +28,21 @@ def report_of(store: SessionStore, run: str, *, now: float) -> str:
     )
 
 
-def _planning(store: SessionStore, revision: str) -> Planning | None:
-    """The planning that a revision goes back to, None where it was written or imported."""
-    ran = planned = store.revisions.find(revision)
-    while planned.plan is None:
-        if planned.parent is None:
+def planned_by(store: SessionStore, revision: Revision) -> tuple[Revision, Plan] | None:
+    """The planned revision that a revision goes back to, with its plan; None where it was imported."""
+    while revision.plan is None:
+        if revision.parent is None:
             return None
-        planned = store.revisions.find(planned.parent)
-    plan = store.plans.find(planned.plan)
+        revision = store.revisions.find(revision.parent)
+    return revision, store.plans.find(revision.plan)
+
+
+def _planning(store: SessionStore, revision: str) -> Planning | None:
+    ran = store.revisions.find(revision)
+    found = planned_by(store, ran)
+    if found is None:
+        return None
+    planned, plan = found
     parts = () if plan.report is None else (plan.report.thinking, plan.report.reasoning)
     return Planning(
         planner=plan.planner,

@@ -10,6 +10,7 @@ from conductor.workflow.file import read_plan, write_plan
 from conductor.workflow.model import Workflow
 from storage.records import Revision, Session
 from studio.gallery import GalleryEntry, workflow_for
+from studio.sessions.reporting import planned_by
 from studio.workbench.bench import Bench
 
 
@@ -105,14 +106,22 @@ class Editing:
         return session if settings is None else self._bench.store.sessions.set_settings(session.id, settings)
 
     def export(self, session: str) -> str:
-        """The current workflow as a file's text. Raises `WorkflowError` before there is one."""
+        """The current workflow as a file's text, with the pool that it was written for, whatever the pool is
+        now. Raises `WorkflowError` before there is one.
+        """
         head = self._bench.required_head(session)
+        asked = self._bench.store.sessions.find(session)
+        planned = planned_by(self._bench.store, head)
+        report = None if planned is None else planned[1].report
+        prompt = None if report is None else report.prompt
+        # Those that the Conductor was offered, and those that a person chose since.
+        names = (*(prompt.workers if prompt is not None else ()), *head.workflow.workers())
         return write_plan(
             head.workflow,
-            query=self._bench.store.sessions.find(session).query,
+            query=asked.query,
             origin=head.origin,
-            workers=self._bench.pool.names,
-            label=self._bench.pool.label,
+            workers=tuple(dict.fromkeys(names)),
+            label=asked.pool_label,
         )
 
     def _check_workers(self, workflow: Workflow) -> None:

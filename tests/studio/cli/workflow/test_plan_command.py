@@ -66,7 +66,7 @@ def test_what_the_plan_check_finds_is_a_line_each_and_no_reason_to_fail(
     ]
 
 
-def test_a_plan_is_exported_with_its_pool_and_label(line: Line, folder: Path) -> None:
+def test_a_plan_is_exported_with_its_pool_and_label(line: Line, folder: Path, simulated: str) -> None:
     session = json.loads(line("plan", "2 + 2", "--json").out)["session"]
     printed = line("export", session)
     read = read_plan(printed.out)
@@ -77,6 +77,7 @@ def test_a_plan_is_exported_with_its_pool_and_label(line: Line, folder: Path) ->
     result = line("export", session, "-o", "plan.json", "--json")
     assert json.loads(result.out) == {"session": session, "file": "plan.json"}
     assert (folder / "plan.json").read_text() == printed.out
+    assert line("export", session, "--pool", simulated).out == printed.out, "the pool of now is another one"
 
 
 @pytest.mark.parametrize(
