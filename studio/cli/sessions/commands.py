@@ -1,49 +1,22 @@
-"""`sessions`: listing, finding, changing and removing them; more in `show` and `transfer`."""
+"""`sessions`: the commands about stored sessions; here those that change and remove them."""
 
 from __future__ import annotations
 
-import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
-from functools import partial
-from typing import Annotated, Any, get_args
+from collections.abc import Callable, Iterator, Sequence
+from typing import Annotated
 
 import typer
-from typer import Argument, BadParameter
+from typer import Argument
 
 from conductor.text.formatting import counted, size
-from conductor.workflow.model import Topology
-from storage import Session, SessionState, SessionStore, SessionSummary
-from storage.records import EVERYTHING, SessionFilter
-from storage.search.terms import Snippet
+from storage import Session, SessionStore
 from storage.store.housekeeping import Cleaning
 from studio.cli.opening import SessionId, SessionIds, changed_line, session_of, stored
 from studio.cli.options import App, Stored, count, flag, option
-from studio.cli.output.shapes import Shape
-from studio.cli.output.terminal import (
-    UNKNOWN,
-    agreed,
-    amount,
-    moment,
-    one_line,
-    print_remark,
-    table,
-    tokens_cell,
-)
-from studio.cli.sessions import show, transfer
-from studio.cli.sessions.show import state_word
+from studio.cli.output.terminal import agreed, one_line, print_remark
+from studio.cli.sessions import listing, show, transfer
 from studio.sessions.retention import DAY, DEFAULT_DAYS, VARIABLE, retention_days
-
-_HEADINGS = ("id", "state", "updated", "shape", "steps", "tokens", "title")
-_WORDS = 'Words of titles, queries, instructions and answers; all of them, "in quotes" as a phrase.'
-_STATES = {
-    "stopped" if state == "cancelled" else state: state
-    for part in get_args(SessionState)
-    for state in get_args(part) or (part,)
-}
-_SHAPES = {shape: shape for shape in get_args(Topology)}
 
 app = App()
 
@@ -56,147 +29,12 @@ def sessions() -> None:
     """
 
 
-# -- filters ---------------------------------------------------------------------------------------
-
-
-def _first_moment(text: str) -> float:
-    """In Unix seconds, by this machine's clock where the text names no zone."""
-    try:
-        return datetime.fromisoformat(text).timestamp()
-    except (ValueError, OverflowError, OSError) as error:
-        raise BadParameter(f"{text!r} is no day; write it as 2026-11-01") from error
-
-
-def _last_moment(text: str) -> float:
-    """As `_first_moment`; of a whole day its last one."""
-    return _first_moment(text if len(text) > len("2026-11-01") else f"{text}T23:59:59.999999")
-
-
-def _range(text: str) -> tuple[int | None, int | None]:
-    least, dots, most = text.partition("..")
-    ends = (least, most if dots else least)
-    if not any(ends) or not all(re.fullmatch("[0-9]{0,18}", end) for end in ends):
-        raise BadParameter(f"{text!r} is no range; write 100..5000, 100.. or ..5000")
-    return int(ends[0]) if ends[0] else None, int(ends[1]) if ends[1] else None
-
-
-def _several_of(words: Mapping[str, str], metavar: str, name: str) -> Any:
-    """An option that may be repeated, and takes words, or the names that they stand for."""
-
-    def read(text: str) -> str:
-        if text not in words and text not in words.values():
-            raise BadParameter(f"{text!r} is not one of {', '.join(words)}")
-        return words.get(text, text)
-
-    return _only(", ".join(words), metavar, read, names=[name], complete=lambda: list(words))
-
-
-_only = partial(option, panel="Only sessions with")
-
-
-@dataclass(frozen=True)
-class Filter(Stored):
-    """Which sessions are listed, and how many of them. The names are those of `SessionFilter`."""
-
-    states: Annotated[list[str] | None, _several_of(_STATES, "STATE", "--state")] = None
-    topologies: Annotated[list[str] | None, _several_of(_SHAPES, "SHAPE", "--topology")] = None
-    workers: Annotated[list[str] | None, _only("A planned worker.", "NAME", names=["--worker"])] = None
-    tags: Annotated[list[str] | None, _only("A tag.", "TAG", names=["--tag"])] = None
-    since: Annotated[float | None, _only("Updated then or later.", "YYYY-MM-DD", _first_moment)] = None
-    until: Annotated[float | None, _only("Updated then or earlier.", "YYYY-MM-DD", _last_moment)] = None
-    tokens: Annotated[Any, _only("As 100..5000, 100.. or ..5000.", "A..B", _range)] = None
-    deleted: Annotated[bool, flag("--deleted", "List the deleted sessions in place of the others.")] = False
-    limit: Annotated[int, count("List N sessions.")] = 50
-    offset: Annotated[int, count("Leave out the first N.", least=0)] = 0
-
-    def store_filter(self, words: Sequence[str]) -> SessionFilter:
-        """These options as the store's filter; `words` are searched for."""
-        least, most = self.tokens or (None, None)
-        fields = SessionFilter.model_fields
-        given = {name: value for name, value in vars(self).items() if name in fields and value is not None}
-        return SessionFilter(search=" ".join(words), least_tokens=least, most_tokens=most, **given)
-
-
-@app.command("list")
-def list_sessions(ctx: typer.Context, options: Filter) -> int:
-    """List sessions, last updated first.
-
-    Of an option that is given several times one value is enough, of --tag all must be there.
-    """
-    return _list(ctx, options, ())
-
-
-@app.command()
-def search(
-    ctx: typer.Context, words: Annotated[list[str], Argument(metavar="WORDS", help=_WORDS)], options: Filter
-) -> int:
-    """Find sessions by their words.
-
-    Of an option that is given several times one value is enough, of --tag all must be there.
-    """
-    return _list(ctx, options, words)
-
-
-def _list(ctx: typer.Context, options: Filter, words: Sequence[str]) -> int:
-    asked = options.store_filter(words)
-    if (fault := asked.reversed_range) is not None:
-        ctx.fail(fault)
-    with stored(options) as store:
-        total = store.sessions.count(asked)
-        found = store.sessions.listed(asked, limit=options.limit, offset=options.offset)
-        places = store.sessions.snippets([summary.id for summary in found], asked.search)
-    if options.json:
-        shapes = [_shape(summary, places if asked.search else None) for summary in found]
-        return options.show({"sessions": shapes, "total": total, "offset": options.offset})
-    if found:
-        headings, *rows = table(_HEADINGS, [_row(summary) for summary in found], right=(4, 5)).split("\n")
-        print(headings)
-        for summary, row in zip(found, rows, strict=True):
-            print(row)
-            if summary.id in places:
-                place = places[summary.id]
-                print(f"          {place.kind}: {one_line(''.join(text for text, _ in place.parts))}")
-    print_remark(_counts(asked, shown=len(found), total=total, offset=options.offset))
-    return 0
-
-
-def _shape(summary: SessionSummary, places: Mapping[str, Snippet] | None) -> Shape:
-    """A session as a list shows it; times in Unix seconds, what is unknown null.
-
-    Of a search (`places` is not None) also the `snippet` that was found: `{"kind", "parts"}`, what text of
-    the session it is, and its stretches, each with whether it matches. It is null where only the title
-    matches.
-    """
-    shape = summary.model_dump(mode="json")
-    if places is not None:
-        place = places.get(summary.id)
-        shape["snippet"] = None if place is None else {"kind": place.kind, "parts": place.parts}
-    return shape
-
-
-def _row(summary: SessionSummary) -> Sequence[str]:
-    tags = "".join(f"  #{one_line(tag, 30)}" for tag in summary.tags)
-    return (
-        summary.id[:8],
-        state_word(summary.state),
-        moment(summary.updated_at),
-        summary.topology or UNKNOWN,
-        amount(summary.steps),
-        tokens_cell(summary.used),
-        one_line(summary.title, 60) + tags,
-    )
-
-
-def _counts(asked: SessionFilter, *, shown: int, total: int, offset: int) -> str:
-    if not total:
-        if asked != EVERYTHING:
-            return "no session is like that."
-        return "there is no session yet; `run` or the app makes one."
-    if shown == total:
-        return f"{counted(total, 'session')}."
-    after = offset + shown
-    rest = f"; --offset {after} shows the next" if shown and after < total else ""
-    return f"{shown:,} of {total:,} sessions{rest}."
+app.command("list")(listing.list_sessions)
+app.command()(listing.search)
+app.command()(show.show)
+app.command()(transfer.export)
+app.command("import")(transfer.import_file)
+app.command()(transfer.fork)
 
 
 # -- changes ---------------------------------------------------------------------------------------
@@ -273,12 +111,6 @@ def tag(
             store.sessions.add_tag(session, each)
         tags = store.sessions.tags(session)
     return options.show({"session": session, "tags": tags}, *(map(one_line, tags) if tags else ["no tags"]))
-
-
-app.command()(show.show)
-app.command()(transfer.export)
-app.command("import")(transfer.import_file)
-app.command()(transfer.fork)
 
 
 # -- vacuum ----------------------------------------------------------------------------------------
