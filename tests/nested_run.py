@@ -155,8 +155,8 @@ def failed_inner() -> list[Event]:
 def events(run: str = "run") -> list[Event]:
     """The whole run."""
     teller = Teller(run)
-    told = [teller.tell(RunStarted, query="Which one?", workflow=WORKFLOW), teller.started(0, "gpt-5")]
-    told += [
+    recorded = [teller.tell(RunStarted, query="Which one?", workflow=WORKFLOW), teller.started(0, "gpt-5")]
+    recorded += [
         teller.tell(StepRetried, step=0, attempt=1, message=HOSTILE, seconds=1.2),
         teller.tell(StepRetried, step=0, attempt=2, message="503 Overloaded.", seconds=2.5),
         teller.tell(StepThought, step=0, text="First I ask myself what is asked."),
@@ -164,8 +164,8 @@ def events(run: str = "run") -> list[Event]:
         teller.finished(0, "gpt-5", "The facts.", reasoning="First I ask myself what is asked."),
         teller.started(1, "conductor"),
     ]
-    told += [teller.tell(StepInner, step=1, event=event) for event in inner()]
-    told += [
+    recorded += [teller.tell(StepInner, step=1, event=event) for event in inner()]
+    recorded += [
         teller.finished(1, "conductor", "Inner said 3."),
         teller.started(2, "gpt-5"),
         teller.tell(
@@ -182,4 +182,4 @@ def events(run: str = "run") -> list[Event]:
         ),
         teller.tell(RunFinished, outcome="finished", answer="It is the first, because", answer_step=2),
     ]
-    return told
+    return recorded

@@ -67,7 +67,7 @@ class Other:
         """Kill it, stop it, or let it go on."""
         self.process.send_signal(number)
 
-    def told(self) -> tuple[str, str, str]:
+    def seen(self) -> tuple[str, str, str]:
         """Once its run is over: how, why not all of it could be kept, and the session's title."""
         assert self.process.stdout is not None
         status, unsaved, title = (self.process.stdout.readline().strip() for _ in range(3))

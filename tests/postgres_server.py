@@ -69,13 +69,13 @@ class PostgresServer:
             text=True,
         )
         assert self._process.stderr is not None
-        said = []
+        printed = []
         for line in self._process.stderr:
-            said.append(line)
+            printed.append(line)
             if "ready to accept connections" in line:
                 break
         else:
-            raise AssertionError("".join(said))
+            raise AssertionError("".join(printed))
         # A full pipe would stop it.
         Thread(target=self._process.stderr.read, daemon=True).start()
 

@@ -37,7 +37,7 @@ async def raw_endpoint(answer: Conversation) -> AsyncIterator[str]:
         await server.wait_closed()
 
 
-def says(
+def replies(
     body: bytes | str, *, content_type: str = EVENTS, status: str = "200 OK", more: str = ""
 ) -> Conversation:
     """Answers with these bytes. `more` are further header lines, each with its line's end."""

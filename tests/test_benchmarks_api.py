@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from raw_endpoint import DONE, chunk, event, raw_endpoint, says
+from raw_endpoint import DONE, chunk, event, raw_endpoint, replies
 
 from benchmarks.api_load import Effort, as_text, contenders, measured
 from benchmarks.streams import stream
@@ -36,12 +36,12 @@ def test_a_small_load_reports_every_number_and_no_error() -> None:
     ],
 )
 async def test_a_stream_that_is_not_whole_is_an_error(body: bytes, error: str | None, tokens: int) -> None:
-    async with raw_endpoint(says(body)) as base_url:
+    async with raw_endpoint(replies(body)) as base_url:
         found = await stream(base_url, "any")
     assert (found.error, found.tokens) == (error, tokens)
 
 
 async def test_a_refusal_is_an_error(unused_tcp_port: int) -> None:
-    async with raw_endpoint(says(b"{}", status="503 Service Unavailable")) as base_url:
+    async with raw_endpoint(replies(b"{}", status="503 Service Unavailable")) as base_url:
         assert (await stream(base_url, "any")).error == "HTTP/1.1 503 Service Unavailable"
     assert "Connect" in str((await stream(f"http://127.0.0.1:{unused_tcp_port}/v1", "any")).error)

@@ -87,10 +87,10 @@ def content_of(step: int, workflow: Workflow, state: str) -> CardContent:
     )
     figures = (("2 retries",) if step % 4 == 1 else ()) + ("1,312 tok", "$0.0214")
     badges = ("offline",) if step % 3 == 2 else ()
-    told = st.query_params.get("told") == "1"
-    remark = "cut off at the token limit" if told and step % 3 == 2 else ""
-    inside = "3 steps inside" if told and step % 3 == 1 else ""
-    said = OUTPUTS[step % len(OUTPUTS)]
+    finished = st.query_params.get("told") == "1"
+    remark = "cut off at the token limit" if finished and step % 3 == 2 else ""
+    inside = "3 steps inside" if finished and step % 3 == 1 else ""
+    text = OUTPUTS[step % len(OUTPUTS)]
     return CardContent(
         title,
         body,
@@ -99,7 +99,7 @@ def content_of(step: int, workflow: Workflow, state: str) -> CardContent:
         note,
         figures if status == "finished" else (),
         badges,
-        excerpt={"finished": excerpt(said), "running": last_line(said)}.get(status, ""),
+        excerpt={"finished": excerpt(text), "running": last_line(text)}.get(status, ""),
         streams=status == "running",
         gives=excerpt(said, 24) if status == "finished" else "",
         remark=remark,

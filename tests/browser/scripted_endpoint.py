@@ -84,9 +84,9 @@ class ScriptedEndpoint:
             error = {"message": "Too many requests", "type": "rate_limit", "code": None}
             return JSONResponse({"error": error}, status_code=429)
         self.bodies.append(await request.json())
-        said = self._answers.popleft()
-        headers = None if said.request_id is None else {"x-request-id": said.request_id}
-        return StreamingResponse(self._stream(said), media_type="text/event-stream", headers=headers)
+        reply = self._answers.popleft()
+        headers = None if reply.request_id is None else {"x-request-id": reply.request_id}
+        return StreamingResponse(self._stream(reply), media_type="text/event-stream", headers=headers)
 
     async def _stream(self, answer: Answer) -> AsyncIterator[str]:
         try:

@@ -167,4 +167,4 @@ def test_a_person_logs_in_works_and_logs_out(visit, browser, guarded, complaints
     context.add_cookies([cookie])
     page.goto(guarded.url)
     expect(page.get_by_label("Password")).to_be_visible()
-    complaints[:] = [said for said in complaints if "status of 401" not in said]
+    complaints[:] = [text for text in complaints if "status of 401" not in text]

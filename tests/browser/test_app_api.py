@@ -107,11 +107,11 @@ def test_a_token_and_a_workflow_are_used_while_a_thousand_connections_are_held(v
         expect(desk.button("Try it")).to_be_visible()
         assert_readable(desk.page)
         assert_fits(desk.page)
-        said = answer.inner_text()
+        answered = answer.inner_text()
         desk.button("Open its session").click()
         desk.page.wait_for_url(lambda url: session not in url)
         expect(desk.title).to_contain_text("What is 19 * 23?")
-        expect(desk.answer).to_have_text(said)
+        expect(desk.answer).to_have_text(answered)
 
     page.bring_to_front()
     page.get_by_role("button", name="Revoke A laptop").click()

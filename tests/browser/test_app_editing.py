@@ -143,4 +143,4 @@ def test_an_output_that_was_typed_survives_another_card_and_is_saved_by_keyboard
         pin = store.revisions.head(desk.session).workflow.steps[0].pin
     assert pin.text == "What I know of it. And more."
     # The click on the card ended the edit of the text, too: one message for two fragments.
-    complaints[:] = [said for said in complaints if "Multiple different fragmentIds" not in said]
+    complaints[:] = [text for text in complaints if "Multiple different fragmentIds" not in text]

@@ -239,4 +239,4 @@ def test_a_question_is_asked_and_followed_up_by_keyboard_and_kept_until_then(vis
 
 def forgive_one_message_for_two_widgets(complaints: list[str]) -> None:
     """Streamlit remarks that a text and a button of different fragments came along together."""
-    complaints[:] = [said for said in complaints if "Multiple different fragmentIds" not in said]
+    complaints[:] = [text for text in complaints if "Multiple different fragmentIds" not in text]

@@ -141,4 +141,4 @@ def test_what_a_page_draws_later_needs_no_server_any_more(desk, complaints):
     expect(desk.page.get_by_text("from openai import OpenAI").first).to_be_attached()
     desk.page.get_by_role("link", name="Sessions").click()
     expect(desk.page.get_by_role("heading", name="Sessions")).to_be_visible()
-    assert [said for said in complaints if "Failed to load" in said or "dynamically" in said] == []
+    assert [text for text in complaints if "Failed to load" in text or "dynamically" in text] == []

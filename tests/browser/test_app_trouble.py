@@ -25,19 +25,19 @@ def kept(server: AppServer) -> int:
 
 
 @pytest.mark.parametrize(
-    ("query", "said"),
+    ("query", "expected"),
     [
         ("   ", "The query is empty; write a question or choose an example."),
         ("why " * 25_000, "The query has 99,999 characters; the limit is 50,000."),
     ],
     ids=["empty", "100,000 characters"],
 )
-def test_a_query_that_cannot_be_asked_is_refused_and_stays_in_its_box(visit, offline_app, query, said):
+def test_a_query_that_cannot_be_asked_is_refused_and_stays_in_its_box(visit, offline_app, query, expected):
     before = kept(offline_app)
     desk = WorkbenchPage(visit(offline_app))
     desk.query.fill(query)
     desk.query.press("Enter")
-    expect(desk.page.get_by_role("alert")).to_contain_text(said)
+    expect(desk.page.get_by_role("alert")).to_contain_text(expected)
     expect(desk.query).to_have_value(query)
     assert kept(offline_app) == before
 
@@ -53,7 +53,7 @@ def document(*steps: dict[str, object], **fields: object) -> str:
 def test_files_that_are_no_workflow_are_refused_each_with_its_reason(visit, offline_app):
     before = kept(offline_app)
     desk = WorkbenchPage(visit(offline_app))
-    for name, text, said in (
+    for name, text, expected in (
         ("words", "Dear all,", "The file is not JSON"),
         ("later", document({}, version=2), "this program reads version 1"),
         ("cycle", document({"access": [0]}), "Step 1 reads itself"),
@@ -68,7 +68,7 @@ def test_files_that_are_no_workflow_are_refused_each_with_its_reason(visit, offl
     ):
         desk.upload({"name": f"{name}.json", "mimeType": "application/json", "buffer": text.encode()})
         expect(desk.page.get_by_role("alert")).to_contain_text(f"{name}.json was not imported: ")
-        expect(desk.page.get_by_role("alert")).to_contain_text(said)
+        expect(desk.page.get_by_role("alert")).to_contain_text(expected)
         desk.page.keyboard.press("Escape")
         desk.settled()
     assert kept(offline_app) == before

@@ -39,9 +39,9 @@ LONG = (("chain", 30), ("fan-out", 30), ("mixed", 30), ("dense", 30))
 
 @pytest.mark.parametrize("direction", ["down", "right"])
 @pytest.mark.parametrize(
-    ("shapes", "told"), [(SHAPES, ["title", "worker"]), (LONG, ["title"])], ids=["to 14", "30"]
+    ("shapes", "labels"), [(SHAPES, ["title", "worker"]), (LONG, ["title"])], ids=["to 14", "30"]
 )
-def test_steps_show_who_does_what_in_letters_that_can_be_read(open_graph, shapes, told, direction):
+def test_steps_show_who_does_what_in_letters_that_can_be_read(open_graph, shapes, labels, direction):
     query = "&".join(f"shape={shape}&n={n}" for shape, n in shapes)
     page = open_graph(f"{query}&direction={direction}").page
     for at, (shape, n) in enumerate(shapes):
@@ -50,7 +50,7 @@ def test_steps_show_who_does_what_in_letters_that_can_be_read(open_graph, shapes
         assert len(contents) == n
         assert_inside(graph)
         for content, written in zip(contents, graph.written(), strict=True):
-            assert [content[part] for part in told if content[part] not in written] == [], f"{shape} of {n}"
+            assert [content[part] for part in labels if content[part] not in written] == [], f"{shape} of {n}"
         assert graph.smallest_letters() >= 9.9, f"{shape} of {n}"
 
 

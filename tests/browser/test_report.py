@@ -18,14 +18,14 @@ HOSTILE = "<script>document.title = 'run'</script><img src='http://127.0.0.1:9/x
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_report_opens_from_disk_and_shows_all_of_it(browser: Browser, tmp_path: Path, scheme: str) -> None:
-    told = events()
+    recorded = events()
     file = tmp_path / "report.html"
-    file.write_text(run_report(fold(told), told, title=HOSTILE, written_at=9.0), encoding="utf-8")
+    file.write_text(run_report(fold(recorded), recorded, title=HOSTILE, written_at=9.0), encoding="utf-8")
     page = browser.new_page(color_scheme=scheme, viewport={"width": 1280, "height": 900})
-    heard: list[str] = []
-    page.on("request", lambda asked: heard.append(asked.url))
-    page.on("console", lambda said: heard.append(said.text))
-    page.on("dialog", lambda dialog: dialog.dismiss() or heard.append(dialog.message))
+    messages: list[str] = []
+    page.on("request", lambda asked: messages.append(asked.url))
+    page.on("console", lambda message: messages.append(message.text))
+    page.on("dialog", lambda dialog: dialog.dismiss() or messages.append(dialog.message))
     page.goto(file.as_uri())
     expect(page).to_have_title(HOSTILE)
     grounds = set()
@@ -47,14 +47,14 @@ def test_a_report_opens_from_disk_and_shows_all_of_it(browser: Browser, tmp_path
     page.locator("#step-3 summary").first.click()
     expect(page.locator("#step-3 .sent")).to_contain_text("Do it.")
     assert page.pdf().startswith(b"%PDF")
-    assert heard == [file.as_uri()]
+    assert messages == [file.as_uri()]
     page.close()
 
 
 def test_what_happened_inside_a_step_unfolds(browser: Browser, tmp_path: Path) -> None:
-    told = events()
+    recorded = events()
     file = tmp_path / "report.html"
-    file.write_text(run_report(fold(told), told, title="Nested", written_at=9.0), encoding="utf-8")
+    file.write_text(run_report(fold(recorded), recorded, title="Nested", written_at=9.0), encoding="utf-8")
     page = browser.new_page(viewport={"width": 400, "height": 900})
     page.goto(file.as_uri())
     page.get_by_text("Inside").first.click()

@@ -31,7 +31,7 @@ def main() -> int:
     settle()
     of_app = options.kills // 10 if chromium() else 0
     kinds = {**shared_out(options.kills - of_app), **({App: of_app} if of_app else {})}
-    ledgers = done(kinds, seed=options.seed, told=_told)
+    ledgers = done(kinds, seed=options.seed, show=_told)
     print("", file=sys.stderr)
     lost = [loss for ledger in ledgers for loss in ledger.losses]
     if options.json:

@@ -77,11 +77,11 @@ class App:
             )
         self.server.start()
         page = self._context.new_page()
-        said = self._edit_and_run(page, session, after=rng.uniform(0, SPAN))
+        printed = self._edit_and_run(page, session, after=rng.uniform(0, SPAN))
         self.server.kill()
         self.ledger.kills += 1
         check_soundness(self.folder / "conductor.db", self.ledger)
-        self._look(session, said)
+        self._look(session, printed)
         self.server.start()
         self.ledger.restarts += 1
         self._resume(page)
@@ -95,12 +95,12 @@ class App:
         desk.select(1)
         desk.choose("Worker", "model-0")
         expect(desk.button("Undo")).to_be_enabled()
-        said: list[dict[str, Any]] = []
+        printed: list[dict[str, Any]] = []
         with SessionStore.open(self.server.database) as store:
             edited = store.revisions.head(session)
             assert edited is not None
             self.ledger.check(edited.number == 2, "the page said that it could be undone, and it is not kept")
-            said.append({"head": edited.id})
+            printed.append({"head": edited.id})
             desk.run()
             until = time.monotonic() + after
             seen: dict[str, int] = {}
@@ -108,18 +108,18 @@ class App:
                 for run in store.runs.of_session(session):
                     for event in store.runs.events(run.id, after=seen.get(run.id, -1)):
                         seen[run.id] = event.seq
-                        said.append({"event": EVENT.dump_python(event, mode="json")})
+                        printed.append({"event": EVENT.dump_python(event, mode="json")})
                 time.sleep(_LOOK)
-        return said
+        return printed
 
-    def _look(self, session: str, said: list[dict[str, Any]]) -> None:
+    def _look(self, session: str, printed: list[dict[str, Any]]) -> None:
         """What another process finds after the kill."""
         with SessionStore.open(self.server.database) as store:
             head = store.revisions.head(session)
             self.ledger.check(
-                head is not None and head.id == said[0]["head"], f"an edit of {session} is lost"
+                head is not None and head.id == printed[0]["head"], f"an edit of {session} is lost"
             )
-            check_events(store, said, self.ledger)
+            check_events(store, printed, self.ledger)
 
     def _resume(self, page: Page) -> None:
         bench = bench_over(SessionStore.open(self.server.database), self.endpoint.pool)

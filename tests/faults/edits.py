@@ -103,10 +103,10 @@ class Edits:
 
     def kill(self, rng: Random) -> None:
         """Kill once, open again, and compare what was edited with what was acknowledged."""
-        said = killed(self.work, self.url, rng.getrandbits(32), after=rng.uniform(0, SPAN))
+        printed = killed(self.work, self.url, rng.getrandbits(32), after=rng.uniform(0, SPAN))
         asked: Shape | None = None
         edited = set()
-        for line in said:
+        for line in printed:
             if "asks" in line:
                 asked = line["asks"]
             else:

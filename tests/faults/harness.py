@@ -50,18 +50,18 @@ def shared_out(kills: int) -> Kinds:
     return {**shares, first: shares[first] + kills - sum(shares.values())}
 
 
-def done(kinds: Kinds, *, seed: int, told: Callable[[Ledger], None] = lambda _: None) -> list[Ledger]:
+def done(kinds: Kinds, *, seed: int, show: Callable[[Ledger], None] = lambda _: None) -> list[Ledger]:
     """Do all of it; `told` hears of every kill. Equal seeds do equal work, but die at other moments of it."""
-    return [_killed(make, kills, Random(f"{seed} {make}"), told) for make, kills in kinds.items()]
+    return [_killed(make, kills, Random(f"{seed} {make}"), show) for make, kills in kinds.items()]
 
 
-def _killed(make: Callable[[Path], Kind], kills: int, rng: Random, told: Callable[[Ledger], None]) -> Ledger:
+def _killed(make: Callable[[Path], Kind], kills: int, rng: Random, show: Callable[[Ledger], None]) -> Ledger:
     with tempfile.TemporaryDirectory(prefix="faults-") as folder:
         kind = make(Path(folder))
         try:
             for _ in range(kills):
                 kind.kill(rng)
-                told(kind.ledger)
+                show(kind.ledger)
         finally:
             kind.finish()
     return kind.ledger

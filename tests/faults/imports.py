@@ -62,12 +62,12 @@ class Imports:
 
     def kill(self, rng: Random) -> None:
         """Kill once, open again, and read every imported session as a whole."""
-        said = killed(self.work, self.url, str(self.file), after=rng.uniform(0, SPAN))
+        printed = killed(self.work, self.url, str(self.file), after=rng.uniform(0, SPAN))
         self.ledger.kills += 1
         check_soundness(self.folder / self._file, self.ledger)
         with SessionStore.open(self.url) as store:
             self.ledger.restarts += 1
-            for line in said:
+            for line in printed:
                 self.ledger.checked += len(line["imported"]) - 1
                 self.ledger.check(self._whole(store, line["imported"]), "an imported session is not whole")
                 self.known |= set(line["imported"])

@@ -164,13 +164,13 @@ class Runs:
         """Kill once, open again, look for all that was acknowledged, and let every session run to its end."""
         self.endpoint.forget()
         after = rng.uniform(0, self.span)
-        said = killed(self.work, self.url, self.endpoint.pool, rng.getrandbits(32), after=after)
+        printed = killed(self.work, self.url, self.endpoint.pool, rng.getrandbits(32), after=after)
         self.ledger.kills += 1
         check_soundness(self.folder / self._file, self.ledger)
         with SessionStore.open(self.url) as store:
             self.ledger.restarts += 1
-            check_events(store, said, self.ledger)
-            for line in said:
+            check_events(store, printed, self.ledger)
+            for line in printed:
                 if "run" in line:
                     run = RunRecord.model_validate(line["run"])
                     self.ledger.check(store.runs.find(run.id) == run, f"the end of the run {run.id} is lost")
@@ -185,9 +185,9 @@ class Runs:
         self._open.close()
 
 
-def check_events(store: SessionStore, said: Sequence[dict[str, Any]], ledger: Ledger) -> None:
+def check_events(store: SessionStore, printed: Sequence[dict[str, Any]], ledger: Ledger) -> None:
     """Every acknowledged event is kept as it was, with the output it brought; every run has one end."""
-    acknowledged = [EVENT.validate_python(line["event"]) for line in said if "event" in line]
+    acknowledged = [EVENT.validate_python(line["event"]) for line in printed if "event" in line]
     kept = {run: store.runs.events(run) for run in {event.run for event in acknowledged}}
     for event in acknowledged:
         events = kept[event.run]

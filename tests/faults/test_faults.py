@@ -109,7 +109,7 @@ def idle_edits(say: Say, url: str, _seed: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("make", "work", "said"),
+    ("make", "work", "printed"),
     [
         (Edits, forgetful_edits, "is neither as it was left nor one change further"),
         (Edits, idle_edits, "was not changed when the workbench said so"),
@@ -118,7 +118,7 @@ def idle_edits(say: Say, url: str, _seed: int) -> None:
     ids=["a revision", "a name", "an output"],
 )
 def test_what_was_acknowledged_and_is_not_there_is_a_loss(
-    tmp_path: Path, make: Callable[..., Kind], work: Work, said: str
+    tmp_path: Path, make: Callable[..., Kind], work: Work, printed: str
 ) -> None:
     kind, rng = make(tmp_path, work), Random(7)
     try:
@@ -127,7 +127,7 @@ def test_what_was_acknowledged_and_is_not_there_is_a_loss(
             kind.kill(rng)
     finally:
         kind.finish()
-    assert any(re.search(said, loss) for loss in kind.ledger.losses)
+    assert any(re.search(printed, loss) for loss in kind.ledger.losses)
 
 
 def shape(*revisions: tuple[str, str | None], head: str | None, **fields: Any) -> dict[str, Any]:

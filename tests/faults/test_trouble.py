@@ -71,11 +71,11 @@ def url(disk: Disk) -> str:
     return f"sqlite:///{disk.folder}/conductor.db"
 
 
-def expect_an_edit_to_be_refused(desk: Desk, said: str) -> None:
+def expect_an_edit_to_be_refused(desk: Desk, expected: str) -> None:
     """With that sentence; the workflow stays what it was."""
     head = desk.bench.required_head(desk.session)
     long = head.workflow.with_instruction(0, "Find it. " * 5_000)
-    with pytest.raises(StorageError, match=said):
+    with pytest.raises(StorageError, match=expected):
         desk.bench.editing.edit(desk.session, long, note="Too long")
     assert desk.bench.required_head(desk.session) == head
 

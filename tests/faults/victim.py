@@ -56,18 +56,18 @@ def killed(work: Work, *arguments: Any, after: float) -> list[dict[str, Any]]:
     with _no_script():
         process.start()
     theirs.close()
-    heard = _heard(ours, until=time.monotonic() + _NEVER_BEGAN, lines=1)
-    assert heard, "the process to be killed never began"
-    heard += _heard(ours, until=time.monotonic() + after)
+    printed = _heard(ours, until=time.monotonic() + _NEVER_BEGAN, lines=1)
+    assert printed, "the process to be killed never began"
+    printed += _heard(ours, until=time.monotonic() + after)
     process.kill()
-    heard += _heard(ours, until=None)
+    printed += _heard(ours, until=None)
     process.join()
     assert process.exitcode == -signal.SIGKILL, (
         "the process ended before it was killed; its error stands above"
     )
     process.close()
     ours.close()
-    lines = heard.split(b"\n")[1:-1]
+    lines = printed.split(b"\n")[1:-1]
     return [json.loads(line) for line in lines]
 
 
@@ -90,13 +90,13 @@ def _begin(work: Work, pipe: Connection, arguments: tuple[Any, ...]) -> None:
 
 def _heard(pipe: Connection, *, until: float | None, lines: int | None = None) -> bytes:
     """What comes until that moment (None: the end) or until so many lines are there."""
-    heard = b""
-    while lines is None or heard.count(b"\n") < lines:
+    printed = b""
+    while lines is None or printed.count(b"\n") < lines:
         left = None if until is None else max(0.0, until - time.monotonic())
         if not select([pipe], [], [], left)[0]:
             break
         piece = os.read(pipe.fileno(), 1 << 16)
         if not piece:
             break
-        heard += piece
-    return heard
+        printed += piece
+    return printed

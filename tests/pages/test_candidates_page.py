@@ -44,7 +44,7 @@ class HeldConductor(ScriptedConductor):
 
 
 @pytest.fixture
-def told() -> HeldConductor:
+def held() -> HeldConductor:
     """A Conductor that answers at once unless a test holds it."""
     conductor = HeldConductor(texts=[ONE])
     conductor.released.set()
@@ -52,13 +52,13 @@ def told() -> HeldConductor:
 
 
 @pytest.fixture
-def bench(url, told, monkeypatch) -> Iterator[Workbench]:
+def bench(url, held, monkeypatch) -> Iterator[Workbench]:
     """The workbench under the app."""
     pool = Pool(workers=tuple(SimulatedWorker(name=name, tokens=4) for name in ("alpha", "beta")))
-    bench = Workbench.over(SessionStore.open(url), pool=pool, conductor=told)
+    bench = Workbench.over(SessionStore.open(url), pool=pool, conductor=held)
     monkeypatch.setattr(services, "workbench", lambda: bench)
     yield bench
-    told.released.set()
+    held.released.set()
     bench.close()
 
 
@@ -109,8 +109,8 @@ def test_a_plan_takes_the_place_of_what_was_changed_meanwhile_only_when_that_was
     bench.editing.edit(session, theirs, note="Step 2: instruction", author="Grace")
     buttons(page, "Use")[0].click().run()
     assert bench.store.revisions.head(session).workflow == theirs
-    said = "changed meanwhile (revision 2 by Grace: Step 2: instruction). It is shown now; press Use again"
-    assert any(plain(said) in text for text in texts(page.info))
+    message = "changed meanwhile (revision 2 by Grace: Step 2: instruction). It is shown now; press Use again"
+    assert any(plain(message) in text for text in texts(page.info))
     buttons(page, "Use")[0].click().run()
     assert bench.store.revisions.head(session).note == "Used plan 1 of the text"
 
@@ -132,19 +132,19 @@ def test_a_plan_can_be_looked_at_and_closed(app, bench):
     assert len(buttons(page, "Look")) == 2
 
 
-def test_alternatives_are_asked_for_at_once_and_only_used_where_that_is_wanted(app, bench, told):
+def test_alternatives_are_asked_for_at_once_and_only_used_where_that_is_wanted(app, bench, held):
     page, session = opened(bench, app, ONE, TWO, ONE, "")
     before = bench.store.revisions.head(session)
-    told.released.clear()
+    held.released.clear()
     buttons(page, "Ask for alternatives")[0].click().run()
     assert not page.exception
     live = bench.activities.live_alternatives(session)
     assert live is not None
-    while len(told.requests) < 4:
+    while len(held.requests) < 4:
         assert not live.done
     page.run()
     assert any("Alternative 3" in text for text in texts(page.caption))
-    told.released.set()
+    held.released.set()
     bench.activities.wait(session)
     page.run()
     assert bench.store.revisions.head(session) == before
@@ -160,8 +160,8 @@ def test_equal_alternatives_are_one_choice(app, bench):
     page, session = opened(bench, app, ONE)
     bench.planning.plan_alternatives(session, 4)
     page.run()
-    told = "4 alternatives asked for at once · 440 tokens · $2.00. All of them are the same plan."
-    assert plain(told) in texts(page.caption)
+    held = "4 alternatives asked for at once · 440 tokens · $2.00. All of them are the same plan."
+    assert plain(held) in texts(page.caption)
     assert "**Alternatives 1, 2, 3 and 4**" in texts(page.markdown)
     assert buttons(page, "Use")[0].disabled
 

@@ -184,25 +184,25 @@ def test_a_pin_whose_inputs_have_changed_says_so(app, bench, ran):
     written = outputs[0].by_hand("other", edit=HandEdit(at=1.0))
     workflow = head(bench, ran).workflow.with_pin(2, outputs[2]).with_pin(0, written)
     bench.editing.edit(ran, workflow, note="x", head=head(bench, ran))
-    assert any("Pinned, inputs changed" in said.value for said in select(app, ran, 2).warning)
+    assert any("Pinned, inputs changed" in warning.value for warning in select(app, ran, 2).warning)
     assert not select(app, ran, 0).warning
 
 
 @pytest.mark.parametrize(
-    ("scope", "said"),
+    ("scope", "warning"),
     [
         (RunScope(kind="only", step=2), "This run covered step 3 only"),
         (RunScope(kind="to", step=0), "This run covered step 1 only"),
     ],
 )
-def test_a_run_of_a_part_is_a_run_of_its_own_and_leaves_the_answer_standing(app, bench, ran, scope, said):
+def test_a_run_of_a_part_is_a_run_of_its_own_and_leaves_the_answer_standing(app, bench, ran, scope, warning):
     before = bench.state(bench.store.runs.latest(ran))
     assert bench.running.start(ran, scope).done.wait(10)
     latest = bench.store.runs.latest(ran)
     assert (latest.parent, bench.store.runs.state(before.run)) == (before.run, before)
     page = app(session=ran)
     assert not page.exception
-    assert any(said in text for text in captions(page))
+    assert any(warning in text for text in captions(page))
 
 
 def test_a_step_run_alone_sees_what_was_there_although_it_is_out_of_date(bench, ran):
@@ -269,7 +269,7 @@ def test_an_edge_test_begins_from_the_page(app, bench, ran):
     page.session_state["panel"] = "Trials"
     page.session_state["experiment-kind"] = "edges"
     page.run()
-    (takes,) = (said.value for said in page.caption if "several at once" in said.value)
+    (takes,) = (warning.value for warning in page.caption if "several at once" in warning.value)
     assert " tokens" in takes
     page.button(key="experiment-begin").click().run()
     assert not page.exception

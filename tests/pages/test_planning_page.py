@@ -57,7 +57,7 @@ def bench_of(url, conductor):
 
 
 @pytest.fixture
-def told(url, monkeypatch) -> Iterator[HeldConductor]:
+def held(url, monkeypatch) -> Iterator[HeldConductor]:
     """A Conductor that says what the test puts into its `texts`; the app is over its workbench."""
     conductor = HeldConductor(texts=[GOOD])
     conductor.released.set()
@@ -77,23 +77,23 @@ def button(page, label):
     return found
 
 
-def settled(told, page):
+def settled(held, page):
     """The page after whatever goes on in its session."""
-    told.bench.activities.wait(page.query_params["session"])
+    held.bench.activities.wait(page.query_params["session"])
     return page.run()
 
 
-def planned(told, app, *texts_, **settings):
+def planned(held, app, *texts_, **settings):
     """A session of the app whose Conductor has said the first of these texts."""
-    told.texts = list(texts_)
-    session = told.bench.ask("Which one?", settings=Settings(**settings)).id
-    told.bench.planning.begin(session)
-    told.bench.activities.wait(session)
+    held.texts = list(texts_)
+    session = held.bench.ask("Which one?", settings=Settings(**settings)).id
+    held.bench.planning.begin(session)
+    held.bench.activities.wait(session)
     return app(session=session)
 
 
-def test_planning_is_seen_as_it_goes_on_and_by_who_comes_later(app, told):
-    told.released.clear()
+def test_planning_is_seen_as_it_goes_on_and_by_who_comes_later(app, held):
+    held.released.clear()
     page = app()
     page.chat_input(key="query").set_value("Which one?").run()
     assert not page.exception
@@ -104,96 +104,98 @@ def test_planning_is_seen_as_it_goes_on_and_by_who_comes_later(app, told):
         assert r":material/refresh: Asked again in 1.2 s: 429 \*Too Many\*" in texts(tab.caption)
         assert [box.label for box in tab.expander] == ["Thinking"]
         assert button(tab, "Stop")
-    told.released.set()
-    settled(told, page)
+    held.released.set()
+    settled(held, page)
     assert not page.exception
     assert page.button(key="run").label == "Run"
-    assert told.bench.store.runs.of_session(session) == ()
+    assert held.bench.store.runs.of_session(session) == ()
 
 
-def test_stopping_keeps_the_query_and_offers_a_way_on(app, told):
-    told.released.clear()
+def test_stopping_keeps_the_query_and_offers_a_way_on(app, held):
+    held.released.clear()
     page = app()
     page.segmented_control(key="runs-plans-choice").set_value("Plan and run").run()
     page.chat_input(key="query").set_value("Which one?").run()
-    live = told.bench.activities.live_plan(page.query_params["session"])
+    live = held.bench.activities.live_plan(page.query_params["session"])
     button(page, "Stop").click().run()
     assert live.done.wait(5)
     page.run()
     assert list(page.warning) == []
     assert page.info[0].value == r"Planning was stopped\. Nothing has run."
-    told.released.set()
+    held.released.set()
     button(page, "Plan again").click().run()
-    settled(told, page)
+    settled(held, page)
     assert page.button(key="run").label == "Run"
 
 
-def test_planning_that_was_interrupted_says_so_and_can_be_asked_for_again(app, told, monkeypatch):
-    session = told.bench.ask("Which one?").id
+def test_planning_that_was_interrupted_says_so_and_can_be_asked_for_again(app, held, monkeypatch):
+    session = held.bench.ask("Which one?").id
     with monkeypatch.context() as patched:
-        patched.setattr(told.bench.store.processes.lock, "owner", "a store whose process died")
-        told.bench.store.plans.begin("p", session, planner="c", planner_kind="model")
-    told.bench.store.processes.mark_interrupted()
+        patched.setattr(held.bench.store.processes.lock, "owner", "a store whose process died")
+        held.bench.store.plans.begin("p", session, planner="c", planner_kind="model")
+    held.bench.store.processes.mark_interrupted()
     page = opened(app(session=session))
-    said = plain("Planning was interrupted: the process that asked the Conductor ended before it answered.")
-    assert texts(page.info) == [f"{said} Nothing has run."]
+    message = plain(
+        "Planning was interrupted: the process that asked the Conductor ended before it answered."
+    )
+    assert texts(page.info) == [f"{message} Nothing has run."]
     button(page, "Plan again").click().run()
-    page = settled(told, page)
-    assert told.bench.store.revisions.head(session) is not None
+    page = settled(held, page)
+    assert held.bench.store.revisions.head(session) is not None
     assert not page.exception
 
 
-def test_an_invalid_plan_can_be_asked_for_again_until_the_limit_and_every_attempt_is_kept(app, told):
-    page = planned(told, app, BROKEN, BROKEN, BROKEN, GOOD)
+def test_an_invalid_plan_can_be_asked_for_again_until_the_limit_and_every_attempt_is_kept(app, held):
+    page = planned(held, app, BROKEN, BROKEN, BROKEN, GOOD)
     assert page.error[0].value == "The Conductor gave no valid plan. Nothing has run."
     assert any("worker 9" in text for text in texts(page.markdown))
     for earlier in (1, 2):
         button(page, "Ask again").click().run()
-        settled(told, page)
+        settled(held, page)
         labels = [box.label for box in page.expander if box.label.startswith("Attempt")]
         assert labels == [f"Attempt {at + 1}\\: not valid, 1 reason" for at in range(earlier)]
-    assert [len(request.rejected) for request in told.requests] == [0, 1, 2]
+    assert [len(request.rejected) for request in held.requests] == [0, 1, 2]
     assert button(page, "Ask again").disabled
     assert any("asked 3 of 3 times" in text for text in texts(page.caption))
     button(page, "Plan again").click().run()
-    settled(told, page)
+    settled(held, page)
     assert page.button(key="run").label == "Run"
     page.segmented_control(key="panel").set_value("Plans").run()
     assert len([box for box in page.expander if box.label.startswith("Attempt")]) == 3
 
 
-def test_a_plan_over_the_limit_is_taken_as_it_is_for_no_call(app, told):
-    page = planned(told, app, GOOD, max_steps=1)
+def test_a_plan_over_the_limit_is_taken_as_it_is_for_no_call(app, held):
+    page = planned(held, app, GOOD, max_steps=1)
     assert page.error[0].value == "The Conductor gave no valid plan. Nothing has run."
     button(page, "2 steps, the limit is 1: take it anyway").click().run()
     assert not page.exception
     assert not page.error
     assert page.button(key="run").label == "Run"
-    assert len(told.requests) == 1
-    head = told.bench.store.revisions.head(page.query_params["session"])
+    assert len(held.requests) == 1
+    head = held.bench.store.revisions.head(page.query_params["session"])
     assert (head.origin, head.note) == ("human", "Taken with 2 steps, over the limit of 1")
     assert any(text.startswith("chain · edited") for text in texts(page.caption))
 
 
-def test_a_rejected_second_round_leaves_the_answer_and_is_said_above_it(app, told):
-    page = planned(told, app, GOOD, BROKEN, GOOD)
+def test_a_rejected_second_round_leaves_the_answer_and_is_said_above_it(app, held):
+    page = planned(held, app, GOOD, BROKEN, GOOD)
     page.button(key="run").click().run()
-    settled(told, page)
+    settled(held, page)
     button(page, "Another round").click().run()
-    settled(told, page)
+    settled(held, page)
     assert not page.exception
     assert page.error[0].value == "Round 2: the Conductor gave no valid plan. The answer of round 1 stands."
     assert [button.label for button in page.button if button.label == "Start from one step"] == []
     button(page, "Ask again").click().run()
-    settled(told, page)
+    settled(held, page)
     assert not page.error
-    assert told.bench.store.revisions.head(page.query_params["session"]).looks_back is not None
+    assert held.bench.store.revisions.head(page.query_params["session"]).looks_back is not None
 
 
-def test_rounds_follow_by_themselves_and_are_stacked_until_the_third(app, told):
-    page = planned(told, app, GOOD, GOOD, GOOD, rounds=3)
+def test_rounds_follow_by_themselves_and_are_stacked_until_the_third(app, held):
+    page = planned(held, app, GOOD, GOOD, GOOD, rounds=3)
     page.button(key="run").click().run()
-    settled(told, page)
+    settled(held, page)
     assert not page.exception
     lines = [box.label for box in page.expander if box.label.startswith("Round")]
     assert [line.split(" · ")[:3] for line in lines] == [
@@ -204,29 +206,29 @@ def test_rounds_follow_by_themselves_and_are_stacked_until_the_third(app, told):
     assert any("at most 3 rounds" in text for text in texts(page.caption))
     assert any(text.startswith("chain · round 3") for text in texts(page.caption))
     session = page.query_params["session"]
-    page.session_state[f"round-{told.bench.planning.rounds(session)[0][1].run}"] = True
+    page.session_state[f"round-{held.bench.planning.rounds(session)[0][1].run}"] = True
     page.run()
     assert not page.exception
 
 
-def test_a_kept_answer_ends_the_rounds(app, told):
-    page = planned(told, app, GOOD, KEEP, rounds=3)
+def test_a_kept_answer_ends_the_rounds(app, held):
+    page = planned(held, app, GOOD, KEEP, rounds=3)
     page.button(key="run").click().run()
-    settled(told, page)
+    settled(held, page)
     assert not page.exception
-    view = SessionView.load(told.bench, page.query_params["session"])
+    view = SessionView.load(held.bench, page.query_params["session"])
     assert view.kept_answer.round == 2
     assert not view.no_plan
     assert not button(page, "Another round").disabled
 
 
-def test_the_figures_of_a_session_count_planning_and_every_round(app, told):
-    page = planned(told, app, GOOD)
+def test_the_figures_of_a_session_count_planning_and_every_round(app, held):
+    page = planned(held, app, GOOD)
     page.button(key="run").click().run()
-    settled(told, page)
+    settled(held, page)
     session = page.query_params["session"]
-    used = told.bench.store.sessions.total(session)
-    (run,) = told.bench.store.runs.of_session(session)
+    used = held.bench.store.sessions.total(session)
+    (run,) = held.bench.store.runs.of_session(session)
     # The Conductor's 110 tokens, and the run's.
     assert used.tokens == 110 + run.tokens
     lines = texts(page.caption)
@@ -236,38 +238,38 @@ def test_the_figures_of_a_session_count_planning_and_every_round(app, told):
     assert plain(f"{run.tokens} tokens") in own
 
 
-def test_another_round_waits_for_edits_to_be_run(app, told):
-    page = planned(told, app, GOOD)
+def test_another_round_waits_for_edits_to_be_run(app, held):
+    page = planned(held, app, GOOD)
     page.button(key="run").click().run()
-    settled(told, page)
+    settled(held, page)
     session = page.query_params["session"]
-    head = told.bench.store.revisions.head(session)
-    told.bench.editing.edit(session, head.workflow.with_worker(0, "beta"), note="edit", head=head)
+    head = held.bench.store.revisions.head(session)
+    held.bench.editing.edit(session, head.workflow.with_worker(0, "beta"), note="edit", head=head)
     page.run()
     assert button(page, "Another round").disabled
     assert any("Run the workflow as it is now first" in text for text in texts(page.caption))
 
 
-def test_an_edit_while_the_conductor_plans_is_refused(app, told, tab):
-    page = planned(told, app, GOOD)
+def test_an_edit_while_the_conductor_plans_is_refused(app, held, tab):
+    page = planned(held, app, GOOD)
     page.button(key="run").click().run()
-    settled(told, page)
+    settled(held, page)
     session = page.query_params["session"]
-    told.released.clear()
-    told.bench.planning.begin_round(session)
-    head = told.bench.store.revisions.head(session)
-    editor = Editor(bench=told.bench, tab=tab, session=session, head=head)
+    held.released.clear()
+    held.bench.planning.begin_round(session)
+    head = held.bench.store.revisions.head(session)
+    editor = Editor(bench=held.bench, tab=tab, session=session, head=head)
     assert not editor.commit(lambda: head.workflow.with_worker(0, "beta"), "edit")
-    assert told.bench.store.revisions.head(session) == head
+    assert held.bench.store.revisions.head(session) == head
     page.run()
     assert page.button(key="undo").disabled
     assert button(page, "Stop")
 
 
-def test_a_run_over_its_budget_says_which_limit_and_opens_the_settings(app, told):
-    page = planned(told, app, GOOD, budget=Budget(calls=2))
+def test_a_run_over_its_budget_says_which_limit_and_opens_the_settings(app, held):
+    page = planned(held, app, GOOD, budget=Budget(calls=2))
     page.button(key="run").click().run()
-    settled(told, page)
+    settled(held, page)
     assert not page.exception
     assert page.warning[0].value.startswith(
         "Stopped at the budget: 2 of 2 calls used. 1 finished output kept"
@@ -276,10 +278,10 @@ def test_a_run_over_its_budget_says_which_limit_and_opens_the_settings(app, told
     button(page, "Raise the limit").click().run()
     session = page.query_params["session"]
     page.number_input(key=f"budget-calls-{session}").set_value(9).run()
-    assert told.bench.settings(session).budget == Budget(calls=9)
+    assert held.bench.settings(session).budget == Budget(calls=9)
     assert "9 calls" in chips(page)
     page.button(key="run").click().run()
-    settled(told, page)
+    settled(held, page)
     assert not page.warning
 
 
@@ -300,7 +302,7 @@ def chips(page):
     return [box.proto.popover.label for box in page.get("popover")]
 
 
-def test_settings_are_kept_for_the_next_query_and_go_with_it(app, told):
+def test_settings_are_kept_for_the_next_query_and_go_with_it(app, held):
     page = opened(app())
     page.segmented_control(key="mode-next").set_value("mini").run()
     page.checkbox(key="use-next-alpha").uncheck().run()
@@ -308,47 +310,47 @@ def test_settings_are_kept_for_the_next_query_and_go_with_it(app, told):
     assert plain("No price is known, so no worker is left out.") in texts(page.caption)
     assert {"Mini", "1 step", "2 of 3 workers", plain("$0.10")} <= {*chips(page)}
     page.chat_input(key="query").set_value("Which one?").run()
-    settled(told, page)
-    settings = told.bench.settings(page.query_params["session"])
+    settled(held, page)
+    settings = held.bench.settings(page.query_params["session"])
     assert (settings.max_steps, settings.economical) == (1, True)
     assert (settings.workers, settings.budget) == (("beta", "slow"), Budget(cost=0.1))
-    assert [card.name for card in told.requests[-1].workers] == ["beta", "slow"]
+    assert [card.name for card in held.requests[-1].workers] == ["beta", "slow"]
 
 
-def test_settings_of_an_open_session_are_its_own(app, told):
-    session = told.bench.ask("Which one?").id
+def test_settings_of_an_open_session_are_its_own(app, held):
+    session = held.bench.ask("Which one?").id
     page = opened(app(session=session))
     page.button(key=move_key("alpha", "down")).click().run()
     page.number_input(key=f"rounds-{session}").set_value(2).run()
-    assert told.bench.settings(session) == Settings(workers=("beta", "alpha", "slow"), rounds=2)
+    assert held.bench.settings(session) == Settings(workers=("beta", "alpha", "slow"), rounds=2)
     page.button(key="new").click().run()
     page.chat_input(key="query").set_value("And now?").run()
-    assert told.bench.settings(page.query_params["session"]) == Settings()
+    assert held.bench.settings(page.query_params["session"]) == Settings()
 
 
-def test_two_settings_changed_in_one_run_of_the_page_are_both_kept(app, told):
-    session = told.bench.ask("Which one?").id
+def test_two_settings_changed_in_one_run_of_the_page_are_both_kept(app, held):
+    session = held.bench.ask("Which one?").id
     page = opened(app(session=session))
     page.number_input(key=f"budget-tokens-{session}").set_value(500)
     page.segmented_control(key=f"mode-{session}").set_value("ultra").run()
-    settings = told.bench.settings(session)
+    settings = held.bench.settings(session)
     assert (settings.rounds, settings.budget) == (3, Budget(tokens=500))
 
 
-def test_the_last_worker_cannot_be_left_out(app, told):
-    session = told.bench.ask("Which one?", settings=Settings(workers=("beta",))).id
+def test_the_last_worker_cannot_be_left_out(app, held):
+    session = held.bench.ask("Which one?", settings=Settings(workers=("beta",))).id
     page = opened(app(session=session))
     assert page.checkbox(key=f"use-{session}-beta").disabled
     assert not page.checkbox(key=f"use-{session}-alpha").disabled
 
 
-def test_a_worker_that_the_pool_has_lost_is_said_and_can_be_left_out(app, told):
-    session = told.bench.ask("Which one?", settings=Settings(workers=("gone", "beta"))).id
+def test_a_worker_that_the_pool_has_lost_is_said_and_can_be_left_out(app, held):
+    session = held.bench.ask("Which one?", settings=Settings(workers=("gone", "beta"))).id
     page = opened(app(session=session))
     button(page, "Plan again").click().run()
     assert "gone" in page.error[0].value
     page.checkbox(key=f"use-{session}-gone").uncheck().run()
-    assert told.bench.settings(session).workers == ("beta",)
+    assert held.bench.settings(session).workers == ("beta",)
 
 
 # -- what a page is drawn for -------------------------------------------------------------------------

@@ -58,7 +58,7 @@ def test_an_example_is_planned_not_run(app, url):
 
 
 @pytest.mark.parametrize(
-    ("query", "said"),
+    ("query", "expected"),
     [
         ("", "The query is empty"),
         (" \n ", "The query is empty"),
@@ -67,10 +67,10 @@ def test_an_example_is_planned_not_run(app, url):
     ids=["empty", "blank", "too long"],
 )
 @pytest.mark.parametrize("way", ["Plan", "Plan and run"])
-def test_a_query_that_cannot_be_planned_is_refused(app, url, query, said, way):
+def test_a_query_that_cannot_be_planned_is_refused(app, url, query, expected, way):
     page = asked(app(), query, way=way)
     assert not page.exception
-    assert said in page.error[0].value
+    assert expected in page.error[0].value
     with SessionStore.open(url) as store:
         assert store.sessions.count() == 0
 
@@ -127,14 +127,18 @@ def test_a_question_continues_the_conversation_of_an_answer_and_of_nothing_else(
     page.button(key="new").click().run()
     asked(page, "What is 5 + 5?")
     with SessionStore.open(url) as store:
-        said = {
+        talks = {
             name: [turn.text for turn in store.sessions.find(session).earlier_conversation.turns]
             for name, session in {"second": second, "third": third, "changed": changed}.items()
         }
         answer = store.runs.latest(second).answer
         assert store.sessions.find(first).conversation is None
         assert store.sessions.find(page.query_params["session"]).conversation is None
-    assert said == {"second": [], "third": ["What is 2 + 2?", answer], "changed": ["What is 2 + 2?", answer]}
+    assert talks == {
+        "second": [],
+        "third": ["What is 2 + 2?", answer],
+        "changed": ["What is 2 + 2?", answer],
+    }
 
 
 def test_undo_is_offered_after_an_edit_and_names_it(app, bench, session, three):
@@ -177,18 +181,18 @@ def test_a_rejected_plan_shows_every_reason_and_the_ways_on(app, bench):
 
 
 @pytest.mark.parametrize(
-    ("entry", "said"),
+    ("entry", "expected"),
     [('kind = "simulated"\nspeed = 3', "unknown key"), ("", "kind")],
     ids=["wrong key", "no kind"],
 )
-def test_a_wrong_pool_file_is_said_on_both_pages(app, tmp_path, monkeypatch, entry, said):
+def test_a_wrong_pool_file_is_said_on_both_pages(app, tmp_path, monkeypatch, entry, expected):
     pool = tmp_path / "pool.toml"
     pool.write_text(f'[[worker]]\nname = "w"\n{entry}\n', encoding="utf-8")
     monkeypatch.setenv("CONDUCTOR_POOL", str(pool))
     for name in ("workbench", "sessions"):
         page = app(name)
         assert not page.exception
-        assert [said in text for text in texts(page.error)] == [True]
+        assert [expected in text for text in texts(page.error)] == [True]
 
 
 def words_for_a_database(folder):

@@ -116,11 +116,11 @@ def test_alternatives_that_were_asked_for_read_interrupted_and_leave_the_session
         assert all((plan.failure or "").startswith(INTERRUPTED) for plan in asked)
 
 
-def orphan(store: SessionStore, session: Session, monkeypatch: pytest.MonkeyPatch, **told: object) -> None:
+def orphan(store: SessionStore, session: Session, monkeypatch: pytest.MonkeyPatch, **given: object) -> None:
     """A planning whose owner's lock nobody holds."""
     with monkeypatch.context() as patched:
         patched.setattr(store.processes.lock, "owner", "a store whose process died")
-        store.plans.begin("p", session.id, planner="c", planner_kind="model", **told)  # type: ignore[arg-type]
+        store.plans.begin("p", session.id, planner="c", planner_kind="model", **given)  # type: ignore[arg-type]
 
 
 def test_one_planning_is_interrupted_once(store: SessionStore, monkeypatch: pytest.MonkeyPatch) -> None:

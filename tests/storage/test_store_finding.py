@@ -40,7 +40,7 @@ def used(store: SessionStore, run: str, *tokens: int | None, outcome: RunOutcome
 
 
 @pytest.fixture
-def said(store: SessionStore) -> SessionStore:
+def searched(store: SessionStore) -> SessionStore:
     """Three sessions that say something in each of their texts."""
     sky = store.sessions.create("Pourquoi le ciel est-il bleu à midi?", title="Sky").id
     store.revisions.add(sky, chain("Measure the wavelengths"), origin="human")
@@ -89,24 +89,24 @@ SAID = {
 """What is searched for, and the titles of the sessions that say it."""
 
 
-def test_a_search_looks_into_every_text_of_a_session(said: SessionStore) -> None:
-    assert {search: found(said, search) for search in SAID} == SAID
+def test_a_search_looks_into_every_text_of_a_session(searched: SessionStore) -> None:
+    assert {search: found(searched, search) for search in SAID} == SAID
 
 
 @given(search=st.text(max_size=30))
 @cases(60, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_no_search_is_an_error(said: SessionStore, search: str) -> None:
-    found(said, search)
-    found(said, f'sky "{search}" AND')
+def test_no_search_is_an_error(searched: SessionStore, search: str) -> None:
+    found(searched, search)
+    found(searched, f'sky "{search}" AND')
 
 
-def test_snippets_show_what_was_found_beside_the_titles(said: SessionStore) -> None:
-    ids = {summary.title: summary.id for summary in said.sessions.listed()}
-    snippets = said.sessions.snippets(list(ids.values()), "forty q sky")
+def test_snippets_show_what_was_found_beside_the_titles(searched: SessionStore) -> None:
+    ids = {summary.title: summary.id for summary in searched.sessions.listed()}
+    snippets = searched.sessions.snippets(list(ids.values()), "forty q sky")
     assert {snippet.kind for snippet in snippets.values()} == {"answer", "query"}
     assert ("forty", True) in snippets[ids["Sky"]].parts
-    assert said.sessions.snippets(list(ids.values()), "%") == {}
-    assert said.sessions.snippets([], "sky") == {}
+    assert searched.sessions.snippets(list(ids.values()), "%") == {}
+    assert searched.sessions.snippets([], "sky") == {}
 
 
 def test_filters_leave_in_what_all_of_them_are_true_of(store: SessionStore) -> None:

@@ -193,14 +193,14 @@ def test_what_the_server_refuses_is_said_in_words(postgres: PostgresServer) -> N
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         nobody = f"postgresql://me:hush@127.0.0.1:{free.getsockname()[1]}/name"
-    for url, said in (
+    for url, expected in (
         (nobody, "cannot be reached"),
         (postgres.url("no_such_database"), "does not exist. Make it"),
         (postgres.url(user="nobody_here"), "refused this user"),
         (postgres.url(user="guarded"), "refused this user"),
         (postgres.url(user="guarded", password="hush"), "refused this user"),
     ):
-        with pytest.raises(StorageError, match=said) as caught:
+        with pytest.raises(StorageError, match=expected) as caught:
             SessionStore.open(url)
         assert "hush" not in str(caught.value)
 
@@ -212,7 +212,7 @@ def test_who_may_not_make_tables_is_told(postgres: PostgresServer, database: str
 
 
 @pytest.mark.parametrize(
-    ("error", "said"),
+    ("error", "expected"),
     [
         (psycopg.errors.DiskFull("could not extend file"), "is full: its disk has no room left"),
         (psycopg.errors.TooManyConnections("sorry"), "takes no more connections"),
@@ -226,5 +226,5 @@ def test_who_may_not_make_tables_is_told(postgres: PostgresServer, database: str
         (psycopg.errors.ConnectionTimeout("connection timeout expired"), "cannot be reached"),
     ],
 )
-def test_a_servers_trouble_is_said_in_words(error: psycopg.Error, said: str) -> None:
-    assert said in explanation(sqlalchemy.exc.DBAPIError("SELECT 1", {}, error))
+def test_a_servers_trouble_is_said_in_words(error: psycopg.Error, expected: str) -> None:
+    assert expected in explanation(sqlalchemy.exc.DBAPIError("SELECT 1", {}, error))

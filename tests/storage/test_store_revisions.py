@@ -100,14 +100,14 @@ def test_an_edit_may_start_from_any_revision_of_its_session(store: SessionStore)
 
 
 @pytest.mark.parametrize(
-    ("note", "said"), [("Step 2 removed", r"\(revision 2: Step 2 removed\)"), ("", r"\(revision 2\)")]
+    ("note", "match"), [("Step 2 removed", r"\(revision 2: Step 2 removed\)"), ("", r"\(revision 2\)")]
 )
-def test_an_edit_of_what_is_the_head_no_more_is_refused(store: SessionStore, note: str, said: str) -> None:
+def test_an_edit_of_what_is_the_head_no_more_is_refused(store: SessionStore, note: str, match: str) -> None:
     session = store.sessions.create("q").id
     seen = store.revisions.add(session, chain("a", "b"), origin="human")
     theirs = store.revisions.add(session, chain("a"), origin="human", note=note, expected=seen.id)
     before = store.sessions.find(session)
-    with pytest.raises(EditConflict, match=rf"changed meanwhile {said}; your edit was not applied"):
+    with pytest.raises(EditConflict, match=rf"changed meanwhile {match}; your edit was not applied"):
         store.revisions.add(session, chain("mine"), origin="human", expected=seen.id)
     assert store.revisions.of_session(session) == (seen, theirs)
     assert store.sessions.find(session) == before

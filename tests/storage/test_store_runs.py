@@ -74,12 +74,14 @@ def test_a_run_id_is_used_once_and_its_parent_is_known(store: SessionStore) -> N
         store.runs.start(run="r2", session=session, revision=revision, parent="gone")
 
 
-@pytest.mark.parametrize("said", [2**31, 10**12, 10**19])
-def test_more_tokens_than_anybody_uses_keep_no_output_from_being_kept(store: SessionStore, said: int) -> None:
+@pytest.mark.parametrize("count", [2**31, 10**12, 10**19])
+def test_more_tokens_than_anybody_uses_keep_no_output_from_being_kept(
+    store: SessionStore, count: int
+) -> None:
     session = store.sessions.create("q").id
     begin(store, session, "r")
     made = output("done", run="r").model_copy(
-        update={"usage": Usage(prompt_tokens=said, completion_tokens=1)}
+        update={"usage": Usage(prompt_tokens=count, completion_tokens=1)}
     )
     event = StepFinished(run="r", seq=1, at=4.0, step=0, output=made)
     keep(store, started("r", chain("do")), event, finished("r", seq=2))
@@ -194,16 +196,16 @@ def test_of_events_that_come_together_only_the_refused_are_missing(store: Sessio
 
 
 @pytest.mark.parametrize(
-    ("run", "seq", "said"),
+    ("run", "seq", "tokens"),
     [
         ("r", 0, "Event 0 of the run 'r' was not kept"),
         ("never started", 0, "Event 0 of the run 'never started' was not kept"),
     ],
 )
-def test_a_refused_event_is_named(store: SessionStore, run: str, seq: int, said: str) -> None:
+def test_a_refused_event_is_named(store: SessionStore, run: str, seq: int, tokens: str) -> None:
     begin(store, store.sessions.create("q").id, "r")
     store.runs.append(delta("r", seq=0)).result(timeout=20)
-    with pytest.raises(StorageError, match=said):
+    with pytest.raises(StorageError, match=tokens):
         store.runs.append(delta(run, seq=seq)).result(timeout=20)
 
 

@@ -92,7 +92,7 @@ def test_a_key_is_sent_and_stands_nowhere(
     ]
     rows = [row_of(made, kind="preferences") for made in bench.store.corrections.read(every=True)]
     assert isinstance(rows[-1], dict)
-    told = [
+    texts = [
         bench.editing.export(session),
         exported(bench.store, session).decode(),
         report_of(bench.store, states[0].run, now=0.0),
@@ -108,4 +108,4 @@ def test_a_key_is_sent_and_stands_nowhere(
     kept = b"".join(path.read_bytes() for path in file.parent.iterdir())
     assert b"leaky" in kept
     assert KEY.encode() not in kept
-    assert not [text for text in told if KEY in text]
+    assert not [text for text in texts if KEY in text]

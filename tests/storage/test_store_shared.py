@@ -51,7 +51,7 @@ def test_a_run_of_another_process_is_followed_and_stopped(url: str) -> None:
         bench.running.stop(other.session)
         until(lambda: not bench.state(run).live, seconds=2)
         assert bench.state(run).status == "cancelled"
-        assert other.told() == ("cancelled", "None", "Seen by both")
+        assert other.seen() == ("cancelled", "None", "Seen by both")
 
 
 def _said(bench: Workbench, run: RunRecord) -> int:
@@ -79,7 +79,7 @@ def test_a_process_that_is_killed_is_noticed_and_one_that_is_suspended_lives(url
         assert bench.store.runs.find(suspended.run).status == "running"
         suspended.signal(signal.SIGCONT)
         bench.running.stop(suspended.session)
-        assert suspended.told()[:2] == ("cancelled", "None")
+        assert suspended.seen()[:2] == ("cancelled", "None")
 
 
 def _thinks(bench: Workbench, other: Other) -> bool:

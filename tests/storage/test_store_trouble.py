@@ -232,7 +232,7 @@ def test_a_damaged_entry_is_named_and_the_others_can_be_read(url: str, file: Pat
 
 
 @pytest.mark.parametrize(
-    ("table", "column", "said"),
+    ("table", "column", "match"),
     [
         ("sessions", "created_at", "Session .*: created_at"),
         ("plans", "planner_kind", "Plan .*: planner_kind"),
@@ -240,7 +240,7 @@ def test_a_damaged_entry_is_named_and_the_others_can_be_read(url: str, file: Pat
         ("runs", "status", "RunRecord 'r': status"),
     ],
 )
-def test_a_row_that_does_not_fit_is_named(url: str, file: Path, table: str, column: str, said: str) -> None:
+def test_a_row_that_does_not_fit_is_named(url: str, file: Path, table: str, column: str, match: str) -> None:
     with SessionStore.open(url) as store:
         session = store.sessions.create("q").id
         store.plans.add(session, planner="c", planner_kind="model", report=VALID, usage=Usage())
@@ -253,7 +253,9 @@ def test_a_row_that_does_not_fit_is_named(url: str, file: Path, table: str, colu
             "revisions": store.revisions.head,
             "runs": store.runs.of_session,
         }
-        with pytest.raises(StorageError, match=rf"a row that this version cannot read \({said}\)\. The rest"):
+        with pytest.raises(
+            StorageError, match=rf"a row that this version cannot read \({match}\)\. The rest"
+        ):
             read[table](session)
 
 

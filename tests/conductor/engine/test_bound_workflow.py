@@ -28,8 +28,8 @@ def assigned(workflow: Workflow, *, query: str = "why?") -> BoundWorkflow:
     )
 
 
-def request_of(bound: BoundWorkflow, step: int, **said: str) -> Request:
-    outputs = {int(key.removeprefix("step")): output(text) for key, text in said.items()}
+def request_of(bound: BoundWorkflow, step: int, **given: str) -> Request:
+    outputs = {int(key.removeprefix("step")): output(text) for key, text in given.items()}
     return bound.request(step, outputs, address=bound.fingerprint(step, outputs))
 
 

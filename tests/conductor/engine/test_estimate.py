@@ -69,7 +69,7 @@ HISTORY = (
 
 
 @pytest.mark.parametrize(
-    ("runs", "told"),
+    ("runs", "takes"),
     [
         ((), Estimate(calls=0, tokens=0, cost=0.0, seconds=0.0)),
         ((0,), Estimate(calls=1, tokens=10, cost=0.1, seconds=1)),
@@ -77,8 +77,8 @@ HISTORY = (
         ((0, 1, 2), Estimate(calls=3, tokens=110, cost=pytest.approx(1.1), seconds=8)),  # type: ignore[arg-type]
     ],
 )
-def test_a_step_takes_what_its_worker_took_at_its_place(runs: tuple[int, ...], told: Estimate) -> None:
-    assert estimate(DIAMOND, runs, HISTORY) == told
+def test_a_step_takes_what_its_worker_took_at_its_place(runs: tuple[int, ...], takes: Estimate) -> None:
+    assert estimate(DIAMOND, runs, HISTORY) == takes
 
 
 def test_a_step_that_never_ran_takes_what_its_worker_took_elsewhere() -> None:
@@ -87,7 +87,7 @@ def test_a_step_that_never_ran_takes_what_its_worker_took_elsewhere() -> None:
 
 
 @pytest.mark.parametrize(
-    ("history", "told"),
+    ("history", "takes"),
     [
         ((), Estimate(calls=1, tokens=None, cost=None, seconds=None)),
         ((made(0, tokens=9, worker="beta"),), Estimate(calls=1, tokens=None, cost=None, seconds=None)),
@@ -99,24 +99,24 @@ def test_a_step_that_never_ran_takes_what_its_worker_took_elsewhere() -> None:
     ],
     ids=["nothing seen", "another worker", "tokens unknown", "by hand"],
 )
-def test_what_was_never_seen_is_unknown(history: tuple[Output, ...], told: Estimate) -> None:
-    assert estimate(DIAMOND, (0,), history) == told
-    assert told.known == (told.seconds is not None)
+def test_what_was_never_seen_is_unknown(history: tuple[Output, ...], takes: Estimate) -> None:
+    assert estimate(DIAMOND, (0,), history) == takes
+    assert takes.known == (takes.seconds is not None)
 
 
 def test_one_unknown_call_makes_the_sum_unknown() -> None:
-    told = estimate(DIAMOND.with_worker(2, "beta"), (1, 2), HISTORY)
-    assert (told.tokens, told.cost, told.seconds) == (None, None, None)
+    takes = estimate(DIAMOND.with_worker(2, "beta"), (1, 2), HISTORY)
+    assert (takes.tokens, takes.cost, takes.seconds) == (None, None, None)
 
 
 def test_a_first_run_is_judged_by_its_prompts_and_an_assumed_answer() -> None:
-    told = estimate(workflow_of(()), (0,), (), cards(price=Price(prompt=10.0, completion=100.0)))
-    assert told.assumed
-    assert told.tokens is not None
-    prompt = told.tokens - ANSWER_TOKENS
+    takes = estimate(workflow_of(()), (0,), (), cards(price=Price(prompt=10.0, completion=100.0)))
+    assert takes.assumed
+    assert takes.tokens is not None
+    prompt = takes.tokens - ANSWER_TOKENS
     assert 10 < prompt < 200
-    assert told.cost == pytest.approx((prompt * 10 + ANSWER_TOKENS * 100) / 1e6)
-    assert told.seconds == 9.0
+    assert takes.cost == pytest.approx((prompt * 10 + ANSWER_TOKENS * 100) / 1e6)
+    assert takes.seconds == 9.0
 
 
 def test_an_answer_that_another_step_reads_is_in_its_prompt() -> None:
@@ -132,9 +132,9 @@ def test_an_answer_that_another_step_reads_is_in_its_prompt() -> None:
 
 
 def test_what_a_call_without_a_price_costs_is_unknown() -> None:
-    told = estimate(workflow_of(()), (0,), (), cards())
-    assert (told.cost, any("$" in word for word in told.words)) == (None, False)
-    assert told.words[-1] == "assuming 400 tokens an answer"
+    takes = estimate(workflow_of(()), (0,), (), cards())
+    assert (takes.cost, any("$" in word for word in takes.words)) == (None, False)
+    assert takes.words[-1] == "assuming 400 tokens an answer"
 
 
 def test_a_limit_of_the_answer_bounds_what_is_assumed() -> None:
@@ -145,8 +145,8 @@ def test_a_limit_of_the_answer_bounds_what_is_assumed() -> None:
 
 
 def test_built_in_experts_take_no_tokens_and_nothing_is_said_of_them_before_they_ran() -> None:
-    told = estimate(DIAMOND, (0, 1, 2, 3), (), cards("offline"))
-    assert (told.tokens, told.cost, told.words) == (0, 0.0, [])
+    takes = estimate(DIAMOND, (0, 1, 2, 3), (), cards("offline"))
+    assert (takes.tokens, takes.cost, takes.words) == (0, 0.0, [])
     ran = [made(step, tokens=None, seconds=0.5) for step in range(4)]
     assert estimate(DIAMOND, (0, 1, 2, 3), ran, cards("offline")).words == ["~1.5 s"]
 

@@ -193,15 +193,15 @@ def test_an_edge_trial_runs_nothing_that_does_not_depend_on_the_edge(
 
 
 @pytest.mark.parametrize(
-    ("experiment", "said"),
+    ("experiment", "match"),
     [
         (Swap(step=4, workers=("beta",)), "There is no step 5"),
         (EdgeTest(edges=((0, 3),)), "Step 4 does not read step 1"),
         (EdgeTest(edges=((0, 9),)), "Step 10 does not read step 1"),
     ],
 )
-def test_an_experiment_that_does_not_fit_the_workflow_is_refused(experiment: Experiment, said: str) -> None:
-    with pytest.raises(WorkflowError, match=said):
+def test_an_experiment_that_does_not_fit_the_workflow_is_refused(experiment: Experiment, match: str) -> None:
+    with pytest.raises(WorkflowError, match=match):
         trials_of(experiment, DIAMOND)
 
 

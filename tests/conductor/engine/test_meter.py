@@ -48,19 +48,19 @@ def test_without_a_budget_nothing_is_ever_crossed() -> None:
 def test_a_call_that_used_too_much_crosses_the_limit(
     budget: Budget, usage: Usage, crossing: Crossing
 ) -> None:
-    meter, told = Meter(budget), list[Crossing]()
-    meter.watch(told.append)
+    meter, crossings = Meter(budget), list[Crossing]()
+    meter.watch(crossings.append)
     spend(meter, usage)
-    assert told == [crossing]
+    assert crossings == [crossing]
     assert not meter.admit()
 
 
 def test_a_call_for_which_no_room_is_left_is_not_admitted() -> None:
-    meter, told = Meter(Budget(calls=2)), list[Crossing]()
-    meter.watch(told.append)
+    meter, crossings = Meter(Budget(calls=2)), list[Crossing]()
+    meter.watch(crossings.append)
     assert [meter.admit() is not None for _ in range(4)] == [True, True, False, False]
     assert (meter.calls, meter.crossing) == (2, Crossing("calls", 2, 2, refused=True))
-    assert told == []
+    assert crossings == []
 
 
 def test_exactly_the_limit_is_not_too_much_but_leaves_no_room() -> None:
@@ -113,15 +113,15 @@ def test_calls_under_way_reserve_together() -> None:
 
 
 def test_an_answer_counts_while_it_comes_and_crosses_the_limit_with_the_piece_that_is_too_much() -> None:
-    meter, told = Meter(Budget(tokens=150)), list[Crossing]()
-    meter.watch(told.append)
+    meter, crossings = Meter(Budget(tokens=150)), list[Crossing]()
+    meter.watch(crossings.append)
     call = meter.admit(card(), ["x" * 400])
     assert call is not None
     for _ in range(50):
         call.receive("four")
-    assert told == []
+    assert crossings == []
     call.receive("four")
-    assert told == [Crossing("tokens", 151, 150, estimated=True)]
+    assert crossings == [Crossing("tokens", 151, 150, estimated=True)]
 
 
 def test_a_call_is_settled_by_its_usage_once() -> None:
@@ -163,14 +163,14 @@ def test_a_call_that_broke_counts_with_what_had_come_and_not_at_all_before_the_f
 
 
 def test_a_refusal_stops_nobody_and_using_too_much_after_it_does() -> None:
-    meter, told = Meter(Budget(tokens=200)), list[Crossing]()
-    meter.watch(told.append)
+    meter, crossings = Meter(Budget(tokens=200)), list[Crossing]()
+    meter.watch(crossings.append)
     going = meter.admit(card(), ["x" * 400])
     assert meter.admit(card(), ["x" * 400]) is None
-    assert told == []
+    assert crossings == []
     assert going is not None
     going.receive("x" * 404)
-    assert [crossing.refused for crossing in told] == [False]
+    assert [crossing.refused for crossing in crossings] == [False]
 
 
 def test_a_call_made_before_counts_with_its_time() -> None:
@@ -196,14 +196,14 @@ def test_without_a_limit_of_tokens_or_dollars_nothing_is_estimated() -> None:
 
 def test_time_counts_from_the_making() -> None:
     clock = Clock()
-    meter, told = Meter(Budget(seconds=5), clock=clock), list[Crossing]()
+    meter, crossings = Meter(Budget(seconds=5), clock=clock), list[Crossing]()
     clock.now = 4.0
     meter.check()
-    assert (meter.seconds_left, told) == (1.0, [])
-    unwatch = meter.watch(told.append)
+    assert (meter.seconds_left, crossings) == (1.0, [])
+    unwatch = meter.watch(crossings.append)
     clock.now = 5.0
     meter.check()
-    assert (meter.seconds_left, told) == (0.0, [Crossing("seconds", 5.0, 5.0)])
+    assert (meter.seconds_left, crossings) == (0.0, [Crossing("seconds", 5.0, 5.0)])
     unwatch()
 
 
@@ -226,11 +226,11 @@ def test_an_answer_that_was_withdrawn_stays_used_by_estimate() -> None:
 
 
 def test_an_answer_is_not_asked_for_again_beyond_the_limit() -> None:
-    meter, told = Meter(Budget(tokens=240)), list[Crossing]()
-    meter.watch(told.append)
+    meter, crossings = Meter(Budget(tokens=240)), list[Crossing]()
+    meter.watch(crossings.append)
     call = meter.admit(card(), ["a" * 400])
     assert call is not None
     call.receive("b" * 200)
-    assert not told
+    assert not crossings
     call.withdraw()
-    assert told == [Crossing("tokens", 150 + 100 + LEAST_COMPLETION, 240, estimated=True)]
+    assert crossings == [Crossing("tokens", 150 + 100 + LEAST_COMPLETION, 240, estimated=True)]

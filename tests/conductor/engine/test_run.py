@@ -179,20 +179,20 @@ async def test_live_and_replay_are_the_same_fold() -> None:
     assert (live.parent, live.query, live.workflow) == ("before", "why?", DIAMOND)
 
 
-def told(events: list[Event]) -> tuple[list[str], str]:
+def parts(events: list[Event]) -> tuple[list[str], str]:
     """The texts of the deltas of a run of one step, and its output's text."""
     [finished] = [event for event in events if isinstance(event, StepFinished)]
     return [event.text for event in events if isinstance(event, StepDelta)], finished.output.text
 
 
 async def test_deltas_tell_the_output_from_its_beginning_and_the_end_tells_the_rest() -> None:
-    deltas, text = told(await events_of(run_of(workflow_of(()), pool_of(tokens=60, tokens_per_second=2000))))
+    deltas, text = parts(await events_of(run_of(workflow_of(()), pool_of(tokens=60, tokens_per_second=2000))))
     assert text.startswith("".join(deltas))
     assert 1 < len(deltas) < 60
 
 
 async def test_an_answer_that_comes_whole_is_told_once() -> None:
-    deltas, text = told(await events_of(run_of(workflow_of(()), pool_of(tokens=60))))
+    deltas, text = parts(await events_of(run_of(workflow_of(()), pool_of(tokens=60))))
     assert deltas == []
     assert text
 
@@ -245,7 +245,7 @@ async def test_a_step_that_reads_two_failures_is_blocked_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("worker", "said"),
+    ("worker", "expected"),
     [
         (Raising(WorkerError("alpha has no room.")), "alpha has no room."),
         (Raising(ZeroDivisionError("key sk-123")), "alpha broke with ZeroDivisionError"),
@@ -254,7 +254,7 @@ async def test_a_step_that_reads_two_failures_is_blocked_once() -> None:
     ],
 )
 async def test_a_workers_fault_fails_its_step_only(
-    worker: Raising | Silent, said: str, caplog: pytest.LogCaptureFixture
+    worker: Raising | Silent, expected: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.CRITICAL)
     workflow = workflow_of((), (0,), ()).with_worker(2, "beta")
@@ -262,7 +262,7 @@ async def test_a_workers_fault_fails_its_step_only(
     assert statuses(state) == ["failed", "blocked", "finished"]
     assert state.answer == "fine"
     message = state.steps[0].message or ""
-    assert said in message
+    assert expected in message
     assert "sk-123" not in message
     assert state.steps[0].text in ("half a ", "and then")
 
@@ -283,7 +283,7 @@ def test_a_worker_that_the_pool_lacks_is_refused_before_anything_runs(pool: Pool
 
 
 @pytest.mark.parametrize(
-    ("said", "answer", "step", "warning"),
+    ("expected", "answer", "step", "warning"),
     [
         (["one", "two", "three"], "three", 2, None),
         (
@@ -297,13 +297,13 @@ def test_a_worker_that_the_pool_lacks_is_refused_before_anything_runs(pool: Pool
     ],
 )
 async def test_the_answer_is_the_last_response_that_says_something(
-    said: list[str], answer: str | None, step: int | None, warning: str | None
+    expected: list[str], answer: str | None, step: int | None, warning: str | None
 ) -> None:
-    worker = SimulatedWorker(name="alpha", answer=lambda request: said[int(request.instruction[-1]) - 1])
+    worker = SimulatedWorker(name="alpha", answer=lambda request: expected[int(request.instruction[-1]) - 1])
     state = await played(workflow_of((), (0,), (1,)), Pool(workers=(worker,)))
     assert (state.status, state.answer, state.answer_step) == ("finished", answer, step)
     assert state.warning == warning
-    assert statuses(state) == ["finished" if text.strip() else "empty" for text in said]
+    assert statuses(state) == ["finished" if text.strip() else "empty" for text in expected]
 
 
 async def test_an_empty_response_is_not_passed_on() -> None:

@@ -87,7 +87,7 @@ async def test_a_failure_does_not_block_what_a_pinned_output_stands_before() -> 
 
 
 @pytest.mark.parametrize(
-    ("workflow", "scope", "said"),
+    ("workflow", "scope", "expected"),
     [
         (DIAMOND, RunScope(kind="to", step=4), "There is no step 5"),
         (
@@ -97,8 +97,8 @@ async def test_a_failure_does_not_block_what_a_pinned_output_stands_before() -> 
         ),
     ],
 )
-def test_a_scope_names_a_step_that_is_there(workflow: Workflow, scope: RunScope, said: str) -> None:
-    with pytest.raises(WorkflowError, match=said):
+def test_a_scope_names_a_step_that_is_there(workflow: Workflow, scope: RunScope, expected: str) -> None:
+    with pytest.raises(WorkflowError, match=expected):
         scope.check(workflow)
 
 

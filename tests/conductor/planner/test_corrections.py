@@ -30,7 +30,7 @@ def judged(run: str, thumbs: Thumbs | None = None) -> Judged:
 
 def correction(**given: Any) -> Correction:
     prompt = given.pop("prompt", PlanPrompt(messages=ASKED, workers=WORKERS, max_steps=5))
-    said: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "session": "s",
         "query": "Why?",
         "pool_label": None,
@@ -50,7 +50,7 @@ def correction(**given: Any) -> Correction:
         "note": "Give it to alpha",
         "current": True,
     }
-    return Correction(**said | given)
+    return Correction(**fields | given)
 
 
 def test_a_pair_has_the_prompt_as_it_was_sent_and_both_plans_in_one_form() -> None:

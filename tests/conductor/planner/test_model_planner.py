@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from fake_openai import FakeOpenAI, Served, serving
-from raw_endpoint import DONE, chunk, raw_endpoint, says
+from raw_endpoint import DONE, chunk, raw_endpoint, replies
 
 from conductor.errors import WorkerError
 from conductor.planner.model_planner import ModelConductor
@@ -55,7 +55,7 @@ def conductor(
     return ModelConductor(entry, room_to_think=room_to_think)
 
 
-async def said(model: ModelConductor, request: PlanRequest = REQUEST) -> list[ChatItem]:
+async def items_of(model: ModelConductor, request: PlanRequest = REQUEST) -> list[ChatItem]:
     return [item async for item in model.stream(request) if not isinstance(item, Asked)]
 
 
@@ -100,7 +100,7 @@ def read(items: list[ChatItem], *, dialect: Dialect = "any", round: int = 1) -> 
 
 
 async def test_vllm_is_held_to_a_regular_expression(vllm: Served) -> None:
-    items = await said(conductor(vllm.base_url))
+    items = await items_of(conductor(vllm.base_url))
     (body,) = bodies(vllm)
     assert held(body) == "regex"
     assert "guided" not in str(body)
@@ -112,7 +112,7 @@ async def test_vllm_is_held_to_a_regular_expression(vllm: Served) -> None:
 
 
 async def test_another_endpoint_is_held_to_a_schema_and_told_of_its_form(fake_openai: Served) -> None:
-    report = read(await said(conductor(fake_openai.base_url)))
+    report = read(await items_of(conductor(fake_openai.base_url)))
     (body,) = bodies(fake_openai)
     assert held(body) == "json"
     assert "one JSON object" in body["messages"][0]["content"]
@@ -126,7 +126,7 @@ async def test_free_text_is_asked_for_where_nothing_holds_it(
     fake_openai: Served, dialect: Dialect, style: PromptStyle
 ) -> None:
     model = conductor(fake_openai.base_url, constrain="none", dialect=dialect, prompt_style=style)
-    report = read(await said(model), dialect=dialect)
+    report = read(await items_of(model), dialect=dialect)
     (body,) = bodies(fake_openai)
     assert held(body) == "none"
     assert report.ok, report.problems
@@ -136,8 +136,8 @@ async def test_free_text_is_asked_for_where_nothing_holds_it(
 async def test_a_checkpoint_of_the_papers_layout_is_never_asked_for_json(
     fake_openai: Served, vllm: Served
 ) -> None:
-    await said(conductor(fake_openai.base_url, prompt_style="paper"))
-    await said(conductor(vllm.base_url, prompt_style="paper"))
+    await items_of(conductor(fake_openai.base_url, prompt_style="paper"))
+    await items_of(conductor(vllm.base_url, prompt_style="paper"))
     assert [held(body) for body in (*bodies(fake_openai), *bodies(vllm))] == ["none", "regex"]
 
 
@@ -145,21 +145,21 @@ async def test_a_checkpoint_of_the_papers_layout_is_never_asked_for_json(
 async def test_a_constraint_that_is_set_is_taken_without_a_look_at_the_list(
     fake_openai: Served, constrain: Constrain
 ) -> None:
-    await said(conductor(fake_openai.base_url, constrain=constrain))
+    await items_of(conductor(fake_openai.base_url, constrain=constrain))
     assert [entry.path for entry in fake_openai.log.entries] == ["/v1/chat/completions"]
     assert held(bodies(fake_openai)[0]) == constrain
 
 
 async def test_the_list_is_asked_for_once(vllm: Served) -> None:
     model = conductor(vllm.base_url)
-    await said(model)
-    await said(model)
+    await items_of(model)
+    await items_of(model)
     assert [entry.path for entry in vllm.log.entries].count("/v1/models") == 1
 
 
 async def test_sampling_and_room_to_think_are_as_set(vllm: Served) -> None:
     model = conductor(vllm.base_url, temperature=0.5, max_tokens=2_000, room_to_think=False)
-    text = end_of(await said(model)).text
+    text = end_of(await items_of(model)).text
     (body,) = bodies(vllm)
     assert (body["temperature"], body["max_tokens"]) == (0.5, 2_000)
     assert text.startswith("model_id = [")
@@ -168,7 +168,7 @@ async def test_sampling_and_room_to_think_are_as_set(vllm: Served) -> None:
 async def test_a_later_round_and_rejected_plans_go_into_the_conversation(vllm: Served) -> None:
     rejected = PlanReport(text="Nothing.", problems=(PlanProblem(step=None, message="There is no plan."),))
     request = REQUEST.model_copy(update={"round": 2, "rejected": (rejected,)})
-    report = read(await said(conductor(vllm.base_url), request), round=2)
+    report = read(await items_of(conductor(vllm.base_url), request), round=2)
     (body,) = bodies(vllm)
     assert [message["role"] for message in body["messages"]] == ["system", "user", "assistant", "user"]
     assert "There is no plan." in body["messages"][3]["content"]
@@ -178,10 +178,10 @@ async def test_a_later_round_and_rejected_plans_go_into_the_conversation(vllm: S
 
 async def test_more_steps_than_an_expression_can_hold_are_left_to_a_schema(vllm: Served) -> None:
     many = REQUEST.model_copy(update={"max_steps": MAX_REGEX_STEPS + 1})
-    await said(conductor(vllm.base_url), many)
+    await items_of(conductor(vllm.base_url), many)
     assert [held(body) for body in bodies(vllm)] == ["json"]
     with pytest.raises(WorkerError, match=r'constrain = "regex".* at most 8 steps, and 9 are allowed'):
-        await said(conductor(vllm.base_url, constrain="regex"), many)
+        await items_of(conductor(vllm.base_url, constrain="regex"), many)
 
 
 # -- what is refused ----------------------------------------------------------------------------------
@@ -189,24 +189,24 @@ async def test_more_steps_than_an_expression_can_hold_are_left_to_a_schema(vllm:
 
 async def test_a_refused_constraint_is_left_for_the_next_one_and_not_tried_again(vllm: Served) -> None:
     model = conductor(vllm.base_url, "fault:unknown-parameter=structured_outputs")
-    items = await said(model)
+    items = await items_of(model)
     (step,) = retried(items)
     assert (items[0], step.attempt, step.seconds) == (step, 1, 0)
     assert "structured_outputs" in step.message
     assert "asked again with a JSON Schema instead" in step.message
     assert read(items).ok
-    assert retried(await said(model)) == []
+    assert retried(await items_of(model)) == []
     assert [held(body) for body in bodies(vllm)] == ["regex", "json", "json"]
 
 
 async def test_where_nothing_is_taken_free_text_has_to_do(vllm: Served) -> None:
     fault = "fault:unknown-parameter=structured_outputs+unknown-parameter=response_format"
     model = conductor(vllm.base_url, fault)
-    items = await said(model)
+    items = await items_of(model)
     assert [item.attempt for item in retried(items)] == [1, 2]
     assert "without a constraint, so its plan may come out invalid" in retried(items)[1].message
     assert read(items).ok
-    await said(model)
+    await items_of(model)
     assert [held(body) for body in bodies(vllm)] == ["regex", "json", "none", "none"]
 
 
@@ -214,20 +214,20 @@ async def test_where_nothing_is_taken_free_text_has_to_do(vllm: Served) -> None:
 async def test_a_constraint_that_was_set_is_never_dropped(vllm: Served, constrain: Constrain) -> None:
     fault = "fault:unknown-parameter=structured_outputs+unknown-parameter=response_format"
     with pytest.raises(EndpointFailure, match="Bad Request"):
-        await said(conductor(vllm.base_url, fault, constrain=constrain))
+        await items_of(conductor(vllm.base_url, fault, constrain=constrain))
     assert len(bodies(vllm)) == 1
 
 
 async def test_a_refusal_of_something_else_is_an_error(vllm: Served) -> None:
     with pytest.raises(EndpointFailure, match="Bad Request"):
-        await said(conductor(vllm.base_url, "fault:unknown-parameter=messages"))
+        await items_of(conductor(vllm.base_url, "fault:unknown-parameter=messages"))
     assert len(bodies(vllm)) == 1
 
 
 @pytest.mark.usefixtures("no_pauses")
 async def test_attempts_are_counted_through_all_constraints(vllm: Served) -> None:
     fault = "fault:rate-limited=2+unknown-parameter=structured_outputs"
-    items = await said(conductor(vllm.base_url, fault))
+    items = await items_of(conductor(vllm.base_url, fault))
     attempts = [item.attempt for item in retried(items)]
     assert attempts == list(range(1, len(attempts) + 1))
     assert len(attempts) > 2
@@ -240,10 +240,10 @@ PLAN = b"".join(
 
 
 async def test_a_list_that_cannot_be_read_now_is_said_and_asked_for_again() -> None:
-    async with raw_endpoint(says(PLAN + chunk("stop") + DONE)) as base_url:
+    async with raw_endpoint(replies(PLAN + chunk("stop") + DONE)) as base_url:
         model = conductor(base_url)
         for _ in range(2):
-            items = await said(model)
+            items = await items_of(model)
             (doubt,) = retried(items)
             assert "its list of models cannot be read" in doubt.message
             assert "asked with a JSON Schema" in doubt.message
@@ -251,7 +251,7 @@ async def test_a_list_that_cannot_be_read_now_is_said_and_asked_for_again() -> N
 
 
 async def test_an_endpoint_without_a_list_is_no_vllm_and_that_is_no_news() -> None:
-    missing = says('{"error": "no such page"}', content_type="application/json", status="404 Not Found")
+    missing = replies('{"error": "no such page"}', content_type="application/json", status="404 Not Found")
     async with raw_endpoint(missing) as base_url:
         # The first thing that is said is the answer to the call itself.
         stream = conductor(base_url).stream(REQUEST)
@@ -264,7 +264,7 @@ async def test_an_endpoint_without_a_list_is_no_vllm_and_that_is_no_news() -> No
 
 
 async def test_reasoning_stays_apart_from_the_plan(vllm: Served) -> None:
-    items = await said(conductor(vllm.base_url, "reasoning-simulated"))
+    items = await items_of(conductor(vllm.base_url, "reasoning-simulated"))
     thoughts = "".join(item.text for item in items if isinstance(item, Thought))
     end = end_of(items)
     assert thoughts.startswith("Simulated reasoning:")
@@ -276,19 +276,19 @@ async def test_reasoning_stays_apart_from_the_plan(vllm: Served) -> None:
 async def test_a_plan_has_its_price(fake_openai: Served) -> None:
     price = Price(prompt=1, completion=2)
     prices = {"price_prompt": price.prompt, "price_completion": price.completion}
-    usage = end_of(await said(conductor(fake_openai.base_url, **prices))).usage
+    usage = end_of(await items_of(conductor(fake_openai.base_url, **prices))).usage
     assert usage.prompt_tokens
     assert usage.cost == price.of(usage)
-    unpriced = end_of(await said(conductor(fake_openai.base_url))).usage
+    unpriced = end_of(await items_of(conductor(fake_openai.base_url))).usage
     assert unpriced.cost is None
 
 
 async def test_a_prompt_that_cannot_fit_is_refused_before_the_call(fake_openai: Served) -> None:
     model = conductor(fake_openai.base_url, constrain="none", context=300)
     with pytest.raises(WorkerError, match=r"a context of 300 tokens, and this plan needs about \d{3}"):
-        await said(model)
+        await items_of(model)
     assert bodies(fake_openai) == []
-    await said(conductor(fake_openai.base_url, constrain="none", context=10_000))
+    await items_of(conductor(fake_openai.base_url, constrain="none", context=10_000))
 
 
 @pytest.mark.parametrize(

@@ -122,7 +122,7 @@ def finished(
     )
 
 
-def told(text: str) -> list[Event]:
+def events_with(text: str) -> list[Event]:
     """A run in which everything that somebody wrote is this text."""
     request = Request(messages=(Message(role="user", parts=(Part(kind="query", text=text),)),))
     return [
@@ -143,7 +143,7 @@ def told(text: str) -> list[Event]:
 
 
 def read(text: str) -> Read:
-    return Read(reported(told(text), title=text, pool_label=text))
+    return Read(reported(events_with(text), title=text, pool_label=text))
 
 
 @pytest.mark.parametrize("text", TEXTS)
@@ -166,7 +166,7 @@ def test_any_text_changes_no_element_of_the_page(text: str) -> None:
 
 
 def test_a_refusal_is_marked_as_no_answer_at_the_top_on_its_card_and_at_its_step() -> None:
-    begin, sent, given, end = told("I cannot.")
+    begin, sent, given, end = events_with("I cannot.")
     assert isinstance(given, StepFinished)
     refused = given.output.model_copy(update={"finish_reason": "refused"})
     events: list[Event] = [
@@ -183,7 +183,7 @@ def test_a_refusal_is_marked_as_no_answer_at_the_top_on_its_card_and_at_its_step
 
 
 def test_what_no_file_can_hold_is_replaced() -> None:
-    html = reported(told("half \ud83d, nothing \0."))
+    html = reported(events_with("half \ud83d, nothing \0."))
     assert "half \ufffd, nothing \ufffd." in Read(html).texts
     html.encode()
 
@@ -213,7 +213,7 @@ def test_a_hostile_answer_changes_nothing_around_it(name: str) -> None:
 
 def test_an_answer_is_rendered_and_its_source_is_beside_it() -> None:
     text = "# Sum\n\n| a |\n|---|\n| **1** |\n\n$x^2$ for $5 and $10\n"
-    html = reported(told(text))
+    html = reported(events_with(text))
     for made in ('<h3 class="level-1" dir="auto">Sum</h3>', "<strong>1</strong>", "<msup>", "$5 and $10"):
         assert html.count(made) >= 2, "in the answer and in the output"
     assert Read(html).texts.count(text) == 3, "the query, and the sources of the answer and the output"
@@ -248,7 +248,7 @@ def test_marks_tell_reused_pinned_and_hand_written_steps() -> None:
         finished(None, outcome="interrupted"),
     ]
     text = " ".join(Read(reported(events)).all.split())
-    for said in (
+    for words in (
         "reused",
         "pinned",
         "written by hand by Ada, 01 Jan 1970, 00:00 UTC",
@@ -259,7 +259,7 @@ def test_marks_tell_reused_pinned_and_hand_written_steps() -> None:
         "not run",
         "This run gave no answer.",
     ):
-        assert said in text
+        assert words in text
 
 
 def test_the_providers_name_of_a_call_is_told() -> None:
@@ -279,8 +279,8 @@ def test_a_failed_step_says_why_and_what_it_held_up() -> None:
 def test_what_happened_on_the_way_and_inside_is_told() -> None:
     page = Read(reported(list(nested_events())))
     assert f"Asked again: {HOSTILE}" in page.all
-    for said in ("Inside", "Solve the core.", "Go that way.", "in place of", "cut off at the token limit"):
-        assert said in page.all
+    for words in ("Inside", "Solve the core.", "Go that way.", "in place of", "cut off at the token limit"):
+        assert words in page.all
     ids = [value for name, value in page.attributes if name == "id"]
     assert len(set(ids)) == len(ids)
     assert {str(value)[1:] for name, value in page.attributes if name == "href" and value} - {"ata:,"} <= set(
@@ -300,7 +300,7 @@ def test_every_step_and_access_of_any_workflow_is_drawn(workflow: Workflow) -> N
 
 
 def test_every_status_of_a_step_has_a_word_and_a_sign() -> None:
-    html = reported(told("a"))
+    html = reported(events_with("a"))
     assert set(STATUSES) == set(get_args(StepStatus))
     assert [status for status in STATUSES if f'id="is-{status}"' not in html] == []
 

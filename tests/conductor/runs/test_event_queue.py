@@ -16,17 +16,17 @@ def delta(record: Record, text: str) -> StepDelta:
 
 def test_events_are_numbered_from_zero_and_read_once_in_order() -> None:
     record = Record("r")
-    told = [delta(record, text) for text in "abc"]
-    for event in told:
+    sent = [delta(record, text) for text in "abc"]
+    for event in sent:
         record.add(event)
-    assert [record.take() for _ in range(4)] == [*told, None]
-    assert [event.seq for event in told] == [0, 1, 2]
-    assert {event.run for event in told} == {"r"}
-    assert told[0].at <= told[1].at <= told[2].at
+    assert [record.take() for _ in range(4)] == [*sent, None]
+    assert [event.seq for event in sent] == [0, 1, 2]
+    assert {event.run for event in sent} == {"r"}
+    assert sent[0].at <= sent[1].at <= sent[2].at
 
 
 def test_a_reader_is_woken_by_the_next_event() -> None:
-    async def told() -> None:
+    async def sent() -> None:
         record = Record("r")
         waiting = asyncio.create_task(record.more())
         await asyncio.sleep(1)
@@ -39,11 +39,11 @@ def test_a_reader_is_woken_by_the_next_event() -> None:
             "b",
         ]
 
-    in_simulated_time(told())
+    in_simulated_time(sent())
 
 
 def test_a_reader_that_gave_up_keeps_nobody_from_saying_more() -> None:
-    async def told() -> None:
+    async def sent() -> None:
         record = Record("r")
         waiting = asyncio.create_task(record.more())
         await asyncio.sleep(0)
@@ -55,4 +55,4 @@ def test_a_reader_that_gave_up_keeps_nobody_from_saying_more() -> None:
         assert waiting.cancelled()
         assert [record.take() is None for _ in range(3)] == [False, False, True]
 
-    in_simulated_time(told())
+    in_simulated_time(sent())

@@ -64,8 +64,8 @@ def test_the_critical_path_is_measured_not_the_longest_sum_of_durations():
 
     workflow = workflow_of((), (), (0, 1))
     started = {"worker": "alpha", "worker_kind": "simulated", "fingerprint": "f"}
-    told = fold(timed_events(timed_workflow(()), [1]))
-    output, request = told.steps[0].output, told.steps[0].request
+    reported = fold(timed_events(timed_workflow(()), [1]))
+    output, request = reported.steps[0].output, reported.steps[0].request
     events = [
         at(0, RunStarted, query="why?", workflow=workflow),
         at(0, StepStarted, step=0, request=request, **started),
@@ -90,9 +90,9 @@ def test_the_first_word_is_one_that_was_not_withdrawn():
         run="r", seq=3, at=at + 2, step=0, attempt=1, message="m", seconds=0, withdrawn=2
     )
     again = StepDelta(run="r", seq=4, at=at + 3, step=0, text="bl")
-    told = [*events[:2], delta, withdrawal, again, *events[2:]]
-    assert Moments.of(told[:4]).first_words == {}
-    assert Moments.of(told).first_words == {0: at + 3}
+    reported = [*events[:2], delta, withdrawal, again, *events[2:]]
+    assert Moments.of(reported[:4]).first_words == {}
+    assert Moments.of(reported).first_words == {0: at + 3}
 
 
 def test_what_was_reused_takes_no_time_and_holds_nobody_up():
@@ -216,7 +216,7 @@ def test_a_state_of_nothing_has_an_empty_timeline():
 DIAMOND = timed_workflow((), (0,), (0,), (1, 2))
 
 
-def told(events):
+def reported(events):
     """Each edge, counted from 1, with the seconds without it and why they are not known."""
     state, timeline = measured(events)
     return {(e.read + 1, e.reader + 1): (e.seconds, e.unknown) for e in without_edges(state, timeline)}
@@ -238,7 +238,7 @@ def timed_runs(draw):
 
 def test_the_edge_on_the_critical_path_is_worth_what_the_next_longest_way_is_shorter():
     # 1 (1 s) -> 2 (2 s) -> 4 (1 s), 1 -> 3 (3 s) -> 4: five seconds.
-    assert told(timed_events(DIAMOND, [1, 2, 3, 1])) == {
+    assert reported(timed_events(DIAMOND, [1, 2, 3, 1])) == {
         (3, 4): (4, None),
         (1, 3): (4, None),
         (1, 2): (5, None),
@@ -301,7 +301,7 @@ def _events(workflow):
 def test_an_edge_into_a_reused_step_has_no_known_time_for_it_would_be_called():
     known = outputs_of(fold(_events(DIAMOND)))
     kept = {mark: output for mark, output in known.items() if output.step in (0, 1)}
-    assert told(timed_events(DIAMOND, [1, 2, 3, 1], outputs=kept)) == {
+    assert reported(timed_events(DIAMOND, [1, 2, 3, 1], outputs=kept)) == {
         (3, 4): (3, None),
         (1, 3): (4, None),
         (2, 4): (4, None),
@@ -310,7 +310,7 @@ def test_an_edge_into_a_reused_step_has_no_known_time_for_it_would_be_called():
 
 
 def test_an_edge_that_alone_blocked_a_step_has_no_known_time():
-    assert told(timed_events(DIAMOND, [1, 2, 3, 1], fail=[1])) == {
+    assert reported(timed_events(DIAMOND, [1, 2, 3, 1], fail=[1])) == {
         (1, 3): (3, None),
         (1, 2): (4, None),
         (3, 4): (4, None),
@@ -319,7 +319,7 @@ def test_an_edge_that_alone_blocked_a_step_has_no_known_time():
 
 
 def test_a_step_blocked_by_two_stays_blocked_without_one_of_them():
-    assert told(timed_events(timed_workflow((), (), (0, 1)), [1, 2, 1], fail=[0, 1])) == {
+    assert reported(timed_events(timed_workflow((), (), (0, 1)), [1, 2, 1], fail=[0, 1])) == {
         (1, 3): (2, None),
         (2, 3): (2, None),
     }
@@ -327,22 +327,22 @@ def test_a_step_blocked_by_two_stays_blocked_without_one_of_them():
 
 def test_a_pinned_step_waits_for_nobody_so_what_it_reads_costs_nothing():
     output = fold(_events(DIAMOND)).steps[2].output
-    found = told(timed_events(DIAMOND.with_pin(2, output), [1, 2, 3, 1]))
+    found = reported(timed_events(DIAMOND.with_pin(2, output), [1, 2, 3, 1]))
     assert found == {(1, 2): (3, None), (2, 4): (3, None), (1, 3): (4, None), (3, 4): (4, None)}
 
 
 def test_edges_of_steps_that_took_no_part_are_left_out():
-    found = told(timed_events(DIAMOND, [1, 2, 3, 1], scope=RunScope(kind="to", step=1)))
+    found = reported(timed_events(DIAMOND, [1, 2, 3, 1], scope=RunScope(kind="to", step=1)))
     assert found == {(1, 2): (2, None)}
 
 
 def test_of_a_run_that_was_stopped_nothing_is_reckoned():
-    assert told(timed_events(DIAMOND, [1, 2, 3, 1], stop_after=2)) == {}
+    assert reported(timed_events(DIAMOND, [1, 2, 3, 1], stop_after=2)) == {}
 
 
 def test_of_a_live_run_nothing_is_reckoned():
-    assert told([event for event in _events(DIAMOND) if event.at < 3]) == {}
+    assert reported([event for event in _events(DIAMOND) if event.at < 3]) == {}
 
 
 def test_a_single_step_has_no_edge():
-    assert told(timed_events(timed_workflow(()), [1])) == {}
+    assert reported(timed_events(timed_workflow(()), [1])) == {}

@@ -41,7 +41,7 @@ PLAN = chain(*TASKS)
 UNCHAINED = unchained(*TASKS)
 
 
-def said(diff: PlanDiff) -> list[str]:
+def lines_of(diff: PlanDiff) -> list[str]:
     """Every difference as a line; steps counted from 1."""
     lines = [f"- {at + 1}" for at in diff.removed] + [f"+ {at + 1}" for at in diff.added]
     lines += [
@@ -126,7 +126,7 @@ HARD: dict[str, tuple[Workflow, Workflow, list[str]]] = {
 
 @pytest.mark.parametrize(("old", "new", "lines"), HARD.values(), ids=HARD)
 def test_a_difference_is_told_as_a_person_would(old: Workflow, new: Workflow, lines: list[str]) -> None:
-    assert said(plan_diff(old, new)) == lines
+    assert lines_of(plan_diff(old, new)) == lines
 
 
 def test_access_is_told_by_the_steps_that_are_meant() -> None:

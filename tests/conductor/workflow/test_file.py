@@ -127,10 +127,10 @@ def test_only_steps_are_required() -> None:
 def test_a_wrong_file_is_refused_in_one_sentence(text: str | bytes, reason: str) -> None:
     with pytest.raises(FormatError) as caught:
         read_plan(text)
-    said = str(caught.value)
-    assert reason in said
-    assert len(said) < 600
-    assert "\n" not in said
+    message = str(caught.value)
+    assert reason in message
+    assert len(message) < 600
+    assert "\n" not in message
 
 
 def test_the_greatest_workflow_reads_back() -> None:

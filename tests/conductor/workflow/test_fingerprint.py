@@ -85,7 +85,7 @@ def test_text_that_is_no_valid_unicode_has_an_address_too() -> None:
 
 def test_a_changed_copy_of_a_card_has_an_identity_of_its_own() -> None:
     card = WorkerCard(name="alpha", kind="model", strengths="code", model="m")
-    told = card.identity
-    assert card.model_copy(update={"strengths": "proofs"}).identity == told
+    identity = card.identity
+    assert card.model_copy(update={"strengths": "proofs"}).identity == identity
     for changed in ({"name": "beta"}, {"model": "n"}, {"kind": "offline"}, {"parameters": "p"}):
-        assert card.model_copy(update=changed).identity != told
+        assert card.model_copy(update=changed).identity != identity

@@ -102,9 +102,9 @@ def test_a_constrained_plan_is_valid_and_runs_to_its_end(
         write_plan(report.workflow, query=QUERY, origin="conductor", workers=WORKERS, label=None)
     )
     code = main(["run", "--workflow", "plan.json", "--pool", str(pool_file), "--json"])
-    said = capsys.readouterr()
-    assert code == 0, said.err
-    run = json.loads(said.out)
+    printed = capsys.readouterr()
+    assert code == 0, printed.err
+    run = json.loads(printed.out)
     assert (run["status"], run["label"]) == ("finished", None)
     assert [step["worker"] for step in run["steps"]] == [step.worker for step in report.workflow.steps]
     assert {(step["status"], step["worker_kind"]) for step in run["steps"]} == {("finished", "model")}
@@ -141,9 +141,9 @@ def test_the_conductor_of_the_pool_plans_and_its_workers_answer(
     pool_file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code = main(["run", QUERY, "--pool", str(pool_file), "--events"])
-    said = capsys.readouterr()
-    assert code == 0, said.err
-    events = [json.loads(line) for line in said.out.splitlines()]
+    printed = capsys.readouterr()
+    assert code == 0, printed.err
+    events = [json.loads(line) for line in printed.out.splitlines()]
     types = [event["type"] for event in events]
     assert not {"planning_retried", "plan_rejected", "step_retried", "step_failed"} & set(types), types
     assert types[0] == "planning_started"

@@ -171,14 +171,14 @@ def forked(bench: Workbench) -> None:
 
 def conversed(bench: Workbench) -> None:
     """A question that follows on a conversation, planned and run."""
-    said = Conversation(
+    talk = Conversation(
         turns=(
             Turn(role="system", text="Be brief."),
             Turn(role="user", text="Which country is Paris in?"),
             Turn(role="assistant", text="France."),
         )
     )
-    session = bench.ask("What is its currency?", conversation=said).id
+    session = bench.ask("What is its currency?", conversation=talk).id
     bench.editing.edit(session, Workflow.of([Step(instruction="Answer.", worker="quick")]), note="By hand")
     run(bench, session)
 

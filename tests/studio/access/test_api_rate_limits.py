@@ -81,7 +81,7 @@ def test_no_stretch_of_time_brings_more_than_its_share(limit: int, pauses: list[
 
 
 @pytest.mark.parametrize(
-    ("seconds", "said"),
+    ("seconds", "expected"),
     [
         (0, "0s"),
         (0.0201, "21ms"),
@@ -92,5 +92,5 @@ def test_no_stretch_of_time_brings_more_than_its_share(limit: int, pauses: list[
         (361.25, "6m1.25s"),
     ],
 )
-def test_durations_are_written_as_openai_does(seconds: float, said: str) -> None:
-    assert duration(seconds) == said
+def test_durations_are_written_as_openai_does(seconds: float, expected: str) -> None:
+    assert duration(seconds) == expected

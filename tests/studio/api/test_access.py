@@ -137,17 +137,17 @@ def test_no_token_stands_in_the_store_a_log_or_an_answer(
     caplog.set_level(logging.DEBUG, logger="conductor")
     caplog.set_level(logging.DEBUG, logger="uvicorn")
     token, text = served.bench.store.tokens.create("lab")
-    said = [ask(served, text).to_json()]
+    answers = [ask(served, text).to_json()]
     for wrong in (f"{text}x", text[:-2]):
         with pytest.raises(openai.AuthenticationError) as refused:
             ask(served, wrong)
-        said.append(str(refused.value.body))
+        answers.append(str(refused.value.body))
     served.bench.store.tokens.revoke(token.id)
     with pytest.raises(openai.AuthenticationError) as refused:
         ask(served, text)
-    said += [str(refused.value.body), caplog.text]
+    answers += [str(refused.value.body), caplog.text]
     secret = text.rpartition(f"{token.id}_")[2][:-2]
-    assert not [each for each in said if secret in each]
+    assert not [each for each in answers if secret in each]
     kept = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
     assert token.id.encode() in kept
     assert secret.encode() not in kept

@@ -48,7 +48,7 @@ def key(served: ServedApi) -> str:
 
 
 @pytest.fixture(scope="module")
-def said(served: ServedApi, key: str) -> dict[str, Any]:
+def answered(served: ServedApi, key: str) -> dict[str, Any]:
     """What the client's script found."""
     return json.loads(run(HERE / "client.mjs", served.base_url, key))
 
@@ -66,15 +66,15 @@ def run(script: Path, *arguments: str, **environment: str) -> str:
     return done.stdout
 
 
-def test_plain_answers_are_read(said: dict[str, Any]) -> None:
-    assert said["plain"]["text"] == said["response"]["text"] == "It is seventeen."
-    assert said["plain"]["usage"]["total_tokens"] > 0
-    assert said["plain"]["conductor"]["session"]
-    assert said["response"]["status"] == "completed"
+def test_plain_answers_are_read(answered: dict[str, Any]) -> None:
+    assert answered["plain"]["text"] == answered["response"]["text"] == "It is seventeen."
+    assert answered["plain"]["usage"]["total_tokens"] > 0
+    assert answered["plain"]["conductor"]["session"]
+    assert answered["response"]["status"] == "completed"
 
 
-def test_streams_are_read_to_their_end(said: dict[str, Any]) -> None:
-    streamed, responded = said["streamed"], said["responded"]
+def test_streams_are_read_to_their_end(answered: dict[str, Any]) -> None:
+    streamed, responded = answered["streamed"], answered["responded"]
     assert streamed["text"] == responded["text"] == "It is seventeen."
     assert streamed["finish"] == "stop"
     assert streamed["usage"]["total_tokens"] > 0
@@ -83,9 +83,9 @@ def test_streams_are_read_to_their_end(said: dict[str, Any]) -> None:
     assert (responded["types"][0], responded["types"][-1]) == ("response.created", "response.completed")
 
 
-def test_models_are_listed_and_found(said: dict[str, Any]) -> None:
-    assert {"conductor", "conductor-mini", "conductor-ultra", "worker:alpha"} <= set(said["models"])
-    assert said["model"] == "worker:alpha"
+def test_models_are_listed_and_found(answered: dict[str, Any]) -> None:
+    assert {"conductor", "conductor-mini", "conductor-ultra", "worker:alpha"} <= set(answered["models"])
+    assert answered["model"] == "worker:alpha"
 
 
 @pytest.mark.parametrize(
@@ -97,14 +97,14 @@ def test_models_are_listed_and_found(said: dict[str, Any]) -> None:
     ],
 )
 def test_errors_are_its_own(
-    said: dict[str, Any], case: str, name: str, status: int, param: str | None
+    answered: dict[str, Any], case: str, name: str, status: int, param: str | None
 ) -> None:
-    error = said[case]
+    error = answered[case]
     assert (error["name"], error["status"], error["param"]) == (name, status, param)
 
 
-def test_who_leaves_a_stream_stops_its_run(said: dict[str, Any], served: ServedApi) -> None:
-    assert said["aborted"]
+def test_who_leaves_a_stream_stops_its_run(answered: dict[str, Any], served: ServedApi) -> None:
+    assert answered["aborted"]
     bench = served.bench
     [slow] = [session for session in bench.store.sessions.listed() if "slow" in session.workers]
     bench.activities.wait(slow.id)

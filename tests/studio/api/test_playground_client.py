@@ -42,9 +42,9 @@ class MadeUp:
 
     async def _stream(self, model: str) -> AsyncIterator[str]:
         yield ": step 1 of 2 (alpha) started\n\n"
-        yield told({"choices": [{"delta": {"role": "assistant", "content": "Seven"}}]})
+        yield data({"choices": [{"delta": {"role": "assistant", "content": "Seven"}}]})
         if model == "broken":
-            yield told({"error": {"message": "The run broke off."}})
+            yield data({"error": {"message": "The run broke off."}})
             return
         if model == "endless":
             self.waits.set()
@@ -52,12 +52,12 @@ class MadeUp:
                 await asyncio.Event().wait()
             finally:
                 self.left.set()
-        yield told({"choices": [{"delta": {"content": "teen.\u2028"}}]})
-        yield told({"choices": [], "conductor": {"session": "abc", "label": "simulated"}})
+        yield data({"choices": [{"delta": {"content": "teen.\u2028"}}]})
+        yield data({"choices": [], "conductor": {"session": "abc", "label": "simulated"}})
         yield "data: [DONE]\n\n"
 
 
-def told(chunk: Any) -> str:
+def data(chunk: Any) -> str:
     return f"data: {json.dumps(chunk, ensure_ascii=False)}\n\n"
 
 

@@ -88,5 +88,5 @@ def test_what_is_asked_is_answered_as_the_document_says(
 
 
 def test_every_operation_of_the_document_is_tried(schema: schemathesis.BaseSchema) -> None:
-    told = {f"{found.ok().method.upper()} {found.ok().path}" for found in schema.get_all_operations()}
-    assert told == set(OPERATIONS)
+    described = {f"{found.ok().method.upper()} {found.ok().path}" for found in schema.get_all_operations()}
+    assert described == set(OPERATIONS)

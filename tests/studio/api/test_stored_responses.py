@@ -221,8 +221,8 @@ def test_a_response_that_failed_is_not_gone_on_from_though_a_person_found_an_ans
 def test_a_deleted_response_is_gone_but_for_a_person_who_restores_it(stage: Stage, client: OpenAI) -> None:
     stage.plays(simulated("So."), plans=(ONE,))
     response: Any = client.responses.create(model="conductor", input="Why?")
-    told = httpx.delete(f"{stage.base_url}/responses/{response.id}")
-    assert told.json() == {"id": response.id, "object": "response", "deleted": True}
+    deleted = httpx.delete(f"{stage.base_url}/responses/{response.id}")
+    assert deleted.json() == {"id": response.id, "object": "response", "deleted": True}
     with pytest.raises(openai.NotFoundError):
         client.responses.retrieve(response.id)
     with pytest.raises(openai.NotFoundError):

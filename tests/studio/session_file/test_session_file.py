@@ -182,10 +182,10 @@ def test_a_run_that_was_live_reads_interrupted(store: SessionStore, elsewhere: S
 def test_what_an_interrupted_run_took_stays_unknown(store: SessionStore, elsewhere: SessionStore) -> None:
     session = lived(store, [])
     begin(store, session, "run")
-    told = step_finished("run", "a", seq=1).output.model_copy(
+    output = step_finished("run", "a", seq=1).output.model_copy(
         update={"usage": Usage(prompt_tokens=3, completion_tokens=4)}
     )
-    answered = StepFinished(run="run", seq=1, at=4.0, step=0, output=told)
+    answered = StepFinished(run="run", seq=1, at=4.0, step=0, output=output)
     keep(store, started("run", chain("do")), answered, finished("run", seq=2, outcome="interrupted"))
     made = imported(elsewhere, exported(store, session)).id
     assert [run.tokens for run in store.runs.of_session(session)] == [None]
@@ -215,7 +215,7 @@ def test_many_sessions_of_one_title_come_in_as_quickly_as_of_others(
     listen(
         elsewhere._transactions.database.writer,
         "before_cursor_execute",
-        lambda *told: statements.append(told[2]),
+        lambda *output: statements.append(output[2]),
     )
 
     def cost(*queries: str) -> int:

@@ -90,11 +90,11 @@ def started(loop: Background, run: WorkflowRun) -> LiveRun:
     """Start a run and wait until its first step runs."""
     running = threading.Event()
 
-    def heard(event: Event) -> None:
+    def listen(event: Event) -> None:
         if isinstance(event, StepStarted):
             running.set()
 
-    live = start(loop, run, heard)
+    live = start(loop, run, listen)
     assert running.wait(PATIENCE)
     return live
 

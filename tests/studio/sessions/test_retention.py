@@ -46,20 +46,20 @@ def there(store: SessionStore, session: str) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("said", "days"), [(None, 30), ("", 30), (" 7 ", 7), ("0", None), ("000", None), ("999999", 999_999)]
+    ("setting", "days"), [(None, 30), ("", 30), (" 7 ", 7), ("0", None), ("000", None), ("999999", 999_999)]
 )
 def test_the_variable_says_how_many_days(
-    monkeypatch: pytest.MonkeyPatch, said: str | None, days: int | None
+    monkeypatch: pytest.MonkeyPatch, setting: str | None, days: int | None
 ) -> None:
     monkeypatch.delenv(VARIABLE, raising=False)
-    if said is not None:
-        monkeypatch.setenv(VARIABLE, said)
+    if setting is not None:
+        monkeypatch.setenv(VARIABLE, setting)
     assert retention_days() == days
 
 
-@pytest.mark.parametrize("said", ["-1", "a week", "1.5", "٣", "1" * 400])
-def test_what_is_no_number_of_days_is_refused(monkeypatch: pytest.MonkeyPatch, said: str) -> None:
-    monkeypatch.setenv(VARIABLE, said)
+@pytest.mark.parametrize("setting", ["-1", "a week", "1.5", "٣", "1" * 400])
+def test_what_is_no_number_of_days_is_refused(monkeypatch: pytest.MonkeyPatch, setting: str) -> None:
+    monkeypatch.setenv(VARIABLE, setting)
     with pytest.raises(StorageError, match="which is no number of days; nothing was removed") as error:
         retention_days()
     assert len(str(error.value)) < 250

@@ -120,13 +120,13 @@ def test_an_edge_test_read_from_the_store_tells_the_same(bench: Workbench, sessi
     assert base is not None
     assert base.state.workflow is not None
     trials = trials_of(test, base.state.workflow)
-    told = edge_verdicts(base.state.answer or "", trials, bench.experiments.states(live.record.id))
-    assert all(verdict.matters for verdict in told)
+    verdicts = edge_verdicts(base.state.answer or "", trials, bench.experiments.states(live.record.id))
+    assert all(verdict.matters for verdict in verdicts)
     with SessionStore.open(url) as store:
         record = store.experiments.of_session(session)[0]
         assert (record.experiment, record.base) == (test, base.record.id)
         states = {run.trial: store.runs.state(run.id) for run in store.experiments.trials(record.id)}
-    assert edge_verdicts(base.state.answer or "", trials, states) == told  # type: ignore[arg-type]
+    assert edge_verdicts(base.state.answer or "", trials, states) == verdicts  # type: ignore[arg-type]
 
 
 def test_an_experiment_stops_within_a_second_and_keeps_what_is_done(bench: Workbench, session: str) -> None:

@@ -157,7 +157,7 @@ def test_prices_are_shown_where_the_plan_shall_be_cheap() -> None:
 
 @pytest.mark.parametrize("style", STYLES)
 @pytest.mark.parametrize(
-    ("dialect", "said", "unsaid"),
+    ("dialect", "included", "left_out"),
     [
         ("any", ('["all"]', "[0, 2]", "earlier steps only"), ()),
         ("binary", ('["all"]', "no numbers"), ("[0, 2]",)),
@@ -166,12 +166,12 @@ def test_prices_are_shown_where_the_plan_shall_be_cheap() -> None:
     ],
 )
 def test_the_dialect_is_said_in_words(
-    dialect: Dialect, said: tuple[str, ...], unsaid: tuple[str, ...], style: PromptStyle
+    dialect: Dialect, included: tuple[str, ...], left_out: tuple[str, ...], style: PromptStyle
 ) -> None:
     for form in FORMS:
         text = text_of(asked(dialect=dialect, form=form, style=style, workers=cards(7)))
-        assert all(words in text for words in said)
-        assert not any(words in text for words in unsaid)
+        assert all(words in text for words in included)
+        assert not any(words in text for words in left_out)
 
 
 @pytest.mark.parametrize("style", STYLES)

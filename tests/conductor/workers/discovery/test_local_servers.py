@@ -7,7 +7,7 @@ import json
 from contextlib import AsyncExitStack
 
 import pytest
-from raw_endpoint import raw_endpoint, says
+from raw_endpoint import raw_endpoint, replies
 
 from conductor.errors import PoolError
 from conductor.workers.discovery import local_servers as module
@@ -17,7 +17,7 @@ from conductor.workers.keys.services import LOCAL
 
 def listing(*names, owner="simulated"):
     models = [{"id": name, "object": "model", "owned_by": owner} for name in names]
-    return says(json.dumps({"object": "list", "data": models}), content_type="application/json")
+    return replies(json.dumps({"object": "list", "data": models}), content_type="application/json")
 
 
 async def never(writer):
@@ -53,13 +53,13 @@ async def test_a_server_is_named_by_the_owner_of_its_models(listening, owner, na
 @pytest.mark.slow
 async def test_what_is_no_server_of_models_is_passed_over_at_once(listening, monkeypatch):
     monkeypatch.setattr(module, "SECONDS", 0.2)
-    bare = says('[{"id": "m", "max_model_len": 4096}]', content_type="application/json")
+    bare = replies('[{"id": "m", "max_model_len": 4096}]', content_type="application/json")
     urls = await listening(
-        says("<html>A web server.</html>", content_type="text/html"),
-        says("", status="404 Not Found"),
-        says("", status="307 Temporary Redirect", more="Location: http://192.0.2.1/\r\n"),
-        says("\x1f\x8b", more="Content-Encoding: gzip\r\n"),
-        says(b"x" * 2_000_000),
+        replies("<html>A web server.</html>", content_type="text/html"),
+        replies("", status="404 Not Found"),
+        replies("", status="307 Temporary Redirect", more="Location: http://192.0.2.1/\r\n"),
+        replies("\x1f\x8b", more="Content-Encoding: gzip\r\n"),
+        replies(b"x" * 2_000_000),
         listing(),
         never,
         bare,

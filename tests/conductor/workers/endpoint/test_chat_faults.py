@@ -18,7 +18,7 @@ from chat_cases import asked, client, completed, lines_of, request
 from fake_openai import Served
 from hypothesis import given
 from hypothesis import strategies as st
-from raw_endpoint import DONE, Conversation, chunk, event, head, raw_endpoint, says
+from raw_endpoint import DONE, Conversation, chunk, event, head, raw_endpoint, replies
 
 from conductor.errors import WorkerError
 from conductor.text.json_text import joined
@@ -302,14 +302,14 @@ async def test_an_answer_that_is_whole_is_kept_though_its_stream_never_ends(
     ],
 )
 async def test_every_end_of_a_stream_is_understood(body: bytes, expected: list[str]) -> None:
-    async with raw_endpoint(says(body)) as base_url:
+    async with raw_endpoint(replies(body)) as base_url:
         answer = await lines_of(asked(client(base_url, retries=0, max_characters=100)))
     assert len(answer) == len(expected), answer
     assert all(part in line for line, part in zip(answer, expected, strict=True)), answer
 
 
 async def test_a_page_is_no_answer() -> None:
-    async with raw_endpoint(says("<html>", content_type="text/html; charset=utf-8")) as base_url:
+    async with raw_endpoint(replies("<html>", content_type="text/html; charset=utf-8")) as base_url:
         (line,) = await lines_of(asked(client(base_url)))
     assert line.endswith(
         "answered with text/html instead of an event stream; check base_url in the pool file, which for most "
@@ -349,7 +349,7 @@ async def test_a_stream_in_a_strange_form_is_read() -> None:
     ],
 )
 async def test_a_servers_own_words_are_shown_in_one_short_line(body: object, words: str) -> None:
-    answer = says(json.dumps(body), content_type="application/json", status="418 I'm a Teapot")
+    answer = replies(json.dumps(body), content_type="application/json", status="418 I'm a Teapot")
     async with raw_endpoint(answer) as base_url:
         (line,) = await lines_of(asked(client(base_url)))
     assert f"answered 418 I'm a Teapot: {words}; change what it objects to" in line
@@ -366,7 +366,7 @@ async def test_a_servers_own_words_are_shown_in_one_short_line(body: object, wor
     ],
 )
 async def test_a_status_without_words_is_told_with_advice(status: str, more: str, advice: str) -> None:
-    page = says("<html>no words</html>", content_type="text/html", status=status, more=more)
+    page = replies("<html>no words</html>", content_type="text/html", status=status, more=more)
     async with raw_endpoint(page) as base_url:
         chat = client(base_url, retries=0)
         (line,) = await lines_of(asked(chat))
@@ -396,7 +396,7 @@ def _packed() -> bytes:
 @pytest.mark.parametrize("encoding", ["gzip", "deflate", "br", "identity, gzip", "Zstd"])
 async def test_a_compressed_answer_is_refused_and_never_inflated(content_type: str, encoding: str) -> None:
     more = f"Content-Encoding: {encoding}\r\n"
-    async with raw_endpoint(says(_packed(), content_type=content_type, more=more)) as base_url:
+    async with raw_endpoint(replies(_packed(), content_type=content_type, more=more)) as base_url:
         chat = client(base_url)
         with peak_memory() as peak:
             (line,) = await lines_of(asked(chat))
@@ -409,7 +409,7 @@ async def test_a_compressed_answer_is_refused_and_never_inflated(content_type: s
 
 
 async def test_a_compressed_list_of_models_is_refused_and_never_inflated() -> None:
-    packed = says(_packed(), content_type="application/json", more="Content-Encoding: gzip\r\n")
+    packed = replies(_packed(), content_type="application/json", more="Content-Encoding: gzip\r\n")
     async with raw_endpoint(packed) as base_url:
         with peak_memory() as peak, pytest.raises(WorkerError, match=r"compressed \(gzip\)"):
             await client(base_url).served()
@@ -417,7 +417,7 @@ async def test_a_compressed_list_of_models_is_refused_and_never_inflated() -> No
 
 
 async def test_a_compressed_error_keeps_its_status_without_its_words() -> None:
-    packed = says(_packed(), status="429 Too Many Requests", more="Content-Encoding: gzip\r\n")
+    packed = replies(_packed(), status="429 Too Many Requests", more="Content-Encoding: gzip\r\n")
     async with raw_endpoint(packed) as base_url:
         chat = client(base_url, retries=0)
         with peak_memory() as peak:
@@ -431,7 +431,7 @@ async def test_a_compressed_error_keeps_its_status_without_its_words() -> None:
 
 async def test_an_answer_that_names_identity_as_its_encoding_is_read() -> None:
     body = chunk(content="all") + chunk("stop") + DONE
-    async with raw_endpoint(says(body, more="Content-Encoding: Identity\r\n")) as base_url:
+    async with raw_endpoint(replies(body, more="Content-Encoding: Identity\r\n")) as base_url:
         assert (await completed(asked(client(base_url)))).text == "all"
 
 
@@ -455,7 +455,7 @@ async def test_halves_of_a_character_are_joined_in_a_stream_and_replaced_where_a
     deltas = [{"content": piece} if field == "think" else {field: piece} for piece in pieces]
     before, after = ("<think>", "</think>") if field == "think" else ("", "")
     body = b"".join(map(_delta, [{"content": before}, *deltas, {"content": after}])) + chunk("stop") + DONE
-    async with raw_endpoint(says(body)) as base_url:
+    async with raw_endpoint(replies(body)) as base_url:
         completion = await completed(asked(client(base_url)))
     assert (completion.text if field == "content" else completion.reasoning) == text
 
@@ -484,20 +484,20 @@ def test_where_a_stream_is_cut_changes_no_character(text: str, cuts: set[int], *
 async def test_halves_of_a_character_in_an_answer_that_comes_whole_are_replaced(half: str) -> None:
     message = {"content": f"blue {half}{HIGH}{LOW}", "reasoning": f"so {half}"}
     body = json.dumps({"choices": [{"message": message, "finish_reason": "stop"}]})
-    async with raw_endpoint(says(body, content_type="application/json")) as base_url:
+    async with raw_endpoint(replies(body, content_type="application/json")) as base_url:
         completion = await completed(asked(client(base_url)))
     assert (completion.text, completion.reasoning) == ("blue \ufffd😀", "so \ufffd")
 
 
 async def test_bytes_that_are_no_text_are_replaced_in_an_answer_that_comes_whole() -> None:
     body = b'{"choices": [{"message": {"content": "blue \xf0\x9f"}, "finish_reason": "stop"}]}'
-    async with raw_endpoint(says(body, content_type="application/json")) as base_url:
+    async with raw_endpoint(replies(body, content_type="application/json")) as base_url:
         assert (await completed(asked(client(base_url)))).text == "blue \ufffd"
 
 
 async def test_half_a_character_in_an_error_is_replaced() -> None:
     body = json.dumps({"error": {"message": f"No {HIGH} such thing"}})
-    async with raw_endpoint(says(body, status="400 Bad Request")) as base_url:
+    async with raw_endpoint(replies(body, status="400 Bad Request")) as base_url:
         (line,) = await lines_of(asked(client(base_url)))
     assert "“No \ufffd such thing”" in line
 
@@ -507,7 +507,7 @@ async def test_broken_json_with_half_a_character_is_told() -> None:
         ('{"a": "\\ud83d"', "Invalid JSON: Expecting"),
         ('["\\ud83d", ' + "[" * 200_000, "recursion"),
     ):
-        async with raw_endpoint(says(f"data: {data}\n\n")) as base_url:
+        async with raw_endpoint(replies(f"data: {data}\n\n")) as base_url:
             (line,) = await lines_of(asked(client(base_url, retries=0)))
         assert what in line
 
@@ -596,11 +596,11 @@ async def test_without_retries_an_answer_that_breaks_off_is_not_asked_for_again(
 
 async def test_many_small_events_are_no_large_one() -> None:
     body = chunk(content="") * 2_000 + chunk(content="all") + DONE
-    async with raw_endpoint(says(body)) as base_url:
+    async with raw_endpoint(replies(body)) as base_url:
         assert (await completed(asked(client(base_url, max_characters=100)))).text == "all"
 
 
 async def test_text_in_another_charset_than_the_headers_say_is_read_as_utf_8() -> None:
     body = "data: " + '{"choices": [{"delta": {"content": "Grüße № 1"}}]}' + "\n\n" + DONE.decode()
-    async with raw_endpoint(says(body, content_type="text/event-stream; charset=latin-1")) as base_url:
+    async with raw_endpoint(replies(body, content_type="text/event-stream; charset=latin-1")) as base_url:
         assert (await completed(asked(client(base_url)))).text == "Grüße № 1"

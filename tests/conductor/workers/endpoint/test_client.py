@@ -9,7 +9,7 @@ from contextlib import aclosing
 import pytest
 from chat_cases import asked, client, completed, endpoint, lines_of, request, set_key
 from fake_openai import FakeOpenAI, Served, serving
-from raw_endpoint import DONE, chunk, event, head, raw_endpoint, says
+from raw_endpoint import DONE, chunk, event, head, raw_endpoint, replies
 from worker_cases import outputs_of, played
 from workflow_cases import workflow_of
 
@@ -62,7 +62,7 @@ async def test_reasoning_is_kept_apart_from_the_answer(fake_openai: Served, mode
 async def test_a_think_block_is_reasoning_too_wherever_it_is_cut() -> None:
     pieces = ["\n<th", "ink>so ", "and so</thi", "nk>", "\n\n", "blue", "<think>"]
     body = b"".join(chunk(content=piece) for piece in pieces) + chunk("stop") + DONE
-    async with raw_endpoint(says(body)) as base_url:
+    async with raw_endpoint(replies(body)) as base_url:
         completion = await completed(asked(client(base_url)))
     assert (completion.reasoning, completion.text) == ("so and so", "blue<think>")
 
@@ -70,7 +70,7 @@ async def test_a_think_block_is_reasoning_too_wherever_it_is_cut() -> None:
 async def test_tokens_are_those_of_the_last_word_on_them() -> None:
     early = event({"choices": [{"delta": {"content": "a"}}], "usage": {"prompt_tokens": 1}})
     late = event({"choices": [], "usage": {"prompt_tokens": 5, "completion_tokens": 2}})
-    async with raw_endpoint(says(early + chunk("stop") + late + DONE)) as base_url:
+    async with raw_endpoint(replies(early + chunk("stop") + late + DONE)) as base_url:
         usage = (await completed(asked(client(base_url)))).usage
     assert (usage.prompt_tokens, usage.completion_tokens, usage.cost) == (5, 2, None)
 
@@ -78,13 +78,13 @@ async def test_tokens_are_those_of_the_last_word_on_them() -> None:
 @pytest.mark.parametrize("usage", [None, "many", {"prompt_tokens": -1}, {"prompt_tokens": True}, {}])
 async def test_tokens_that_make_no_sense_are_unknown(usage: object) -> None:
     body = event({"choices": [{"delta": {"content": "a"}, "finish_reason": "stop"}], "usage": usage})
-    async with raw_endpoint(says(body)) as base_url:
+    async with raw_endpoint(replies(body)) as base_url:
         assert (await completed(asked(client(base_url)))).usage.prompt_tokens is None
 
 
 async def test_parts_of_a_message_that_are_text_are_the_answer() -> None:
     parts = [{"type": "image"}, {"type": "text", "text": "bl"}, {"type": "text", "text": "ue"}]
-    async with raw_endpoint(says(chunk(content=parts) + DONE)) as base_url:
+    async with raw_endpoint(replies(chunk(content=parts) + DONE)) as base_url:
         assert (await completed(asked(client(base_url)))).text == "blue"
 
 
@@ -109,7 +109,7 @@ async def test_a_refused_parameter_is_left_out_from_then_on(
 
 async def test_the_limit_of_tokens_is_called_as_the_endpoint_calls_it() -> None:
     message = "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."
-    refusal = says(f'{{"error": {{"message": "{message}"}}}}', status="400 Bad Request")
+    refusal = replies(f'{{"error": {{"message": "{message}"}}}}', status="400 Bad Request")
     async with raw_endpoint(refusal) as base_url:
         chat = client(base_url)
         lines = await lines_of(chat.stream(request().messages, sampling=Sampling(max_tokens=5)))
@@ -254,7 +254,7 @@ async def test_the_list_of_models_is_read(fake_openai: Served) -> None:
     ],
 )
 async def test_the_list_of_models_says_who_owns_them(body: str, models: tuple[ServedModel, ...]) -> None:
-    async with raw_endpoint(says(body, content_type="application/json")) as base_url:
+    async with raw_endpoint(replies(body, content_type="application/json")) as base_url:
         assert await client(base_url).served() == models
 
 
@@ -267,7 +267,7 @@ async def test_the_list_of_models_says_who_owns_them(body: str, models: tuple[Se
     ],
 )
 async def test_a_list_of_models_that_does_not_come_says_why(body: str, status: str, words: str) -> None:
-    async with raw_endpoint(says(body, status=status)) as base_url:
+    async with raw_endpoint(replies(body, status=status)) as base_url:
         with pytest.raises(WorkerError) as caught:
             await client(base_url).served()
     assert words in str(caught.value)
@@ -319,7 +319,7 @@ async def test_an_answer_has_the_name_that_its_headers_give(
     headers: str, name: str | None, *, whole: bool
 ) -> None:
     message = b'{"choices": [{"message": {"content": "all"}, "finish_reason": "stop"}]}'
-    answer = says(message, content_type=JSON, more=headers) if whole else says(ALL, more=headers)
+    answer = replies(message, content_type=JSON, more=headers) if whole else replies(ALL, more=headers)
     async with raw_endpoint(answer) as base_url:
         assert (await completed(asked(client(base_url)))).request_id == name
 
@@ -336,7 +336,7 @@ async def test_an_answer_has_the_name_that_its_headers_give(
     ],
 )
 async def test_every_failure_of_a_call_names_it(status: str, body: bytes) -> None:
-    async with raw_endpoint(says(body, status=status, more=NAMED)) as base_url:
+    async with raw_endpoint(replies(body, status=status, more=NAMED)) as base_url:
         lines = await lines_of(asked(client(base_url, retries=0, max_characters=100)))
     assert lines[-1].count("(request id req_1)") == 1
     assert lines[-1].startswith("error: ")
@@ -358,7 +358,7 @@ async def test_each_attempt_has_a_name_of_its_own() -> None:
 
     async def answer(writer: asyncio.StreamWriter) -> None:
         body, status, name = next(bodies)
-        await says(body, status=status, more=f"x-request-id: req_{name}\r\n")(writer)
+        await replies(body, status=status, more=f"x-request-id: req_{name}\r\n")(writer)
 
     async with raw_endpoint(answer) as base_url:
         chat = client(base_url)
@@ -371,13 +371,15 @@ async def test_each_attempt_has_a_name_of_its_own() -> None:
 
 
 async def test_a_list_of_models_that_fails_is_named() -> None:
-    async with raw_endpoint(says("{}", status="401 Unauthorized", content_type=JSON, more=NAMED)) as base_url:
+    async with raw_endpoint(
+        replies("{}", status="401 Unauthorized", content_type=JSON, more=NAMED)
+    ) as base_url:
         with pytest.raises(WorkerError, match=r"answered 401 Unauthorized \(request id req_1\); name the"):
             await client(base_url).served()
 
 
 async def test_a_key_in_the_name_is_masked(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with raw_endpoint(says(ALL, more=f"x-request-id: req_{KEY}\r\n")) as base_url:
+    async with raw_endpoint(replies(ALL, more=f"x-request-id: req_{KEY}\r\n")) as base_url:
         set_key(monkeypatch, base_url, KEY)
         completion = await completed(asked(client(base_url, api_key_env="ALPHA_API_KEY")))
     assert completion.request_id == "req_***"
@@ -387,7 +389,7 @@ async def test_a_run_keeps_the_name_with_the_output_and_not_in_the_fingerprint()
     names = iter(["req_1", "req_2"])
 
     async def answer(writer: asyncio.StreamWriter) -> None:
-        await says(ALL, more=f"x-request-id: {next(names)}\r\n")(writer)
+        await replies(ALL, more=f"x-request-id: {next(names)}\r\n")(writer)
 
     async with raw_endpoint(answer) as base_url:
         pool = Pool(workers=(OpenAIWorker(endpoint(base_url), name="alpha"),))

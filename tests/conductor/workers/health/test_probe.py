@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from chat_cases import set_key
 from fake_openai import FakeOpenAI, Served, serving
-from raw_endpoint import chunk, event, raw_endpoint, says
+from raw_endpoint import chunk, event, raw_endpoint, replies
 
 from conductor.values.messages import Completion
 from conductor.workers.endpoint.wire import ServedModel
@@ -246,7 +246,7 @@ def test_reasoning_out_of_sight_is_an_answer_and_nothing_is_none(
 
 async def test_an_endpoint_without_a_list_of_models_can_be_well() -> None:
     stream = chunk(content="two") + chunk("stop") + event({"choices": [], "usage": {}}) + b"data: [DONE]\n\n"
-    async with raw_endpoint(says(stream)) as url:
+    async with raw_endpoint(replies(stream)) as url:
         health = await examined(target(url))
     assert words(health) == {"key": "none", "reachable": "yes", "model": "no list", "answer": "answers"}
     assert not health.failing

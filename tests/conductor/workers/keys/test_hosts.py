@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from chat_cases import asked, client, lines_of
 from fake_openai import Served
-from raw_endpoint import raw_endpoint, says
+from raw_endpoint import raw_endpoint, replies
 
 from conductor.errors import PoolError
 from conductor.workers.health.probe import targets, unconfirmed
@@ -138,7 +138,7 @@ async def test_a_redirect_takes_no_key_to_another_host(
 ) -> None:
     monkeypatch.setenv("ALPHA_API_KEY", "sk-marked-0123")
     away = f"Location: {fake_openai.base_url}/chat/completions\r\n"
-    async with raw_endpoint(says(b"", status="307 Temporary Redirect", more=away)) as base_url:
+    async with raw_endpoint(replies(b"", status="307 Temporary Redirect", more=away)) as base_url:
         confirm(KeyHost("ALPHA_API_KEY", origin_of(base_url)))
         [line] = await lines_of(asked(client(base_url, api_key_env="ALPHA_API_KEY")))
     assert "307" in line

@@ -50,8 +50,8 @@ def test_a_frame_has_our_styles_after_streamlits_and_before_what_is_drawn(asked,
 
 def test_only_another_page_than_the_first_must_be_told_where_the_server_is(asked):
     assert "BACKEND_BASE_URL" not in asked("/").text
-    told, program = asked("/sessions").text.split("BACKEND_BASE_URL")
-    assert '<script type="module"' not in told
+    before, program = asked("/sessions").text.split("BACKEND_BASE_URL")
+    assert '<script type="module"' not in before
     assert '<script type="module"' in program
 
 

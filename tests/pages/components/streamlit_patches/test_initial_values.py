@@ -63,9 +63,9 @@ def test_the_settings_come_with_their_values(app, redrawn):
     page = app("workbench")
     page.session_state["settings-pool"] = True
     redrawn(page.run)
-    told = {box.key: (box.proto.set_value, box.value) for box in page.checkbox if box.key.startswith("use-")}
-    assert told
-    assert set(told.values()) == {(True, True)}
+    shown = {box.key: (box.proto.set_value, box.value) for box in page.checkbox if box.key.startswith("use-")}
+    assert shown
+    assert set(shown.values()) == {(True, True)}
     page.run()
     assert not any(box.proto.set_value for box in page.checkbox), "nothing more is told than has changed"
 
@@ -77,10 +77,10 @@ def test_the_form_of_a_worker_comes_with_what_the_file_says(app, redrawn, tmp_pa
     page = app("pool")
     redrawn(page.button(key="pool-icon-change-0").click().run)
     fields = {field.label: field for field in (*page.text_input, *page.number_input)}
-    told = {label: (field.proto.set_value, field.value) for label, field in fields.items() if field.value}
-    assert {made for made, _ in told.values()} == {True}
-    assert told["Name"] == (True, "alpha")
-    assert told["Model"] == (True, "m-1")
+    shown = {label: (field.proto.set_value, field.value) for label, field in fields.items() if field.value}
+    assert {made for made, _ in shown.values()} == {True}
+    assert shown["Name"] == (True, "alpha")
+    assert shown["Model"] == (True, "m-1")
 
 
 def test_the_fields_of_the_sessions_page_come_with_what_the_address_says(app, redrawn, bench, session):
@@ -96,8 +96,8 @@ def test_the_fields_of_the_sessions_page_come_with_what_the_address_says(app, re
 
     page = redrawn(filters, filters)
     fields = (*page.multiselect, *page.number_input, *page.date_input)
-    told = {field.key: field.value for field in fields if field.proto.set_value}
-    assert told == {
+    shown = {field.key: field.value for field in fields if field.proto.set_value}
+    assert shown == {
         "find-tags": ["kept"],
         "find-least_tokens": 0,
         "find-since": date(2026, 1, 1),

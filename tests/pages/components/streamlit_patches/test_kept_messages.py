@@ -35,7 +35,7 @@ def place(at, fragment):
     return message
 
 
-def told(messages):
+def texts_of(messages):
     """Each message's place, or its kind where it has none."""
     return [list(m.metadata.delta_path) or m.WhichOneof("type") for m in messages]
 
@@ -43,7 +43,7 @@ def told(messages):
 def test_without_the_patch_streamlit_discards_the_place_of_the_fragment_that_is_run_next():
     queue = whole_page()
     queue.clear(retain_lifecycle_msgs=True, fragment_ids_this_run=["canvas"])
-    places = told(queue.flush())
+    places = texts_of(queue.flush())
     assert [0, 1] not in places
     assert [0, 2] in places
 
@@ -54,7 +54,7 @@ def test_what_a_page_drew_comes_before_what_is_run_next(unsent, fragments):
     unsent.enqueue(ForwardMsg(session_event={}))
     unsent.enqueue(place(1, "canvas"))
     flushed = unsent.flush()
-    assert told(flushed) == [[0, 1], [0, 2], "script_finished", "session_event", [0, 1]]
+    assert texts_of(flushed) == [[0, 1], [0, 2], "script_finished", "session_event", [0, 1]]
     assert flushed[2].script_finished == ForwardMsg.FINISHED_SUCCESSFULLY
 
 

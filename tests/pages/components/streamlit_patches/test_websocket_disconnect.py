@@ -12,10 +12,10 @@ class Browser:
     """Connects, is gone when it is sent something, and is then said to be gone."""
 
     def __init__(self):
-        self.says = iter([{"type": "websocket.connect"}, {"type": "websocket.disconnect", "code": 1001}])
+        self.messages = iter([{"type": "websocket.connect"}, {"type": "websocket.disconnect", "code": 1001}])
 
     async def receive(self):
-        return next(self.says)
+        return next(self.messages)
 
     async def send(self, message):
         if message["type"] == "websocket.send":
@@ -23,7 +23,7 @@ class Browser:
 
 
 async def test_a_browser_that_leaves_while_it_is_sent_something_is_heard_to_have_left():
-    heard = []
+    received = []
 
     async def server(scope, receive, send):
         socket = WebSocket(scope, receive, send)
@@ -31,11 +31,11 @@ async def test_a_browser_that_leaves_while_it_is_sent_something_is_heard_to_have
         await socket.send_bytes(b"news")
         with pytest.raises(WebSocketDisconnect) as left:
             await socket.receive_bytes()
-        heard.append(left.value.code)
+        received.append(left.value.code)
 
     browser = Browser()
     await DisconnectGuard(server)({"type": "websocket"}, browser.receive, browser.send)
-    assert heard == [1001]
+    assert received == [1001]
 
 
 async def test_without_the_patch_starlette_reports_the_wrong_kind_of_message():

@@ -51,9 +51,9 @@ def test_what_belongs_to_another_session_is_left_out(bench, tab, three, kept):
         lambda _: "no JSON",
         lambda _: "[]",
         lambda _: "[" * 100_000,
-        lambda said: json.dumps(said | {"more": 1}),
-        lambda said: json.dumps(said | {"edits": [said["edits"][0] | {"workflow": {"steps": []}}]}),
-        lambda said: json.dumps(said | {"drafts": [said["drafts"][0] | {"step": -1}]}),
+        lambda content: json.dumps(content | {"more": 1}),
+        lambda content: json.dumps(content | {"edits": [content["edits"][0] | {"workflow": {"steps": []}}]}),
+        lambda content: json.dumps(content | {"drafts": [content["drafts"][0] | {"step": -1}]}),
     ],
 )
 def test_what_is_malformed_is_left_out(bench, tab, session, kept, broken):
@@ -62,9 +62,9 @@ def test_what_is_malformed_is_left_out(bench, tab, session, kept, broken):
 
 @pytest.mark.parametrize("change", [{"revision": "unknown"}, {"step": 9}])
 def test_a_draft_of_no_known_step_is_left_out(bench, tab, session, kept, change):
-    said = json.loads(kept)
-    said["drafts"][0] |= change
-    assert taken_over(bench, tab, session, json.dumps(said)) == (["Mine"], [])
+    content = json.loads(kept)
+    content["drafts"][0] |= change
+    assert taken_over(bench, tab, session, json.dumps(content)) == (["Mine"], [])
 
 
 def test_a_draft_follows_its_step_through_edits_and_comes_back_with_it(bench, session, three):

@@ -33,7 +33,7 @@ def plan(entries: str, *, dialect: Dialect = "any"):
     return report
 
 
-def told(report, workflow=None):
+def rows_of(report, workflow=None):
     rows = access_rows(workflow or report.workflow, planned=report.workflow, report=report)
     return [(row.written, row.means, row.edited) for row in rows]
 
@@ -52,7 +52,7 @@ def told(report, workflow=None):
     ],
 )
 def test_each_row_has_the_entry_as_it_was_written_and_what_it_means(dialect, entries, expected):
-    assert told(plan(entries, dialect=dialect)) == [(*row, False) for row in expected]
+    assert rows_of(plan(entries, dialect=dialect)) == [(*row, False) for row in expected]
     assert dialect in DIALECTS
 
 
@@ -73,30 +73,30 @@ def test_steps_in_a_row_are_told_as_from_and_to(reads, words):
 def test_an_edited_entry_says_so_and_what_it_means_now():
     report = plan('[[], [0], ["all"]]')
     edited = report.workflow.with_access(2, (1,))
-    assert told(report, edited)[2] == ('["all"]', "step 2", True)
-    assert told(report, edited.with_access(2, (0, 1)))[2] == ('["all"]', "steps 1, 2", False)
+    assert rows_of(report, edited)[2] == ('["all"]', "step 2", True)
+    assert rows_of(report, edited.with_access(2, (0, 1)))[2] == ('["all"]', "steps 1, 2", False)
     sees = report.workflow.with_sight_of_previous(1, True)
-    assert told(report, sees)[1] == ("[0]", "the round before and step 1", True)
+    assert rows_of(report, sees)[1] == ("[0]", "the round before and step 1", True)
 
 
 def test_entries_follow_their_steps_where_steps_are_added_moved_and_removed():
     report = plan("[[], [0], [1]]")
     added = report.workflow.add_step(Step(instruction="new", worker="beta"), at=0)
-    assert told(report, added) == [
+    assert rows_of(report, added) == [
         (None, "nothing", False),
         ("[]", "nothing", False),
         ("[0]", "step 2", False),
         ("[1]", "step 3", False),
     ]
     removed = report.workflow.remove_step(0)
-    assert told(report, removed) == [("[0]", "nothing", True), ("[1]", "step 1", False)]
+    assert rows_of(report, removed) == [("[0]", "nothing", True), ("[1]", "step 1", False)]
     moved = plan("[[], [], [0]]").workflow.move_step(1, 0)
-    assert told(plan("[[], [], [0]]"), moved)[2] == ("[0]", "step 2", False)
+    assert rows_of(plan("[[], [], [0]]"), moved)[2] == ("[0]", "step 2", False)
 
 
 def test_a_step_with_another_instruction_keeps_its_entry_where_no_steps_came_or_went():
     report = plan("[[], [0]]")
-    assert told(report, report.workflow.with_instruction(1, "Other."))[1] == ("[0]", "step 1", False)
+    assert rows_of(report, report.workflow.with_instruction(1, "Other."))[1] == ("[0]", "step 1", False)
 
 
 def test_without_a_plan_there_is_no_entry():
@@ -142,7 +142,7 @@ def test_wishes_give_and_take_access_and_the_round_before():
 
 
 @pytest.mark.parametrize(
-    ("wish", "said"),
+    ("wish", "expected"),
     [
         (Wish(1, 1, True), "Step 2 reads itself"),
         (Wish(0, 2, True), "Step 1 reads step 3, which is not before it"),
@@ -151,7 +151,7 @@ def test_wishes_give_and_take_access_and_the_round_before():
         (Wish(-1, 0, True), "There is no step 0"),
     ],
 )
-def test_an_impossible_wish_is_refused_with_its_reason(wish, said):
+def test_an_impossible_wish_is_refused_with_its_reason(wish, expected):
     workflow = Workflow.of([Step(instruction=str(at), worker="alpha") for at in range(3)])
-    with pytest.raises(WorkflowError, match=said):
+    with pytest.raises(WorkflowError, match=expected):
         granted(workflow, [wish])

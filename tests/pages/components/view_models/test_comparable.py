@@ -118,7 +118,7 @@ def test_the_figures_of_two_revisions_are_those_of_their_plans(bench, session):
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "said"),
+    ("one", "other", "words"),
     [
         (None, 3, "-"),
         (3, None, "-"),
@@ -129,11 +129,11 @@ def test_the_figures_of_two_revisions_are_those_of_their_plans(bench, session):
         (2, 2469, "+2467 (×1,234)"),
     ],
 )
-def test_a_difference_to_the_unknown_is_unknown(one, other, said):
-    assert difference(one, other, lambda number: f"{number:g}") == said
+def test_a_difference_to_the_unknown_is_unknown(one, other, words):
+    assert difference(one, other, lambda number: f"{number:g}") == words
 
 
-def told(bench, session):
+def compared(bench, session):
     """The three-way table: each row's name, and of its cells mark, notes and the foot's first line."""
     sides = three_sides(bench, session)
     known = three_way(sides.first.workflow, sides.edited.workflow, sides.run and sides.run.workflow)
@@ -151,9 +151,9 @@ def test_three_columns_tell_what_was_planned_what_was_edited_and_what_was_run(be
     drawn = Step(instruction="Sketch two trains from above", worker="beta")
     more = planned.workflow.with_worker(1, "alpha").add_step(drawn, at=0)
     bench.editing.edit(session, more.remove_step(1), note="Other", head=planned)
-    names, said, rows = told(bench, session)
+    names, words, rows = compared(bench, session)
     assert names == ["Planned: Revision 1", "Edited: Revision 2", "Run: Run 1, finished"]
-    assert said == [
+    assert words == [
         "From plan to edit: 2 steps changed, 1 step added, 1 step removed.",
         "From edit to run: 2 steps changed, 1 step added, 1 step removed.",
     ]
@@ -168,10 +168,10 @@ def test_three_columns_tell_what_was_planned_what_was_edited_and_what_was_run(be
 
 
 def test_a_session_that_was_not_run_says_so(bench, session):
-    names, said, rows = told(bench, session)
+    names, words, rows = compared(bench, session)
     assert names[0] == "Written: Revision 1"
     assert names[2] == "Run: none yet"
-    assert said[1] == "It was not run yet."
+    assert words[1] == "It was not run yet."
     assert all(row[3] == ("missing", (), "-") for row in rows)
 
 

@@ -35,7 +35,7 @@ ADDED = Step(instruction="Draw a picture of two trains.", worker="beta")
 
 
 @pytest.mark.parametrize(
-    ("new", "said"),
+    ("new", "expected"),
     [
         (OLD, "The plans are the same."),
         (OLD.with_worker(0, "beta"), "1 step changed; 3 steps the same."),
@@ -47,8 +47,8 @@ ADDED = Step(instruction="Draw a picture of two trains.", worker="beta")
         (Workflow.of([ADDED]), "1 step added, 4 steps removed."),
     ],
 )
-def test_a_headline_counts_what_differs(new, said):
-    assert headline(plan_diff(OLD, new)) == said
+def test_a_headline_counts_what_differs(new, expected):
+    assert headline(plan_diff(OLD, new)) == expected
 
 
 def test_a_step_that_only_moved_is_counted_as_moved():
@@ -109,9 +109,9 @@ def test_rows_say_what_happened_to_their_step():
 @pytest.mark.parametrize("kind", get_args(Kind))
 def test_every_clash_is_a_sentence_that_names_its_step(three, kind):
     of_all = kind in ("order", "final", "steps")
-    said = clash_sentence(Clash(kind, None if of_all else 1), three)
-    assert said.endswith(".")
-    assert ("“2. Look again”" in said) != of_all
+    expected = clash_sentence(Clash(kind, None if of_all else 1), three)
+    assert expected.endswith(".")
+    assert ("“2. Look again”" in expected) != of_all
 
 
 def test_changes_are_lines_without_what_stayed_and_without_the_words_of_instructions(three):

@@ -112,17 +112,17 @@ def test_who_really_answered_is_said(state, by, notes):
 
 def test_the_answer_of_a_stand_in_is_marked():
     step = StepState(status="finished", output=output(worker="b", instead_of="a"), stand_in="b")
-    state = RunState(run="r", workflow=ONE, steps=(step,), answer="said", answer_step=0)
+    state = RunState(run="r", workflow=ONE, steps=(step,), answer="42", answer_step=0)
     assert answer_notes(state) == ["answered by b in place of a"]
     assert answer_notes(RunState(run="r", workflow=ONE, steps=(StepState(),))) == []
 
 
 @pytest.mark.parametrize(
-    ("kind", "said"), [("simulated", ["simulated"]), ("offline", ["offline"]), ("model", [])]
+    ("kind", "expected"), [("simulated", ["simulated"]), ("offline", ["offline"]), ("model", [])]
 )
-def test_an_answer_that_no_model_gave_says_so_also_in_a_pool_of_models(kind, said):
+def test_an_answer_that_no_model_gave_says_so_also_in_a_pool_of_models(kind, expected):
     step = StepState(status="finished", worker_kind=kind)
-    assert answer_kind(RunState(run="r", workflow=ONE, steps=(step,), answer="said", answer_step=0)) == said
+    assert answer_kind(RunState(run="r", workflow=ONE, steps=(step,), answer="42", answer_step=0)) == expected
     assert answer_kind(RunState(run="r", workflow=ONE, steps=(step,))) == []
 
 

@@ -82,7 +82,7 @@ UNKNOWN = Estimate(calls=0, tokens=None, cost=None, seconds=None)
 
 
 @pytest.mark.parametrize(
-    ("steps", "told", "said"),
+    ("steps", "estimated", "expected"),
     [
         ("reused reused", UNKNOWN, "Nothing to run: every step's output is known."),
         ("runs", UNKNOWN, "The step will run."),
@@ -110,7 +110,7 @@ UNKNOWN = Estimate(calls=0, tokens=None, cost=None, seconds=None)
         ),
     ],
 )
-def test_what_a_rerun_will_do_is_one_sentence(steps, told, said):
+def test_what_a_rerun_will_do_is_one_sentence(steps, estimated, expected):
     def at(*kinds):
         return frozenset(place for place, kind in enumerate(steps.split()) if kind in kinds)
 
@@ -121,18 +121,18 @@ def test_what_a_rerun_will_do_is_one_sentence(steps, told, said):
         edited=frozenset(),
         kept=at("pinned"),
     )
-    outlook = Outlook(radius=radius, estimate=told, changed_pins=frozenset())
-    assert outlook_sentence(outlook, len(steps.split())) == said
+    outlook = Outlook(radius=radius, estimate=estimated, changed_pins=frozenset())
+    assert outlook_sentence(outlook, len(steps.split())) == expected
 
 
 @pytest.mark.parametrize(
-    ("kept", "changed", "said"),
+    ("kept", "changed", "expected"),
     [
         ((0,), (0,), "1 of 3 steps will run, 1 reused, 1 pinned (inputs changed)."),
         ((0, 1), (1,), "1 of 3 steps will run, 2 pinned (1 with inputs changed)."),
     ],
 )
-def test_what_a_rerun_will_do_names_pinned_steps_whose_inputs_changed(kept, changed, said):
+def test_what_a_rerun_will_do_names_pinned_steps_whose_inputs_changed(kept, changed, expected):
     radius = BlastRadius(
         runs=frozenset({2}),
         known=dict.fromkeys((0, 1), PINNED),
@@ -142,4 +142,4 @@ def test_what_a_rerun_will_do_names_pinned_steps_whose_inputs_changed(kept, chan
     )
     unknown = Estimate(calls=1, tokens=None, cost=None, seconds=None)
     outlook = Outlook(radius=radius, estimate=unknown, changed_pins=frozenset(changed))
-    assert outlook_sentence(outlook, 3) == said
+    assert outlook_sentence(outlook, 3) == expected

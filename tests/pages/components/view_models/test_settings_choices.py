@@ -114,7 +114,7 @@ def card(name: str, price: float | None, *, nested: bool = False) -> WorkerCard:
 
 
 @pytest.mark.parametrize(
-    ("cards", "said"),
+    ("cards", "expected"),
     [
         ([card("a", 2), card("b", 1), card("c", None)], "Of the lowest known price: b."),
         ([card("a", 1), card("b", 1), card("c", 3)], "Of the lowest known price: 2 of 3 workers."),
@@ -124,6 +124,6 @@ def card(name: str, price: float | None, *, nested: bool = False) -> WorkerCard:
         ([card("a", 1)], ""),
     ],
 )
-def test_who_is_cheap_enough_is_one_line(cards, said):
-    assert economy(MODES["mini"], cards) == said
+def test_who_is_cheap_enough_is_one_line(cards, expected):
+    assert economy(MODES["mini"], cards) == expected
     assert economy(Settings(), cards) == ""

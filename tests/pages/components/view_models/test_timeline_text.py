@@ -28,7 +28,7 @@ def words(events):
     return row_text(*measured(events))
 
 
-def says(events):
+def words_of(events):
     return [row.label for row in words(events)]
 
 
@@ -44,7 +44,7 @@ def test_a_step_that_ran_says_when_for_whom_and_how_long():
 
 def test_the_first_word_of_a_streamed_answer_has_its_time():
     first, *_ = words(nested_run.events())
-    assert any(said.startswith("First word after ") for said in first.details)
+    assert any(expected.startswith("First word after ") for expected in first.details)
 
 
 def test_a_step_without_inputs_begins_at_once():
@@ -69,7 +69,7 @@ PINNED = DIAMOND.with_pin(1, fold(timed_events(DIAMOND, SECONDS)).steps[1].outpu
 
 
 @pytest.mark.parametrize(
-    ("events", "said"),
+    ("events", "expected"),
     [
         (timed_events(DIAMOND, SECONDS, outputs=known(0, 2)), ["reused", "2.0 s", "reused", "1.0 s"]),
         (timed_events(PINNED, SECONDS), ["1.0 s", "pinned", "3.0 s", "1.0 s"]),
@@ -92,8 +92,8 @@ PINNED = DIAMOND.with_pin(1, fold(timed_events(DIAMOND, SECONDS)).steps[1].outpu
     ],
     ids=["reused", "pinned", "left out", "failed", "failed twice", "stopped"],
 )
-def test_what_took_no_time_or_came_to_no_end_says_so(events, said):
-    assert says(events) == said
+def test_what_took_no_time_or_came_to_no_end_says_so(events, expected):
+    assert words_of(events) == expected
 
 
 def test_without_a_call_there_is_no_time_to_tell():
@@ -150,9 +150,9 @@ def test_a_saving_too_small_to_show_in_the_total_is_named_itself():
 
 def test_where_no_edge_costs_anything_one_sentence_says_so():
     workflow = timed_workflow((), (), (0, 1))
-    said = "No single edge made this run noticeably longer."
-    assert sentences(timed_events(workflow, [2, 2, 1])) == [said]
-    assert sentences(timed_events(workflow, [20, 20.05, 10])) == [said]
+    expected = "No single edge made this run noticeably longer."
+    assert sentences(timed_events(workflow, [2, 2, 1])) == [expected]
+    assert sentences(timed_events(workflow, [20, 20.05, 10])) == [expected]
 
 
 def test_every_edge_stands_in_the_list_with_what_it_saves_or_why_that_is_not_known():
@@ -176,7 +176,7 @@ def test_the_critical_path_is_named_with_its_share_of_the_run():
 
 
 @pytest.mark.parametrize(
-    ("events", "said"),
+    ("events", "expected"),
     [
         (timed_events(DIAMOND, SECONDS, stop_after=2), "the run did not finish"),
         ([event for event in timed_events(DIAMOND, SECONDS) if event.at < 3], "when the run has ended"),
@@ -184,21 +184,21 @@ def test_the_critical_path_is_named_with_its_share_of_the_run():
     ],
     ids=["stopped", "live", "no edges"],
 )
-def test_where_nothing_is_calculated_the_reason_is_said(events, said):
+def test_where_nothing_is_calculated_the_reason_is_said(events, expected):
     state, timeline = measured(events)
     assert without_edges(state, timeline) == ()
-    assert said in no_sentences(state)
-    assert bool(said) == bool(no_sentences(state))
+    assert expected in no_sentences(state)
+    assert bool(expected) == bool(no_sentences(state))
 
 
 @pytest.mark.parametrize(
-    ("steps", "said"),
+    ("steps", "expected"),
     [
         ((), ""),
         ((0,), "1 step had an output already and takes no time here."),
         ((0, 1), "2 steps had an output already and take no time here."),
     ],
 )
-def test_what_takes_no_time_is_counted(steps, said):
+def test_what_takes_no_time_is_counted(steps, expected):
     _, timeline = measured(timed_events(DIAMOND, SECONDS, outputs=known(*steps)))
-    assert takes_no_time(timeline) == said
+    assert takes_no_time(timeline) == expected

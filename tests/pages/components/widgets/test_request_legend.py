@@ -128,7 +128,7 @@ def tokens(number):
 
 
 @pytest.mark.parametrize(
-    ("shares", "kind", "said"),
+    ("shares", "kind", "expected"),
     [
         (measured(request()), "offline", "17 characters. A built-in expert reads text, not tokens."),
         (estimated(request()), "model", "~5 tokens, estimated by length; the endpoint reported no number."),
@@ -162,8 +162,8 @@ def tokens(number):
         ),
     ],
 )
-def test_who_counted_is_said_in_words(shares, kind, said):
-    assert how_counted(shares, kind) == said
+def test_who_counted_is_said_in_words(shares, kind, expected):
+    assert how_counted(shares, kind) == expected
 
 
 def test_sources_of_earlier_rounds_are_named_by_round():

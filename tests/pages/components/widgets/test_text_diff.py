@@ -56,7 +56,7 @@ def test_texts_that_are_the_same_are_shown_whole_and_said_to_be_so():
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "expected"),
     [
         ("one", "two", "nothing in common"),
         ("ab ab", "ab cd", "60% in common"),
@@ -64,8 +64,8 @@ def test_texts_that_are_the_same_are_shown_whole_and_said_to_be_so():
         ("a", "", "nothing in common"),
     ],
 )
-def test_how_much_is_in_common_is_said_and_never_all_of_what_differs(old, new, said):
-    assert diff_notes(compare_texts(old, new)) == [said]
+def test_how_much_is_in_common_is_said_and_never_all_of_what_differs(old, new, expected):
+    assert diff_notes(compare_texts(old, new)) == [expected]
 
 
 def test_a_comparison_in_larger_parts_is_said_to_be_one():

@@ -67,11 +67,11 @@ def test_an_edit_made_in_the_meantime_is_offered_with_who_changed_what(app, benc
     bench.editing.edit(session, three.with_worker(1, "alpha"), note="Step 2: beta to alpha", author="Grace")
     page.selectbox(key=f"worker-{session}-0").set_value("beta").run()
     assert not page.exception
-    said = texts(page)
-    assert any("the workflow was changed meanwhile" in text for text in said)
-    assert "**Yours:** Step 1: alpha to beta" in said
-    assert "**Meanwhile:** Step 2: beta to alpha" in said
-    assert any(text.startswith("Revision 2, by Grace, ") for text in said)
+    shown = texts(page)
+    assert any("the workflow was changed meanwhile" in text for text in shown)
+    assert "**Yours:** Step 1: alpha to beta" in shown
+    assert "**Meanwhile:** Step 2: beta to alpha" in shown
+    assert any(text.startswith("Revision 2, by Grace, ") for text in shown)
     assert bench.store.revisions.head(session).note == "Step 2: beta to alpha"
     assert page.selectbox(key=f"worker-{session}-0").value == "alpha"
 

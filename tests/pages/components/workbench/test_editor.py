@@ -62,7 +62,7 @@ def test_an_added_step_says_what_it_does_and_goes_to_its_neighbours_worker(bench
 
 
 @pytest.mark.parametrize(
-    ("edit", "said"),
+    ("edit", "expected"),
     [
         (lambda e: e.instruction(0, " \n"), "Step 1 has an empty instruction"),
         (lambda e: e.worker(1, "nobody"), "Step 2 names the worker 'nobody'"),
@@ -72,12 +72,12 @@ def test_an_added_step_says_what_it_does_and_goes_to_its_neighbours_worker(bench
         (lambda e: e.from_graph({"op": "remove_step", "step": 7}), "There is no step 8"),
     ],
 )
-def test_an_edit_that_breaks_a_rule_keeps_the_workflow_and_says_why(bench, session, editor, edit, said):
+def test_an_edit_that_breaks_a_rule_keeps_the_workflow_and_says_why(bench, session, editor, edit, expected):
     edit(editor)
     assert bench.store.revisions.head(session).number == 1
     notice = st.session_state["notice"]
     assert (notice.kind, notice.place) == ("error", "edit")
-    assert said in notice.text
+    assert expected in notice.text
 
 
 @pytest.mark.parametrize(

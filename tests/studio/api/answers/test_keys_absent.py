@@ -34,24 +34,24 @@ def test_no_key_comes_out(
     monkeypatch.setenv("UPSTREAM_API_KEY", UPSTREAM)
     caplog.set_level(logging.DEBUG)
     file = shutil.copyfile(empty_store, tmp_path / "conductor.db")
-    said = ""
+    everything = ""
     with (
         serving(FakeOpenAI(key=UPSTREAM)) as upstream,
         staged(SessionStore.open(f"sqlite:///{file}")) as stage,
     ):
         monkeypatch.setenv(HOSTS, f"UPSTREAM_API_KEY={upstream.base_url}")
-        said += asked(stage, upstream.base_url, served=served)
-    said += caplog.text
-    said += "".join(path.read_bytes().decode("latin-1") for path in tmp_path.glob("conductor.db*"))
-    assert UPSTREAM not in said
-    assert OWN not in said
+        everything += asked(stage, upstream.base_url, served=served)
+    everything += caplog.text
+    everything += "".join(path.read_bytes().decode("latin-1") for path in tmp_path.glob("conductor.db*"))
+    assert UPSTREAM not in everything
+    assert OWN not in everything
 
 
 def asked(stage: Stage, base_url: str, *, served: str) -> str:
     endpoint = Endpoint(base_url=base_url, model=served, retries=0, api_key_env="UPSTREAM_API_KEY")
     stage.plays(OpenAIWorker(endpoint, name="alpha"), plans=(ONE,))
     headers = {"authorization": f"Bearer {OWN}"}
-    said = ""
+    everything = ""
     for name in ("conductor", "worker:alpha", "nobody"):
         for streamed in (False, True):
             messages = [{"role": "user", "content": "Why?"}]
@@ -67,5 +67,5 @@ def asked(stage: Stage, base_url: str, *, served: str) -> str:
                 json={"model": name, "input": "Why?", "stream": streamed},
                 headers=headers,
             )
-            said += answer.text + response.text + str(answer.headers) + str(response.headers)
-    return said + httpx.get(f"{stage.base_url}/models", headers=headers).text
+            everything += answer.text + response.text + str(answer.headers) + str(response.headers)
+    return everything + httpx.get(f"{stage.base_url}/models", headers=headers).text

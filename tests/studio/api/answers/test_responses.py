@@ -89,8 +89,8 @@ def test_the_runs_events_are_told_where_that_is_asked_for(stage: Stage, client: 
             model="conductor", input="Why?", stream=True, extra_body={"conductor": {"events": True}}
         )
     )
-    told = [event.event["type"] for event in events if event.type == "conductor.event"]
-    assert (told[0], told[-1]) == ("planning_started", "run_finished")
+    kinds = [event.event["type"] for event in events if event.type == "conductor.event"]
+    assert (kinds[0], kinds[-1]) == ("planning_started", "run_finished")
 
 
 def test_a_response_goes_on_from_an_earlier_one(stage: Stage, client: OpenAI, fake_openai: Served) -> None:

@@ -163,9 +163,11 @@ def test_no_parameter_of_openais_schema_is_forgotten(endpoint: str, params: type
     of_docs = DOCS.split(f"### `/v1/{'chat/completions' if endpoint == 'chat' else 'responses'}`")[1].split(
         "##"
     )[0]
-    told = [row.split("|")[1] for row in of_docs.splitlines() if row.startswith("| `")]
+    documented = [row.split("|")[1] for row in of_docs.splitlines() if row.startswith("| `")]
     assert {*READERS[endpoint][0], "stream"} == names, "the table of this test"
-    assert {name for cell in told for name in re.findall(r"`(\w+)`", cell)} == names, "the table of the docs"
+    assert {name for cell in documented for name in re.findall(r"`(\w+)`", cell)} == names, (
+        "the table of the docs"
+    )
 
 
 @pytest.mark.parametrize("endpoint", READERS)

@@ -56,7 +56,7 @@ def chosen(app, session):
     return page.run()
 
 
-def said(page):
+def texts_of(page):
     return [text.value.replace("\\", "") for text in (*page.markdown, *page.caption)]
 
 
@@ -110,7 +110,7 @@ def test_a_fix_counts_for_the_workflow_as_it_is_by_then(view):
 def test_findings_stand_by_step_with_a_word_and_a_button_for_each_fix(app, rash):
     page = chosen(app, rash)
     assert not page.exception
-    texts = said(page)
+    texts = texts_of(page)
     assert "3 warnings. A finding never keeps a workflow from running." in texts
     assert any("**Warning**" in text and "Step 2 refers to “the previous answer”" in text for text in texts)
     assert [
@@ -129,11 +129,11 @@ def test_a_fix_is_one_edit_that_can_be_undone(app, rash):
     store = services.workbench().store
     head = store.revisions.head(rash)
     assert (head.note, head.workflow.steps[1].access) == ("Check: Let step 2 read step 1", (0,))
-    assert any("1 warning." in text for text in said(page)), "step 1 is read now, step 2 is not yet"
+    assert any("1 warning." in text for text in texts_of(page)), "step 1 is read now, step 2 is not yet"
     fix(page, "Remove steps 1 and 2").click().run()
     assert len(store.revisions.head(rash).workflow) == 2
     assert page.session_state["selected"] == 1
-    assert any("Nothing found; 7 rules checked." in text for text in said(page))
+    assert any("Nothing found; 7 rules checked." in text for text in texts_of(page))
     page.button(key="undo").click().run()
     page.button(key="undo").click().run()
     assert store.revisions.head(rash).workflow == RASH

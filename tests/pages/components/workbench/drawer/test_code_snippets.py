@@ -21,7 +21,7 @@ TOKEN = Path("/home/Ann O'Neill/studio/data/api-token")
 HOSTILE = "It's \"$HOME\" `date` \\ ${x} $(id)\n'; rm -rf / #\u202e\u2028</script> 100 % é"
 
 
-def said(text: str, language: str) -> dict[str, object]:
+def sent_by(text: str, language: str) -> dict[str, object]:
     """What a snippet asks, read by the language's own rules."""
     if language == "curl":
         words = shlex.split(text)
@@ -39,7 +39,7 @@ def said(text: str, language: str) -> dict[str, object]:
 def test_a_snippet_asks_the_question_letter_for_letter(language: str, query: str) -> None:
     text = snippets(url=URL, model=MODEL, query=query)[language]
     messages = [{"role": "user", "content": query}]
-    assert said(text, language) == {"model": MODEL, "messages": messages, "stream": True}
+    assert sent_by(text, language) == {"model": MODEL, "messages": messages, "stream": True}
 
 
 @pytest.mark.slow

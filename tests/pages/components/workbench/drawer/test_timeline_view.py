@@ -46,8 +46,8 @@ def test_a_run_that_is_over_has_a_timeline_with_what_its_edges_cost(app, bench, 
     page.run()
     assert not page.exception
     assert any(text.startswith("Critical path") for text in texts(page.caption))
-    said = [*texts(page.markdown), *texts(page.caption)]
-    assert any("edge" in text for text in said)
+    shown = [*texts(page.markdown), *texts(page.caption)]
+    assert any("edge" in text for text in shown)
 
 
 def test_all_edges_are_listed_on_demand(app, bench, ran):

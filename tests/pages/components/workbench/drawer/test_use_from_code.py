@@ -70,7 +70,7 @@ def tried(page, session):
     return page
 
 
-def said(page):
+def texts_of(page):
     return [re.sub(r"\\(.)", r"\1", str(element.value)) for element in (*page.caption, *page.error)]
 
 
@@ -106,7 +106,7 @@ def test_an_attempt_goes_through_the_api_and_leads_to_its_session(api, page, ses
     [(key, asked)] = api.asked
     assert key == f"Bearer {OWN_KEY}"
     assert (asked["model"], asked["messages"][0]["content"]) == (model(page, session), "Why so?")
-    assert any(text.startswith(f"{asked['model']} · ") for text in said(page))
+    assert any(text.startswith(f"{asked['model']} · ") for text in texts_of(page))
     page.button(key="code-open").click().run()
     assert page.query_params["session"] == "another"
 
@@ -114,20 +114,20 @@ def test_an_attempt_goes_through_the_api_and_leads_to_its_session(api, page, ses
 def test_a_refusal_is_told_letter_for_letter(api, page, session):
     api.refuses = True
     tried(page, session)
-    assert HOSTILE.replace("http://", "http\u2060://") in said(page)
+    assert HOSTILE.replace("http://", "http\u2060://") in texts_of(page)
     assert [button for button in page.button if button.key == "code-open"] == []
 
 
 def test_where_the_key_comes_from_is_said_and_read_from_there(page, session):
     file = services.machine_token().path
-    assert any(f"read their key from {file}; others need one" in text for text in said(page))
+    assert any(f"read their key from {file}; others need one" in text for text in texts_of(page))
     assert all(str(file) in program for program in snippets(page)[1:])
 
 
 def test_a_browser_elsewhere_is_shown_no_file_of_this_machine(page, session, monkeypatch):
     monkeypatch.setattr(use_from_code, "is_local", lambda: False)
     page.run()
-    assert any("Programs need a token" in text for text in said(page))
+    assert any("Programs need a token" in text for text in texts_of(page))
     assert not any(str(services.machine_token().path) in program for program in snippets(page))
 
 
@@ -135,7 +135,7 @@ def test_an_open_api_is_said(page, session, monkeypatch):
     monkeypatch.setenv("CONDUCTOR_API_OPEN", "1")
     services.access.cache_clear()
     page.run()
-    assert any("opened with --api-open" in text for text in said(page))
+    assert any("opened with --api-open" in text for text in texts_of(page))
 
 
 def test_nothing_is_asked_without_a_question(page, session):

@@ -47,8 +47,8 @@ def test_a_request_names_instructions_and_conversation_as_sources_of_their_own()
 def test_the_page_tells_of_a_conversation_and_of_none(app, bench, three):
     session = bench.ask("When?", conversation=TALK).id
     bench.editing.edit(session, three, note="By hand")
-    said = "Earlier conversation · 3 messages"
-    assert said in [box.label for box in app(session=session).expander]
+    heading = "Earlier conversation · 3 messages"
+    assert heading in [box.label for box in app(session=session).expander]
     alone = bench.ask("Why?").id
     assert not app(session=alone).exception
-    assert said not in [box.label for box in app(session=alone).expander]
+    assert heading not in [box.label for box in app(session=alone).expander]

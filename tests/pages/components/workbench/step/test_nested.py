@@ -77,7 +77,7 @@ def test_a_graph_opens_and_closes_below_the_way_it_stands_on(tab):
 
 
 @pytest.mark.parametrize(
-    ("rounds", "said"),
+    ("rounds", "expected"),
     [
         ((), ""),
         ((RunState(),), "a plan inside"),
@@ -85,8 +85,8 @@ def test_a_graph_opens_and_closes_below_the_way_it_stands_on(tab):
         ((RUN, RUN), "2 rounds inside"),
     ],
 )
-def test_a_card_counts_what_is_inside(rounds, said):
-    assert inside_text(rounds) == said
+def test_a_card_counts_what_is_inside(rounds, expected):
+    assert inside_text(rounds) == expected
 
 
 @pytest.mark.parametrize(
@@ -101,9 +101,9 @@ def test_a_card_counts_what_is_inside(rounds, said):
     ],
 )
 def test_a_card_follows_a_step_that_is_asked_again_thinks_and_answers(count, status, remark):
-    told = TOLD[:count]
-    state = fold(told)
-    (shown, *_) = card_contents(state.workflow, run=state, radius=None, cards={}, now=told[-1].at + 0.2)
+    inner = TOLD[:count]
+    state = fold(inner)
+    (shown, *_) = card_contents(state.workflow, run=state, radius=None, cards={}, now=inner[-1].at + 0.2)
     assert (shown.status, shown.remark) == (status, remark)
 
 
@@ -116,7 +116,7 @@ def test_the_time_until_a_worker_is_asked_again_counts_down_to_its_next_try():
 
 
 @pytest.mark.parametrize(
-    ("withdrawn", "text", "seconds", "said", "notes"),
+    ("withdrawn", "text", "seconds", "expected", "notes"),
     [
         (0, "", 0.5, "gave nothing; asked again in 1.5 s", []),
         (7, "", 0.5, "broke off, 7 characters withdrawn; asked again in 1.5 s", ["7 characters withdrawn"]),
@@ -125,12 +125,12 @@ def test_the_time_until_a_worker_is_asked_again_counts_down_to_its_next_try():
     ],
 )
 def test_a_running_step_says_that_its_first_words_were_withdrawn(  # noqa: PLR0917
-    withdrawn, text, seconds, said, notes, monkeypatch
+    withdrawn, text, seconds, expected, notes, monkeypatch
 ):
     monkeypatch.setattr(step_result, "time", SimpleNamespace(time=lambda: 100.0 + seconds))
     retry = Retry(attempt=1, message="m", seconds=2.0, at=100.0, withdrawn=withdrawn)
     state = StepState(status="running", text=text, retries=(retry,))
-    assert said is None or silence(state) == said
+    assert expected is None or silence(state) == expected
     assert withdrawn_note(state) == notes
 
 
@@ -155,10 +155,10 @@ def test_a_card_says_that_its_step_sees_the_round_before():
 
 
 def test_a_retry_is_one_sentence_whose_end_is_seen_however_long_the_message():
-    said = retry_text(Retry(attempt=3, message="long\nwords " * 9_000, seconds=1.2, at=0.0))
-    assert "\n" not in said
-    assert len(said) < 400
-    assert said.endswith("; asked again after 1.2 s")
+    expected = retry_text(Retry(attempt=3, message="long\nwords " * 9_000, seconds=1.2, at=0.0))
+    assert "\n" not in expected
+    assert len(expected) < 400
+    assert expected.endswith("; asked again after 1.2 s")
     withdrawn = retry_text(Retry(attempt=1, message="Broke.", seconds=0.0, at=0.0, withdrawn=1200))
     assert withdrawn == "Attempt 1 broke off: Broke; 1,200 characters withdrawn, asked again at once"
     at_once = retry_text(Retry(attempt=1, message="Gone.", seconds=0.0, at=0.0))

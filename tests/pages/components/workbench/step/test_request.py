@@ -35,7 +35,7 @@ def opened(app, session, step):
     return page.run()
 
 
-def said(page):
+def written(page):
     return [caption.value.replace("\\", "") for caption in page.caption]
 
 
@@ -84,8 +84,8 @@ def test_a_request_is_told_by_its_sources(app, bench, ran):
         ("App's wording", "", []),
     ]
     total = bench.state(bench.store.runs.latest(ran)).steps[2].usage.prompt_tokens
-    assert f"{total} tokens, by the simulated worker's own rule: stretches between spaces." in said(page)
-    assert "This step was not run before." in said(page)
+    assert f"{total} tokens, by the simulated worker's own rule: stretches between spaces." in written(page)
+    assert "This step was not run before." in written(page)
 
 
 def test_what_was_reused_pinned_or_written_by_hand_says_so(app, bench, ran, three):
@@ -111,11 +111,11 @@ def test_a_hidden_step_is_one_click_from_being_seen_and_the_click_can_be_undone(
 def test_after_a_grant_the_request_stays_in_sight_and_says_that_it_is_of_before(app, bench, ran):
     page = opened(app, ran, 2)
     grants(page)["2. Look again"].click().run()
-    assert "As it was sent before your edits. In the next run it also sees step 2." in said(page)
+    assert "As it was sent before your edits. In the next run it also sees step 2." in written(page)
     assert "Request" in passages(page)
     run(bench, ran)
     page.run()
-    assert not any(text.startswith("As it was sent") for text in said(page))
+    assert not any(text.startswith("As it was sent") for text in written(page))
     assert "Step 2" in [entry["name"] for entry in passages(page)["Request"]["legend"]]
 
 
@@ -156,15 +156,15 @@ def test_a_models_tokens_are_counted_by_its_tokenizer_and_estimated_openly_witho
         [step] = bench.state(bench.store.runs.latest(session)).steps
     counted = whole_count(file, step.request.messages[0].content)
     page = opened(app, session, 0)
-    [told] = [text for text in said(page) if "tokenizer" in text]
-    assert told.startswith(f"{counted:,} tokens of text, by the model's tokenizer. The endpoint counted ")
+    [note] = [text for text in written(page) if "tokenizer" in text]
+    assert note.startswith(f"{counted:,} tokens of text, by the model's tokenizer. The endpoint counted ")
     file.unlink()
     page.run()
-    assert any("Its tokenizer is not used: " in text and "cannot be read" in text for text in said(page))
+    assert any("Its tokenizer is not used: " in text and "cannot be read" in text for text in written(page))
     reported = (
         f"{step.usage.prompt_tokens:,} tokens, as the endpoint counted; how they are shared is estimated"
     )
-    assert any(text.startswith(reported) for text in said(page))
+    assert any(text.startswith(reported) for text in written(page))
     assert all(entry["amount"].startswith("~") for entry in passages(page)["Request"]["legend"])
 
 
@@ -172,8 +172,8 @@ def test_a_step_that_the_last_run_left_out_is_told_by_the_run_that_called_it(app
     edit(bench, ran, three.with_instruction(1, "Look once more."))
     run(bench, ran, RunScope(kind="only", step=1))
     page = opened(app, ran, 2)
-    assert "As it was sent in run 1; the last run left this step out." in said(page)
-    assert "This step was not run before." in said(page)
+    assert "As it was sent in run 1; the last run left this step out." in written(page)
+    assert "This step was not run before." in written(page)
     sent = bench.state(bench.store.runs.of_session(ran)[-1]).steps[2].request
     assert "".join(text for text, *_ in passages(page)["Request"]["parts"]) == sent.messages[0].content
 
@@ -184,7 +184,7 @@ def test_an_output_of_an_earlier_run_is_told_by_the_run_that_made_it(app, bench,
     run(bench, ran)
     edit(bench, ran, three.with_instruction(1, "Look once more."))
     page = opened(app, ran, 2)
-    assert "As it was sent when this output was made, in a run before the one shown." in said(page)
+    assert "As it was sent when this output was made, in a run before the one shown." in written(page)
     sent = bench.state(bench.store.runs.of_session(ran)[-1]).steps[2].request
     assert "".join(text for text, *_ in passages(page)["Request"]["parts"]) == sent.messages[0].content
 
@@ -195,7 +195,7 @@ def test_an_output_of_an_earlier_run_is_told_by_the_run_that_made_it(app, bench,
 def test_a_run_anew_sent_the_same(app, bench, ran):
     run(bench, ran, FORCE)
     page = opened(app, ran, 2)
-    assert "Same request as in run 1." in said(page)
+    assert "Same request as in run 1." in written(page)
     assert not page.toggle
 
 
@@ -213,11 +213,13 @@ def test_a_difference_is_told_by_source_and_shown_word_by_word(app, bench, ran, 
     edit(bench, ran, three.with_instruction(0, "Find them.").with_instruction(2, "Answer well."))
     run(bench, ran)
     page = opened(app, ran, 2)
-    assert "Step 1: its task and response changed. Its own task changed. Unchanged: the query." in said(page)
+    assert "Step 1: its task and response changed. Its own task changed. Unchanged: the query." in written(
+        page
+    )
     page.toggle(key=f"saw-diff-{ran}-2").set_value(True).run()
     parts = passages(page)["From run 1 to this one"]["parts"]
-    told = {(tone, text.strip()) for text, tone, *_ in parts if tone in ("added", "removed")}
-    assert {("added", "well"), ("added", "them"), ("removed", "it")} <= told
+    note = {(tone, text.strip()) for text, tone, *_ in parts if tone in ("added", "removed")}
+    assert {("added", "well"), ("added", "them"), ("removed", "it")} <= note
 
 
 def test_steps_are_found_again_where_they_were_renumbered(bench, ran, three):
