@@ -101,7 +101,7 @@ def content_of(step: int, workflow: Workflow, state: str) -> CardContent:
         badges,
         excerpt={"finished": excerpt(text), "running": last_line(text)}.get(status, ""),
         streams=status == "running",
-        gives=excerpt(said, 24) if status == "finished" else "",
+        gives=excerpt(text, 24) if status == "finished" else "",
         remark=remark,
         inside=inside,
     )
