@@ -17,7 +17,7 @@ from conductor.values.output import HandEdit
 from conductor.values.presets import Settings
 from storage import SessionStore
 from storage.records import RequestSession
-from storage.tables.sessions import new_id
+from storage.tables.rows import new_id
 
 Act = tuple[str, int, str]
 """What is done, a number that says which of several, a text."""

@@ -17,6 +17,7 @@ from storage.database.schema import EVENTS, FRAGMENTS, LONG_TEXTS, OUTPUTS, REVI
 from storage.records import Session
 from storage.tables import revisions, runs, sessions
 from storage.tables.revisions import check_belongs
+from storage.tables.rows import new_id, next_number
 
 _BATCH = 500
 """Fragments that are copied by one statement."""
@@ -68,9 +69,9 @@ def _revision(
         before, looks_back = _round(connection, row["looks_back"], into=into, now=now)
     _take_along(connection, [row["workflow"]], session=row["session"], into=into)
     row |= {
-        "id": sessions.new_id(),
+        "id": new_id(),
         "session": into,
-        "number": sessions.next_number(connection, REVISIONS, into),
+        "number": next_number(connection, REVISIONS, into),
         "parent": before,
         "note": row["note"] if note is None else note,
         # The plan stays with its session: what a fork changes is no correction of it.
@@ -87,9 +88,9 @@ def _round(connection: Connection, run: str, *, into: str, now: float) -> tuple[
     row: dict[str, Any] = dict(connection.execute(select(RUNS).where(RUNS.c.id == run)).mappings().one())
     revision, before = _revision(connection, row["revision"], into=into, note=None, now=now)
     row |= {
-        "id": sessions.new_id(),
+        "id": new_id(),
         "session": into,
-        "number": sessions.next_number(connection, RUNS, into),
+        "number": next_number(connection, RUNS, into),
         "revision": revision,
         "parent": before,
         "experiment": None,

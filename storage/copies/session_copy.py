@@ -47,6 +47,7 @@ from storage.session_entries import (
 )
 from storage.tables import runs, sessions, text_pieces
 from storage.tables.events import tokens_of
+from storage.tables.rows import record
 
 Entries = Iterable[tuple[Kind, Entry]]
 """Of one session or several, each beginning with its `SessionEntry`, all in the order of `ENTRIES`."""
@@ -137,7 +138,7 @@ def _batches(connection: Connection, query: Select[Any]) -> Iterator[Sequence[Ro
 
 
 def _entry(form: type[Any], row: Mapping[str, Any] | RowMapping) -> Entry:
-    return cast("Entry", sessions.record(form, row))
+    return cast("Entry", record(form, row))
 
 
 # -- in --------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from storage.database.schema import REVISION_WORKERS, REVISIONS, RUNS, SESSIONS,
 from storage.records import EVERYTHING, SessionFilter, SessionSummary
 from storage.search.terms import Snippet, Term, snippet, terms_of
 from storage.session_entries import SessionState
-from storage.tables.sessions import record
+from storage.tables.rows import record
 from storage.tables.spending import sessions_between, totals
 
 _OF_SESSION = RUNS.c.session == SESSIONS.c.id

@@ -27,7 +27,6 @@ from storage.store.transactions import Part, Transactions, cached, dated, read, 
 from storage.tables import (
     api_requests,
     corrections,
-    experiments,
     plans,
     revisions,
     runs,
@@ -49,9 +48,7 @@ class Sessions(Part):
     rename = write(sessions.rename)
     set_settings = write(sessions.set_settings)
     delete = dated(sessions.delete)
-    delete_all = dated(sessions.delete_all)
     restore = write(sessions.restore)
-    restore_all = write(sessions.restore_all)
     named = read(sessions.named)
     titled = read(sessions.titled)
 
@@ -90,13 +87,13 @@ class Revisions(Part):
 class Experiments(Part):
     """Experiments on a run; their trials are separate runs."""
 
-    add = dated(experiments.add)
-    find = cached(experiments.find)
-    of_session = cached(experiments.of_session)
-    trials = cached(experiments.trials_of)
-    running = cached(experiments.running)
-    ask_to_stop = dated(experiments.ask_to_stop)
-    is_asked_to_stop = read(experiments.is_asked_to_stop)
+    add = dated(runs.add_experiment)
+    find = cached(runs.find_experiment)
+    of_session = cached(runs.experiments_of)
+    trials = cached(runs.trials_of)
+    running = cached(runs.running_experiments)
+    ask_to_stop = dated(runs.ask_experiment_to_stop)
+    is_asked_to_stop = read(runs.is_experiment_asked_to_stop)
 
 
 class Corrections(Part):

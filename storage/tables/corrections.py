@@ -13,15 +13,15 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Row, and_, case, exists, select
+from sqlalchemy import Connection, Row, and_, case, select
 
-from conductor.errors import StorageError
 from conductor.planner.corrections import Correction, Judged, Thumbs, as_plan
 from conductor.workflow.model import Workflow
 from storage.database.encoding import JsonMembers
 from storage.database.schema import CORRECTIONS, EVENTS, PLANS, RATINGS, RUNS, SESSIONS
 from storage.records import Revision
 from storage.tables import revisions as revision_rows
+from storage.tables import runs
 
 _BATCH = 100
 """Changes whose workflows and answers are in memory at once."""
@@ -222,8 +222,7 @@ def _correction(
 
 def rate(connection: Connection, now: float, run: str, thumbs: Thumbs | None) -> None:
     """Store a person's rating of a run's answer; None removes it."""
-    if not connection.scalar(select(exists().where(RUNS.c.id == run))):
-        raise StorageError(f"There is no run {run!r} in this store; choose one of the session's runs.")
+    runs.find(connection, run)
     connection.execute(RATINGS.delete().where(RATINGS.c.run == run))
     if thumbs is not None:
         connection.execute(RATINGS.insert(), {"run": run, "thumbs": thumbs, "rated_at": now})

@@ -21,8 +21,11 @@ from conductor.workflow.plan_report import PlanReport
 from storage.database.schema import META, PLANS, SESSIONS
 from storage.records import Plan
 from storage.tables import sessions
+from storage.tables.rows import Rows, new_id, next_number
 
-_PLAN = select(*(PLANS.c[name] for name in Plan.model_fields))
+_PLANS = Rows(Plan, PLANS, "plan")
+
+find = _PLANS.find
 
 _PREFIX = "planning/"
 
@@ -87,11 +90,11 @@ def _insert(
 ) -> Plan:
     changes = {} if state is None else {"state": state}
     sessions.change(connection, session, updated_at=now, **changes)
-    plan = sessions.new_id()
+    plan = new_id()
     row = {
         "id": plan,
         "session": session,
-        "number": sessions.next_number(connection, PLANS, session),
+        "number": next_number(connection, PLANS, session),
         "created_at": now,
         "failure": None,
         "seconds": None,
@@ -103,19 +106,16 @@ def _insert(
     return find(connection, plan)
 
 
-def find(connection: Connection, plan: str) -> Plan:
-    """The plan of that id. Raises `UnknownId` when there is none."""
-    row = connection.execute(_PLAN.where(PLANS.c.id == plan)).mappings().first()
-    if row is None:
-        raise UnknownId(f"There is no plan {plan!r} in this store; choose one of the session's plans.")
-    return sessions.record(Plan, row)
-
-
 def of_session(connection: Connection, session: str) -> tuple[Plan, ...]:
     """The session's plans, oldest first, without alternatives."""
     sessions.find(connection, session)
-    rows = connection.execute(_PLAN.where(_own(session)).order_by(PLANS.c.number))
-    return tuple(sessions.record(Plan, row) for row in rows.mappings())
+    return _PLANS.select(connection, _own(session), by=PLANS.c.number)
+
+
+def latest(connection: Connection, session: str) -> Plan | None:
+    """The session's newest plan that is no alternative, None before the first."""
+    sessions.find(connection, session)
+    return _PLANS.first(connection, _own(session), by=PLANS.c.number.desc())
 
 
 def _own(session: str) -> ColumnElement[bool]:
@@ -126,19 +126,9 @@ def alternatives_of(connection: Connection, session: str) -> tuple[Plan, ...]:
     """The plans that were last requested together, by attempt; those that have ended so far."""
     sessions.find(connection, session)
     asked = and_(PLANS.c.session == session, PLANS.c.alternative.is_not(None))
-    newest = (
-        select(PLANS.c.alternative).where(asked).order_by(PLANS.c.number.desc()).limit(1).scalar_subquery()
-    )
-    rows = connection.execute(_PLAN.where(asked, PLANS.c.alternative == newest).order_by(PLANS.c.attempt))
-    return tuple(sessions.record(Plan, row) for row in rows.mappings())
-
-
-def latest(connection: Connection, session: str) -> Plan | None:
-    """The session's newest plan that is no alternative, None before the first."""
-    sessions.find(connection, session)
-    newest = _PLAN.where(_own(session)).order_by(PLANS.c.number.desc()).limit(1)
-    row = connection.execute(newest).mappings().first()
-    return None if row is None else sessions.record(Plan, row)
+    newest = select(PLANS.c.alternative).where(asked).order_by(PLANS.c.number.desc()).limit(1)
+    together = PLANS.c.alternative == newest.scalar_subquery()
+    return _PLANS.select(connection, asked, together, by=PLANS.c.attempt)
 
 
 # -- plannings under way ---------------------------------------------------------------------------

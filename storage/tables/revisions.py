@@ -12,16 +12,17 @@ from typing import Any, Unpack
 
 from sqlalchemy import Connection, RowMapping, case, or_, select
 
-from conductor.errors import EditConflict, StorageError, UnknownId
+from conductor.errors import EditConflict, StorageError
 from conductor.workflow.file import Origin
 from conductor.workflow.model import Workflow
 from storage import fragments
 from storage.database.schema import CORRECTIONS, REVISIONS, SESSIONS, WORKFLOW
 from storage.records import Plan, Revision, RevisionEntry, Session
 from storage.tables import plans, sessions
+from storage.tables.rows import Rows, new_id, next_number, record
 
 _REVISION = select(*(REVISIONS.c[name] for name in Revision.model_fields))
-_ENTRY = select(*(REVISIONS.c[name] for name in RevisionEntry.model_fields))
+_ENTRIES = Rows(RevisionEntry, REVISIONS, "revision")
 
 
 def add(
@@ -69,14 +70,14 @@ def add(
         written = plans.find(connection, plan)
         check_belongs(session, plan=written)
         looks_back = written.looks_back
-    revision = id or sessions.new_id()
+    revision = id or new_id()
     shared = fragments.Fragments()
     connection.execute(
         REVISIONS.insert(),
         {
             "id": revision,
             "session": session,
-            "number": sessions.next_number(connection, REVISIONS, session),
+            "number": next_number(connection, REVISIONS, session),
             "parent": under,
             "origin": origin,
             "note": note,
@@ -181,9 +182,7 @@ def find(connection: Connection, revision: str) -> Revision:
     """The revision of that id. Raises `UnknownId` when there is none."""
     row = connection.execute(_REVISION.where(REVISIONS.c.id == revision)).mappings().first()
     if row is None:
-        raise UnknownId(
-            f"There is no revision {revision!r} in this store; choose one of the session's revisions."
-        )
+        raise _ENTRIES.unknown(revision)
     return _read(connection, [row])[0]
 
 
@@ -194,8 +193,7 @@ def _read(connection: Connection, rows: Sequence[RowMapping]) -> tuple[Revision,
     stored = [row["workflow"] for row in rows]
     workflows = fragments.read(connection, rows[0]["session"], WORKFLOW, stored)
     return tuple(
-        sessions.record(Revision, {**row, "workflow": workflow})
-        for row, workflow in zip(rows, workflows, strict=True)
+        record(Revision, {**row, "workflow": workflow}) for row, workflow in zip(rows, workflows, strict=True)
     )
 
 
@@ -209,8 +207,7 @@ def of_session(connection: Connection, session: str) -> tuple[Revision, ...]:
 def history(connection: Connection, session: str) -> tuple[RevisionEntry, ...]:
     """The session's revisions without their workflows, oldest first."""
     sessions.find(connection, session)
-    rows = connection.execute(_ENTRY.where(REVISIONS.c.session == session).order_by(REVISIONS.c.number))
-    return tuple(sessions.record(RevisionEntry, row) for row in rows.mappings())
+    return _ENTRIES.select(connection, REVISIONS.c.session == session, by=REVISIONS.c.number)
 
 
 def head(connection: Connection, session: str) -> Revision | None:

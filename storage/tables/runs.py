@@ -1,4 +1,4 @@
-"""Reads and writes runs as rows; reads their events and their steps' outputs.
+"""Runs as rows, and the experiments whose trials are runs; reads their events and their steps' outputs.
 
 `events` writes the events.
 """
@@ -11,18 +11,24 @@ from typing import NotRequired, TypedDict, Unpack
 
 from sqlalchemy import ColumnElement, Connection, exists, func, select
 
+from conductor.engine.experiments import EdgeTest, Swap
 from conductor.errors import SessionBusy, StorageError
 from conductor.runs.events import EVENT, Event, RunFinished, RunStarted
 from conductor.runs.state import RunState, advance, joined
 from conductor.values.output import Output
 from storage import fragments
-from storage.database.schema import EVENTS, OUTPUT, OUTPUTS, RUNNING, RUNS
-from storage.records import RunRecord
+from storage.database.schema import EVENTS, EXPERIMENTS, OUTPUT, OUTPUTS, RUNNING, RUNS
+from storage.records import ExperimentRecord, RunRecord
 from storage.tables import events as journal
 from storage.tables import revisions, sessions, text_pieces
 from storage.tables.revisions import check_belongs
+from storage.tables.rows import Rows, new_id, next_number
 
-_RUN = select(*(RUNS.c[name] for name in RunRecord.model_fields))
+_RUNS = Rows(RunRecord, RUNS, "run")
+_EXPERIMENTS = Rows(ExperimentRecord, EXPERIMENTS, "experiment")
+
+find, named = _RUNS.find, _RUNS.named
+find_experiment = _EXPERIMENTS.find
 
 _ORDINARY = RUNS.c.experiment.is_(None)
 
@@ -60,7 +66,7 @@ def start(connection: Connection, now: float, owner: str, **new: Unpack[NewRun])
         raise StorageError(f"The run {run!r} has been started before; give the new run its own id.")
     row = {
         "id": run,
-        "number": sessions.next_number(connection, RUNS, session),
+        "number": next_number(connection, RUNS, session),
         "status": "running",
         "started_at": now,
         "owner": owner,
@@ -81,40 +87,21 @@ def _stop_asked_at(connection: Connection, experiment: str) -> float | None:
     return at
 
 
-def find(connection: Connection, run: str) -> RunRecord:
-    """The run of that id. Raises `StorageError` when there is none."""
-    row = connection.execute(_RUN.where(RUNS.c.id == run)).mappings().first()
-    if row is None:
-        raise StorageError(f"There is no run {run!r} in this store; choose one of the session's runs.")
-    return sessions.record(RunRecord, row)
-
-
-def named(connection: Connection, prefix: str) -> tuple[str, ...]:
-    """The ids, experiments' trials too, that begin with `prefix`."""
-    begins = RUNS.c.id.startswith(prefix, autoescape=True)
-    return tuple(connection.scalars(select(RUNS.c.id).where(begins).order_by(RUNS.c.id)))
-
-
 def of_session(connection: Connection, session: str) -> tuple[RunRecord, ...]:
     """The session's runs, newest first; those of experiments left out."""
     sessions.find(connection, session)
-    own = _RUN.where(RUNS.c.session == session, _ORDINARY)
-    rows = connection.execute(own.order_by(RUNS.c.number.desc()))
-    return tuple(sessions.record(RunRecord, row) for row in rows.mappings())
+    return _RUNS.select(connection, RUNS.c.session == session, _ORDINARY, by=RUNS.c.number.desc())
 
 
 def latest(connection: Connection, session: str) -> RunRecord | None:
     """The session's newest run that is no experiment's, None before the first."""
     sessions.find(connection, session)
-    newest = _RUN.where(RUNS.c.session == session, _ORDINARY).order_by(RUNS.c.number.desc()).limit(1)
-    row = connection.execute(newest).mappings().first()
-    return None if row is None else sessions.record(RunRecord, row)
+    return _RUNS.first(connection, RUNS.c.session == session, _ORDINARY, by=RUNS.c.number.desc())
 
 
 def running(connection: Connection) -> tuple[RunRecord, ...]:
     """Every run that has no end yet."""
-    rows = connection.execute(_RUN.where(RUNNING)).mappings()
-    return tuple(sessions.record(RunRecord, row) for row in rows)
+    return _RUNS.select(connection, RUNNING)
 
 
 def _require_rest(connection: Connection, session: str) -> None:
@@ -202,3 +189,57 @@ def outputs_of(connection: Connection, session: str) -> Mapping[str, Output]:
     stored = {row.fingerprint: row.output for row in connection.execute(query)}
     outputs = fragments.read(connection, session, OUTPUT, tuple(stored.values()))
     return MappingProxyType(dict(zip(stored, outputs, strict=True)))
+
+
+# -- experiments, whose trials are runs --------------------------------------------------------------
+
+
+def add_experiment(
+    connection: Connection, now: float, session: str, experiment: Swap | EdgeTest, *, base: str
+) -> ExperimentRecord:
+    """Store an experiment that is about to be made on the run `base`."""
+    if find(connection, base).session != session:
+        raise StorageError(f"The run {base!r} is another session's; choose one of this session's own.")
+    sessions.change(connection, session, updated_at=now)
+    row = {
+        "id": new_id(),
+        "session": session,
+        "number": next_number(connection, EXPERIMENTS, session),
+        "created_at": now,
+        "base": base,
+        "experiment": experiment,
+    }
+    connection.execute(EXPERIMENTS.insert(), row)
+    return find_experiment(connection, str(row["id"]))
+
+
+def experiments_of(connection: Connection, session: str) -> tuple[ExperimentRecord, ...]:
+    """The session's experiments, newest first."""
+    sessions.find(connection, session)
+    own = EXPERIMENTS.c.session == session
+    return _EXPERIMENTS.select(connection, own, by=EXPERIMENTS.c.number.desc())
+
+
+def trials_of(connection: Connection, experiment: str) -> tuple[RunRecord, ...]:
+    """The runs that an experiment has so far, by trial."""
+    return _RUNS.select(connection, RUNS.c.experiment == experiment, by=RUNS.c.trial)
+
+
+def running_experiments(connection: Connection, session: str) -> frozenset[str]:
+    """The session's experiments of which a trial has no end yet, whichever process makes them."""
+    trials = select(RUNS.c.experiment).where(RUNNING, RUNS.c.session == session)
+    return frozenset(connection.scalars(trials.where(RUNS.c.experiment.is_not(None))))
+
+
+def ask_experiment_to_stop(connection: Connection, now: float, experiment: str) -> None:
+    """Ask the process that makes it to stop its trials, which it does within a second, and to begin no other
+    one; nothing happens to an experiment without a trial.
+    """
+    # Also those that are over: they show it to an owner that has none under way at this moment.
+    connection.execute(RUNS.update().where(RUNS.c.experiment == experiment).values(stop_asked_at=now))
+
+
+def is_experiment_asked_to_stop(connection: Connection, experiment: str) -> bool:
+    """Whether another process requested that no further trial of it begins."""
+    asked = exists().where(RUNS.c.experiment == experiment, RUNS.c.stop_asked_at.is_not(None))
+    return bool(connection.scalar(select(asked)))

@@ -6,22 +6,18 @@ sessions.
 
 from __future__ import annotations
 
-import secrets
-from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Sequence
+from typing import Any
 
-from pydantic import ValidationError
-from sqlalchemy import Connection, RowMapping, Table, exists, func, select
+from sqlalchemy import Connection, exists, select
 
-from conductor.errors import StorageError, UnknownId
+from conductor.errors import StorageError
 from conductor.values.conversation import Conversation
-from conductor.values.messages import Value
 from conductor.values.presets import Settings
 from storage.database.encoding import plain
 from storage.database.schema import SESSIONS, TAGS
 from storage.records import Session, SessionOrigin
-
-R = TypeVar("R", bound=Value)
+from storage.tables.rows import Rows, new_id
 
 MAX_TITLE = 80
 """The most characters of a title; a longer one is cut."""
@@ -29,25 +25,9 @@ MAX_TITLE = 80
 MAX_TAG = 40
 """The same of a tag."""
 
-_SESSION = select(*(SESSIONS.c[name] for name in Session.model_fields))
+_SESSIONS = Rows(Session, SESSIONS, "session", choose="one from the list of sessions")
 
-
-def new_id() -> str:
-    """A fresh id for any row: 16 hexadecimal digits."""
-    return secrets.token_hex(8)
-
-
-def record(kind: type[R], row: RowMapping | Mapping[str, Any]) -> R:
-    """The row as a record. Raises `StorageError` where it does not fit, as one of a later version may not."""
-    try:
-        return kind(**row)
-    except ValidationError as error:
-        columns = sorted({str(part) for problem in error.errors() for part in problem["loc"][:1]})
-        raise StorageError(
-            "The store holds a row that this version cannot read "
-            f"({kind.__name__} {row['id']!r}: {', '.join(columns)}). "
-            "The rest is kept; update Conductor Studio or restore a copy of the store."
-        ) from error
+find, named = _SESSIONS.find, _SESSIONS.named
 
 
 def create(
@@ -82,14 +62,6 @@ def create(
     return find(connection, session)
 
 
-def find(connection: Connection, session: str) -> Session:
-    """The session of that id, deleted or not. Raises `UnknownId` when there is none."""
-    row = connection.execute(_SESSION.where(SESSIONS.c.id == session)).mappings().first()
-    if row is None:
-        raise _unknown(session)
-    return record(Session, row)
-
-
 def change(connection: Connection, session: str, **columns: Any) -> None:
     """Set columns of a session; in PostgreSQL this also locks its row until the transaction ends.
 
@@ -97,13 +69,7 @@ def change(connection: Connection, session: str, **columns: Any) -> None:
     """
     result = connection.execute(SESSIONS.update().where(SESSIONS.c.id == session).values(**columns))
     if result.rowcount == 0:
-        raise _unknown(session)
-
-
-def named(connection: Connection, prefix: str) -> tuple[str, ...]:
-    """The ids, deleted sessions' too, that begin with `prefix`."""
-    begins = SESSIONS.c.id.startswith(prefix, autoescape=True)
-    return tuple(connection.scalars(select(SESSIONS.c.id).where(begins).order_by(SESSIONS.c.id)))
+        raise _SESSIONS.unknown(session)
 
 
 def titled(connection: Connection, title: str) -> str | None:
@@ -111,12 +77,6 @@ def titled(connection: Connection, title: str) -> str | None:
     found = SESSIONS.c.title == title, SESSIONS.c.deleted_at.is_(None)
     id: str | None = connection.scalar(select(SESSIONS.c.id).where(*found).order_by(SESSIONS.c.created_at))
     return id
-
-
-def next_number(connection: Connection, table: Table, session: str) -> int:
-    """The number of the session's next row in `table`, from 1."""
-    highest = connection.scalar(select(func.max(table.c.number)).where(table.c.session == session))
-    return (highest or 0) + 1
 
 
 def rename(connection: Connection, session: str, title: str) -> Session:
@@ -131,26 +91,14 @@ def set_settings(connection: Connection, session: str, settings: Settings) -> Se
     return find(connection, session)
 
 
-def delete(connection: Connection, now: float, session: str) -> Session:
-    """Hide the session from the list; all of its data stays and can be restored."""
-    change(connection, session, deleted_at=now)
-    return find(connection, session)
-
-
-def delete_all(connection: Connection, now: float, sessions: Sequence[str]) -> None:
-    """Delete several at once: all of them or, where one is unknown, none."""
+def delete(connection: Connection, now: float, *sessions: str) -> None:
+    """Hide sessions from the list: all of them or, where one is unknown, none. All of their data stays."""
     for session in sessions:
         change(connection, session, deleted_at=now)
 
 
-def restore(connection: Connection, session: str) -> Session:
-    """Put a deleted session back where it was."""
-    change(connection, session, deleted_at=None)
-    return find(connection, session)
-
-
-def restore_all(connection: Connection, sessions: Sequence[str]) -> None:
-    """Restore several at once: all of them or, where one is unknown, none."""
+def restore(connection: Connection, *sessions: str) -> None:
+    """Put deleted sessions back where they were: all of them or, where one is unknown, none."""
     for session in sessions:
         change(connection, session, deleted_at=None)
 
@@ -159,10 +107,6 @@ def _title(title: str | None, *, query: str) -> str:
     """The given title in one line; where it is empty, the beginning of the query."""
     line = " ".join((title or "").split()) or " ".join(query.split()) or "Untitled session"
     return line if len(line) <= MAX_TITLE else f"{line[: MAX_TITLE - 1]}…"
-
-
-def _unknown(session: str) -> UnknownId:
-    return UnknownId(f"There is no session {session!r} in this store; choose one from the list of sessions.")
 
 
 # -- tags ------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 from storage.records import Session
 from storage.session_entries import REFERENCES, Entry, Kind
 from storage.store.session_store import SessionStore
-from storage.tables.sessions import new_id
+from storage.tables.rows import new_id
 from studio.session_file.consistency import Consistency
 from studio.session_file.reading import RawEntry, raw_entries
 

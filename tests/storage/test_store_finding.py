@@ -200,7 +200,7 @@ def test_tags_are_short_lines_that_come_and_go(store: SessionStore) -> None:
 def test_several_sessions_are_changed_together_or_not_at_all(store: SessionStore) -> None:
     ids = [store.sessions.create("q").id for _ in range(3)]
     for change in (
-        lambda: store.sessions.delete_all([*ids, "unknown"]),
+        lambda: store.sessions.delete(*ids, "unknown"),
         lambda: store.sessions.add_tags([*ids, "unknown"], ["tag"]),
         lambda: store.sessions.add_tags(ids, ["tag", " "]),
     ):
@@ -208,10 +208,10 @@ def test_several_sessions_are_changed_together_or_not_at_all(store: SessionStore
             change()
     assert [(store.sessions.find(id).deleted_at, store.sessions.tags(id)) for id in ids] == [(None, ())] * 3
     store.sessions.add_tags(ids, ["b", "a", "b"])
-    store.sessions.delete_all(ids[:2])
+    store.sessions.delete(*ids[:2])
     assert store.sessions.count() == 1
     assert [store.sessions.tags(id) for id in ids] == [("a", "b")] * 3
-    store.sessions.restore_all(ids[:2])
+    store.sessions.restore(*ids[:2])
     assert store.sessions.count() == 3
 
 

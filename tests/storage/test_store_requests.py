@@ -14,7 +14,7 @@ from conductor.values.presets import Settings
 from conductor.workflow.model import Workflow
 from storage import Session, SessionStore
 from storage.records import RequestSession
-from storage.tables.sessions import new_id
+from storage.tables.rows import new_id
 
 TALK = Conversation(turns=(Turn(role="user", text="Hello."), Turn(role="assistant", text="Hello!")))
 

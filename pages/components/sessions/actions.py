@@ -117,7 +117,7 @@ class SessionActions:
     def delete(self, sessions: Sequence[str], *, name: str | None = None) -> None:
         """Delete sessions, which can be undone."""
         with self._errors_noted():
-            self.bench.store.sessions.delete_all(sessions)
+            self.bench.store.sessions.delete(*sessions)
             self.listed.deleted = Deleted(tuple(sessions), name)
             self.listed.select_also(sessions, selected=False)
             if self.tab.remembered in sessions:
@@ -126,7 +126,7 @@ class SessionActions:
     def restore(self, sessions: Sequence[str]) -> None:
         """Bring sessions back to their places."""
         with self._errors_noted():
-            self.bench.store.sessions.restore_all(sessions)
+            self.bench.store.sessions.restore(*sessions)
             self.listed.select_also(sessions, selected=False)
             if self.listed.deleted is not None and set(self.listed.deleted.ids) <= set(sessions):
                 self.listed.deleted = None

@@ -1,0 +1,85 @@
+"""The rows of a table as records: how one is found by its id, and the numbers that a session's rows have.
+
+Functions of a connection inside a transaction, as in every file of this folder.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from typing import Any, Generic, TypeVar
+
+from pydantic import ValidationError
+from sqlalchemy import ColumnElement, Connection, RowMapping, Table, func, select
+
+from conductor.errors import StorageError, UnknownId
+from conductor.values.messages import Value
+
+R = TypeVar("R", bound=Value)
+
+
+def new_id() -> str:
+    """A fresh id for any row: 16 hexadecimal digits."""
+    return secrets.token_hex(8)
+
+
+def next_number(connection: Connection, table: Table, session: str) -> int:
+    """The number of the session's next row in `table`, from 1."""
+    highest = connection.scalar(select(func.max(table.c.number)).where(table.c.session == session))
+    return (highest or 0) + 1
+
+
+def record(kind: type[R], row: RowMapping | Mapping[str, Any]) -> R:
+    """The row as a record. Raises `StorageError` where it does not fit, as one of a later version may not."""
+    try:
+        return kind(**row)
+    except ValidationError as error:
+        columns = sorted({str(part) for problem in error.errors() for part in problem["loc"][:1]})
+        raise StorageError(
+            "The store holds a row that this version cannot read "
+            f"({kind.__name__} {row['id']!r}: {', '.join(columns)}). "
+            "The rest is kept; update Conductor Studio or restore a copy of the store."
+        ) from error
+
+
+class Rows(Generic[R]):
+    """The rows of a table as records of one kind, which have columns of it as their fields.
+
+    `noun` is what a row is called; `choose` is where the ids are, for the error at an unknown one.
+    """
+
+    def __init__(self, kind: type[R], table: Table, noun: str, *, choose: str | None = None) -> None:
+        self._kind = kind
+        self._table = table
+        self._noun = noun
+        self._choose = choose or f"one of the session's {noun}s"
+        self._all = select(*(table.c[name] for name in kind.model_fields))
+
+    def select(
+        self, connection: Connection, *where: ColumnElement[bool], by: Any = None, most: int | None = None
+    ) -> tuple[R, ...]:
+        """The records of the rows for which all of this is true, in the order of `by`, at `most` so many."""
+        rows = connection.execute(self._all.where(*where).order_by(by).limit(most)).mappings()
+        return tuple(record(self._kind, row) for row in rows)
+
+    def first(self, connection: Connection, *where: ColumnElement[bool], by: Any = None) -> R | None:
+        """The first of them, None without any."""
+        return next(iter(self.select(connection, *where, by=by, most=1)), None)
+
+    def find(self, connection: Connection, id: str) -> R:
+        """The record of that id. Raises `UnknownId` when there is none."""
+        found = self.first(connection, self._table.c.id == id)
+        if found is None:
+            raise self.unknown(id)
+        return found
+
+    def named(self, connection: Connection, prefix: str) -> tuple[str, ...]:
+        """The ids that begin with `prefix`, whatever the rows are."""
+        id = self._table.c.id
+        return tuple(
+            connection.scalars(select(id).where(id.startswith(prefix, autoescape=True)).order_by(id))
+        )
+
+    def unknown(self, id: str) -> UnknownId:
+        """The error for an id that no row has."""
+        return UnknownId(f"There is no {self._noun} {id!r} in this store; choose {self._choose}.")
