@@ -20,10 +20,8 @@ from conductor.workers.pool.toml_file import tokenizer_files
 from storage.store import SessionStore, default_url
 from studio.workbench import Workbench
 
-_Version = tuple[int, int] | None
-_Stamp = tuple[Path | None, str | None, tuple[_Version, ...]]
-"""What decides the runtime: the file's path and content, and the versions of the secrets, of the confirmed
-hosts, and of the files that it names."""
+_Version = tuple[int, int, int, int] | None
+"""Of a file: its inode, its size, and when its content and its entry were changed; None without one."""
 
 
 def open_workbench(*, pool: Path | None = None, database: str | None = None) -> Workbench:
@@ -49,7 +47,10 @@ class ConfiguredRuntime:
 
     def __init__(self) -> None:
         self._looking = threading.Lock()
-        self._stamp: _Stamp | None = None
+        # What decides the runtime: the pool file, and what it names, the secrets and the confirmed hosts.
+        self._file: tuple[Path | None, _Version] | None = None
+        self._others: tuple[_Version, ...] = ()
+        self._named: tuple[Path, ...] = ()
         self._runtime: Runtime | None = None
         self._fault: PoolError | None = None
 
@@ -78,30 +79,26 @@ class ConfiguredRuntime:
 
     def _look(self) -> None:
         # Taken first: a change during the reading makes the next call read again.
-        stamp = _stamp()
-        if stamp == self._stamp:
+        path = configured_path()
+        file = path, None if path is None else _version(path)
+        if file != self._file:
+            self._named = () if path is None else _named_in(path)
+        others = tuple(map(_version, (SECRETS_FILE, HOSTS_FILE, *self._named)))
+        if (file, others) == (self._file, self._others):
             return
-        self._stamp = stamp
+        self._file, self._others = file, others
         try:
             self._runtime, self._fault = _prepared(runtime_of(configured_pool())), None
         except PoolError as error:
             self._fault = error
 
 
-def _stamp() -> _Stamp:
-    path = configured_path()
-    content = None if path is None else _content(path)
-    named: tuple[Path, ...] = ()
-    if path is not None and content is not None:
-        named = tokenizer_files(content, path.parent)
-    return path, content, tuple(map(_version, (SECRETS_FILE, HOSTS_FILE, *named)))
-
-
-def _content(path: Path) -> str | None:
+def _named_in(path: Path) -> tuple[Path, ...]:
     try:
-        return read_whole(path)
-    except PoolError as error:
-        return str(error)  # another one is another version
+        content = read_whole(path)
+    except PoolError:
+        return ()
+    return () if content is None else tokenizer_files(content, path.parent)
 
 
 def _version(path: Path) -> _Version:
@@ -109,4 +106,4 @@ def _version(path: Path) -> _Version:
         state = path.stat()
     except (OSError, ValueError):
         return None
-    return state.st_mtime_ns, state.st_size
+    return state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns

@@ -1,8 +1,7 @@
 """Python's cycle collector, set for a process that runs workflows. Knows nothing else.
 
 Events, requests and outputs are frozen values without cycles, so the collector finds nothing among
-them and only costs time: a third of a busy run's, measured with 500 runs at once. And Streamlit
-collects all generations after every fragment run; frozen objects are left out of that.
+them and only costs time: a third of a busy run's, measured with 500 runs at once.
 """
 
 import gc

@@ -14,8 +14,10 @@ from conductor.errors import PoolError, WorkflowError
 from conductor.values.output import OFFLINE_LABEL
 from conductor.workers.health.probe import targets, unconfirmed
 from conductor.workers.keys.hosts import confirm
+from conductor.workers.pool import pool
 from conductor.workflow.model import Step, Workflow
 from storage import SessionStore
+from studio import composition
 from studio.composition import ConfiguredRuntime
 from studio.workbench import Workbench
 
@@ -64,6 +66,18 @@ def test_what_begins_uses_the_file_as_it_is(bench: Workbench, pool_file: Path) -
     assert bench.pool.names == ("alpha", "beta")
     pool_file.unlink()
     assert bench.pool.label == OFFLINE_LABEL
+
+
+def test_a_file_that_stays_as_it_is_is_read_once(
+    bench: Workbench, pool_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pool_file.write_text(one("alpha"), encoding="utf-8")
+    first = bench.pool
+    reads: list[Path] = []
+    for module in (composition, pool):
+        monkeypatch.setattr(module, "read_whole", reads.append)
+    assert [bench.pool for _ in range(20)] == [first] * 20
+    assert reads == []
 
 
 def test_the_conductor_is_followed_too(bench: Workbench, pool_file: Path) -> None:
