@@ -23,7 +23,7 @@ from pages.components.workbench.canvas import graph
 from pages.components.workbench.conflicts import conflicts, show_news
 from pages.components.workbench.drawer.panels import panels
 from pages.components.workbench.live import live_planning
-from pages.components.workbench.live_refresh import POLL_SECONDS, CurrentView, changes
+from pages.components.workbench.live_refresh import CurrentView, watch
 from pages.components.workbench.other_plans import other_plans
 from pages.components.workbench.plan import attempts, no_plan
 from pages.components.workbench.question.composer import composer
@@ -80,12 +80,15 @@ def page() -> None:
         # Taken before anything is read: what changes from now on is news.
         seen = marks(bench, tab.session)
         with st.container(key="machinery"):
-            changes(tab, seen)
             load_library()
             shortcuts()
             # The first rule counts: the chips stand in the box of the welcome page, too.
             keep_focus({**settings_focus_fallbacks(bench.pool.names), **_FOCUS_FALLBACKS})
-        current = _current(bench, tab)
+            current = _current(bench, tab)
+            if current is None:
+                watch(tab, seen)
+            else:
+                current.watch(seen)
         view = None if current is None else current.of_page
         sidebar(bench, tab)
         if current is None or view is None:
@@ -116,7 +119,7 @@ def _unplanned(bench: Workbench, tab: TabState, current: CurrentView) -> None:
     view = current.of_page
     st.html(STYLES)
     with st.container(key="workbench", gap=None):
-        bar(bench, tab, current, every=None)
+        bar(bench, tab, current)
         _news(bench, tab, view)
         with st.container(key="plan-pane"):
             conversation_view(view.session)
@@ -134,30 +137,25 @@ def _unplanned(bench: Workbench, tab: TabState, current: CurrentView) -> None:
 def _session(bench: Workbench, tab: TabState, current: CurrentView) -> None:
     """A session with a workflow: the bar, and below it the panes, each of which scrolls by itself."""
     view = current.of_page
-    every = POLL_SECONDS if view.moves else None
     st.html(STYLES)
     with st.container(key="workbench", gap=None):
-        bar(bench, tab, current, every=every)
+        bar(bench, tab, current)
         _news(bench, tab, view)
         with st.container(key="graph-pane", gap=None):
-            current.fragment("canvas", partial(_canvas, bench, tab, current), every=every)
+            current.fragment("canvas", partial(_canvas, bench, tab), follows="always")
         pane_handle("read", label="Room for what is read")
-        reading_pane(bench, tab, current, every=every)
+        reading_pane(bench, tab, current)
         _composer(bench, tab, current)
         with st.container(key="drawer", gap=None):
             pane_handle("drawer", label="Room for the drawer")
-            # While a replay plays, its player advances in the browser without the server.
-            panels_every = every if view.replay is None else None
-            current.fragment("panels", partial(panels, bench, tab), every=panels_every)
+            current.fragment("panels", partial(panels, bench, tab), follows="drawer")
 
 
-def _canvas(bench: Workbench, tab: TabState, current: CurrentView, now: SessionView) -> None:
+def _canvas(bench: Workbench, tab: TabState, now: SessionView) -> None:
     # The graph is as high as this; what opens inside a step takes its room below it.
     with st.container(key="graph-room", gap=None):
         graph(bench, tab, now)
     inner_view(bench, tab, now)
-    if current.of_page.moves and now.phase != current.of_page.phase:
-        st.rerun()
 
 
 def _news(bench: Workbench, tab: TabState, view: SessionView) -> None:

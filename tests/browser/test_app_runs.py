@@ -6,6 +6,7 @@ import time
 
 import pytest
 from playwright.sync_api import expect
+from streamlit.proto.BackMsg_pb2 import BackMsg
 from workbench_page import WorkbenchPage
 
 from conductor.runs.state import fold
@@ -49,6 +50,40 @@ def test_a_reload_and_a_second_tab_show_the_run_under_way(visit, paced_app):
     for desk in (first, second):
         expect(desk.page.get_by_text("Stopped. 1 finished output kept")).to_be_visible()
     assert paced_app.calls(session) == [[0, 1]]
+
+
+def test_what_moves_is_asked_for_in_one_message_and_by_no_tab_that_is_hidden(visit, paced_app):
+    session = paced_app.plant(QUICK, ENDLESS)
+    page = visit(paced_app, f"/?session={session}")
+    desk, asked = WorkbenchPage(page), []
+    desk.run()
+    expect(desk.streams).to_be_visible()
+    page.on("websocket", lambda socket: socket.on("framesent", lambda sent: asked.append(read(sent))))
+    page.reload()
+    expect(desk.streams).to_be_visible()
+    page.wait_for_timeout(1500)
+    ticks = {message.fragment_id for message in asked if message.fragment_id}
+    assert len(ticks) == 1
+    assert not any(message.is_auto_rerun for message in asked)
+    page.evaluate(
+        "Object.defineProperty(document, 'hidden', { get: () => globalThis.away, configurable: true })"
+    )
+    page.evaluate("globalThis.away = true")
+    desk.settled()
+    asked.clear()
+    page.wait_for_timeout(1200)
+    assert asked == []
+    page.evaluate("globalThis.away = false; document.dispatchEvent(new Event('visibilitychange'))")
+    page.wait_for_timeout(100)
+    assert len(asked) == 1
+    desk.button("Stop").click()
+    expect(page.get_by_text("Stopped. 1 finished output kept")).to_be_visible()
+
+
+def read(sent):
+    message = BackMsg()
+    message.ParseFromString(sent)
+    return message.rerun_script
 
 
 @pytest.mark.thorough

@@ -69,7 +69,10 @@ class ReadingTabs {
   show(name) {
     const { session, phase, selection, begun } = this.data, before = remembered.get(session)?.begun ?? 0;
     remembered.set(session, { shown: name, phase, selection, begun: Math.max(begun, before) });
-    page.dataset.reads = name;
+    if (page.dataset.reads !== name) {
+      page.dataset.reads = name;
+      window.dispatchEvent(new Event("conductor-reads"));
+    }
     page.toggleAttribute("data-live", phase === "live");
     for (const [of, tab] of Object.entries(this.tabs)) {
       tab.setAttribute("aria-selected", String(of === name));

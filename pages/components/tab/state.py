@@ -53,6 +53,8 @@ class TabState(EditMemory):
     """The part of a step that a person chose to see, by its name; None before."""
     panel_selects = Remembered[bool]("panel_selects", False)
     """Whether the view below the graph shows which step is selected."""
+    panel_moves = Remembered[bool]("panel_moves", False)
+    """Whether it changes while the session moves."""
     direction = Remembered[Direction]("direction", "down")
     """In which the graph is drawn."""
     replay = Remembered[Replay | None]("replay", None)

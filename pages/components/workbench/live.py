@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 
 import streamlit as st
 
@@ -17,7 +18,7 @@ from pages.components.widgets.rendered_text import rendered_text
 from pages.components.widgets.step_result import silence, withdrawn_note
 from pages.components.widgets.text_block import text_block
 from pages.components.workbench.answer import pool_notes
-from pages.components.workbench.live_refresh import POLL_SECONDS, CurrentView
+from pages.components.workbench.live_refresh import CurrentView
 from studio.sessions.activity import LiveAlternatives
 from studio.workbench import Workbench
 
@@ -69,13 +70,7 @@ def streaming(view: SessionView) -> None:
 
 def live_planning(bench: Workbench, current: CurrentView, *, stop: bool) -> None:
     """Show the planning, and what comes between it and a run, as it proceeds."""
-
-    def drawn(now: SessionView) -> None:
-        if now.phase != current.of_page.phase:
-            st.rerun()
-        planning(bench, now, stop=stop)
-
-    current.fragment("planning-live", drawn, every=POLL_SECONDS)
+    current.fragment("planning-live", partial(planning, bench, stop=stop), follows="always")
 
 
 def planning(bench: Workbench, view: SessionView, *, stop: bool) -> None:

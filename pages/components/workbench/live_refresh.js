@@ -1,4 +1,5 @@
-// Asks the server whether the page still shows what is there, and draws it again where it does not.
+// Asks the server whether the page still shows what is there, and draws it again where it does not; while a run
+// moves, has it draw what follows that, with the content of the reading pane that is seen (its name in tabs.js).
 //
 // Only while the page is looked at and nothing is being drawn. A person who types, drags or chooses is not interrupted:
 // what was typed in a field is sent when it is left, and the page is drawn after that. The query is no part of
@@ -32,12 +33,28 @@ class Watcher {
   constructor(note) {
     this.note = note;
     this.reported = { mark: null, at: 0 };
+    this.listeners = new AbortController();
+    const { signal } = this.listeners, now = () => this.tick();
+    document.addEventListener("visibilitychange", now, { signal });
+    window.addEventListener("conductor-reads", now, { signal });
   }
 
   update(component) {
     this.component = component;
     this.show(false);
     this.wait(component.data.every);
+    this.ticking(component.data.tick);
+  }
+
+  ticking(every) {
+    clearInterval(this.ticks);
+    if (every) this.ticks = setInterval(() => this.tick(), every);
+  }
+
+  // None while the last one is drawn: a busy server is asked less often.
+  tick() {
+    if (!this.component.data.tick || document.hidden || !settled()) return;
+    this.component.setTriggerValue("tick", document.documentElement.dataset.reads ?? "answer");
   }
 
   wait(milliseconds) {
@@ -45,7 +62,11 @@ class Watcher {
     this.timer = setTimeout(() => this.ask(), milliseconds);
   }
 
-  destroy() { clearTimeout(this.timer); }
+  destroy() {
+    clearTimeout(this.timer);
+    clearInterval(this.ticks);
+    this.listeners.abort();
+  }
 
   async ask() {
     const { component } = this, { data } = component;

@@ -1,17 +1,19 @@
 """When the page is read and drawn again: while a run moves, and when another person or tab has changed it.
 
-The page reads the session and draws all its fragments from that. While a run moves, each fragment is drawn
-again every `POLL_SECONDS` by a separate timer: the first of them reads the session, the others share it.
-For other changes the browser asks the server, about every second and only while the page is looked at.
+The page reads the session and draws all its fragments from that. While a run moves, the browser asks for the
+fragments that follow it and are looked at, all of them in one message; they share one reading. For other
+changes it asks the server about every second. A page that is not looked at asks for nothing.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import Literal
 
 import streamlit as st
 
+from conductor.errors import StorageError
 from pages.components.routes.changes import PATH
 from pages.components.streamlit_patches.component import component
 from pages.components.tab.notices import errors_shown
@@ -29,17 +31,21 @@ _component = component(
     isolated=False,
 )
 
-POLL_SECONDS = 0.25
+RUN_MILLISECONDS = 500
+REPLAY_MILLISECONDS = 250
+"""Between two drawings of what moves. A replay is to look as smooth as its player's bars."""
 
-SHARED_SECONDS = 0.8 * POLL_SECONDS
+SHARED_SECONDS = 0.2
 """How long fragments share one reading: less than a tick, so that each tick has a new one."""
 
+Follows = Literal["answer", "step", "live", "drawer", "always"]
+"""Where a part that follows a run is seen: a content of the reading pane, an open drawer, or anywhere."""
 
-def changes(tab: TabState, marks: Marks) -> None:
-    """Watch whether `marks`, which were taken before the page was drawn, still hold.
 
-    A person who is typing is not interrupted: the page shows that there is news, and waits.
-    """
+def watch(
+    tab: TabState, marks: Marks, *, every: int | None = None, on_tick: Callable[[], None] = lambda: None
+) -> None:
+    """Watch whether `marks` still hold; call `on_tick` `every` so many milliseconds, None for never."""
     base = str(st.get_option("server.baseUrlPath") or "").strip("/")
     _component(
         key="changes",
@@ -48,10 +54,12 @@ def changes(tab: TabState, marks: Marks) -> None:
             "of": tab.session,
             "session": marks.session,
             "recent": marks.recent,
-            "every": ASK_MILLISECONDS,
+            "every": ASK_MILLISECONDS if every is None else 3 * ASK_MILLISECONDS,
+            "tick": every,
         },
         height=1,
         on_changed_change=tab.ask_redraw,
+        on_tick_change=on_tick,
     )
 
 
@@ -65,22 +73,53 @@ class CurrentView:
         self, bench: Workbench, tab: TabState, session: str, *, now: Callable[[], float] = time.monotonic
     ) -> None:
         self._bench, self._tab, self._session, self._now = bench, tab, session, now
-        self._drawn: set[str] = set()
+        self._drawn = {"tick"}
+        self._following: dict[str, Follows] = {}
         self._last = self.of_page = self._read()
 
-    def fragment(self, key: str, draw: Callable[[SessionView], None], *, every: float | None = None) -> None:
-        """Draw a part of the page, which is drawn again without the rest of it: `every` so many seconds, and
-        when a person acts in it.
+    def fragment(
+        self, key: str, draw: Callable[[SessionView], None], *, follows: Follows | None = None
+    ) -> None:
+        """Draw a part of the page, which is drawn again without the rest of it when a person acts in it, and
+        while the session moves where the part `follows` that.
         """
+        if follows is not None:
+            self._following[key] = follows
 
         def part() -> None:
             self._tab.redraw_if_asked()
             with errors_shown(key):
                 draw(self.of(key))
 
-        # Streamlit distinguishes the fragments at one place of the page by the names of their functions.
-        part.__qualname__ = key
-        st.fragment(part, key=key, run_every=every)()
+        _fragment(key, part)
+
+    def watch(self, marks: Marks) -> None:
+        """Have the browser ask for what moves, and whether `marks`, taken before the page was drawn, still
+        hold. A person who is typing is not interrupted: the page shows that there is news, and waits.
+        """
+        view, every = self.of_page, None
+        if view.moves or view.busy:
+            every = RUN_MILLISECONDS if view.replay is None else REPLAY_MILLISECONDS
+
+        def part() -> None:
+            self._tab.redraw_if_asked()
+            watch(self._tab, marks, every=every, on_tick=self.tick)
+
+        # In a fragment of its own, as a message of the page itself would break off what is being drawn.
+        _fragment("changes-part", part)
+
+    def tick(self) -> None:
+        """Have what moves drawn: the whole page where it is another one by now."""
+        try:
+            moved_on = self.of_page.phase != self.of("tick").phase
+        except StorageError:
+            moved_on = True  # the page shows what is wrong
+        if moved_on:
+            self._tab.ask_redraw()
+            return
+        reads = st.session_state["changes"].tick
+        moving = {"always", str(reads), *(["drawer"] if self._tab.panel_moves else [])}
+        self._tab.redraw([key for key, follows in self._following.items() if follows in moving])
 
     def of(self, fragment: str) -> SessionView:
         """The view from which to draw `fragment` (its key). Raises `StorageError` for a session that is gone.
@@ -105,3 +144,9 @@ class CurrentView:
             self._tab.leave_replay()
             self._asked = None
         return view
+
+
+def _fragment(key: str, part: Callable[[], None]) -> None:
+    # Streamlit distinguishes the fragments at one place of the page by the names of their functions.
+    part.__qualname__ = key
+    st.fragment(part, key=key)()

@@ -22,15 +22,15 @@ from pages.components.workbench.step.inspector import inspector
 from studio.workbench import Workbench
 
 
-def reading_pane(bench: Workbench, tab: TabState, current: CurrentView, *, every: float | None) -> None:
-    """Draw it; what moves is drawn again `every` so many seconds."""
+def reading_pane(bench: Workbench, tab: TabState, current: CurrentView) -> None:
+    """Draw it."""
     with st.container(key="read-pane", gap=None):
         # The tabs come with the step, so that they know which one has been drawn.
-        current.fragment("inspector", partial(_step, bench, tab), every=every)
+        current.fragment("inspector", partial(_step, bench, tab), follows="step")
         with st.container(key="read-answer", gap="small"):
             _answer(bench, tab, current)
         with st.container(key="read-live", gap="small"):
-            _live(bench, current, every=every)
+            _live(bench, current)
 
 
 def _step(bench: Workbench, tab: TabState, view: SessionView) -> None:
@@ -71,13 +71,13 @@ def _answer(bench: Workbench, tab: TabState, current: CurrentView) -> None:
     session_comparison(bench.store, view.session.id)
 
 
-def _live(bench: Workbench, current: CurrentView, *, every: float | None) -> None:
+def _live(bench: Workbench, current: CurrentView) -> None:
     """What is written just now."""
     view = current.of_page
     if view.busy and not view.live:
         live_planning(bench, current, stop=False)
     elif view.live:
-        current.fragment("live", _running, every=every)
+        current.fragment("live", _running, follows="live")
     else:
         st.caption("Nothing runs just now. While it does, the words of each step appear here.")
 

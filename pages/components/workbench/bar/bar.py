@@ -20,15 +20,15 @@ from storage import Session
 from studio.workbench import Workbench
 
 
-def bar(bench: Workbench, tab: TabState, current: CurrentView, *, every: float | None) -> None:
-    """Draw it for the session of `current`; its state moves `every` so many seconds."""
+def bar(bench: Workbench, tab: TabState, current: CurrentView) -> None:
+    """Draw it for the session of `current`."""
     view = current.of_page
     with st.container(key="bar", horizontal=True, vertical_alignment="center", gap="small", wrap=False):
         _title(bench, tab, view.session)
         if view.session.pool_label:
             st.badge(view.session.pool_label, icon=":material/cloud_off:", color="gray")
         with st.container(key="bar-state"):
-            current.fragment("state", _state, every=every)
+            current.fragment("state", _state, follows="always")
         if view.replay is not None:
             with st.container(horizontal=True, key="toolbar", gap="xsmall", width="content", wrap=False):
                 action("Back to the end", "last_page", tab.leave_replay, key="replay-end", type="primary")

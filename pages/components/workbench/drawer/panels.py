@@ -24,7 +24,8 @@ from studio.workbench import Workbench
 @dataclass(frozen=True, slots=True)
 class Panel:
     """A view of a workflow, or of its run where it `needs_run`. `remark` is what its name shows more, such as
-    a count; "" where nothing. `selects`: it shows which step is selected.
+    a count; "" where nothing. `selects`: it shows which step is selected; `moves`: while the
+    run does.
     """
 
     icon: str
@@ -32,10 +33,11 @@ class Panel:
     needs_run: bool = False
     remark: Callable[[Workbench, SessionView], str] = lambda _bench, _view: ""
     selects: bool = False
+    moves: bool = False
 
 
 PANELS: Mapping[str, Panel] = {
-    "Timeline": Panel("view_timeline", timeline_view, needs_run=True, selects=True),
+    "Timeline": Panel("view_timeline", timeline_view, needs_run=True, selects=True, moves=True),
     "Access": Panel("grid_on", access_view, selects=True),
     "Check": Panel("rule", check_view, remark=remark),
     "Trials": Panel("science", trials_view, needs_run=True, selects=True),
@@ -53,6 +55,8 @@ def panels(bench: Workbench, tab: TabState, view: SessionView) -> None:
     ran = view.state is not None and view.state.workflow is not None
     name = _chosen(bench, view, [name for name, panel in PANELS.items() if ran or not panel.needs_run])
     tab.panel_selects = name is not None and PANELS[name].selects
+    # While a replay plays, its player advances in the browser without the server.
+    tab.panel_moves = name is not None and PANELS[name].moves and view.replay is None
     if name is not None:
         with st.container(key="drawer-body"):
             PANELS[name].draw(bench, tab, view)

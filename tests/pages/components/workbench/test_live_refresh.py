@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import time
+from types import SimpleNamespace
 
 import pytest
+import streamlit as st
 
 from conductor.errors import StorageError
 from conductor.workflow.model import Step, Workflow
 from pages.components.view_models.session import SessionView
-from pages.components.workbench.live_refresh import POLL_SECONDS, CurrentView
+from pages.components.workbench import live_refresh
+from pages.components.workbench.live_refresh import REPLAY_MILLISECONDS, RUN_MILLISECONDS, CurrentView
 
 FRAGMENTS = ("canvas", "inspector", "panels", "meter", "replay")
 
@@ -39,31 +42,64 @@ def running(bench, session):
     bench.running.stop(session)
 
 
+@pytest.fixture
+def desk(bench, tab):
+    return bench, tab
+
+
 def test_all_fragments_of_a_tick_share_one_reading_of_a_running_session(bench, tab, running, loads):
     clock = [100.0]
     current = CurrentView(bench, tab, running, now=lambda: clock[0])
     assert [current.of(fragment) is current.of_page for fragment in FRAGMENTS] == [True] * 5
     assert len(loads) == 1
     for tick in range(1, 5):
-        clock[0] = 100.0 + tick * POLL_SECONDS
+        clock[0] = 100.0 + tick * REPLAY_MILLISECONDS / 1000
         views = []
-        for fragment in FRAGMENTS:
+        for fragment in ("tick", *FRAGMENTS):
             views.append(current.of(fragment))
-            clock[0] += POLL_SECONDS / 10
+            clock[0] += 0.02
         assert len(loads) == 1 + tick
         assert len({id(view) for view in views}) == 1
 
 
-def test_fragments_whose_timers_are_spread_over_a_tick_read_no_more_often(bench, tab, running, loads):
-    clock = [100.0]
-    current = CurrentView(bench, tab, running, now=lambda: clock[0])
-    for fragment in FRAGMENTS:
-        current.of(fragment)
-    for tick in range(8):
-        for at, fragment in enumerate(FRAGMENTS):
-            clock[0] = 101.0 + tick * POLL_SECONDS + at * POLL_SECONDS / len(FRAGMENTS)
-            current.of(fragment)
-    assert len(loads) <= 1 + 10
+def test_the_page_of_a_run_has_one_timer_and_no_fragment_one_of_its_own(app, running, monkeypatch):
+    fragment, watch, timers = st.fragment, live_refresh.watch, []
+
+    def counted(part, *, key, run_every=None):
+        timers.extend([] if run_every is None else [key])
+        return fragment(part, key=key, run_every=run_every)
+
+    def watched(tab, marks, *, every, on_tick):
+        timers.append(every)
+        watch(tab, marks, every=every, on_tick=on_tick)
+
+    monkeypatch.setattr(st, "fragment", counted)
+    monkeypatch.setattr(live_refresh, "watch", watched)
+    assert not app("workbench", running).exception
+    assert timers == [RUN_MILLISECONDS]
+
+
+@pytest.mark.parametrize(
+    ("seen", "drawn"),
+    [
+        (("live", False), ["state", "canvas", "live"]),
+        (("step", False), ["state", "canvas", "inspector"]),
+        (("answer", False), ["state", "canvas"]),
+        (("answer", True), ["state", "canvas", "panels"]),
+    ],
+)
+def test_a_tick_draws_only_what_moves_and_is_seen(desk, running, monkeypatch, seen, drawn):
+    (bench, tab), asked = desk, []
+    current = CurrentView(bench, tab, running)
+    monkeypatch.setattr(live_refresh, "_fragment", lambda *_: None)
+    monkeypatch.setattr(tab, "redraw", asked.extend)
+    reads, tab.panel_moves = seen
+    st.session_state["changes"] = SimpleNamespace(tick=reads)
+    parts = {"state": "always", "canvas": "always", "inspector": "step", "live": "live", "panels": "drawer"}
+    for key, follows in {**parts, "composer": None}.items():
+        current.fragment(key, print, follows=follows)
+    current.tick()
+    assert asked == drawn
 
 
 def test_a_page_that_stands_still_is_read_again_when_a_fragment_is_drawn_again(bench, tab, session, loads):
