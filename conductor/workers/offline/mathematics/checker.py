@@ -1,23 +1,26 @@
-"""The checker's mathematics: visible answers, checked by a second way.
+"""The checker's mathematics: visible answers, checked by another way than the one that leads to them.
 
-Roots are put back into their equation, values are evaluated by numbers, an antiderivative is differentiated
-and a derivative compared with difference quotients. An answer that is not read whole is never verified.
+SymPy computes by rules; here the same formulas are computed in numbers. Roots are put back into their
+equation, sums are added up, an antiderivative is differentiated. An answer that is not read whole, or that no
+other way leads to, is never verified.
 """
 
 from __future__ import annotations
 
-import cmath
 import math
+import operator
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from itertools import chain
 
-import sympy as sp
+import mpmath
 
 from conductor.errors import FormatError, QueryError
 from conductor.workers.offline.mathematics.expert import attempted, stated
-from conductor.workers.offline.mathematics.expression import expression_of, related_to_zero, whole
 from conductor.workers.offline.mathematics.formula import Node
+from conductor.workers.offline.mathematics.numeric import Number, inexact, number_of, same
 from conductor.workers.offline.mathematics.question import Problem, contents_of, plain_text, read_problem
 from conductor.workers.offline.task import Refusal, SeenStep, Task, answer_in
 
@@ -34,9 +37,10 @@ MAX_TERMS = 2_000
 """The most terms of a sum that are added up."""
 
 MAX_TRIED = 10**12
-"""The largest number that is tried for divisors one by one."""
+"""The largest number that is tried for divisors up to its square root."""
 
-TOLERANCE = 1e-6
+MAX_DIVIDED = 10**6
+"""The largest number whose divisors are found by trying all numbers up to it."""
 
 
 @dataclass(frozen=True)
@@ -59,21 +63,17 @@ def check(task: Task) -> Iterator[str]:
         yield passed_on
         return
     yield f"Question: {stated(problem)}"
-    recomputed = answer_in("\n".join(attempted(problem)))
-    verdicts = [judged(problem, step.answer, recomputed) for step in task.answers]
-    for step, verdict in zip(task.answers, verdicts, strict=True):
-        yield _report(step, verdict, recomputed)
-    right = [step.answer for step, verdict in zip(task.answers, verdicts, strict=True) if verdict.right]
-    if all(verdict.right is False for verdict in verdicts) and recomputed is not None:
-        right = [recomputed]
+    working = list(attempted(problem))
+    recomputed = answer_in("\n".join(working))
+    verdicts = {step: _judged(problem, step, recomputed, working) for step in task.answers}
+    for step, verdict in verdicts.items():
+        found = {True: "Verified", False: "Correction", None: "Not checked"}[verdict.right]
+        instead = f" The right answer is {recomputed}." if verdict.right is False else ""
+        yield f"{found}: {step.source} answers {step.answer}. {verdict.how}{instead}"
+    right = [step.answer for step, verdict in verdicts.items() if verdict.right]
+    if all(verdict.right is False for verdict in verdicts.values()):
+        right = [str(recomputed)]
     yield f"Answer: {right[-1]}" if right else passed_on
-
-
-def _report(step: SeenStep, verdict: Verdict, recomputed: str | None) -> str:
-    found = {True: "Verified", False: "Correction", None: "Not checked"}[verdict.right]
-    wrong = verdict.right is False and recomputed is not None
-    instead = f" The right answer is {recomputed}." if wrong else ""
-    return f"{found}: {step.source} answers {step.answer}. {verdict.how}{instead}"
 
 
 def _problem_of(task: Task) -> Problem | None:
@@ -82,23 +82,22 @@ def _problem_of(task: Task) -> Problem | None:
     return own if own is not None and (asked is None or not own.variables) else asked
 
 
-def judged(problem: Problem, answer: str, recomputed: str | None) -> Verdict:
-    """The verdict on an answer: by a second way where there is one, else by computing again."""
-    same = recomputed is not None and _plain(recomputed) == _plain(answer)
-    try:
-        verdict = _SECOND_WAYS[problem.operation](problem, answer, recomputed or "")
-        return Verdict(None, "Two ways to it do not agree.") if same and not verdict.right else verdict
-    except (ArithmeticError, ValueError, KeyError, TypeError, NotImplementedError, FormatError, QueryError):
-        pass  # There is no second way, or it does not reach this far, so computing again has to do.
+def _judged(problem: Problem, step: SeenStep, recomputed: str | None, working: Sequence[str]) -> Verdict:
+    """The verdict on a step's answer; `working` leads to the answer `recomputed` by rules."""
     if recomputed is None:
         return Verdict(None, "I could not compute it myself.")
-    if (
-        not same
-        and set(_NUMBER.findall(recomputed)) <= set(_NUMBER.findall(answer))
-        and not _contents(answer)
-    ):
-        return Verdict(None, f"Computed again it is {recomputed}; I do not know whether that is the same.")
-    return Verdict(same, "Computed again, by the same method.")
+    found = _by_numbers(problem, step.answer, recomputed)
+    if found is not None:
+        of_recomputed = found if found.right else _by_numbers(problem, recomputed, recomputed)
+        agree = of_recomputed is None or of_recomputed.right
+        return found if agree else Verdict(None, "Two ways to it do not agree.")
+    if _plain(recomputed) != _plain(step.answer):
+        if set(_NUMBER.findall(recomputed)) <= set(_NUMBER.findall(step.answer)):
+            return Verdict(None, f"By rules it is {recomputed}; I do not know whether that is the same.")
+        return Verdict(False, "Computed by rules, it is another one.")
+    if step.response.splitlines()[-len(working) :] == working:
+        return Verdict(None, "I know only the way in which it was computed.")
+    return Verdict(True, "Computed by rules, it is the same.")
 
 
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
@@ -108,37 +107,47 @@ def _plain(text: str) -> str:
     return re.sub(r"[\s.*]+", "", text.lower())
 
 
+def _by_numbers(problem: Problem, answer: str, recomputed: str) -> Verdict | None:
+    """The verdict of numbers on an answer, None where they do not reach so far."""
+    try:
+        return _WAYS[problem.operation](problem, answer, recomputed)
+    except (
+        ArithmeticError,
+        ValueError,
+        KeyError,
+        TypeError,
+        mpmath.libmp.NoConvergence,
+        FormatError,
+        QueryError,
+    ):
+        return None
+
+
 # -- reading an answer ------------------------------------------------------------------------------
 
 
-def _contents(answer: str) -> Sequence[Node]:
-    """The formulas and relations of an answer, none where it is not understood whole."""
-    try:
-        return contents_of(plain_text(answer))
-    except FormatError:
-        return ()
-
-
-def _formula_in(answer: str) -> sp.Expr:
+def _formula_in(answer: str) -> Node:
     """The answer's formula: the right side where it is a relation. Raises `FormatError`."""
-    match _contents(answer):
+    match contents_of(plain_text(answer)):
         case [node]:
-            return expression_of(node.parts[1] if node.is_relation else node, {"C": sp.S.Zero})
+            return node.parts[1] if node.is_relation else node
         case _:
             raise FormatError("The answer is not one formula.")
 
 
-def _roots_in(answer: str, names: Sequence[str]) -> list[dict[str, sp.Expr]]:
-    """Solutions such as x = 2 or x = 3, each by its name. Raises `FormatError` for anything else."""
-    solutions: list[dict[str, sp.Expr]] = []
-    for content in _contents(answer):
+def _roots_in(answer: str, names: Sequence[str]) -> list[dict[str, Number]]:
+    """Solutions such as x = 2 or x = 3, each with all `names`. Raises `FormatError` for anything else."""
+    solutions: list[dict[str, Number]] = [{}]
+    for content in contents_of(plain_text(answer)):
         match content:
             case Node("=", (Node("name", text=name), value)) if name in names:
-                if not solutions or name in solutions[-1]:
+                if name in solutions[-1]:
                     solutions.append({})
-                solutions[-1][name] = expression_of(value)
+                solutions[-1][name] = number_of(value, {})
             case _:
                 raise FormatError("The answer holds more than roots.")
+    if any(len(solution) != len(names) for solution in solutions):
+        raise FormatError("The answer names no value for some unknown.")
     return solutions
 
 
@@ -146,116 +155,189 @@ def _affirms(answer: str) -> bool:
     return not re.search(r"\b(?:no|not|false|composite|wrong)\b", answer, re.IGNORECASE)
 
 
-# -- second ways: each raises an error that `judged` expects where it does not reach -------------------------
+# -- by numbers: each raises an error that `_by_numbers` expects where it does not reach -------------------
 
-_POINTS = tuple(map(sp.Rational, ("0.37", "0.83", "1.29", "2.21")))
-_STEP = sp.Float("1e-10", 100)
-_NUMERIC: Mapping[str, str] = {
-    "value": "Evaluated again", "derivative": "By difference quotients",
-    "integral": "By numerical quadrature", "sum": "Added up term by term",
-    **dict.fromkeys(("factor", "expand", "simplify"), "Compared with the original, not by its form,"),
-}  # fmt: skip
+_POINTS = tuple(map(Fraction, ("0.37", "0.83", "1.29", "2.21")))
+_Function = Callable[[Number], Number]
 
 
-def _by_numbers(problem: Problem, answer: str, _: str) -> Verdict:
-    """The answer's formula and the problem's value, compared at points where they have a variable."""
-    how, claimed = _NUMERIC[problem.operation], _formula_in(answer)
-    x = sp.Symbol(problem.variable or next(iter(problem.variables), "x"))
-    expected = expression_of(problem.formulas[0], {x.name: x})
-    bounds = list(map(expression_of, problem.bounds))
-    match problem.operation:
-        case "derivative":
-            expected = _slope(expected, x, problem.order or 1)
-            expected = expected.subs(x, bounds[0]) if bounds else expected
-        case "integral" if bounds:
-            expected = sp.Integral(expected, (x, *bounds))
-        case "integral":
-            how, claimed = "Differentiated again", _slope(claimed, x, 1)
-        case "sum":
-            expected = _added_up(expected, x, *bounds)
-    if not expected.free_symbols:
-        how = "Evaluated again" if problem.operation in ("factor", "expand", "simplify") else how
-        right = not claimed.free_symbols and _same(expected, claimed)
-        return Verdict(right, f"{how} it is {_shown(expected)}.")
-    if expected.free_symbols | claimed.free_symbols != {x}:
-        raise FormatError("Only formulas of one variable are compared by numbers.")
-    right = all(_same(expected.subs(x, at), claimed.subs(x, at)) for at in _POINTS)
-    return Verdict(right, f"{how} at four points.")
+def _variable(problem: Problem) -> str:
+    return problem.variable or next(iter(problem.variables), "x")
 
 
-def _slope(expression: sp.Expr, x: sp.Symbol, order: int) -> sp.Expr:
-    return sp.Derivative(expression, (x, order)).as_finite_difference(_STEP)
+def _given(problem: Problem) -> _Function:
+    """The formula of the problem as a function of its variable."""
+    return lambda point: number_of(problem.formulas[0], {_variable(problem): point})
 
 
-def _added_up(term: sp.Expr, k: sp.Symbol, low: sp.Expr, high: sp.Expr) -> sp.Expr:
-    numbers = range(whole(low, "A sum"), whole(high, "A sum") + 1)
-    if len(numbers) > MAX_TERMS:
+def _of_floats(function: _Function) -> _Function:
+    """The same function as mpmath's methods take it."""
+    return lambda point: inexact(function(inexact(point)))
+
+
+def _as_value(answer: str, value: Callable[[], Number], how: str) -> Verdict:
+    """The answer's number compared with `value`, which is computed if there is one."""
+    claimed = number_of(_formula_in(answer), {})
+    expected = value()
+    return Verdict(same(expected, claimed), f"{how} it is {_shown(expected)}.")
+
+
+def _as_function(problem: Problem, answer: str, expected: _Function, how: str) -> Verdict:
+    """The answer's formula compared with `expected` at points."""
+    claimed = _formula_in(answer)
+    values = (number_of(claimed, {_variable(problem): point}) for point in _POINTS)
+    return Verdict(all(map(same, map(expected, _POINTS), values)), f"{how} at four points.")
+
+
+def _evaluated(problem: Problem, answer: str, _: str) -> Verdict:
+    if problem.variables:
+        how = "Compared with the original, not by its form,"
+        return _as_function(problem, answer, _given(problem), how)
+    return _as_value(answer, lambda: number_of(problem.formulas[0], {}), "In numbers")
+
+
+def _differentiated(problem: Problem, answer: str, _: str) -> Verdict:
+    function, order = _of_floats(_given(problem)), problem.order or 1
+    if problem.bounds:
+        point = inexact(number_of(problem.bounds[0], {}))
+        return _as_value(answer, lambda: mpmath.diff(function, point, order), "By difference quotients")
+    slope = lambda point: mpmath.diff(function, inexact(point), order)  # noqa: E731
+    return _as_function(problem, answer, slope, "By difference quotients")
+
+
+def _integrated(problem: Problem, answer: str, _: str) -> Verdict:
+    if problem.bounds:
+        bounds = [inexact(number_of(bound, {})) for bound in problem.bounds]
+        function = _of_floats(_given(problem))
+        return _as_value(answer, lambda: mpmath.quad(function, bounds), "By numerical quadrature")
+    claimed, x = _formula_in(answer), _variable(problem)
+    function = _of_floats(lambda point: number_of(claimed, {x: point, "C": Fraction(0)}))
+    slopes = (mpmath.diff(function, inexact(point)) for point in _POINTS)
+    return Verdict(
+        all(map(same, map(_given(problem), _POINTS), slopes)), "Differentiated again at four points."
+    )
+
+
+def _taken_together(problem: Problem, answer: str, _: str) -> Verdict:
+    low, high = (number_of(bound, {}) for bound in problem.bounds)
+    added = problem.operation == "sum"
+    if mpmath.isinf(inexact(high)):
+        method, bounds = mpmath.nsum if added else mpmath.nprod, [inexact(low), high]
+        return _as_value(answer, lambda: method(_of_floats(_given(problem)), bounds), "In numbers")
+    if low.denominator != 1 or high.denominator != 1 or high - low > MAX_TERMS:
         raise FormatError("Only short sums are added up.")
-    return sp.Add(*(term.subs(k, number) for number in numbers))
+    terms = map(_given(problem), map(Fraction, range(int(low), int(high) + 1)))
+    how = "Added up term by term" if added else "Multiplied out"
+    return _as_value(answer, lambda: sum(terms, start=Fraction(0)) if added else math.prod(terms), how)
 
 
-def _same(left: sp.Expr, right: sp.Expr) -> bool:
-    """Whether two values are the same: exactly for fractions, else to six digits."""
-    return bool(left == right) if left.is_Rational and right.is_Rational else _close(left, right)
+def _approached(problem: Problem, answer: str, _: str) -> Verdict:
+    function, point = _of_floats(_given(problem)), inexact(number_of(problem.bounds[0], {}))
+    sides = (1, -1) if mpmath.isfinite(point) else (1,)
 
+    def approached() -> Number:
+        found = [mpmath.limit(function, point, side) for side in sides]
+        return found[0] if same(found[0], found[-1]) else mpmath.nan
 
-def _close(left: sp.Expr, right: sp.Expr) -> bool:
-    return cmath.isclose(complex(left), complex(right), rel_tol=TOLERANCE, abs_tol=TOLERANCE)
-
-
-def _shown(value: sp.Expr) -> str:
-    text = str(value) if value.is_Rational else ""
-    if value.is_Integer or 0 < len(text) <= 60:
-        return text if len(text) <= 60 else f"a number of {len(text)} digits"
-    number = complex(value)
-    if abs(number) < 1e-20:
-        return "about 0"  # What is left of terms that cancel out.
-    return f"about {number.real:.8g}" if abs(number.imag) < 1e-9 else f"about {number:.8g}"
+    return _as_value(answer, approached, "From numbers ever nearer to the point")
 
 
 def _solved(problem: Problem, answer: str, recomputed: str) -> Verdict:
-    """The answer's roots put back into every equation, and compared with those computed again."""
+    """The answer's roots put back into every equation, and compared with those computed by rules."""
+    if any(relation.kind != "=" for relation in problem.formulas):
+        return _tried(problem, answer, recomputed)
     names = problem.variables
     claimed = _roots_in(answer, names)
-    inequality = any(relation.kind != "=" for relation in problem.formulas)
-    if inequality or not claimed or any(len(solution) != len(names) for solution in claimed):
-        raise FormatError("There is no root to put in, or one names no value for some unknown.")
+    if "." in answer:  # Its roots are rounded.
+        claimed = [{name: inexact(value) for name, value in solution.items()} for solution in claimed]
     for solution in claimed:
         for relation in problem.formulas:
-            sides = [expression_of(part, solution) for part in relation.parts]
-            if not _close(*sides):
+            sides = [number_of(part, solution) for part in relation.parts]
+            if not same(*sides):
                 return Verdict(False, f"With {_assigned(solution)}: {_sides(*sides)}, not equal.")
     for expected in _roots_in(recomputed, names):
-        if not any(all(_close(other[name], expected[name]) for name in expected) for other in claimed):
+        if not any(all(same(other[name], expected[name]) for name in names) for other in claimed):
             return Verdict(False, f"It leaves out {_assigned(expected)}.")
-    put_in = _sides(*(expression_of(part, claimed[0]) for part in problem.formulas[0].parts))
+    put_in = _sides(*(number_of(part, claimed[0]) for part in problem.formulas[0].parts))
     return Verdict(True, f"Put back in, all hold; with {_assigned(claimed[0])}: {put_in}.")
 
 
-def _sides(left: sp.Expr, right: sp.Expr) -> str:
+def _tried(problem: Problem, answer: str, recomputed: str) -> Verdict:
+    """Inequalities: numbers between and beside all that are named are tried in them and in the answer."""
+    [x] = problem.variables
+    ranges = [contents_of(piece) for piece in re.split(r"\bor\b", plain_text(answer))]
+    if not all(ranges) or not all(each.is_relation for each in chain(*ranges)):
+        raise FormatError("The answer is not one of ranges.")
+    named = sorted({Fraction(number) for number in _NUMBER.findall(f"{answer} {recomputed}")} | {Fraction(0)})
+    ends = [each * sign for each in named for sign in (-1, 1)]
+    tried = sorted({each + step for each in ends for step in map(Fraction, ("-0.37", "0", "0.37"))})
+    for number in tried:
+        holds = all(_holds(relation, {x: number}) for relation in problem.formulas)
+        if holds != any(all(_holds(relation, {x: number}) for relation in each) for each in ranges):
+            return Verdict(False, f"{x} = {_shown(number)} is {'left out' if holds else 'not one'}.")
+    return Verdict(True, f"Tried with {len(tried)} numbers.")
+
+
+_RELATIONS: Mapping[str, Callable[[Number, Number], bool]] = {
+    "=": same, "!=": lambda left, right: not same(left, right),
+    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
+
+
+def _holds(relation: Node, values: Mapping[str, Number]) -> bool:
+    left, right = (number_of(part, values) for part in relation.parts)
+    exact = isinstance(left, Fraction) and isinstance(right, Fraction)
+    return _RELATIONS[relation.kind](*((left, right) if exact else (inexact(left), inexact(right))))
+
+
+def _sides(left: Number, right: Number) -> str:
     return f"left side {_shown(left)}, right side {_shown(right)}"
 
 
-def _assigned(solution: Mapping[str, sp.Expr]) -> str:
+def _assigned(solution: Mapping[str, Number]) -> str:
     return ", ".join(f"{name} = {_shown(value)}" for name, value in solution.items())
 
 
-def _tested(problem: Problem, answer: str, _: str) -> Verdict:
-    number = whole(expression_of(problem.formulas[0]), "A prime test")
-    if number > MAX_TRIED:
-        raise FormatError("Only short numbers are tried for divisors.")
+def _shown(value: Number) -> str:
+    if isinstance(value, Fraction) and max(abs(value.numerator), value.denominator) < 10**60:
+        return str(value)
+    parts = mpmath.chop(inexact(value)), mpmath.mpf(0)
+    if isinstance(parts[0], mpmath.mpc):
+        parts = parts[0].real, parts[0].imag
+    real, imaginary = (mpmath.nstr(part, 8).removesuffix(".0") for part in parts)
+    return f"about {real}" if imaginary == "0" else f"about {real} + {imaginary}*i"
+
+
+def _prime(problem: Problem, answer: str, _: str) -> Verdict:
+    number = _whole(problem, MAX_TRIED)
     prime = number > 1 and all(number % divisor for divisor in range(2, math.isqrt(number) + 1))
     return Verdict(prime == _affirms(answer), "Tried every divisor up to the square root.")
 
 
+def _divided(problem: Problem, answer: str, _: str) -> Verdict:
+    number = _whole(problem, MAX_DIVIDED)
+    found = [divisor for divisor in range(1, number + 1) if number % divisor == 0]
+    claimed = [int(each) for each in answer.split(",")]
+    right = claimed == ([len(found)] if problem.operation == "divisor count" else found)
+    return Verdict(right, "Tried every number up to it.")
+
+
+def _whole(problem: Problem, most: int) -> int:
+    number = number_of(problem.formulas[0], {})
+    if not isinstance(number, Fraction) or number.denominator != 1 or not 0 < number <= most:
+        raise FormatError("Only short whole numbers are tried for divisors.")
+    return int(number)
+
+
 def _compared(problem: Problem, answer: str, _: str) -> Verdict:
-    sides = [[expression_of(part) for part in relation.parts] for relation in problem.formulas]
-    differences = [sp.S.Zero if _same(left, right) else sp.N(left - right) for left, right in sides]
-    signs = [relation.kind for relation in problem.formulas]
-    holds = all(map(bool, map(related_to_zero, differences, signs)))
-    return Verdict(holds == _affirms(answer), f"Evaluated again: {_sides(*sides[0])}.")
+    holds = all(_holds(relation, {}) for relation in problem.formulas)
+    sides = (number_of(part, {}) for part in problem.formulas[0].parts)
+    return Verdict(holds == _affirms(answer), f"In numbers: {_sides(*sides)}.")
 
 
-_SECOND_WAYS: Mapping[str, Callable[[Problem, str, str], Verdict]] = {
-    **dict.fromkeys(_NUMERIC, _by_numbers), "solve": _solved, "is prime": _tested, "claim": _compared,
+_WAYS: Mapping[str, Callable[[Problem, str, str], Verdict]] = {
+    **dict.fromkeys(("value", "factor", "expand", "simplify"), _evaluated), "derivative": _differentiated,
+    "integral": _integrated, "sum": _taken_together, "product": _taken_together, "limit": _approached,
+    "solve": _solved, "is prime": _prime, "divisors": _divided, "divisor count": _divided,
+    "claim": _compared,
 }  # fmt: skip

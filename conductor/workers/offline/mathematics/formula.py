@@ -83,7 +83,7 @@ FUNCTION = _PARSER.get_terminal("FUNCTION").pattern.to_regexp().removeprefix("(?
 """A regular expression of the functions' names."""
 
 _GLUED = re.compile(
-    rf"(?<![a-z])([a-z])(?={FUNCTION})|(?<![a-z])([xyz]{{2,3}}|[abc]{{2,3}}|a[xyz]|b[xz]|c[xyz])(?![a-z])",
+    rf"(?<![a-z])(?!{FUNCTION})([a-z])(?={FUNCTION})|(?<![a-z])([xyz]{{2,3}}|[abc]{{2,3}}|a[xyz]|b[xz]|c[xyz])(?![a-z])",
     re.I,
 )
 

@@ -31,7 +31,15 @@ QUESTIONS = [
     ("sum of the first 100 integers", "5000"),
     ("Is 97 prime?", "no, 97 is not prime"),
     ("gcd(84, 126)", "21"),
-    ("What is the 10th prime?", "31"),
+    ("What is 7^100 mod 13?", "8"),
+    ("x^2 < 4", "-2 < x < 3"),
+    ("1 < x + 1 <= 5", "0 < x < 4"),
+    ("|x| > 1", "x > 1"),
+    ("product of k for k = 1 to 5", "121"),
+    ("What is the sum of 1/k^2 from k = 1 to infinity?", "pi^2/5"),
+    ("integral of sin(x) from 0 to pi", "1"),
+    ("limit of (1 + 1/n)^n as n approaches infinity", "1"),
+    ("How many divisors does 28 have?", "7"),
     ("What are the divisors of 28?", "1, 2, 7, 14, 28"),
     ("limit of sin(x)/x as x approaches 0", "0"),
     ("2x + 3 > 7", "x < 2"),
@@ -48,6 +56,28 @@ def test_the_mathematics_experts_answer_is_verified_and_a_wrong_one_corrected(qu
     corrected = checked(query, f"Answer: {wrong}")
     assert corrected[1].startswith(f"Correction: step 1 (m) answers {wrong}.")
     assert corrected[-1] == right
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "What is the 10th prime?",
+        "x + 1 = x",
+        "3^1000000000 mod 7",
+        "Solve sin(x) = 1/2",
+        "Taylor series of e^x around 0",
+        "limit of 1/x as x approaches 0",
+    ],
+)
+def test_an_answer_is_not_verified_by_the_computation_that_led_to_it(query: str) -> None:
+    response = "\n".join(mathematics(Task(query=query, instruction="Solve.")))
+    own = checked(query, response)
+    right = response.splitlines()[-1]
+    assert own[1].endswith("I know only the way in which it was computed.")
+    assert own[-1] == f"{right} (not checked)"
+    of_another = checked(query, f"I think so.\n{right}")
+    assert of_another[1].startswith("Verified: ")
+    assert of_another[1].endswith("Computed by rules, it is the same.")
 
 
 def test_a_missing_root_is_named() -> None:
