@@ -19,6 +19,7 @@ from conductor.planner.protocol import PlanRequest
 from conductor.planner.rule_comparison import Comparison, comparison_in
 from conductor.values.messages import Completion, Delta
 from conductor.workers.offline.countries import named_countries
+from conductor.workers.offline.mathematics.question import read_problem
 from conductor.workers.offline.questions.reply import subject_of
 from conductor.workers.protocol import WorkerCard
 from conductor.workflow.model import Step, Workflow
@@ -81,12 +82,14 @@ def rule_for(query: str, *, max_steps: int, subject: str | None = None) -> Rulin
 
     `subject` is the expert that understands the whole query, None where none does.
     """
-    rulings = chain(_understood(subject), _rulings(_asked(query)))
+    rulings = chain(_understood(subject, query), _rulings(_asked(query)))
     return next(ruling for ruling in rulings if len(ruling.drafts) <= max_steps)
 
 
-def _understood(subject: str | None) -> Iterator[Ruling]:
+def _understood(subject: str | None, query: str) -> Iterator[Ruling]:
     match subject:
+        case "mathematics" if read_problem(query) is None:
+            yield _CALCULATION_IN_ONE_WAY
         case "mathematics":
             yield _CALCULATION
             yield _CALCULATION_IN_ONE
@@ -181,6 +184,11 @@ _CALCULATION = Ruling(
 _CALCULATION_IN_ONE = Ruling(
     rule="calculation in one step",
     why="The query asks for a calculation, and the limit leaves no step to check it.",
+    drafts=_SOLVE_AND_CHECK[:1],
+)
+_CALCULATION_IN_ONE_WAY = Ruling(
+    rule="calculation in words",
+    why="The experts know one way to the calculation that the query asks for; a check would repeat it.",
     drafts=_SOLVE_AND_CHECK[:1],
 )
 _FACT_RULING = Ruling(

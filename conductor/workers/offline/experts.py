@@ -12,11 +12,12 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
+from conductor.errors import WorkerError
 from conductor.values.messages import Completion, Delta, Request
 from conductor.workers.offline.facts import fact_check, facts
 from conductor.workers.offline.process import CALCULATOR, TIME_LIMIT
 from conductor.workers.offline.questions.nearby import nearby
-from conductor.workers.offline.questions.reply import reply
+from conductor.workers.offline.questions.reply import NOT_CHECKED, reply
 from conductor.workers.offline.task import Refusal, Task
 from conductor.workers.offline.text import text
 from conductor.workers.protocol import Worker, WorkerCard
@@ -67,13 +68,26 @@ class OfflineExpert:
 
     async def _lines(self, task: Task) -> AsyncGenerator[str, None]:
         # Reading takes a while; other steps stream meanwhile.
-        if (found := await asyncio.to_thread(self._read, task)) is not None:
+        found = await asyncio.to_thread(self._read, task)
+        if found is not None and any(line.startswith(NOT_CHECKED) for line in found):
+            found = await self._checked_as_formula(task) or found
+        if found is not None:
             for line in found:
                 yield line
             return
         async with aclosing(CALCULATOR.lines(self.expert, task, seconds=self.seconds)) as lines:
             async for line in lines:
                 yield line
+
+    async def _checked_as_formula(self, task: Task) -> Sequence[str] | None:
+        """The check of an everyday answer by reading the question as a formula, None where that verifies it
+        not.
+        """
+        try:
+            lines = [line async for line in CALCULATOR.lines("checker", task, seconds=self.seconds)]
+        except WorkerError:
+            return None
+        return lines if any(line.startswith("Verified") for line in lines) else None
 
     def _read(self, task: Task) -> Sequence[str] | None:
         """The lines that need no computing process, None where it may know some."""

@@ -18,6 +18,7 @@ COMPARE_2 = ("comparison", "fan-out", ["facts", "facts", "text"])
 COMPARE_3 = ("comparison", "fan-out", ["facts", "facts", "facts", "text"])
 COMPARE_4 = ("comparison", "fan-out", ["facts", "facts", "facts", "facts", "text"])
 SUM = ("calculation", "chain", ["mathematics", "checker"])
+SUM_IN_WORDS = ("calculation in words", "single", ["mathematics"])
 PROOF = ("proof", "chain", ["mathematics", "checker"])
 HARD = ("hard problem", "planner-executor-verifier", ["mathematics", "mathematics", "checker"])
 SUMMARY = ("summary", "single", ["text"])
@@ -73,7 +74,7 @@ def workflow_in(event: WorkflowPlanned) -> Workflow:
         ("What is the average of 3, 4 and 5?", SUM),
         ("What is 10 factorial?", SUM),
         ("5!", SUM),
-        ("What is the difference between 17 and 5?", SUM),
+        ("What is the difference between 17 and 5?", SUM_IN_WORDS),
         ("Compare 3/7 and 5/12.", SUM),
         ("Differentiate sin(x) * x", SUM),
         ("Prove that the sum of two even numbers is even.", PROOF),
@@ -81,7 +82,7 @@ def workflow_in(event: WorkflowPlanned) -> Workflow:
         ("x + y = 10 and x - y = 2", HARD),
         ("Solve 2x + 3 = 7 step by step", HARD),
         ("Maximize the area of a rectangle with perimeter 40.", HARD),
-        ("A farmer has 17 sheep and buys 5 more. How many sheep does he have?", SUM),
+        ("A farmer has 17 sheep and buys 5 more. How many sheep does he have?", SUM_IN_WORDS),
         ("Summarise: the cat sat. The dog ran.", SUMMARY),
         ("Give me the key points of this text: it rains. It pours.", SUMMARY),
         ("The committee met on Monday. " * 300 + "Summarise this.", SUMMARY),

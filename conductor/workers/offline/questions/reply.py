@@ -14,6 +14,9 @@ from conductor.workers.offline.questions.meaning import Answer
 from conductor.workers.offline.questions.reading import Subject, answer_to
 from conductor.workers.offline.task import Task
 
+NOT_CHECKED = "Not checked"
+"""How the line about an answer begins that only the same computation could confirm."""
+
 _known = lru_cache(maxsize=64)(answer_to)
 
 
@@ -63,13 +66,19 @@ _PARTICULAR = re.compile(
 
 
 def _checked(right: Answer, task: Task) -> Sequence[str]:
-    """Every visible answer compared with that of the question."""
+    """Every visible answer compared with that of the question, unless the same computation led to both."""
+    own = [*right.working, f"Answer: {right.text}"]
     lines = list(right.working)
     for step in task.answers:
-        same = _plain(step.answer) == _plain(right.text)
-        how = "The question was read and computed again." if same else f"The right answer is {right.text}."
-        lines.append(f"{'Verified' if same else 'Correction'}: {step.source} answers {step.answer}. {how}")
-    return [*lines, f"Answer: {right.text}"]
+        if _plain(step.answer) != _plain(right.text):
+            found, how = "Correction", f"The right answer is {right.text}."
+        elif step.response.splitlines() == own:
+            found, how = NOT_CHECKED, "I know only the way in which it was computed."
+        else:
+            found, how = "Verified", "Computed by rules, it is the same."
+        lines.append(f"{found}: {step.source} answers {step.answer}. {how}")
+    checked = any(not line.startswith(NOT_CHECKED) for line in lines[len(right.working) :])
+    return [*lines, f"Answer: {right.text}" if checked else f"Answer: {right.text} (not checked)"]
 
 
 def _plain(text: str) -> str:

@@ -12,6 +12,9 @@ from conductor.planner.rule_planner import OfflineConductor
 from conductor.runs.request import RunRequest
 from conductor.runs.state import RunState, fold
 from conductor.values.budget import NO_BUDGET
+from conductor.workers.offline.experts import OfflineExpert
+from conductor.workers.offline.questions.reply import reply
+from conductor.workers.offline.task import SeenStep, Task
 from conductor.workers.pool.pool import offline_pool
 
 NOTHING = None
@@ -200,8 +203,47 @@ async def test_an_everyday_question_is_answered_rightly_or_refused(category: str
     for query, expected in QUESTIONS[category].items():
         state = await answered(query)
         last = (state.answer or "").splitlines()[-1]
-        right = last.startswith("No answer: ") if expected is None else last == f"Answer: {expected}"
+        right = (
+            last.startswith("No answer: ")
+            if expected is None
+            else last.removesuffix(" (not checked)") == f"Answer: {expected}"
+        )
         verified = "Verified" in (state.answer or "")
         if not right or state.answered is (expected is None) or (verified and not state.answered):
             wrong[query] = state.answer
     assert not wrong
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("query", "response", "verdict", "last"),
+    [
+        ("What is 17 * 23?", None, "Verified: step 1 (m) answers 391. In numbers it is 391.", "391"),
+        (
+            "I have 5 apples and eat 2 of them. How many apples do I have left?",
+            None,
+            "Not checked: step 1 (m) answers 3. I know only the way in which it was computed.",
+            "3 (not checked)",
+        ),
+        (
+            "I have 5 apples and eat 2 of them. How many apples do I have left?",
+            "Five minus two.\nAnswer: 3",
+            "Verified: step 1 (m) answers 3. Computed by rules, it is the same.",
+            "3",
+        ),
+        (
+            "I have 5 apples and eat 2 of them. How many apples do I have left?",
+            "Answer: 7",
+            "Correction: step 1 (m) answers 7. The right answer is 3.",
+            "3",
+        ),
+    ],
+)
+async def test_an_everyday_answer_is_verified_by_another_way_or_marked_as_not_checked(
+    query: str, response: str | None, verdict: str, last: str
+) -> None:
+    own = "\n".join(reply("mathematics", Task(query, "Solve.")) or ())
+    seen = (SeenStep(0, "m", own if response is None else response),)
+    lines = [line async for line in OfflineExpert("checker")._lines(Task(query, "Check the result.", seen))]
+    assert verdict in lines
+    assert lines[-1] == f"Answer: {last}"

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from property_cases import cases
 from reading_work import patience
@@ -34,6 +34,9 @@ from conductor.workers.offline.mathematics.question import MAX_CHARACTERS, plain
         ("xy", "x*y"),
         ("xsin(x)", "x*sin(x)"),
         ("log(8, 2)", "log(8, 2)"),
+        ("asin(1) + acos x", "asin(1) + acos(x)"),
+        ("2% %y", "2% mod y"),
+        ("2% mod y", "2% mod y"),
     ],
 )
 def test_a_formula_is_read_with_its_precedence(text: str, read: str) -> None:
@@ -120,8 +123,25 @@ def test_integer_arithmetic_equals_pythons(text: str) -> None:
     assert expression_of(parse_formula(formula_text(node))) == expected
 
 
-@given(st.text(alphabet="0123456789xyzabin+-*/^!%(),|=<> .sincoeq_'\"[]", max_size=60))
+PIECES = [
+    *"0123456789xyzabeinq+-*/^!%°(),|=<> ._'\"[]",
+    "sin",
+    "acos",
+    "log",
+    "gcd(",
+    "mod",
+    "**",
+    "x_1",
+    "1e3",
+    "oo",
+]
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=40).map("".join))
 @cases(200)
+@example("0[0]")
+@example("2% %y")
+@example("qasin95° °")
 def test_the_parser_reads_or_refuses_and_nothing_else(text: str) -> None:
     try:
         nodes = parse_statement(text)
