@@ -16,6 +16,7 @@ import streamlit as st
 from starlette.middleware import Middleware
 
 from conductor.errors import ConductorError
+from pages.components.keyboard.shortcuts import shortcuts, shortcuts_button
 from pages.components.routes.api import api_route, response_runs
 from pages.components.routes.changes import CHANGES
 from pages.components.streamlit_patches.allowed_hosts import allow_hosts
@@ -66,7 +67,9 @@ def main() -> None:
     # For an address without a document of ours, where Streamlit answers with its own.
     st.html(STYLES)
     connection()
+    shortcuts()
     navigation().run()
+    shortcuts_button()
     log_out()
 
 

@@ -9,7 +9,6 @@ import streamlit as st
 from conductor.errors import StorageError
 from pages.components.graph import load_library
 from pages.components.keyboard.focus import keep_focus
-from pages.components.keyboard.shortcuts import shortcuts
 from pages.components.panes import STYLES, pane_handle
 from pages.components.streamlit_patches.initial_values import drawn_to_the_end
 from pages.components.tab.fields import Shown
@@ -81,7 +80,6 @@ def page() -> None:
         seen = marks(bench, tab.session)
         with st.container(key="machinery"):
             load_library()
-            shortcuts()
             # The first rule counts: the chips stand in the box of the welcome page, too.
             keep_focus({**settings_focus_fallbacks(bench.pool.names), **_FOCUS_FALLBACKS})
             current = _current(bench, tab)

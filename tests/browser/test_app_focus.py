@@ -7,6 +7,7 @@ from playwright.sync_api import Locator, expect
 from workbench_page import WorkbenchPage
 
 from conductor.workflow.model import Step
+from pages.components.keyboard.shortcuts import SHORTCUTS
 
 pytestmark = [pytest.mark.browser, pytest.mark.thorough]
 
@@ -126,3 +127,32 @@ def test_a_worker_that_is_moved_takes_the_focus_along_and_at_the_end_hands_it_to
         desk.settled()  # until then its row of before is there, too
         expect(up if row else down).to_be_focused()
         desk.page.wait_for_timeout(600)
+
+
+def test_the_sheet_of_the_keys_opens_by_key_and_in_the_sidebar_and_hands_the_focus_back(desk):
+    sheet = desk.page.get_by_role("dialog", name="Keyboard")
+    desk.query.press("?")
+    expect(desk.query).to_have_value("?")
+    expect(sheet).to_have_count(0)
+    run = in_box(desk, "run")
+    run.press("?")
+    expect(sheet).to_be_visible()
+    close = sheet.get_by_role("button", name="Close")
+    expect(close).to_be_focused()
+    for shortcut in (shortcut for group in SHORTCUTS.values() for shortcut in group):
+        expect(sheet.get_by_role("definition").filter(has_text=shortcut.does).first).to_be_visible()
+    for _ in range(3):
+        desk.page.keyboard.press("Tab")
+        assert desk.page.evaluate(
+            "document.activeElement.closest('dialog') ?? document.activeElement === document.body"
+        )
+    desk.page.keyboard.press("Escape")
+    expect(sheet).to_have_count(0)
+    expect(run).to_be_focused()
+    for place in ("Workbench", "Compare", "Sessions", "Pool"):
+        desk.page.get_by_role("link", name=place, exact=True).first.click()
+        desk.settled()
+        desk.button("Keyboard ?").click()
+        expect(sheet).to_be_visible()
+        close.click()
+        expect(desk.button("Keyboard ?")).to_be_focused()

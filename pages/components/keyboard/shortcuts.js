@@ -1,5 +1,5 @@
-// Keyboard shortcuts that press buttons of the page. Text fields keep their own keys: only the field that
-// a shortcut names (`within`) lets it through.
+// Keys that press buttons of the page, and the sheet of all keys. Text fields keep their own keys: only the field
+// that a shortcut names (`within`) lets it through.
 
 const PATIENCE = 3000;                                      // milliseconds
 
@@ -10,21 +10,59 @@ function pressDrawn(selector, until) {
   else if (!button && performance.now() < until) requestAnimationFrame(() => pressDrawn(selector, until));
 }
 
-export default function (component) {
-  const { data } = component;
-  const pressed = (event) => {
-    if (event.altKey) return;
-    const control = event.ctrlKey || event.metaKey;
+// As they stand on this machine's keyboard.
+const mac = navigator.platform.startsWith("Mac");
+const named = (key) => (mac ? { Ctrl: "⌘", Shift: "⇧", Enter: "↩" }[key] : null) ?? key;
+
+// "Ctrl+Z" is two keys at once, "+" is one.
+const keyCaps = (keys) => element("span", "at-once", ...keys.split(/(?<=.)\+(?=.)/).map((key) => element("kbd", {}, named(key))));
+
+class Shortcuts {
+  constructor(sheet) {
+    this.sheet = sheet;
+    this.listeners = new AbortController();
+    const { signal } = this.listeners;
+    document.addEventListener("keydown", (event) => this.pressed(event), { signal });
+    document.addEventListener("click", ({ target }) => {
+      // Beside the sheet is the sheet's own backdrop.
+      if (target === sheet || target.closest(".close-shortcuts")) sheet.close();
+      else if (target.closest(".show-shortcuts")) this.show();
+    }, { signal });
+  }
+
+  update({ data }) {
+    this.data = data;
+    this.sheet.replaceChildren(
+      element("header", {}, element("h2", { id: "shortcuts-title" }, "Keyboard"),
+        element("button", { type: "button", class: "close-shortcuts" }, "Close")),
+      ...data.groups.map(({ name, rows }) => element("section", {}, element("h3", {}, name),
+        element("dl", {}, ...rows.flatMap(([keys, does]) => [element("dt", {}, ...keys.map(keyCaps)), element("dd", {}, does)])))));
+  }
+
+  show() {
+    if (!this.sheet.open) this.sheet.showModal();
+  }
+
+  pressed(event) {
+    // What is open over the page has the keyboard.
+    if (event.altKey || this.sheet.open || document.querySelector('[role="dialog"]')) return;
+    const control = event.ctrlKey || event.metaKey, typed = event.key.toLowerCase();
     const field = event.composedPath().find((node) => node.matches?.("input, textarea, select, [contenteditable]"));
-    const found = data.shortcuts.find(({ key, ctrl, shift, within }) =>
-      key === event.key.toLowerCase() && ctrl === control && shift === event.shiftKey && (!field || (within && field.closest(within))));
+    if (!field && !control && typed === this.data.sheet) {
+      event.preventDefault();
+      this.show();
+      return;
+    }
+    const found = this.data.pressed.find(({ key, ctrl, shift, within }) =>
+      key === typed && ctrl === control && shift === event.shiftKey && (!field || (within && field.closest(within))));
     if (!found) return;
     const button = document.querySelector(`${found.button} button`);
     if (button ? button.disabled : !field) return;
     event.preventDefault();
     pressDrawn(found.button, performance.now() + PATIENCE);
-  };
-  document.addEventListener("keydown", pressed);
-  component.parentElement.dataset.listens = "";
-  return () => document.removeEventListener("keydown", pressed);
+  }
+
+  destroy() { this.listeners.abort(); }
 }
+
+export default mounted(".shortcuts", (sheet) => new Shortcuts(sheet));

@@ -1,4 +1,4 @@
-"""The shortcuts that press a button of the page: one table.
+"""The keys that do something on a page: one table, from which they are listened for, shown and documented.
 
 Streamlit's own button shortcuts also fire while a person types in a text field, where Ctrl+Z and Ctrl+Enter
 mean something else; these do not.
@@ -6,42 +6,110 @@ mean something else; these do not.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from pages.components.streamlit_patches.component import component
+import streamlit as st
 
-_component = component("conductor_shortcuts", __file__, js="shortcuts.js", isolated=False)
+from pages.components.streamlit_patches.component import component
 
 
 @dataclass(frozen=True, slots=True)
 class Shortcut:
-    """`keys`, as they are written on a page ("Ctrl+Z"), press the button with the key `presses`.
+    """`keys`, as they are written on a keyboard, and what they do; several keys stand apart by a space.
 
+    They press the button with the key `presses`; without one, a component or the browser listens by itself.
     Text fields keep their own keys, but for those within the box with the key `within`.
     """
 
     keys: str
-    presses: str
+    does: str
+    presses: str | None = None
     within: str | None = None
 
 
-SHORTCUTS = (
-    Shortcut("Ctrl+Enter", "output-save", within="output-writing"),
-    Shortcut("Ctrl+Z", "undo"),
-    Shortcut("Ctrl+Shift+Z", "redo"),
+SHEET = Shortcut("?", "Show these keys")
+
+SHORTCUTS: Mapping[str, tuple[Shortcut, ...]] = {
+    "Everywhere": (
+        SHEET,
+        Shortcut("Tab Shift+Tab", "Next and previous thing that can be used"),
+        Shortcut("Esc", "Close what is open"),
+    ),
+    "Question": (
+        Shortcut("Enter", "Plan, or plan and run"),
+        Shortcut("Shift+Enter", "Begin a new line"),
+    ),
+    "Workflow": (
+        Shortcut("Ctrl+Z", "Undo the last edit", presses="undo"),
+        Shortcut("Ctrl+Shift+Z", "Redo it", presses="redo"),
+        Shortcut("Ctrl+Enter", "Save the text that is being edited", "output-save", "output-writing"),
+    ),
+    "Panes": (
+        Shortcut("← →", "On Answer, Step, Live: show the next one"),
+        Shortcut("↑ ↓ ← →", "On a pane's border: move it"),
+        Shortcut("Home", "On a pane's border: as it was"),
+    ),
+    "Graph": (
+        Shortcut("↑ ↓ ← →", "Go to the next step that way"),
+        Shortcut("Home End", "Go to the first or last step"),
+        Shortcut("Enter", "Edit the selected step"),
+        Shortcut("O", "Open or close the workflow inside a step"),
+        Shortcut("Delete", "Remove the selected step or access"),
+        Shortcut("Esc", "Select nothing"),
+        Shortcut("+ -", "Zoom in and out"),
+        Shortcut("0", "Fit the graph to its pane"),
+        Shortcut("F", "Fill the screen with it"),
+    ),
+    "Timeline, access, history": (
+        Shortcut("↑ ↓ Home End", "Select a row"),
+        Shortcut("Space Enter", "On a square of Access: give or take the access"),
+        Shortcut("← →", "On the player: move, or play slower and faster"),
+    ),
+}
+"""By where they count, in the order in which they are shown."""
+
+_BUTTON = '<button type="button" class="show-shortcuts">Keyboard <kbd>?</kbd></button>'
+
+_component = component(
+    "conductor_shortcuts",
+    __file__,
+    html='<dialog class="shortcuts" aria-labelledby="shortcuts-title"></dialog>',
+    css="shortcuts.css",
+    js="shortcuts.js",
+    isolated=False,
 )
 
 
 def shortcuts() -> None:
     """Listen for them on this page."""
-    listened = [
-        {
-            "key": shortcut.keys.rpartition("+")[2].lower(),
-            "ctrl": "Ctrl+" in shortcut.keys,
-            "shift": "Shift+" in shortcut.keys,
-            "button": f".st-key-{shortcut.presses}",
-            "within": None if shortcut.within is None else f".st-key-{shortcut.within}",
-        }
-        for shortcut in SHORTCUTS
-    ]
-    _component(key="shortcuts", data={"shortcuts": listened}, height=1)
+    with st.container(key="keyboard"):
+        _component(
+            key="shortcuts",
+            data={
+                "pressed": [
+                    {
+                        "key": one.keys.rpartition("+")[2].lower(),
+                        "ctrl": "Ctrl+" in one.keys,
+                        "shift": "Shift+" in one.keys,
+                        "button": f".st-key-{one.presses}",
+                        "within": None if one.within is None else f".st-key-{one.within}",
+                    }
+                    for group in SHORTCUTS.values()
+                    for one in group
+                    if one.presses is not None
+                ],
+                "sheet": SHEET.keys,
+                "groups": [
+                    {"name": name, "rows": [[one.keys.split(" "), one.does] for one in group]}
+                    for name, group in SHORTCUTS.items()
+                ],
+            },
+            height=1,
+        )
+
+
+def shortcuts_button() -> None:
+    """The line of the sidebar that shows them."""
+    with st.sidebar:
+        st.html(_BUTTON)

@@ -1,0 +1,296 @@
+"""Pictures of every view in every size and theme, to be looked at: `make screenshots`.
+
+Asserts nothing; needs Chromium.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+# A script sees its own folder only; the program stands two above.
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from app_server import ROOT, AppServer
+from conftest import BROWSERS, QUIET
+from playwright.sync_api import Browser, Error, Page, expect, sync_playwright
+from workbench_page import WorkbenchPage
+
+from conductor.engine.experiments import Swap
+from conductor.planner.rule_planner import OfflineConductor
+from conductor.workers.pool.pool import configured_pool
+from conductor.workflow.model import Step, Workflow
+from storage import SessionStore
+from studio.workbench import Workbench
+
+SIZES = {"laptop": (1440, 900), "screen": (1920, 1080), "tablet": (1024, 768), "phone": (420, 900)}
+THEMES = ("light", "dark")
+DRAWER = ("Timeline", "Access", "Check", "Trials", "Plans", "History", "Code")
+LONG = (Path(__file__).with_name("long_answer.md")).read_text(encoding="utf-8")
+
+WORKERS = {
+    "scout": "Porto in May: 20 °C, **8 days of rain**. Museums are open on Mondays; two nights cost $210.",
+    "researcher": "Lisbon in May: 22 °C, **5 days of rain**. Museums close on Mondays; two nights cost $280.",
+    "analyst": """| | Lisbon | Porto |
+|---|---|---|
+| Warmest hour | 22 °C | 20 °C |
+| Days of rain | 5 | 8 |
+| Two nights | $280 | **$210** |
+
+Lisbon is warmer and drier; Porto is a quarter cheaper and easier on foot.""",
+    "critic": """Two things are missing:
+
+1. Nobody compared the flights.
+2. Mondays count against Lisbon only if you stay that long.""",
+    "editor": """## Go to Lisbon
+
+It is warmer and drier in May. **Arrive on a Thursday**, because its museums close on Mondays.
+
+| | Lisbon | Porto |
+|---|---|---|
+| Days of rain | 5 | 8 |
+| Two nights | $280 | $210 |
+
+If the budget is tight, Porto costs a quarter less: $280 - 210 = 70$ dollars.
+Then bring a raincoat.
+
+```python
+saved = 280 - 210
+print(f"{saved / 280:.0%} less")
+```
+""",
+    "writer": LONG,
+}
+"""The workers of the pool, and what each answers."""
+
+PLANS = (
+    Step(instruction="Lisbon: gather weather, opening hours and prices for a weekend.", worker="researcher"),
+    Step(instruction="Porto: gather weather, opening hours and prices for a weekend.", worker="scout"),
+    Step(
+        instruction="Weigh the two cities against each other, point by point.",
+        worker="analyst",
+        access=(0, 1),
+    ),
+    Step(instruction="Look for what the comparison got wrong or left out.", worker="critic", access=(1, 2)),
+    Step(instruction="Give one clear recommendation with its reasons.", worker="editor", access=(0, 2, 3)),
+)
+
+
+@dataclass(frozen=True)
+class Sessions:
+    """Of each number of steps one that has run; the others by what they are for."""
+
+    ran: dict[int, str]
+    long: str
+    waiting: str
+    runs: tuple[str, str]
+
+
+def pool_file(*, paced: bool) -> str:
+    """The pool: the workers answer at once, or, where `paced`, so slowly that one can look on."""
+    pace = "tokens_per_second = 14\nlatency = 0.3\n" if paced else ""
+    return "\n".join(
+        f"[[worker]]\nname = '{name}'\nkind = 'simulated'\n{pace}"
+        f"answer = {json.dumps(answer, ensure_ascii=False)}\n"
+        for name, answer in WORKERS.items()
+    )
+
+
+def mixed(steps: int) -> Workflow:
+    """Three chains side by side that an editor joins."""
+    names = ("Gather what is known about", "Check the figures on", "Weigh what speaks against", "Sum up")
+    topics = ("rents", "trains", "the weather")
+    return Workflow.of(
+        Step(
+            instruction="Give one clear recommendation with its reasons."
+            if at == steps - 1
+            else f"{names[at // 3 % 4]} {topics[at % 3]}, and say what the next one needs to know.",
+            worker="editor" if at == steps - 1 else ("researcher", "scout", "analyst", "critic")[at % 4],
+            access=range(max(0, at - 3), at) if at == steps - 1 else [at - 3] if at >= 3 else [],
+        )
+        for at in range(steps)
+    )
+
+
+def planted(folder: Path, database: str) -> Sessions:
+    """What there is to see."""
+    pool = configured_pool(folder / "pool.toml")
+    bench = Workbench.over(SessionStore.open(database), pool=pool, conductor=OfflineConductor())
+    workflows = {
+        1: Workflow.of([Step(instruction="Give one clear recommendation.", worker="editor")]),
+        12: mixed(12),
+        30: mixed(30),
+        5: Workflow.of(PLANS),
+    }
+
+    def ran(query: str, workflow: Workflow) -> str:
+        session = bench.ask(query).id
+        bench.editing.edit(session, workflow, note="Written by hand")
+        bench.running.start(session).done.wait(60)
+        return session
+
+    try:
+        waiting = bench.ask("Where shall we go next?").id
+        bench.editing.edit(waiting, workflows[5], note="Written by hand")
+        long = ran("Which store for append-only events?", workflows[5].with_worker(4, "writer"))
+        sessions = {
+            steps: ran("Lisbon or Porto for a weekend in May?", flow) for steps, flow in workflows.items()
+        }
+        session = sessions[5]
+        swap = bench.experiments.begin(session, Swap(step=2, workers=("critic", "editor")))
+        if swap.work is not None:
+            swap.work.result(60)
+        edited = (
+            workflows[5]
+            .with_worker(3, "analyst")
+            .with_instruction(4, "Give one clear recommendation for somebody who dislikes rain.")
+            .with_access(4, (2, 3))
+        )
+        bench.editing.edit(session, edited, note="Asked for somebody who dislikes rain")
+        bench.running.start(session).done.wait(60)
+        second, first = (run.id for run in bench.store.runs.of_session(session))
+        return Sessions(sessions, long, waiting, (first, second))
+    finally:
+        bench.close()
+
+
+class Camera:
+    """Takes pictures of one page in one size and theme."""
+
+    def __init__(self, page: Page, url: str, folder: Path, mark: str) -> None:
+        self.page, self.desk, self._url, self._folder, self._mark = (
+            page,
+            WorkbenchPage(page),
+            url,
+            folder,
+            mark,
+        )
+
+    def open(self, path: str) -> None:
+        """Go there, and wait until it is drawn."""
+        self.page.goto(f"{self._url}{path}")
+        self.page.locator(".stMainBlockContainer").wait_for()
+        self.page.wait_for_timeout(300)
+        self.drawn()
+
+    def drawn(self) -> None:
+        """Wait until the page is drawn."""
+        self.desk.settled()
+        self.page.wait_for_timeout(700)
+
+    def take(self, name: str) -> None:
+        """Keep what is seen just now as `name`."""
+        self.page.screenshot(path=self._folder / f"{name}-{self._mark}.png")
+
+    def step(self, key: str) -> None:
+        """Select the first step ("Home") or the last one ("End")."""
+        self.page.locator(".graph").get_by_role("listbox").first.press(key)
+        self.drawn()
+
+
+def workbench_views(camera: Camera, sessions: Sessions) -> Iterator[tuple[str, Callable[[], None]]]:
+    """What is done for each picture, in turn."""
+    desk, page = camera.desk, camera.page
+    for steps, session in sessions.ran.items():
+        yield f"{steps:02}-answer", lambda session=session: camera.open(f"/?session={session}")
+        yield f"{steps:02}-step", lambda: camera.step("End")
+        if steps != 5:
+            yield f"{steps:02}-timeline", lambda: (desk.drawer("Timeline"), camera.drawn())
+            continue
+        yield "05-saw", lambda: (desk.part("Saw"), camera.drawn())
+        yield "05-instruction", lambda: (desk.part("Instruction"), camera.drawn())
+        for panel in DRAWER:
+            yield f"05-{panel.lower()}", lambda panel=panel: (desk.drawer(panel), camera.drawn())
+        yield "05-share", lambda: (desk.share(), camera.drawn())
+    yield "long-answer", lambda: camera.open(f"/?session={sessions.long}")
+    yield "waiting", lambda: camera.open(f"/?session={sessions.waiting}")
+
+    def live() -> None:
+        camera.open(f"/?session={sessions.waiting}")
+        desk.run()
+        expect(page.locator(".st-key-stop")).to_be_visible()
+        page.wait_for_timeout(4000)
+
+    yield "live", live
+    yield "stopped", lambda: (desk.keyed("stop").get_by_role("button").click(), page.wait_for_timeout(2000))
+
+
+def page_views(camera: Camera, sessions: Sessions) -> Iterator[tuple[str, Callable[[], None]]]:
+    """The welcome page and the other pages."""
+    page = camera.page
+    first, second = sessions.runs
+    yield "welcome", lambda: camera.open("/")
+    yield "welcome-end", page.locator(".st-key-offer-1 button").last.scroll_into_view_if_needed
+    yield "gallery", lambda: (page.get_by_role("button", name="Research report").click(), camera.drawn())
+    yield "shortcuts", lambda: (camera.open("/"), page.keyboard.press("?"))
+    yield "compare", lambda: camera.open(f"/compare?left={first}&right={second}")
+    yield "compare-steps", lambda: page.mouse.wheel(0, 700)
+    yield "sessions", lambda: camera.open("/sessions")
+    yield "pool", lambda: camera.open("/pool")
+
+
+@contextmanager
+def app() -> Iterator[tuple[AppServer, Sessions]]:
+    """The app with these sessions."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        pool = folder / "pool.toml"
+        pool.write_text(pool_file(paced=False), encoding="utf-8")
+        sessions = planted(folder, f"sqlite:///{folder / 'conductor.db'}")
+        pool.write_text(pool_file(paced=True), encoding="utf-8")
+        with AppServer(folder, settings={"CONDUCTOR_POOL": str(pool)}) as server:
+            yield server, sessions
+
+
+def take(browser: Browser, server: AppServer, sessions: Sessions, options: argparse.Namespace) -> None:
+    """All pictures, or those asked for."""
+    options.to.mkdir(parents=True, exist_ok=True)
+    for size in options.sizes:
+        width, height = SIZES[size]
+        for theme in options.themes:
+            context = browser.new_context(
+                viewport={"width": width, "height": height},
+                color_scheme=theme,
+                reduced_motion="reduce",
+                has_touch=size == "phone",
+            )
+            camera = Camera(context.new_page(), server.url, options.to, f"{size}-{theme}")
+            for views in (page_views, workbench_views):
+                for name, act in views(camera, sessions):
+                    try:
+                        act()
+                        if any(name.startswith(only) for only in options.only):
+                            camera.take(name)
+                    except (Error, AssertionError) as error:
+                        print(f"{name} in {size}, {theme}: {str(error).splitlines()[0]}", file=sys.stderr)
+            context.close()
+
+
+def main() -> None:
+    """Take them."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--to", type=Path, default=ROOT / "test-artifacts" / "screenshots", help="the folder")
+    parser.add_argument("--sizes", nargs="+", choices=SIZES, default=list(SIZES))
+    parser.add_argument("--themes", nargs="+", choices=THEMES, default=list(THEMES))
+    parser.add_argument("--only", nargs="+", default=[""], help="beginnings of the pictures' names")
+    options = parser.parse_args()
+    chromium = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if chromium is None:
+        raise SystemExit("This needs Chromium; install it, and put it on PATH.")
+    with app() as (server, sessions), sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=QUIET)
+        browser_timeout = 8_000
+        expect.set_options(timeout=browser_timeout)
+        take(browser, server, sessions, options)
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()
