@@ -56,41 +56,37 @@ class ConfiguredRuntime:
 
     def __call__(self) -> Runtime:
         """The newest runtime that could be read. Raises `PoolError` while there has been none."""
-        with self._looking:
-            self._look()
-            if self._runtime is not None:
-                return self._runtime
-            assert self._fault is not None, "_look sets a runtime or a fault"
-            raise self._fault.with_traceback(None)
+        runtime, fault = self._look()
+        if runtime is not None:
+            return runtime
+        assert fault is not None, "_look returns a runtime or a fault"
+        raise fault.with_traceback(None)
 
     @property
     def fault(self) -> PoolError | None:
         """Why the file as it is now cannot be used, None where it can."""
-        with self._looking:
-            self._look()
-            return self._fault
+        return self._look()[1]
 
     @property
     def usable(self) -> bool:
         """Whether there is a runtime, also one from before the fault."""
-        with self._looking:
-            self._look()
-            return self._runtime is not None
+        return self._look()[0] is not None
 
-    def _look(self) -> None:
-        # Taken first: a change during the reading makes the next call read again.
-        path = configured_path()
-        file = path, None if path is None else _version(path)
-        if file != self._file:
-            self._named = () if path is None else _named_in(path)
-        others = tuple(map(_version, (SECRETS_FILE, HOSTS_FILE, *self._named)))
-        if (file, others) == (self._file, self._others):
-            return
-        self._file, self._others = file, others
-        try:
-            self._runtime, self._fault = _prepared(runtime_of(configured_pool())), None
-        except PoolError as error:
-            self._fault = error
+    def _look(self) -> tuple[Runtime | None, PoolError | None]:
+        with self._looking:
+            # Taken first: a change during the reading makes the next call read again.
+            path = configured_path()
+            file = path, None if path is None else _version(path)
+            if file != self._file:
+                self._named = () if path is None else _named_in(path)
+            others = tuple(map(_version, (SECRETS_FILE, HOSTS_FILE, *self._named)))
+            if (file, others) != (self._file, self._others):
+                self._file, self._others = file, others
+                try:
+                    self._runtime, self._fault = _prepared(runtime_of(configured_pool())), None
+                except PoolError as error:
+                    self._fault = error
+            return self._runtime, self._fault
 
 
 def _named_in(path: Path) -> tuple[Path, ...]:

@@ -19,6 +19,9 @@ OPEN = "CONDUCTOR_API_OPEN"
 PATH = "/v1"
 """Where the API is mounted."""
 
+HEALTH = "/_stcore/health"
+"""Where Streamlit answers whether the app is there."""
+
 
 @dataclass(frozen=True)
 class Access:

@@ -21,12 +21,11 @@ from starlette.responses import HTMLResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from studio.access.errors import ApiError
-from studio.access.exposure import PATH
+from studio.access.exposure import HEALTH, PATH
 from studio.access.origin_check import address_in, host_in, is_loopback, refuse
 from studio.access.password import SESSION_SECONDS, SETTING, Password
 from studio.access.rate_limits import RateLimits
 
-HEALTH = "/_stcore/health"
 LOGOUT = "/logout"
 
 ATTEMPTS = 10

@@ -109,38 +109,33 @@ def stopped_with_server() -> ApiError:
 
 def answer_in_openais_shape(app: FastAPI) -> None:
     """Have every error of the app answered in OpenAI's shape, FastAPI's and Starlette's own included."""
-    app.add_exception_handler(ConductorError, _refused)
-    app.add_exception_handler(RequestValidationError, _invalid)
-    app.add_exception_handler(HTTPException, http_error)
-    app.add_exception_handler(Exception, _failed)
+    for kind in (ConductorError, RequestValidationError, HTTPException, Exception):
+        app.add_exception_handler(kind, error_answer)
 
 
-def _response(error: ApiError) -> Response:
-    return Json(error.shape, status_code=error.status, headers=dict(error.headers))
+async def error_answer(http: Request, error: Exception) -> Response:
+    """The answer to a request that raised this error, or reached no endpoint."""
+    answer = _answered(http, error)
+    return Json(answer.shape, status_code=answer.status, headers=dict(answer.headers))
 
 
-async def _refused(_: Request, error: Exception) -> Response:
-    assert isinstance(error, ConductorError), "registered for these only"
-    return _response(api_error(error))
-
-
-async def _invalid(_: Request, error: Exception) -> Response:
-    """A parameter outside the body that FastAPI refuses; bodies are read without it."""
-    assert isinstance(error, RequestValidationError), "registered for these only"
-    problem = error.errors()[0]
-    param = str(problem["loc"][-1])
-    message = f"Invalid value for '{param}': {problem['msg']}."
-    return _response(ApiError(message, param=param, code="invalid_value"))
-
-
-async def http_error(http: Request, error: Exception) -> Response:
-    """The answer where there is no such address, or not with this method."""
-    assert isinstance(error, HTTPException), "registered for these only"
-    code = {404: "unknown_url", 405: "method_not_allowed"}.get(error.status_code)
-    path = json.dumps(http.url.path[:200])
-    headers = {"allow": _allowed(http)} if error.status_code == 405 else dict(error.headers or {})
-    message = f"{error.detail}: {http.method} {path}."
-    return _response(ApiError(message, status=error.status_code, code=code, headers=headers))
+def _answered(http: Request, error: Exception) -> ApiError:
+    match error:
+        case ConductorError():
+            return api_error(error)
+        case RequestValidationError():
+            # Of a parameter outside the body: bodies are read without FastAPI.
+            problem = error.errors()[0]
+            param = str(problem["loc"][-1])
+            message = f"Invalid value for '{param}': {problem['msg']}."
+            return ApiError(message, param=param, code="invalid_value")
+        case HTTPException(status_code=status):
+            code = {404: "unknown_url", 405: "method_not_allowed"}.get(status)
+            headers = {"allow": _allowed(http)} if status == 405 else error.headers
+            message = f"{error.detail}: {http.method} {json.dumps(http.url.path[:200])}."
+            return ApiError(message, status=status, code=code, headers=headers)
+        case _:
+            return failed_run(FAULT, code="server_error", status=500)
 
 
 def _allowed(http: Request) -> str:
@@ -148,7 +143,3 @@ def _allowed(http: Request) -> str:
     routes = (route for route in http.app.routes if isinstance(route, Route))
     matching = [route.methods or () for route in routes if route.matches(http.scope)[0] is not Match.NONE]
     return ", ".join(sorted({method for methods in matching for method in methods}))
-
-
-async def _failed(_: Request, error: Exception) -> Response:  # noqa: ARG001 - the server's log has it
-    return _response(failed_run(FAULT, code="server_error", status=500))

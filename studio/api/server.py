@@ -28,7 +28,7 @@ from conductor.errors import ServeError
 from studio.access.exposure import PATH
 from studio.access.origin_check import OwnOrigin, configured_hosts
 from studio.api.answers.response_run import ResponseRuns
-from studio.api.errors import http_error
+from studio.api.errors import error_answer
 
 BACKLOG = 2_048
 """Connections that may wait until they are taken."""
@@ -59,7 +59,7 @@ class ApiServer(uvicorn.Server):
         app = Starlette(
             routes=[Mount(PATH, api)],
             middleware=[Middleware(OwnOrigin, hosts=configured_hosts(host))],
-            exception_handlers={HTTPException: http_error},
+            exception_handlers={HTTPException: error_answer},
         )
         config = uvicorn.Config(
             app,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import http.client
 import json
 import os
 import runpy
@@ -11,12 +10,14 @@ import socket
 import sys
 import threading
 import time
+import urllib.request
 from contextlib import closing, suppress
+from http.client import HTTPException
 from pathlib import Path
 from typing import Annotated
 
 from conductor.errors import PoolError, ServeError
-from studio.access.exposure import OPEN, configured_access, reaches_beyond
+from studio.access.exposure import HEALTH, OPEN, configured_access, reaches_beyond
 from studio.access.password import SETTING
 from studio.cli.opening import confirm_keys
 from studio.cli.options import App, Configured, count, flag, not_empty, option
@@ -29,7 +30,6 @@ _EVERY = (None, "0.0.0.0", "::")  # noqa: S104 - printed as the address at which
 _API_PORT = 8600
 _PORT_HELP = f"Default: {_APP_PORT}, or {_API_PORT} for the API alone."
 _HOST_HELP = f"The address to listen at; beyond loopback the app needs {SETTING}."
-_HEALTH = "/_stcore/health"
 
 _port = count(_PORT_HELP, "PORT", least=0, most=65535)
 # An empty address would be every one of this machine.
@@ -95,19 +95,16 @@ def _serve_app(host: str | None, port: int | None, *, as_json: bool) -> int:
 
 def _announce(host: str, port: int) -> None:
     """Print the app's address as JSON when it answers there."""
-    while not _answers(host, port):
-        time.sleep(0.1)
     url = f"http://{f'[{host}]' if ':' in host else host}:{port}"
-    print(json.dumps({"url": url}), flush=True)
-
-
-def _answers(host: str, port: int) -> bool:
-    with closing(http.client.HTTPConnection(host, port, timeout=5.0)) as asking:
+    # No proxy of the environment stands between this process and itself.
+    direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    while True:
         try:
-            asking.request("GET", _HEALTH)
-            return asking.getresponse().status == http.HTTPStatus.OK
-        except (OSError, http.client.HTTPException):
-            return False
+            direct.open(f"{url}{HEALTH}", timeout=5.0).close()
+            break
+        except (OSError, HTTPException):
+            time.sleep(0.1)
+    print(json.dumps({"url": url}), flush=True)
 
 
 def _free_port(host: str, port: int) -> int:

@@ -38,6 +38,7 @@ class Place:
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
+@dataclass(slots=True)
 class SessionRecorder:
     """See `conductor.recorder.Recorder`. `looks_back` is the id of the run before, from round 2 on; a plan
     with a `place` is an alternative, which becomes no revision.
@@ -45,44 +46,32 @@ class SessionRecorder:
     Belongs to the background loop, but for `read_history` and `write_start`.
     """
 
-    def __init__(
-        self,
-        store: SessionStore,
-        background: Background,
-        session: str,
-        *,
-        activity: Activity,
-        looks_back: str | None = None,
-        place: Place | None = None,
-    ) -> None:
-        self._store = store
-        self._background = background
-        self._session = session
-        self._activity = activity
-        self._looks_back = looks_back
-        self._place = place
-        self._planning = ""
-        self._attempt: dict[str, Any] = {}
-        self._revision = ""
+    store: SessionStore
+    background: Background
+    session: str
+    activity: Activity
+    looks_back: str | None = None
+    place: Place | None = None
+    _planning: str = ""
+    _attempt: dict[str, Any] = field(default_factory=dict)
+    _revision: str = ""
 
     async def begin_plan(self, asked: PlanRequest, *, planner: WorkerCard) -> None:
         """See `Recorder.begin_plan`: the plan reads interrupted should this process die before its end."""
         # Before anything is waited for, so that a stop finds what it is to stop.
-        self._activity.begin_planning()
-        place = self._place
+        self.activity.begin_planning()
+        place = self.place
         self._planning = new_id()
         self._attempt = {
             "planner": planner.name,
             "planner_kind": planner.kind,
             "round": asked.round,
             "attempt": len(asked.rejected) + 1 if place is None else place.number,
-            "looks_back": self._looks_back,
+            "looks_back": self.looks_back,
             "alternative": None if place is None else place.batch,
         }
         async with nullcontext() if place is None else place.turn:
-            await _to_the_end(
-                partial(self._store.plans.begin, self._planning, self._session, **self._attempt)
-            )
+            await _to_the_end(partial(self.store.plans.begin, self._planning, self.session, **self._attempt))
 
     async def write_plan(self, asked: PlanRequest, end: PlanningEnd, workflow: Workflow | None) -> None:
         """See `Recorder.write_plan`: the plan and the revision that is made of it are one transaction."""
@@ -91,14 +80,14 @@ class SessionRecorder:
     def _add_plan(self, asked: PlanRequest, end: PlanningEnd, workflow: Workflow | None) -> None:
         answered = None if isinstance(end, PlanningFailed) else end
         self._revision = new_id()
-        self._store.plans.add(
-            self._session,
+        self.store.plans.add(
+            self.session,
             **self._attempt,
             report=answered.report if answered else None,
             failure=end.message if isinstance(end, PlanningFailed) else None,
             usage=answered.usage if answered else Usage(),
             seconds=answered.seconds if answered else None,
-            workflow=workflow if self._place is None else None,
+            workflow=workflow if self.place is None else None,
             revision=self._revision,
             note="Planned" if asked.round == 1 else f"Planned for round {asked.round}",
             planning=self._planning,
@@ -109,37 +98,37 @@ class SessionRecorder:
 
     def read_history(self) -> RunHistory:
         """The session's outputs, and its newest run."""
-        latest = self._store.runs.latest(self._session)
+        latest = self.store.runs.latest(self.session)
         return RunHistory(
-            outputs=self._store.runs.outputs(self._session), latest=None if latest is None else latest.id
+            outputs=self.store.runs.outputs(self.session), latest=None if latest is None else latest.id
         )
 
     async def start_run(self, run: WorkflowRun) -> None:
         """See `Recorder.start_run`: a run of the revision that was planned last."""
-        await self._background.prepared(partial(self.write_start, run, revision=self._revision))
+        await self.background.prepared(partial(self.write_start, run, revision=self._revision))
 
     def write_start(self, run: WorkflowRun, *, revision: str) -> LiveRun:
         """Write that a run of `revision` starts; other threads may follow it from here on.
 
         Raises `StorageError` where the session runs already.
         """
-        self._store.runs.start(
+        self.store.runs.start(
             run=run.run,
-            session=self._session,
+            session=self.session,
             revision=revision,
             parent=run.parent,
             pool_label=run.pool.label,
             round=run.round,
         )
-        return self._background.register(run)
+        return self.background.register(run)
 
     def events(self, run: WorkflowRun) -> AsyncGenerator[Event, None]:
         """See `Recorder.events`: shown to other threads once they are written."""
-        live = self._background.live(run.run)
+        live = self.background.live(run.run)
         assert live is not None, "started before"
-        self._activity.begin_running(live)
-        self._looks_back = run.run
-        return self._background.events(live)
+        self.activity.begin_running(live)
+        self.looks_back = run.run
+        return self.background.events(live)
 
 
 async def _to_the_end(work: Callable[[], object]) -> None:

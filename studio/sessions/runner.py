@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
+from dataclasses import dataclass
 
 from conductor.engine.meter import Meter
 from conductor.engine.run import WorkflowRun
@@ -42,21 +43,19 @@ Listener = Callable[[Event], None]
 """Called with each event in the background loop's thread; must be quick."""
 
 
+@dataclass
 class SessionRunner:
     """Begins planning and runs. What has begun continues with the runtime that it began with."""
 
-    def __init__(
-        self, store: SessionStore, background: Background, activities: Activities, *, runtimes: Runtimes
-    ) -> None:
-        self._store = store
-        self._background = background
-        self._activities = activities
-        self._runtimes = runtimes
+    store: SessionStore
+    background: Background
+    activities: Activities
+    runtimes: Runtimes
 
     @property
     def runtime(self) -> Runtime:
         """Who plans and answers in what begins now. Raises `PoolError` while that cannot be read."""
-        return self._runtimes()
+        return self.runtimes()
 
     def begin_plan(
         self,
@@ -77,7 +76,7 @@ class SessionRunner:
         asked = plan_request(request, pool=runtime.pool, after=after)
         asked = asked.model_copy(update={"rejected": rejected})
         meter = Meter(request.settings.budget)
-        with self._activities.claim(session):
+        with self.activities.claim(session):
             plan = LiveState()
             activity = Activity(plan=plan)
             recorder = self._recorder(session, activity, after=after)
@@ -86,7 +85,7 @@ class SessionRunner:
             else:
                 conductor = runtime.conductor
                 events = plan_round(asked, request, conductor=conductor, meter=meter, recorder=recorder)
-            self._activities.begin(session, activity, _shown(events, activity, listen))
+            self.activities.begin(session, activity, _shown(events, activity, listen))
         return plan
 
     def begin_alternatives(
@@ -105,7 +104,7 @@ class SessionRunner:
         runtime = self.runtime
         asked = plan_request(request, pool=runtime.pool, after=after)
         meter, turn = Meter(request.settings.budget), asyncio.Lock()
-        with self._activities.claim(session):
+        with self.activities.claim(session):
             live = LiveAlternatives(new_id(), tuple(LiveState() for _ in range(count)))
             activity = Activity(alternatives=live)
             plans: list[tuple[AsyncGenerator[Event, None], Activity]] = []
@@ -115,7 +114,7 @@ class SessionRunner:
                 conductor = runtime.conductor
                 events = recorded_plan(asked, request, conductor=conductor, meter=meter, recorder=recorder)
                 plans.append((events, Activity(plan=plan)))
-            self._activities.begin(session, activity, _all_shown(plans, listen))
+            self.activities.begin(session, activity, _all_shown(plans, listen))
         return live
 
     def begin_run(
@@ -131,10 +130,10 @@ class SessionRunner:
         """Run `revision` as far as `scope`, and after a whole run the further rounds of the settings; returns
         at once. See `WorkflowRun` for the errors.
         """
-        with self._activities.claim(session):
+        with self.activities.claim(session):
             runtime = self.runtime
             card = runtime.conductor.card
-            meter = planned_meter(self._store, session, request.settings, conductor=card)
+            meter = planned_meter(self.store, session, request.settings, conductor=card)
             activity = Activity()
             recorder = self._recorder(session, activity)
             run = workflow_run(
@@ -149,7 +148,7 @@ class SessionRunner:
             )
             live = recorder.write_start(run, revision=revision.id)
             events = self._rounds(request, runtime, meter, recorder, started=run)
-            self._activities.begin(session, activity, _shown(events, activity, listen))
+            self.activities.begin(session, activity, _shown(events, activity, listen))
         return live
 
     def begin_session(self, request: RunRequest, stored_as: RequestSession, *, listen: Listener) -> str:
@@ -165,20 +164,20 @@ class SessionRunner:
             plan_request(request, pool=pool)
         else:
             run = workflow_run(request, request.workflow, pool, meter=meter, history=RunHistory())
-        self._store.requests.begin(
+        self.store.requests.begin(
             request,
             session=session,
             stored_as=stored_as,
             pool_label=pool.label,
             run=None if run is None else run.run,
         )
-        with self._activities.claim(session):
+        with self.activities.claim(session):
             activity = Activity(plan=LiveState() if run is None else None)
             recorder = self._recorder(session, activity)
             if run is not None:
-                self._background.register(run)
+                self.background.register(run)
             events = self._rounds(request, runtime, meter, recorder, started=run)
-            self._activities.begin(session, activity, _shown(events, activity, listen))
+            self.activities.begin(session, activity, _shown(events, activity, listen))
         return session
 
     def previous(self, revision: Revision) -> tuple[SeenResponse, ...]:
@@ -187,24 +186,13 @@ class SessionRunner:
 
     def _before(self, revision: Revision) -> RunState | None:
         """The run that a revision of a later round looks back on; None in a first round."""
-        return None if revision.looks_back is None else self._store.runs.state(revision.looks_back)
+        return None if revision.looks_back is None else self.store.runs.state(revision.looks_back)
 
     def _recorder(
-        self,
-        session: str,
-        activity: Activity,
-        *,
-        after: RunState | None = None,
-        place: Place | None = None,
+        self, session: str, activity: Activity, *, after: RunState | None = None, place: Place | None = None
     ) -> SessionRecorder:
-        return SessionRecorder(
-            self._store,
-            self._background,
-            session,
-            activity=activity,
-            looks_back=None if after is None else after.run,
-            place=place,
-        )
+        looks_back = None if after is None else after.run
+        return SessionRecorder(self.store, self.background, session, activity, looks_back, place)
 
     @staticmethod
     def _rounds(

@@ -36,7 +36,7 @@ class Bench:
         self.background = Background(store.runs)
         store.processes.watch_stops(self.background.cancel)
         self.activities = Activities(self.background)
-        self.runner = SessionRunner(store, self.background, self.activities, runtimes=runtimes)
+        self.runner = SessionRunner(store, self.background, self.activities, runtimes)
         self._folded: dict[str, RunState] = {}
         # Tabs and requests have a thread each.
         self._folding = Lock()

@@ -393,7 +393,7 @@ def test_a_run_of_this_process_is_stopped_without_the_store(
     bench = opened(benches, url, ONE)
     patient = SimulatedWorker(name="a", latency=60)
     runtime = Runtime(workers=Pool(workers=(patient,)), conductor=bench.conductor)
-    monkeypatch.setattr(bench.runner, "_runtimes", lambda: runtime)
+    monkeypatch.setattr(bench.runner, "runtimes", lambda: runtime)
     session = bench.ask("why?")
     bench.planning.plan(session.id)
     live = bench.running.start(session.id)
