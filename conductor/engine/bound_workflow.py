@@ -13,15 +13,15 @@ from conductor.engine.prompt_layouts import (
     STYLES,
     VERBATIM,
     PromptContext,
+    moa_messages,
     paper_parts,
     tagged_parts,
     verbatim_messages,
 )
 from conductor.values.conversation import NO_CONVERSATION, Conversation
-from conductor.values.messages import Message, Request, Sampling, SeenResponse
+from conductor.values.messages import Message, Request, RequestStyle, Sampling, SeenResponse
 from conductor.values.output import Output
 from conductor.workers.pool.pool import Pool
-from conductor.workers.protocol import PromptStyle
 from conductor.workflow.fingerprint import fingerprint
 from conductor.workflow.model import Workflow
 
@@ -30,15 +30,15 @@ from conductor.workflow.model import Workflow
 class BoundWorkflow:
     """A workflow with its query and its workers: all that decides the steps' requests, except the outputs.
 
-    `identities` and `styles` hold each step's worker identity and prompt style. `previous` holds the
-    responses of the previous round's steps, `conversation` the messages before the query. Methods take
+    `identities` and `styles` hold each step's worker identity and the style of its request. `previous` holds
+    the responses of the previous round's steps, `conversation` the messages before the query. Methods take
     outputs by step position.
     """
 
     workflow: Workflow
     query: str
     identities: tuple[str, ...]
-    styles: tuple[PromptStyle, ...]
+    styles: tuple[RequestStyle, ...]
     previous: tuple[SeenResponse, ...] = ()
     conversation: Conversation = NO_CONVERSATION
 
@@ -53,13 +53,15 @@ class BoundWorkflow:
         conversation: Conversation = NO_CONVERSATION,
     ) -> BoundWorkflow:
         """Raises `WorkflowError` when a step names a worker that the pool does not have."""
-        workflow.check_workers(pool.names)
+        workflow.check_workers(pool.cards)
         names = [step.worker for step in workflow.steps]
         return cls(
             workflow=workflow,
             query=query,
             identities=tuple(pool.identities[name] for name in names),
-            styles=tuple(pool.cards[name].prompt_style for name in names),
+            styles=tuple(
+                step.prompt_style or pool.cards[step.worker].prompt_style for step in workflow.steps
+            ),
             previous=previous,
             conversation=conversation,
         )
@@ -81,7 +83,7 @@ class BoundWorkflow:
             seen=[output.text for output in read],
             by_hand=[at for at, output in enumerate(read) if output.hand is not None],
             previous=[done.response for done in self.previous] if own.sees_previous else (),
-            final=step == self.workflow.final,
+            final=self._names_final(step),
             style=VERBATIM if self.verbatim else STYLES[self.styles[step]],
         )
 
@@ -98,9 +100,15 @@ class BoundWorkflow:
         sampling = own.sampling if defaults is None else own.sampling.over(defaults)
         if self.verbatim:
             return Request(messages=verbatim_messages(self.conversation, self.query), sampling=sampling)
-        layout = paper_parts if self.styles[step] == "paper" else tagged_parts
-        parts = layout(self._prompt_context(step, outputs, nonce=address[:8]))
+        context = self._prompt_context(step, outputs, nonce=address[:8])
+        if self.styles[step] == "moa":
+            return Request(messages=moa_messages(context), sampling=sampling)
+        parts = paper_parts(context) if self.styles[step] == "paper" else tagged_parts(context)
         return Request(messages=(Message(role="user", parts=tuple(parts)),), sampling=sampling)
+
+    def _names_final(self, step: int) -> bool:
+        """Whether the step's request names it the last one; so a proposer's is the same in any workflow."""
+        return step == self.workflow.final and self.styles[step] != "moa"
 
     def _prompt_context(self, step: int, outputs: Mapping[int, Output], *, nonce: str) -> PromptContext:
         own = self.workflow.steps[step]
@@ -120,6 +128,6 @@ class BoundWorkflow:
             conversation=self.conversation,
             instruction=own.instruction,
             seen=[*self.previous, *seen] if own.sees_previous else seen,
-            final=step == self.workflow.final,
+            final=self._names_final(step),
             nonce=nonce,
         )

@@ -10,10 +10,9 @@ from functools import partial
 from typing import NamedTuple
 
 from conductor.values.conversation import NO_CONVERSATION, Conversation, Turn
-from conductor.values.messages import Message, Part, SeenResponse
-from conductor.workers.protocol import PromptStyle
+from conductor.values.messages import Message, Part, RequestStyle, SeenResponse
 
-STYLES: Mapping[PromptStyle, str] = {"ours": "steps-1", "paper": "paper-1"}
+STYLES: Mapping[RequestStyle, str] = {"ours": "steps-1", "paper": "paper-1", "moa": "moa-1"}
 """Names and versions of the layouts: a changed layout changes every fingerprint."""
 
 _PLAIN_TAGS = ("overall_task", "agent_subtask", "agent_response")
@@ -93,6 +92,26 @@ def verbatim_messages(conversation: Conversation, query: str) -> tuple[Message, 
     if conversation.instructions:
         messages.insert(0, Message(role="system", parts=(Part("system", conversation.instructions),)))
     return (*messages, Message(role="user", parts=(Part("query", query),)))
+
+
+def moa_messages(context: PromptContext) -> tuple[Message, ...]:
+    """The question verbatim, and before it, where the step sees responses, a system message with the
+    instruction and the responses as a numbered list, without the names of their workers.
+
+    Source: togethercomputer/MoA, `inject_references_to_messages`: the layout is its own, the wording is the
+    step's instruction, which a step that sees nothing is not sent.
+    """
+    messages = verbatim_messages(context.conversation, context.query)
+    if not context.seen:
+        return messages
+    parts = [Part("instruction", context.instruction), Part("frame", "\n\nResponses from models:")]
+    for number, done in enumerate(context.seen, start=1):
+        parts.append(Part("frame", f"\n{number}. "))
+        parts.append(Part("response", done.response, done.step, done.worker, done.round, done.by_hand))
+    if messages[0].role != "system":
+        return (Message(role="system", parts=tuple(parts)), *messages)
+    first = (*messages[0].parts, Part("frame", "\n\n"), *parts)
+    return (Message(role="system", parts=first), *messages[1:])
 
 
 def _turn(turn: Turn) -> Part:

@@ -121,8 +121,10 @@ def _answer(text: str) -> list[dict[str, str]]:
 
 
 def as_plan(workflow: Workflow, *, first_round: bool) -> Workflow:
-    """The workflow as a plan holds it: no sampling, no pin, and in a first round no sight of one before."""
-    plain: dict[str, object] = {"sampling": Sampling(), "pin": None}
+    """The workflow as a plan holds it: no sampling, no prompt style, no pin, and in a first round no sight of
+    one before.
+    """
+    plain: dict[str, object] = {"sampling": Sampling(), "prompt_style": None, "pin": None}
     if first_round:
         plain["sees_previous"] = False
     return Workflow.of(step.model_copy(update=plain) for step in workflow.steps)

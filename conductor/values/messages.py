@@ -38,6 +38,11 @@ class Sampling(Value):
         return defaults.model_copy(update=self.model_dump(exclude_none=True))
 
 
+RequestStyle = Literal["ours", "paper", "moa"]
+"""How a step's request is laid out: ours; as in the research code, for checkpoints trained on that; or as in
+Mixture-of-Agents, the question as it is, and what the step sees as a numbered list in the system message."""
+
+
 class Usage(Value):
     """Tokens of one call and what they cost in US dollars. None means unknown, which is not zero."""
 

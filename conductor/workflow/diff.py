@@ -13,7 +13,9 @@ from conductor.text.alignment import longest_ascending
 from conductor.workflow.matching import matching
 from conductor.workflow.model import Workflow
 
-Change = Literal["moved", "worker", "instruction", "access", "sampling", "pin", "sees_previous"]
+Change = Literal[
+    "moved", "worker", "instruction", "access", "sampling", "prompt_style", "pin", "sees_previous"
+]
 """What may differ in a step that is in both workflows. A new number alone is no move: only a step is moved
 that had to change places with another one that stayed."""
 

@@ -13,7 +13,7 @@ from pydantic import ConfigDict, Field, ValidationError
 
 from conductor.errors import FormatError, WorkflowError
 from conductor.text.json_text import finite, no_number, unique
-from conductor.values.messages import Sampling, Value
+from conductor.values.messages import RequestStyle, Sampling, Value
 from conductor.values.output import Output
 from conductor.workflow.model import MAX_STEPS, Step, Workflow
 
@@ -48,6 +48,9 @@ class PlanStep(Value):
         default=False, strict=True, description="also sees the round before, in a later round"
     )
     sampling: Sampling = Field(default=Sampling(), description="sampling parameters, where set by hand")
+    prompt_style: RequestStyle | None = Field(
+        default=None, description="how its request is laid out; without it, as its worker's requests are"
+    )
     pin: Output | None = Field(
         default=None, description="an output used in place of a call; `hand` marks one that a person wrote"
     )
@@ -102,8 +105,9 @@ def write_plan(
     )
     content = document.model_dump(mode="json")
     for step in content["steps"]:
-        if step["pin"] is None:
-            del step["pin"]
+        for optional in ("prompt_style", "pin"):
+            if step[optional] is None:
+                del step[optional]
     return json.dumps(content, indent=2, ensure_ascii=True) + "\n"
 
 

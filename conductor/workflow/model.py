@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, Self
 from pydantic import Field
 
 from conductor.errors import WorkflowError
-from conductor.values.messages import Sampling, Value
+from conductor.values.messages import RequestStyle, Sampling, Value
 from conductor.values.output import Output
 
 if TYPE_CHECKING:
@@ -33,7 +33,8 @@ class Step(Value):
     """One piece of work. `access` holds 0-based positions of the earlier steps whose work it sees.
 
     `sees_previous`: it also sees all steps of the round before, where its run is a later round. `pin` is an
-    output that stays the same whatever changes above the step; a pinned step is never called.
+    output that stays the same whatever changes above the step; a pinned step is never called. `prompt_style`
+    is how its request is laid out, None: as its worker's requests are.
     """
 
     instruction: str
@@ -41,6 +42,7 @@ class Step(Value):
     access: tuple[int, ...] = Field(default=(), description="0-based positions of earlier steps, ascending")
     sees_previous: bool = False
     sampling: Sampling = Sampling()
+    prompt_style: RequestStyle | None = None
     pin: Output | None = None
 
 

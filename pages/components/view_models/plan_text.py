@@ -23,6 +23,7 @@ CHANGE_NAMES: Mapping[Change, str] = {
     "instruction": "instruction",
     "access": "access",
     "sampling": "parameters",
+    "prompt_style": "prompt style",
     "pin": "pin",
     "sees_previous": "view of the round before",
 }
@@ -113,6 +114,10 @@ def _of_change(diff: PlanDiff, pair: StepPair, change: Change) -> list[str]:
             ]
         case "sampling":
             return [f"Parameters: {parameters(old.sampling)} → {parameters(new.sampling)}."]
+        case "prompt_style":
+            return [
+                f"Prompt style: {old.prompt_style or 'the worker’s'} → {new.prompt_style or 'the worker’s'}."
+            ]
         case "pin":
             if new.pin is None:
                 return ["No longer pinned."]
@@ -150,6 +155,7 @@ _BOTH: Mapping[Kind, str] = {
     "worker": "the worker",
     "instruction": "the instruction",
     "sampling": "the parameters",
+    "prompt_style": "the prompt style",
     "pin": "the pinned output",
     "sees_previous": "the view of the round before",
 }
