@@ -51,7 +51,7 @@ class ConductorWorker:
     @cached_property
     def card(self) -> WorkerCard:
         """The Conductor's, for a worker whose answers depend on its whole pool."""
-        inside = "\x1e".join(card.identity for card in self.pool.cards.values())
+        inside = "\x1e".join(worker.card.identity for worker in self.pool.workers)
         settings = self.settings.model_dump_json(exclude={"budget"})
         return self.conductor.card.model_copy(
             update={

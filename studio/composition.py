@@ -32,7 +32,7 @@ def open_workbench(*, pool: Path | None = None, database: str | None = None) -> 
 
 def _prepared(runtime: Runtime) -> Runtime:
     """A runtime whose offline workers, if it has any, get ready for the first question meanwhile."""
-    if any(card.kind == "offline" for card in runtime.pool.cards.values()):
+    if any(worker.card.kind == "offline" for worker in runtime.pool.workers):
         CALCULATOR.start()
         prepare()
     return runtime

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 
 from conductor.values.budget import Budget
 from conductor.values.messages import Usage
+from conductor.workers.computed import is_computed
 from conductor.workers.protocol import WorkerCard
 from conductor.workflow.model import Workflow
 from storage.api_token import Token, end_of, is_secret_of, read_token
@@ -47,9 +48,9 @@ class Principal:
 
     def may_use(self, card: WorkerCard) -> bool:
         """Whether they may use that worker. A nested Conductor calls any worker of the pool, so it is only
-        for those who may use them all.
+        for those who may use them all; who calls none may be used by all.
         """
-        return self.workers is None or (card.name in self.workers and not card.nested)
+        return self.workers is None or is_computed(card) or (card.name in self.workers and not card.nested)
 
     def may_run(self, workflow: Workflow, cards: Mapping[str, WorkerCard]) -> bool:
         """Whether they may use all workers of the workflow; `cards` are the pool's."""

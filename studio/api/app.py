@@ -20,6 +20,7 @@ from starlette.responses import Response
 
 from conductor.errors import ConductorError
 from conductor.values.conversation import Conversation
+from conductor.workers.computed import is_computed
 from studio.access.auth import Principal, TokenAuthenticator
 from studio.access.exposure import PATH
 from studio.api import stored
@@ -267,13 +268,13 @@ async def delete_response(http: Request, principal: Authenticated, id: _Response
 async def list_models(http: Request, principal: Authenticated) -> Response:
     """List the models that plan, the workers, and the newest stored workflows."""
     backend = _service(http).backend
-    cards = (await backend.pool()).cards
+    pool = await backend.pool()
     entries = [conductor_entry(name) for name in NAMES]
-    entries += [worker_entry(card) for card in cards.values() if principal.may_use(card)]
+    entries += [worker_entry(each.card) for each in pool.workers if principal.may_use(each.card)]
     entries += [
         workflow_entry(one)
         for one in await backend.look_up(stored.newest_workflows)
-        if principal.may_run(one.workflow, cards)
+        if principal.may_run(one.workflow, pool.cards)
     ]
     return Json({"object": "list", "data": entries}, headers=dict(principal.headers))
 
@@ -293,7 +294,7 @@ async def _model_entry(name: str, principal: Principal, backend: Backend) -> Sha
     cards = (await backend.pool()).cards
     if model.kind == "worker":
         card = cards.get(model.id)
-        if card is None or not principal.may_use(card):
+        if card is None or is_computed(card) or not principal.may_use(card):
             raise unknown_model(name)
         return worker_entry(card)
     found = await backend.look_up(stored.workflow, model.id, token=principal.token)

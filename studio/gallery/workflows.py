@@ -146,11 +146,11 @@ def workflow_for(entry: GalleryEntry, pool: Pool) -> Workflow:
 
 def needs_models(entry: GalleryEntry, pool: Pool) -> bool:
     """Whether the pool has only built-in experts, and they cannot do it."""
-    return not entry.offline and {card.kind for card in pool.cards.values()} == {"offline"}
+    return not entry.offline and {worker.card.kind for worker in pool.workers} == {"offline"}
 
 
 def _able(pool: Pool) -> Sequence[WorkerCard]:
-    cards = tuple(pool.cards.values())
+    cards = tuple(worker.card for worker in pool.workers)
     models = tuple(card for card in cards if card.kind == "model")
     for some in (models, cards):
         usable = tuple(card for card in some if card.unusable is None and not card.nested)

@@ -38,7 +38,7 @@ class Editing:
         """
         lost = head.workflow.workers() if head is not None else ()
         if restores is None:
-            workflow.check_workers(dict.fromkeys((*self._bench.pool.names, *lost)))
+            workflow.check_workers(dict.fromkeys((*self._bench.pool.cards, *lost)))
         return self._bench.store.revisions.add(
             session,
             workflow,
@@ -126,7 +126,7 @@ class Editing:
 
     def _check_workers(self, workflow: Workflow) -> None:
         """Raise `WorkflowError` that names all workers that the pool does not have."""
-        unknown = [name for name in workflow.workers() if name not in self._bench.pool.names]
+        unknown = [name for name in workflow.workers() if name not in self._bench.pool.cards]
         if unknown:
             raise WorkflowError(
                 f"The file's workflow needs {named(unknown)}, which this pool does not have. Add what is "

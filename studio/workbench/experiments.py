@@ -122,7 +122,7 @@ class Experiments:
         meter = Meter(self._bench.settings(session).budget)
         pool = self._bench.runner.runtime.pool_for(meter)
         for trial in trials:
-            trial.workflow.check_workers(pool.names)
+            trial.workflow.check_workers(pool.cards)
         # Of two who begin at once, the later sees the earlier's.
         with self._beginning:
             if self.under_way(session):

@@ -125,7 +125,7 @@ class Planning:
         if workflow is None:
             why = "keeps the answer" if found[0].ok else "is not valid"
             raise PlanError(f"This plan {why}, so it cannot be used as a workflow; choose another.")
-        workflow.check_workers(self._bench.pool.names)
+        workflow.check_workers(self._bench.pool.cards)
         return self._bench.store.revisions.add(
             kept.session,
             workflow,
@@ -156,7 +156,7 @@ class Planning:
                 "This plan cannot be taken as it is: that is for a plan whose only fault is that it has too "
                 "many steps. Ask again, or plan again."
             )
-        workflow.check_workers(self._bench.pool.names)
+        workflow.check_workers(self._bench.pool.cards)
         return self._bench.store.revisions.add(
             kept.session,
             workflow,

@@ -14,6 +14,7 @@ from pathlib import Path
 from conductor.errors import PoolError
 from conductor.text.named_file import read_whole
 from conductor.values.output import OFFLINE_LABEL, SIMULATED_LABEL
+from conductor.workers.computed import COMPUTED_WORKERS
 from conductor.workers.offline.experts import offline_workers
 from conductor.workers.pool.schema import ConductorTable
 from conductor.workers.pool.toml_file import read_tables
@@ -30,7 +31,9 @@ HERE = Path()
 class Pool:
     """Workers in the order in which a Conductor numbers them, from 0. Raises `PoolError` on bad names.
 
-    `conductor` plans for them; None where the file names none.
+    A step may also name one of `COMPUTED_WORKERS`, which have no number: `names` and `workers` leave them
+    out, `cards`, `identities` and `pool[name]` know them. `conductor` plans for them; None where the file
+    names none.
     """
 
     workers: tuple[Worker, ...]
@@ -51,7 +54,8 @@ class Pool:
 
     @cached_property
     def cards(self) -> Mapping[str, WorkerCard]:
-        return {worker.card.name: worker.card for worker in self.workers}
+        """By name, of every worker that a step may name."""
+        return {name: worker.card for name, worker in self._by_name.items()}
 
     @cached_property
     def identities(self) -> Mapping[str, str]:
@@ -64,7 +68,8 @@ class Pool:
 
     @cached_property
     def _by_name(self) -> Mapping[str, Worker]:
-        return {worker.card.name: worker for worker in self.workers}
+        own = {worker.card.name: worker for worker in self.workers}
+        return own | {name: worker for name, worker in COMPUTED_WORKERS.items() if name not in own}
 
     def __getitem__(self, name: str) -> Worker:
         """The worker of that name. Raises `PoolError` when there is none."""

@@ -171,7 +171,7 @@ def _dialog(bench: Workbench, tab: TabState) -> None:
 
 
 def _look(bench: Workbench, file: BytesIO) -> ImportPreview:
-    preview = look_into(file, workers=bench.pool.names, is_taken=bench.store.files.is_title_taken)
+    preview = look_into(file, workers=tuple(bench.pool.cards), is_taken=bench.store.files.is_title_taken)
     if preview.plan is None and not preview.sessions:
         raise FormatError("The file holds no session; choose another one.")
     return preview

@@ -14,6 +14,7 @@ from conductor.values.budget import Budget
 from conductor.values.conversation import MAX_CONVERSATION, Conversation
 from conductor.values.messages import Sampling
 from conductor.values.presets import MODES, Mode, Settings
+from conductor.workers.computed import is_computed
 from conductor.workers.pool.pool import Pool
 from conductor.workers.protocol import WorkerCard
 from conductor.workflow.file import read_plan
@@ -50,7 +51,7 @@ async def run_request(
     model, asked = model_of(request.model), request.question
     _check_length(request, history, model)
     cards = pool.cards
-    workers = _allowed(request.steering, principal, cards)
+    workers = _allowed(request.steering, principal, {name: cards[name] for name in pool.names})
     sampling = Sampling(temperature=request.temperature, max_tokens=asked.token_limit)
     limit_in = asked.limit_parameter
     workflow = await _workflow(request, model, principal, backend)
@@ -59,7 +60,7 @@ async def run_request(
             history = history.model_copy(update={"verbatim": True})
         _check_runs(request, model, workflow, cards=cards, allowed=workers)
         workflow = with_sampling(workflow, sampling, cards=cards, limit_in=limit_in)
-    elif not sampling.unset and not any(cards[name].takes_sampling for name in workers or cards):
+    elif not sampling.unset and not any(cards[name].takes_sampling for name in workers or pool.names):
         raise _takes_none("no worker that may answer", sampling, limit_in=limit_in)
     wanted = RunRequest(
         query=asked.query,
@@ -179,11 +180,11 @@ def _check_runs(
     allowed: tuple[str, ...] | None,
 ) -> None:
     """Raise `ApiError` where the pool or the request's limits do not allow this workflow."""
-    if model.kind == "worker" and model.id not in cards:
+    if model.kind == "worker" and (model.id not in cards or is_computed(cards[model.id])):
         raise unknown_model(request.model)
     workflow.check_workers(cards)
     for worker in workflow.workers():
-        if allowed is not None and worker not in allowed:
+        if allowed is not None and worker not in allowed and not is_computed(cards[worker]):
             message = f"The workflow needs the worker {worker!r}, which this request may not use."
             raise _forbidden(message, param="model")
     for name in ("max_steps", "rounds"):

@@ -71,7 +71,9 @@ def import_file(
     What the file holds is printed first; nothing is stored where it is wrong.
     """
     with open_seekable(file) as content, opened(options) as bench:
-        preview = look_into(content, workers=bench.pool.names, is_taken=bench.store.files.is_title_taken)
+        preview = look_into(
+            content, workers=tuple(bench.pool.cards), is_taken=bench.store.files.is_title_taken
+        )
         if not options.json:
             print("\n".join(_preview_lines(preview)))
         made: tuple[Session, ...] = ()

@@ -125,7 +125,7 @@ def test_the_pool_lines_are_a_pool(monkeypatch: pytest.MonkeyPatch) -> None:
     assert pool.conductor is not None
     assert pool.conductor.endpoint.model == "conductor"
     assert pool.names == ("Qwen2.5-7B-Instruct",)
-    assert [card.context for card in pool.cards.values()] == [8192]
+    assert [worker.card.context for worker in pool.workers] == [8192]
 
 
 def test_without_a_key_and_a_known_context_the_pool_lines_name_neither() -> None:

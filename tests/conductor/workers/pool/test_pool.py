@@ -29,7 +29,7 @@ expert = "mathematics"
 def test_a_file_numbers_its_workers_in_order() -> None:
     pool = parse_pool(GOOD)
     assert pool.names == ("quick", "sums")
-    assert [card.kind for card in pool.cards.values()] == ["simulated", "offline"]
+    assert [worker.card.kind for worker in pool.workers] == ["simulated", "offline"]
     quick = pool["quick"]
     assert isinstance(quick, SimulatedWorker)
     assert quick.latency == 0.5

@@ -101,7 +101,7 @@ def test_a_model_needs_a_name_an_address_and_what_it_serves_and_no_more() -> Non
 
 def test_a_pool_may_hold_all_kinds() -> None:
     pool = parse_pool(ALPHA + "[[worker]]\nkind = 'simulated'\nname = 'beta'\n")
-    assert [card.kind for card in pool.cards.values()] == ["model", "simulated"]
+    assert [worker.card.kind for worker in pool.workers] == ["model", "simulated"]
     assert pool.label is None
 
 
