@@ -41,14 +41,15 @@ async def aplan(
     """Ask the pool's Conductor for a workflow that answers `query`; the report's `workflow` is the plan.
 
     Without a `pool` the configured one is used (`pool.toml`, else the offline experts). Raises `PlanError`
-    with the last attempt's reason where no valid plan came, `PoolError` and `QueryError`.
+    with the last attempt's reason where no valid plan came and for an unknown planner, `PoolError` and
+    `QueryError`.
     """
     request = RunRequest(check_query(query), settings or Settings())
     runtime = runtime_of(pool or configured_pool())
     planning = plan_round(
         plan_request(request, pool=runtime.pool),
         request,
-        conductor=runtime.conductor,
+        conductor=runtime.planner_for(request.settings),
         meter=Meter(request.settings.budget),
         recorder=MemoryRecorder(),
     )
@@ -99,7 +100,7 @@ def _events(request: RunRequest, pool: Pool | None, recorder: MemoryRecorder) ->
     runtime = runtime_of(pool or configured_pool())
     return orchestrate(
         request,
-        conductor=runtime.conductor,
+        conductor=runtime.planner_for(request.settings),
         pool=runtime.pool_for(meter),
         meter=meter,
         recorder=recorder,

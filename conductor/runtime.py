@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
+from conductor.baselines.named import planner_named
 from conductor.engine.meter import Meter
 from conductor.planner.model_planner import ModelConductor
 from conductor.planner.protocol import Conductor
@@ -31,6 +32,10 @@ class Runtime:
     @cached_property
     def pool(self) -> Pool:
         return self.pool_for(Meter(NO_BUDGET))
+
+    def planner_for(self, settings: Settings) -> Conductor:
+        """Who plans with these settings. Raises `PlanError` where they name a planner that does not exist."""
+        return self.conductor if settings.planner is None else planner_named(settings.planner)
 
     def pool_for(self, meter: Meter) -> Pool:
         """The pool of a run whose spending `meter` counts."""

@@ -12,10 +12,10 @@ import time
 from collections.abc import AsyncGenerator, Callable
 from typing import Any
 
-from conductor.errors import QueryError, WorkerError
+from conductor.errors import ConductorError, QueryError
 from conductor.planner.parsing.parse import parse
 from conductor.planner.prompt.prompt import plan_messages
-from conductor.planner.protocol import Asked, Conductor, PlanRequest
+from conductor.planner.protocol import Asked, Conductor, Planned, PlanRequest
 from conductor.runs.event_queue import Record
 from conductor.runs.events import (
     AnswerKept,
@@ -30,7 +30,8 @@ from conductor.runs.events import (
 )
 from conductor.values.messages import Completion, Retried, Usage
 from conductor.workers.stream import GRACE_SECONDS, read_stream
-from conductor.workflow.plan_report import PlanPrompt, PlanReport, PromptMessage
+from conductor.workflow.model import Workflow
+from conductor.workflow.plan_report import Candidate, PlanPrompt, PlanReport, PromptMessage
 
 _log = logging.getLogger(__name__)
 
@@ -121,10 +122,10 @@ async def _ask(
         )
     )
     completion: Completion | None = None
-    notes: list[Asked | Retried] = []
+    notes: list[Asked | Planned | Retried] = []
     failure = f"{card.name} stopped without ending its plan; ask again."
 
-    def note(item: Asked | Retried) -> None:
+    def note(item: Asked | Planned | Retried) -> None:
         notes.append(item)
         if isinstance(item, Retried):
             record.add(PlanningRetried(**record.stamp(), **dict(item)))
@@ -137,7 +138,7 @@ async def _ask(
             note=note,
             count=count,
         )
-    except WorkerError as error:
+    except ConductorError as error:
         failure = str(error)
     except asyncio.CancelledError:
         if _is_stopped():
@@ -150,7 +151,8 @@ async def _ask(
         record.add(PlanningFailed(**record.stamp(), message=failure))
         return
     asked = next((item for item in reversed(notes) if isinstance(item, Asked)), None)
-    report = _report(request, conductor, completion, asked)
+    computed = next((item.workflow for item in notes if isinstance(item, Planned)), None)
+    report = _report(request, conductor, completion, asked=asked, computed=computed)
     withdrawn = any(isinstance(item, Retried) and item.withdrawn for item in notes)
     # The endpoint does not report what a withdrawn answer used.
     usage = Usage() if withdrawn else completion.usage
@@ -165,20 +167,39 @@ async def _ask(
 
 
 def _report(
-    request: PlanRequest, conductor: Conductor, completion: Completion, asked: Asked | None
+    request: PlanRequest,
+    conductor: Conductor,
+    completion: Completion,
+    *,
+    asked: Asked | None,
+    computed: Workflow | None,
 ) -> PlanReport:
     """The report of a completion, with its prompt and its thinking."""
-    report = parse(
-        completion.text,
-        workers=[worker.name for worker in request.workers],
-        dialect=conductor.dialect,
-        max_steps=request.max_steps,
-        round=request.round,
-        form="lists" if asked is None else asked.form,
-    )
+    if computed is not None:
+        report = _computed_report(completion.text, computed, request)
+    else:
+        report = parse(
+            completion.text,
+            workers=[worker.name for worker in request.workers],
+            dialect=conductor.dialect,
+            max_steps=request.max_steps,
+            round=request.round,
+            form="lists" if asked is None else asked.form,
+        )
     thinking = "\n\n".join(filter(None, (completion.reasoning, report.thinking)))
     kept = {"prompt": _prompt(request, conductor, asked), "request_id": completion.request_id}
     return report.model_copy(update={"thinking": thinking, **kept})
+
+
+def _computed_report(text: str, workflow: Workflow, request: PlanRequest) -> PlanReport:
+    """The report of a workflow that was computed; the limit on the steps of a written plan is not its."""
+    numbers = {worker.name: number for number, worker in enumerate(request.workers)}
+    candidate = Candidate(
+        span=(len(text), len(text)),
+        workflow=workflow,
+        worker_indices=tuple(numbers.get(step.worker) for step in workflow.steps),
+    )
+    return PlanReport(text=text, reasoning=text.strip(), candidates=(candidate,), chosen=0)
 
 
 def _is_stopped() -> bool:

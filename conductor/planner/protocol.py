@@ -48,6 +48,12 @@ class Asked(Value):
     form: Form = "lists"
 
 
+class Planned(Value):
+    """The workflow of a Conductor that computes its plan; what it writes besides is shown and not parsed."""
+
+    workflow: Workflow
+
+
 class Conductor(Protocol):
     """A writer of workflows."""
 
@@ -57,6 +63,8 @@ class Conductor(Protocol):
     @property
     def dialect(self) -> Dialect: ...
 
-    def stream(self, request: PlanRequest) -> AsyncIterable[Asked | Delta | Thought | Retried | Completion]:
-        """Write a completion for `request`; raises `WorkerError` when there is none."""
+    def stream(
+        self, request: PlanRequest
+    ) -> AsyncIterable[Asked | Planned | Delta | Thought | Retried | Completion]:
+        """Write a completion for `request`; raises a `ConductorError` when there is none."""
         ...

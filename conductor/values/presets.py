@@ -24,7 +24,8 @@ class Settings(Value):
 
     `workers` are the pool's workers that it may use, in the order in which they are numbered (None: all, in
     the pool's order). `attempts` is how often a round's plan is requested where no person decides.
-    `economical` leaves the Conductor only the workers of the lowest known price.
+    `economical` leaves the Conductor only the workers of the lowest known price. `planner` names a baseline
+    that plans in the place of the pool's Conductor (`conductor.baselines`).
     """
 
     max_steps: int = Field(default=5, ge=1)
@@ -32,6 +33,7 @@ class Settings(Value):
     attempts: int = Field(default=3, ge=1)
     workers: tuple[str, ...] | None = None
     economical: bool = False
+    planner: str | None = None
     budget: Budget = NO_BUDGET
 
 

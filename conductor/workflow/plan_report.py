@@ -60,13 +60,14 @@ class PlanProblem(Value):
 class Candidate(Value):
     """One complete plan found in the text: a workflow, or the problems that make it invalid.
 
-    `worker_indices` are the pool numbers as written; `written_access` is each step's entry as the
-    Conductor wrote it. `return_previous` marks three empty lists in a later round.
+    `worker_indices` are the pool numbers as written, None for a worker without one; `written_access` is each
+    step's entry as the Conductor wrote it, empty where the plan was computed. `return_previous` marks three
+    empty lists in a later round.
     """
 
     span: Span
     workflow: Workflow | None = None
-    worker_indices: tuple[int, ...] = ()
+    worker_indices: tuple[int | None, ...] = ()
     written_access: tuple[str, ...] = ()
     return_previous: bool = False
     repairs: tuple[Repair, ...] = ()

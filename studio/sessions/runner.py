@@ -83,7 +83,7 @@ class SessionRunner:
             if then_run:
                 events = self._rounds(request, runtime, meter, recorder, after=after)
             else:
-                conductor = runtime.conductor
+                conductor = runtime.planner_for(request.settings)
                 events = plan_round(asked, request, conductor=conductor, meter=meter, recorder=recorder)
             self.activities.begin(session, activity, _shown(events, activity, listen))
         return plan
@@ -111,7 +111,7 @@ class SessionRunner:
             for number, plan in enumerate(live.plans, start=1):
                 place = Place(live.batch, number, turn)
                 recorder = self._recorder(session, activity, after=after, place=place)
-                conductor = runtime.conductor
+                conductor = runtime.planner_for(request.settings)
                 events = recorded_plan(asked, request, conductor=conductor, meter=meter, recorder=recorder)
                 plans.append((events, Activity(plan=plan)))
             self.activities.begin(session, activity, _all_shown(plans, listen))
@@ -132,7 +132,7 @@ class SessionRunner:
         """
         with self.activities.claim(session):
             runtime = self.runtime
-            card = runtime.conductor.card
+            card = runtime.planner_for(request.settings).card
             meter = planned_meter(self.store, session, request.settings, conductor=card)
             activity = Activity()
             recorder = self._recorder(session, activity)
@@ -206,7 +206,7 @@ class SessionRunner:
     ) -> AsyncGenerator[Event, None]:
         return orchestrate(
             request,
-            conductor=runtime.conductor,
+            conductor=runtime.planner_for(request.settings),
             pool=runtime.pool_for(meter),
             meter=meter,
             recorder=recorder,

@@ -26,7 +26,7 @@ NONE = ("none fits", "single", ["text"])
 
 
 async def planned(query: str, *, pool: Pool | None = None, max_steps: int = 5) -> WorkflowPlanned:
-    cards = tuple((pool or offline_pool()).cards.values())
+    cards = tuple(worker.card for worker in (pool or offline_pool()).workers)
     request = PlanRequest(query=query, workers=cards, max_steps=max_steps)
     events = [event async for event in plan(request, conductor=OfflineConductor(), run="p")]
     end = events[-1]

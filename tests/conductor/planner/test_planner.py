@@ -64,7 +64,9 @@ class Scripted:
 
 
 async def planned(conductor: Scripted, pool: Pool, *, max_steps: int = 5) -> list[Event]:
-    request = PlanRequest(query="why?", workers=tuple(pool.cards.values()), max_steps=max_steps)
+    request = PlanRequest(
+        query="why?", workers=tuple(worker.card for worker in pool.workers), max_steps=max_steps
+    )
     events = [event async for event in plan(request, conductor=conductor, run="p")]
     assert [event.seq for event in events] == list(range(len(events)))
     assert [event.at for event in events] == sorted(event.at for event in events)
@@ -113,7 +115,7 @@ class Plain:
 async def test_a_conductor_may_answer_by_a_plain_iterator(
     pool: Pool, caplog: pytest.LogCaptureFixture
 ) -> None:
-    request = PlanRequest(query="why?", workers=tuple(pool.cards.values()), max_steps=5)
+    request = PlanRequest(query="why?", workers=tuple(worker.card for worker in pool.workers), max_steps=5)
     events = [event async for event in plan(request, conductor=Plain(), run="p")]
     assert isinstance(events[-1], WorkflowPlanned)
     assert not caplog.records
@@ -130,7 +132,7 @@ async def test_a_plan_that_breaks_off_is_withdrawn_and_its_use_unknown(pool: Poo
     retried = Retried(attempt=1, message="Broke.", seconds=0, withdrawn=5)
     known = Usage(prompt_tokens=1, completion_tokens=1)
     script = [Thought("hm"), Delta("mod"), retried, Delta(GOOD), Completion(text=GOOD, usage=known)]
-    request = PlanRequest(query="why?", workers=tuple(pool.cards.values()), max_steps=5)
+    request = PlanRequest(query="why?", workers=tuple(worker.card for worker in pool.workers), max_steps=5)
     events = [event async for event in plan(request, conductor=Plain(script), run="p")]
     withdrawal = next(at for at, event in enumerate(events) if isinstance(event, PlanningRetried))
     before, after = fold(events[:withdrawal]), fold(events[: withdrawal + 1])
