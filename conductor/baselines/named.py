@@ -15,6 +15,7 @@ from pydantic import Field, ValidationError
 
 from conductor.baselines.ensembles import best_of, mixture_of_agents, reflection, single, smoothie, vote
 from conductor.errors import PlanError
+from conductor.planner.format import write_steps
 from conductor.planner.protocol import Conductor, Planned, PlanRequest
 from conductor.planner.rule_planner import OfflineConductor
 from conductor.text.formatting import counted
@@ -154,6 +155,12 @@ BASELINES: Mapping[str, Entry] = {
 }
 """By name. `rules`, the offline planner, is a planner of its own."""
 
+PLAIN_BASELINES = tuple(
+    f"{PREFIX}{name}"
+    for name in (*(name for name, entry in BASELINES.items() if not entry.one_worker), "rules")
+)
+"""The names of planners that need no worker's name behind them."""
+
 
 @dataclass(frozen=True)
 class Baseline:
@@ -171,9 +178,16 @@ class Baseline:
         )
 
     async def stream(self, request: PlanRequest) -> AsyncIterator[Planned | Delta | Completion]:
-        """What the method is, and its workflow. Raises `PlanError` for a worker that is not offered, and
-        `WorkflowError` where it would have too many steps.
+        """What the method is, and its workflow; a later round keeps the answer.
+
+        Raises `PlanError` for a worker that is not offered, `WorkflowError` for too many steps.
         """
+        if request.round > 1:
+            kept = write_steps(
+                (), form="lists", reasoning=f"{self.entry.title}: one round, the answer stands."
+            )
+            yield Completion(text=kept)
+            return
         workflow = self.entry.method(request, self.options)
         words = f"{self.entry.title}: {self.entry.about} {counted(len(workflow), 'step')}."
         yield Delta(text=words)

@@ -18,6 +18,7 @@ from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import Response
 
+from conductor.baselines.named import PLAIN_BASELINES
 from conductor.errors import ConductorError
 from conductor.values.conversation import Conversation
 from conductor.workers.computed import is_computed
@@ -34,6 +35,7 @@ from studio.api.models import (
     NAMES,
     ModelEntry,
     ModelList,
+    baseline_entry,
     conductor_entry,
     model_of,
     unknown_model,
@@ -270,6 +272,7 @@ async def list_models(http: Request, principal: Authenticated) -> Response:
     backend = _service(http).backend
     pool = await backend.pool()
     entries = [conductor_entry(name) for name in NAMES]
+    entries += [baseline_entry(name) for name in PLAIN_BASELINES]
     entries += [worker_entry(each.card) for each in pool.workers if principal.may_use(each.card)]
     entries += [
         workflow_entry(one)
@@ -290,7 +293,7 @@ async def retrieve_model(http: Request, principal: Authenticated, id: _ModelId) 
 async def _model_entry(name: str, principal: Principal, backend: Backend) -> Shape:
     model = model_of(name)
     if model.kind == "conductor":
-        return conductor_entry(name)
+        return conductor_entry(name) if model.planner is None else baseline_entry(name)
     cards = (await backend.pool()).cards
     if model.kind == "worker":
         card = cards.get(model.id)

@@ -11,6 +11,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel
 
+from conductor.baselines.named import PREFIX, planner_named
+from conductor.errors import PlanError
 from conductor.values.presets import Mode
 from conductor.workers.protocol import WorkerCard
 from studio.access.errors import ApiError
@@ -24,13 +26,15 @@ OWNER = "conductor-studio"
 
 @dataclass(frozen=True)
 class Model:
-    """A Conductor writes a workflow, as its `mode` determines; a worker of the pool, by its name as `id`,
-    answers alone; a workflow is that of a revision or a session, by its id.
+    """A Conductor writes a workflow, as its `mode` determines, or the baseline `planner` in its place; a
+    worker of the pool, by its name as `id`, answers alone; a workflow is that of a revision or a session, by
+    its id.
     """
 
     kind: Literal["conductor", "worker", "workflow"]
     id: str
     mode: Mode = "standard"
+    planner: str | None = None
 
 
 class ModelEntry(BaseModel):
@@ -53,6 +57,12 @@ def model_of(name: str) -> Model:
     """The model of that name. Raises `ApiError` where there can be none."""
     if name in NAMES:
         return Model("conductor", name, NAMES[name])
+    if name.startswith(PREFIX):
+        try:
+            _ = planner_named(name)
+        except PlanError as error:
+            raise ApiError(str(error), status=404, param="model", code="model_not_found") from error
+        return Model("conductor", name, planner=name)
     if name.startswith(WORKFLOW) and name != WORKFLOW:
         return Model("workflow", name.removeprefix(WORKFLOW))
     if name.startswith(WORKER) and name != WORKER:
@@ -62,14 +72,19 @@ def model_of(name: str) -> Model:
 
 def unknown_model(name: str) -> ApiError:
     message = (
-        f"The model {name[:200]!r} does not exist. There are {', '.join(NAMES)}, {WORKER}NAME for a worker "
-        f"of the pool and {WORKFLOW}ID for a saved workflow; GET /v1/models lists them."
+        f"The model {name[:200]!r} does not exist. There are {', '.join(NAMES)}, {PREFIX}NAME for a "
+        f"baseline, {WORKER}NAME for a worker of the pool and {WORKFLOW}ID for a saved workflow; "
+        "GET /v1/models lists them."
     )
     return ApiError(message, status=404, param="model", code="model_not_found")
 
 
 def conductor_entry(name: str) -> dict[str, Any]:
     return _entry(name, about={"kind": "conductor", "mode": NAMES[name]})
+
+
+def baseline_entry(name: str) -> dict[str, Any]:
+    return _entry(name, about={"kind": "baseline", "strengths": planner_named(name).card.strengths})
 
 
 def worker_entry(card: WorkerCard) -> dict[str, Any]:

@@ -172,6 +172,7 @@ class Configured(Stored, Pooled):
 _PANEL = "How the answer is sought"
 _sought = partial(option, panel=_PANEL)
 _most = partial(count, panel=_PANEL)
+_PLANNER = "Who plans, instead of the pool's Conductor: worker:NAME, baseline:moa and others."
 _named = partial(_sought, metavar="A,B", parser=names, complete=_worker_names)
 
 
@@ -185,6 +186,7 @@ class Choice:
     attempts: Annotated[int | None, _most("How often a plan is asked for.")] = None
     workers: Annotated[Sequence[str] | None, _named("Use these workers, in this order.")] = None
     exclude: Annotated[Sequence[str] | None, _named("Do not use these workers.")] = None
+    planner: Annotated[str | None, _sought(_PLANNER, "NAME", str)] = None
     budget_tokens: Annotated[int | None, _most("The most tokens.")] = None
     budget_cost: Annotated[float | None, _sought("The most US dollars.", "USD", above_zero)] = None
     budget_seconds: Annotated[float | None, _sought("The most seconds.", "S", above_zero)] = None

@@ -39,6 +39,13 @@ class Planning:
         """
         return self._bench.runner.begin_plan(session, self._once(session), then_run=then_run)
 
+    def begin_as(self, session: str, planner: str) -> LiveState:
+        """Plan once as a baseline, whatever the session's settings name; returns at once.
+
+        Raises `PlanError` where there is no planner of that name.
+        """
+        return self._bench.runner.begin_plan(session, self._once(session, planner=planner), then_run=False)
+
     def ask_again(self, session: str) -> LiveState:
         """Send the reasons why the newest plans are invalid back to the Conductor; returns at once.
 
@@ -167,7 +174,7 @@ class Planning:
             expected=head.id if head is not None else None,
         )
 
-    def _once(self, session: str, **chosen: int) -> RunRequest:
+    def _once(self, session: str, **chosen: int | str) -> RunRequest:
         """The session's request with one attempt a round: a person judges an invalid plan."""
         settings = self._bench.settings(session).model_copy(update={"attempts": 1, **chosen})
         return self._bench.request(session, settings)

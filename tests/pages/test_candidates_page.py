@@ -103,6 +103,26 @@ def test_every_plan_of_a_text_is_listed_and_another_one_can_be_used(app, bench):
     assert bench.store.revisions.head(session) == before
 
 
+def test_a_question_can_be_planned_by_a_published_method(app, bench):
+    page, session = opened(bench, app, ONE)
+    before = bench.store.revisions.head(session)
+    buttons(page, "Plan as Mixture-of-Agents")[0].click().run()
+    bench.activities.wait(session)
+    head = bench.store.revisions.head(session)
+    assert [step.worker for step in head.workflow.steps] == ["alpha", "beta", "alpha", "beta", "alpha"]
+    page.run()
+    page.selectbox(key=f"plan-as-method-{session}").set_value("reflect").run()
+    page.selectbox(key=f"plan-as-worker-{session}").set_value("beta").run()
+    buttons(page, "Plan as Self-reflection")[0].click().run()
+    bench.activities.wait(session)
+    assert bench.store.revisions.head(session).workflow.workers() == ("beta",)
+    assert bench.store.plans.latest(session).planner == "baseline:reflect:beta"
+    assert not page.run().exception
+    page.button(key="undo").click().run()
+    page.button(key="undo").click().run()
+    assert bench.store.revisions.head(session) == before
+
+
 def test_a_plan_takes_the_place_of_what_was_changed_meanwhile_only_when_that_was_shown(app, bench):
     page, session = opened(bench, app, f"First:\n{ONE}\nBetter:\n{TWO}")
     theirs = bench.store.revisions.head(session).workflow.with_instruction(1, "Answer in one word.")

@@ -156,7 +156,7 @@ async def _workflow(
     """The workflow that is run as it is, None where the Conductor is to plan one."""
     carried = request.steering.workflow
     if carried is not None:
-        if (model.kind, model.mode) != ("conductor", "standard"):
+        if (model.kind, model.mode, model.planner) != ("conductor", "standard", None):
             message = f"A workflow is not for the model {request.model!r}; send it to the model 'conductor'."
             raise ApiError(message, param="conductor.workflow", code="unsupported_parameter")
         # Refused for the same reasons as a file.
@@ -200,6 +200,7 @@ def _settings(
 ) -> Settings:
     chosen = request.steering.model_dump(include={"max_steps", "rounds"}, exclude_none=True)
     chosen["workers"] = workers
+    chosen["planner"] = model.planner
     chosen["budget"] = narrower(request.steering.budget, principal.budget)
     return MODES[_mode(request, model)].model_copy(update=chosen)
 
@@ -210,6 +211,10 @@ def _mode(request: ApiRequest, model: Model) -> Mode:
         return model.mode
     if model.kind != "conductor" or request.steering.workflow is not None:
         raise unsupported(request.effort_parameter, "nothing is planned, the workflow runs as it is.")
+    if model.planner is not None:
+        raise unsupported(
+            request.effort_parameter, f"{request.model} plans by a rule, with no more or less effort."
+        )
     mode = _EFFORTS[effort]
     if request.model != "conductor" and mode != model.mode:
         raise unsupported(

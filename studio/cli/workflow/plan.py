@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from conductor.baselines.named import planner_named
 from conductor.engine.estimate import Estimate
 from conductor.errors import PlanError, PoolError
 from conductor.values.presets import MODES, Settings
@@ -141,7 +142,7 @@ def print_unusable(pool: Pool, settings: Settings) -> None:
 def settings_of(choice: Choice, *, pool: Pool, before: Settings | None = None) -> Settings:
     """The chosen settings; what is not chosen stays as it was `before`.
 
-    Raises `PoolError` for a worker that the pool does not have.
+    Raises `PoolError` for a worker that the pool does not have, `PlanError` for an unknown planner.
     """
     settings = (before or Settings()).model_dump()
     if choice.mode is not None:
@@ -152,6 +153,9 @@ def settings_of(choice: Choice, *, pool: Pool, before: Settings | None = None) -
     for limit in ("tokens", "cost", "seconds", "calls"):
         if (value := getattr(choice, f"budget_{limit}")) is not None:
             settings["budget"][limit] = value
+    if choice.planner is not None:
+        settings["planner"] = choice.planner
+        _ = planner_named(choice.planner)
     if choice.workers is not None or choice.exclude:
         settings["workers"] = _workers(choice, pool, before=settings["workers"] or pool.names)
     return Settings.model_validate(settings)

@@ -171,6 +171,12 @@ def test_a_wrong_name_or_option_is_refused_with_its_reason(name: str, reason: st
         planned(name)
 
 
+def test_a_later_round_keeps_the_answer() -> None:
+    pool = pool_of()
+    run = conductor.ask(QUERY, pool=pool, settings=Settings(planner="baseline:vote", rounds=3))
+    assert (run.round, run.status) == (1, "finished")
+
+
 def test_the_rule_planner_is_a_baseline_too() -> None:
     assert planned("baseline:rules") == planned("rules")
 

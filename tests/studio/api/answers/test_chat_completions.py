@@ -601,8 +601,9 @@ def test_models_are_who_plans_the_workers_and_what_people_saved(stage: Stage, cl
     workflow = Workflow.of([Step(instruction="answer", worker="alpha")])
     stage.workbench.store.revisions.add(session.id, workflow, origin="human")
     names = [listed.id for listed in client.models.list()]
-    assert names[:5] == [
-        "conductor", "conductor-mini", "conductor-ultra", "worker:alpha", "worker:group/beta",
+    assert names[:10] == [
+        "conductor", "conductor-mini", "conductor-ultra", "baseline:vote", "baseline:moa",
+        "baseline:smoothie", "baseline:random", "baseline:rules", "worker:alpha", "worker:group/beta",
     ]  # fmt: skip
     assert f"workflow:{session.id}" in names
     assert client.models.retrieve("worker:group/beta").id == "worker:group/beta"
@@ -616,6 +617,26 @@ def test_models_are_who_plans_the_workers_and_what_people_saved(stage: Stage, cl
         client.models.retrieve("worker:alpha")
     with pytest.raises(openai.PermissionDeniedError):
         client.chat.completions.create(model="worker:alpha", messages=WHY)
+
+
+def test_a_baseline_is_a_model(stage: Stage, client: OpenAI) -> None:
+    stage.plays(simulated("alpha", "Answer: 3"), simulated("beta", "Answer: 4"), simulated("gamma", "4.0"))
+    answer = client.chat.completions.create(model="baseline:vote", messages=WHY)
+    assert answer.choices[0].message.content == "Answer: 4"
+    session = metadata_of(answer)["session"]
+    head = stage.workbench.store.revisions.head(session)
+    assert head is not None
+    assert [step.worker for step in head.workflow.steps] == ["alpha", "beta", "gamma", "vote"]
+    entry: Any = client.models.retrieve("baseline:reflect:beta")
+    assert entry.conductor["kind"] == "baseline"
+    for name in ("baseline:nothing", "baseline:reflect", "baseline:moa:layers=0", "worker:vote"):
+        with pytest.raises(openai.NotFoundError):
+            client.chat.completions.create(model=name, messages=WHY)
+    stage.auth.principal = Principal(workers=("alpha", "gamma"))
+    answer = client.chat.completions.create(model="baseline:vote", messages=WHY)
+    assert answer.choices[0].message.content == "Answer: 3"
+    with pytest.raises(openai.BadRequestError, match="plans by a rule"):
+        client.chat.completions.create(model="baseline:vote", messages=WHY, reasoning_effort="high")
 
 
 def test_a_workflow_that_cannot_be_read_keeps_no_other_from_being_listed(

@@ -41,6 +41,17 @@ def test_a_lower_limit_gives_a_shorter_plan(line: Line) -> None:
     assert len(shape["workflow"]["steps"]) == 1
 
 
+def test_a_named_planner_writes_the_plan_in_the_conductors_place(line: Line) -> None:
+    shape = json.loads(line("plan", "2 + 2", "--planner", "baseline:moa:layers=2", "--json").out)
+    workers = [step["worker"] for step in shape["workflow"]["steps"]]
+    assert workers == ["mathematics", "facts", "text", "checker", "mathematics"]
+    again = json.loads(line("run", "--session", shape["session"], "--planner", "baseline:vote", "--json").out)
+    assert again["session"] == shape["session"]
+    refused = line("plan", "2 + 2", "--planner", "moa:turns=2")
+    assert (refused.code, refused.out) == (1, "")
+    assert "takes no 'turns'" in refused.err
+
+
 def test_what_the_plan_check_finds_is_a_line_each_and_no_reason_to_fail(
     line: Line, monkeypatch: pytest.MonkeyPatch
 ) -> None:

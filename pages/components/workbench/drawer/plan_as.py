@@ -1,0 +1,53 @@
+"""Planning the question by a published method, such as Mixture-of-Agents, in the place of the Conductor.
+
+Knows the baselines by their titles; the workflow that one writes is run and edited as any other.
+"""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from conductor.baselines.named import BASELINES, PREFIX, WORKER
+from pages.components.view_models.session import SessionView
+from pages.components.widgets.controls import action, row
+from studio.workbench import Workbench
+
+
+def plan_as(bench: Workbench, view: SessionView) -> None:
+    """Draw the choice of a method, and of its worker where it has one."""
+    session = view.session.id
+    with row("plan-as"):
+        method = st.selectbox(
+            "Method",
+            list(BASELINES),
+            index=list(BASELINES).index("moa"),
+            key=f"plan-as-method-{session}",
+            format_func=lambda name: BASELINES[name].title,
+            label_visibility="collapsed",
+            width=220,
+        )
+        entry, worker = BASELINES[method], ""
+        if entry.one_worker:
+            worker = st.selectbox(
+                "Its worker",
+                bench.pool.names,
+                key=f"plan-as-worker-{session}",
+                label_visibility="collapsed",
+                width=180,
+            )
+        action(
+            f"Plan as {entry.title}",
+            "schema",
+            lambda: bench.planning.begin_as(session, _name(method, worker)),
+            key="plan-as-begin",
+            help="The method's workflow takes the place of the one shown; Undo brings that back",
+            disabled=view.locked,
+            place="candidates",
+        )
+        st.caption(entry.about, width="content")
+
+
+def _name(method: str, worker: str) -> str:
+    if method == "worker":
+        return f"{WORKER}{worker}"
+    return f"{PREFIX}{method}:{worker}" if worker else f"{PREFIX}{method}"
