@@ -15,9 +15,9 @@ PROPOSE = "Answer the question."
 """The instruction of every proposer; its worker is sent the question alone."""
 
 AGGREGATE = (
-    "Other models answered the user's latest message; their responses follow. Write one answer of your own "
-    "that is better than each of them: weigh them critically, as some may be wrong or biased, correct what "
-    "is wrong, and do not merely repeat them. The answer is to be accurate, complete and well organised."
+    "Write one answer from what other models answered to the user's latest message; their responses follow. "
+    "Weigh them critically, as some may be wrong or biased, correct what is wrong, and do not merely repeat "
+    "them. The answer is to be better than each of them: accurate, complete and well organised."
 )
 """The instruction of an aggregator. The wording is ours, its purpose the reference's."""
 

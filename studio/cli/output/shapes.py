@@ -93,7 +93,7 @@ def run_shape(
     """
     workflow = state.workflow
     planned = workflow.steps if workflow else ()
-    indices = [names.index(step.worker) for step in planned]
+    indices = [names.index(step.worker) if step.worker in names else None for step in planned]
     steps = [
         {
             "index": index,

@@ -45,8 +45,9 @@ def test_a_named_planner_writes_the_plan_in_the_conductors_place(line: Line) -> 
     shape = json.loads(line("plan", "2 + 2", "--planner", "baseline:moa:layers=2", "--json").out)
     workers = [step["worker"] for step in shape["workflow"]["steps"]]
     assert workers == ["mathematics", "facts", "text", "checker", "mathematics"]
-    again = json.loads(line("run", "--session", shape["session"], "--planner", "baseline:vote", "--json").out)
-    assert again["session"] == shape["session"]
+    voted = json.loads(line("run", "What is 2 + 2?", "--planner", "baseline:vote", "--json").out)
+    assert voted["answer"].endswith("4")
+    assert [step["worker_index"] for step in voted["workflow"]["steps"]] == [0, 1, 2, 3, None]
     refused = line("plan", "2 + 2", "--planner", "moa:turns=2")
     assert (refused.code, refused.out) == (1, "")
     assert "takes no 'turns'" in refused.err
