@@ -56,8 +56,10 @@ def test_what_the_offline_pool_cannot_answer_is_shown_as_no_answer_everywhere(vi
     desk = WorkbenchPage(visit(offline_app))
     desk.plan("compound interest on 1000 at 3 % for a while")
     desk.run()
-    expect(desk.answer).to_contain_text("I found nothing here that I can compute")
-    expect(desk.answer).not_to_contain_text("Verified")
+    refusal = desk.region("No answer")
+    expect(refusal).to_contain_text("Words that I do not know: while. I am the built-in mathematics expert")
+    expect(refusal).not_to_contain_text("Verified")
+    expect(desk.answer).to_have_count(0)
     expect(desk.page.get_by_text("chain · no answer")).to_be_visible()
     for card in desk.graph.cards.all():
         expect(card).to_contain_text("no answer")
@@ -68,6 +70,20 @@ def test_what_the_offline_pool_cannot_answer_is_shown_as_no_answer_everywhere(vi
     expect(desk.page.get_by_text("no answer").first).to_be_visible()
     with offline_app.store() as store:
         assert session in store.sessions.ids(SessionFilter(states=("unanswered",)))
+
+
+def test_what_is_offered_in_place_of_a_refused_question_is_planned_and_run_by_a_press(visit, offline_app):
+    desk = WorkbenchPage(visit(offline_app))
+    desk.plan("How many furlongs are in 5 miles?")
+    refused = desk.session
+    desk.run()
+    offered = desk.page.locator(".st-key-nearby button")
+    expect(offered).to_have_count(3)
+    expect(desk.page.locator(".st-key-no-answer").get_by_role("link", name="Add a model")).to_be_visible()
+    offered.get_by_text("How many kilometres is 5 miles?").click()
+    expect(desk.answer).to_contain_text("Answer: 8.04672 km", timeout=20_000)
+    expect(desk.page.locator(".st-key-no-answer")).to_have_count(0)
+    assert desk.session != refused
 
 
 def test_a_run_shows_live_cards_and_text_that_grows(visit, paced_app):

@@ -16,9 +16,9 @@ from conductor.errors import WorkerError
 from conductor.values.messages import Completion, Delta, Request
 from conductor.workers.offline.facts import fact_check, facts
 from conductor.workers.offline.process import CALCULATOR, TIME_LIMIT
-from conductor.workers.offline.questions.nearby import nearby
+from conductor.workers.offline.questions.reading import why_unanswered
 from conductor.workers.offline.questions.reply import NOT_CHECKED, reply
-from conductor.workers.offline.task import Refusal, Task
+from conductor.workers.offline.task import NO_ANSWER, Refusal, Task
 from conductor.workers.offline.text import text
 from conductor.workers.protocol import Worker, WorkerCard
 
@@ -59,7 +59,7 @@ class OfflineExpert:
         task = Task.of(request)
         async with aclosing(self._lines(task)) as lines:
             async for each in lines:
-                line = _with_nearby(each, task)
+                line = _explained(each, task)
                 piece = f"\n{line}" if answer else line
                 answer += piece
                 refused = isinstance(line, Refusal)
@@ -97,12 +97,13 @@ class OfflineExpert:
         return reply(self.expert, task) or looked_up
 
 
-def _with_nearby(line: str, task: Task) -> str:
-    """A refusal to answer the query with questions near it that have an answer here."""
+def _explained(line: str, task: Task) -> str:
+    """A refusal to answer the query, beginning with what of it is not understood."""
     if not isinstance(line, Refusal) or task.seen:
         return line
-    offered = " ".join(f"«{question}»" for question in nearby(task.query))
-    return Refusal(f"{line} Near it I can answer: {offered} For anything else, add a model to the pool.")
+    why = why_unanswered(task.query)
+    reasons = (why, line.removeprefix(NO_ANSWER), "For anything else, add a model to the pool.")
+    return Refusal(" ".join(filter(None, reasons)))
 
 
 def offline_workers() -> tuple[Worker, ...]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _ANSWER = re.compile(r"^[^\w\n]*(?:final )?answer[^\w\n]*?:\s*(\S.*)", re.IGNORECASE | re.MULTILINE)
 _SENTENCE = re.compile(r"\b(?:answer|result) is:?\s+(\S.*)", re.IGNORECASE)
 _NOT_CHECKED = " (not checked)"
-_NO_ANSWER = "No answer: "
+NO_ANSWER = "No answer: "
 _PLAN = re.compile(r"^\s*plan\b|\b(?:do not|don't|without) solv", re.IGNORECASE)
 _CHECK = re.compile(r"^\W*(?:please )?(?:check|verify|re-?check|double-check|review)\b", re.IGNORECASE)
 
@@ -29,7 +29,7 @@ class Refusal(str):
 
     def __new__(cls, why: str) -> Refusal:
         """`why` behind the words by which other experts know a refusal."""
-        return super().__new__(cls, why if why.startswith(_NO_ANSWER) else f"{_NO_ANSWER}{why}")
+        return super().__new__(cls, why if why.startswith(NO_ANSWER) else f"{NO_ANSWER}{why}")
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class SeenStep:
     def refusal(self) -> str | None:
         """The refusal that the response ends with, None where it ends with none."""
         last = self.response.rstrip().rpartition("\n")[2]
-        return last if last.startswith(_NO_ANSWER) else None
+        return last if last.startswith(NO_ANSWER) else None
 
     @property
     def source(self) -> str:

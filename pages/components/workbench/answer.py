@@ -26,6 +26,7 @@ from pages.components.view_models.session import SessionView
 from pages.components.widgets.controls import action, expander, row
 from pages.components.widgets.rendered_text import rendered_text
 from pages.components.workbench.canvas import still_graph
+from pages.components.workbench.no_answer import no_answer
 from pages.components.workbench.plan import plan_facts
 from pages.components.workbench.question.settings import open_settings
 from storage import Plan, Revision
@@ -66,7 +67,10 @@ def outcome(bench: Workbench, tab: TabState, view: SessionView) -> None:
     if state.answer is not None:
         notes = [] if view.as_run else ["of the run before your edits"]
         notes += [*answer_notes(state), *(pool_notes(view) or answer_kind(state))]
-        rendered_text(state.answer, key=f"answer-{state.run}", label="Answer", notes=notes)
+        if state.status == "finished" and not state.answered:
+            no_answer(bench, tab, view, state, notes)
+        else:
+            rendered_text(state.answer, key=f"answer-{state.run}", label="Answer", notes=notes)
         if state.warning:
             st.caption(plain(state.warning))
         thumbs(bench, view)

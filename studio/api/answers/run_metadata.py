@@ -10,6 +10,7 @@ from conductor.runs.state import RunState, RunStatus
 from conductor.runs.step_state import StepState
 from conductor.values.messages import NOTHING_USED, Usage
 from conductor.values.output import Output
+from conductor.workers.offline.questions.nearby import offered
 from conductor.workers.pool.pool import Pool
 from conductor.workflow.file import Origin, write_plan
 from conductor.workflow.model import Step
@@ -35,6 +36,7 @@ def run_metadata(request: ApiRequest, ended: ResponseRun) -> Shape:
         "workflow": None if run is None else _workflow(run, ended.pool, origin=origin),
         "steps": [] if run is None else _steps(run),
         "answered": run is not None and run.answered,
+        "nearby": [] if run is None else offered(run),
         "answer_step": None if run is None else run.answer_step,
         "warning": warning_of(answer),
         "calls": answer.state.calls,

@@ -8,6 +8,7 @@ from typing import Any
 from conductor.runs.state import RunState
 from conductor.values.messages import Usage
 from conductor.values.total import Total
+from conductor.workers.offline.questions.nearby import offered
 from conductor.workflow.lint import Finding
 from conductor.workflow.model import Workflow
 from conductor.workflow.plan_report import PlanReport
@@ -119,6 +120,7 @@ def run_shape(
     return {
         "answer": state.answer,
         "answered": state.answered,
+        "nearby": offered(state),
         "answer_step": state.answer_step,
         "warning": state.warning,
         "label": label,

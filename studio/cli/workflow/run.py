@@ -18,6 +18,7 @@ from conductor.engine.scope import EDITED, FORCE, RunScope, RunScopeKind
 from conductor.runs.events import Event
 from conductor.runs.state import RunState, RunStatus
 from conductor.text.named_file import read_bounded
+from conductor.workers.offline.questions.nearby import offered
 from conductor.workflow.file import MAX_BYTES
 from storage import Session
 from studio.cli.opening import confirm_keys, opened, session_option
@@ -221,6 +222,8 @@ def _print_outcome(workbench: Workbench, session: Session, state: RunState, *, l
         print_shown(state.answer)
         if state.status == "finished" and not state.answered:
             print_remark("the run finished without an answer; what its worker wrote instead stands above.")
+            for question in offered(state):
+                print_remark(f"near it, this has an answer here: {question}")
     elif state.whole:
         print_remark(f"{_ENDS[state.status]}; there is no answer.")
     if state.warning:

@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 
 from lark import Lark, Token, Tree
+from lark.exceptions import LarkError, UnexpectedCharacters
 from lark.grammar import Rule, Symbol, Terminal
 
 from conductor.workers.offline.countries import country_names
@@ -22,8 +23,8 @@ from conductor.workers.offline.questions.quantity import units
 _LITERAL = r'"[^"\n]*"'
 _GROUP = re.compile(rf"\((\s*{_LITERAL}(?:\s*\|\s*{_LITERAL})+\s*)\)")
 _WORDS = re.compile(rf"^_(\w+):((?:\s*\|?\s*{_LITERAL})+)$", re.MULTILINE)
-_OPEN = {"NOUN", "WHO", "BARE", "LOWER", "CITY"}
-"""Terminals that take any word."""
+_ANY_WORD = ("xyzzy ", "Xyzzy ")
+"""A terminal that takes these takes any word, in small letters or with a capital one."""
 
 _BUILDING = threading.Lock()
 
@@ -62,14 +63,22 @@ class Grammar:
         return tree
 
     def unknown(self, words: str) -> list[str]:
-        """The words that no rule knows, in their order; numbers are known."""
-        known: set[str] = set()
-        for literals in self._literals.values():
-            known.update(word for literal in literals for word in literal.split())
-        for name, pattern in self._patterns.items():
-            if name not in _OPEN:
+        """The words that stand in no rule and are no number, in their order."""
+        known = {word for literals in self._literals.values() for each in literals for word in each.split()}
+        for pattern in self._patterns.values():
+            if not any(map(pattern.fullmatch, _ANY_WORD)):
                 known.update(word for match in pattern.finditer(words) for word in match[0].lower().split())
-        return [word for word in dict.fromkeys(words.split()) if word.lower() not in known]
+        return [word for word in dict.fromkeys(words.split()) if word.isalpha() and word.lower() not in known]
+
+    def unread(self, words: str) -> str:
+        """The end of the words, from the first one that continues no reading; empty where all are read."""
+        try:
+            self._lark.parse(words)
+        except UnexpectedCharacters as error:
+            return words[error.pos_in_stream :].strip(" .")
+        except LarkError:
+            pass
+        return ""
 
     def _usable(self, words: str) -> Mapping[Symbol, Sequence[Rule]]:
         """The rules that these words can complete, by what they define."""

@@ -7,6 +7,8 @@ from collections import Counter
 from functools import cache
 from pathlib import Path
 
+from conductor.runs.state import RunState
+
 SHOWN = 3
 MAX_READ = 600
 """Characters of a question that are compared."""
@@ -33,6 +35,13 @@ def nearby(question: str) -> tuple[str, ...]:
     if not any(shared.values()):
         best = [best[0], best[16], best[34]]  # One calculation, one story, one fact.
     return tuple(best[:SHOWN])
+
+
+def offered(run: RunState) -> tuple[str, ...]:
+    """The questions to offer after a run in which a built-in expert had no answer; none after any other."""
+    if run.status != "finished" or run.answered or run.answer_step is None:
+        return ()
+    return nearby(run.query) if run.steps[run.answer_step].worker_kind == "offline" else ()
 
 
 def _words(text: str) -> frozenset[str]:

@@ -34,6 +34,9 @@ MAX_READINGS = 400
 MAX_WORDS = 60
 """The most words of a question that is read: with them it takes less than half a second."""
 
+MAX_NAMED = 5
+"""Words that a refusal names."""
+
 Subject = Literal["mathematics", "facts", "text"]
 """The expert that a question belongs to."""
 
@@ -64,6 +67,18 @@ def _readings(wording: Wording, today: date) -> Iterator[tuple[Subject, Answer]]
             "facts" if rule in nations.RULES else "text" if rule in texts.RULES else "mathematics"
         )
         yield from ((subject, answer) for answer in evaluation.of(reading) if isinstance(answer, Answer))
+
+
+def why_unanswered(question: str) -> str:
+    """Which words or numbers of a question that has no answer are to blame, as a sentence; "" for a text."""
+    wording = next(wordings(question), None)
+    if wording is None or not 0 < wording.words.count(" ") <= MAX_WORDS:
+        return ""
+    if unknown := grammar().unknown(wording.words):
+        return f"Words that I do not know: {', '.join(unknown[:MAX_NAMED])}."
+    if unread := grammar().unread(wording.words):
+        return f"What I do not understand begins at «{unread}»."
+    return "I know the words, but they have no meaning together, or several."
 
 
 class _Evaluation:
