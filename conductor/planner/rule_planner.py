@@ -19,7 +19,6 @@ from conductor.planner.protocol import PlanRequest
 from conductor.planner.rule_comparison import Comparison, comparison_in
 from conductor.values.messages import Completion, Delta
 from conductor.workers.offline.countries import named_countries
-from conductor.workers.offline.mathematics.question import read_problem
 from conductor.workers.offline.questions.reply import subject_of
 from conductor.workers.protocol import WorkerCard
 from conductor.workflow.model import Step, Workflow
@@ -88,10 +87,11 @@ def rule_for(query: str, *, max_steps: int, subject: str | None = None) -> Rulin
 
 def _understood(subject: str | None, query: str) -> Iterator[Ruling]:
     match subject:
-        case "mathematics" if read_problem(query) is None:
-            yield _CALCULATION_IN_ONE_WAY
         case "mathematics":
-            yield _CALCULATION
+            # Here, because its grammar takes a while to build, and most programs plan nothing.
+            from conductor.workers.offline.mathematics.question import read_problem  # noqa: PLC0415
+
+            yield _CALCULATION_IN_ONE_WAY if read_problem(query) is None else _CALCULATION
             yield _CALCULATION_IN_ONE
         case "facts":
             yield _FACT_RULING

@@ -20,6 +20,12 @@ _NOT_CHECKED = " (not checked)"
 NO_ANSWER = "No answer: "
 _PLAN = re.compile(r"^\s*plan\b|\b(?:do not|don't|without) solv", re.IGNORECASE)
 _CHECK = re.compile(r"^\W*(?:please )?(?:check|verify|re-?check|double-check|review)\b", re.IGNORECASE)
+PREVIOUS = re.compile(
+    r"\b(?:the )?(?:result|answer|value) of (?:the previous step|step \d+)\b"
+    r"|\b(?:the )?(?:previous|visible|last|above|earlier) (?:result|answer|value|number)\b",
+    re.IGNORECASE,
+)
+"""How an instruction names the last visible answer."""
 
 
 class Refusal(str):

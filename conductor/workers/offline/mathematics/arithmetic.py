@@ -26,11 +26,8 @@ MAX_DIVISORS = 10_000
 
 
 def value(problem: Problem) -> Iterator[str]:
-    """The value of a formula, its parts first."""
     (node,) = problem.formulas
     result = expression_of(node)
-    for part in _operands(node):
-        yield f"{formula_text(part)} = {_plain(expression_of(part), node)}"
     yield f"{formula_text(node)} = {written(result)}"
     simpler = result if result.is_Rational else sp.nsimplify(sp.simplify(result))
     if simpler != result:
@@ -43,26 +40,8 @@ def value(problem: Problem) -> Iterator[str]:
 
 def _plain(result: sp.Expr, node: Node) -> str:
     """A decimal where the question has decimals or percents and the decimals end, else exact."""
-    return (decimal_of(result) if _has_decimals(node) else None) or written(result)
-
-
-def _has_decimals(node: Node) -> bool:
-    numbers = (each.text for each in node.walk() if each.kind == "number")
-    averaged = any(each.kind in ("percent", "mean", "median") for each in node.walk())
-    return averaged or not all(map(str.isdigit, numbers))
-
-
-def _operands(node: Node) -> list[Node]:
-    """Operands that are themselves computations, left to right, at most four."""
-    if node.kind == "mod":
-        return []  # A power below a remainder may be far too long to show.
-    found: list[Node] = []
-    for part in node.parts if node.kind in (*_SIGNS, "neg") else ():
-        found += [*_operands(part), part] if part.kind in _SIGNS and node.kind != "neg" else _operands(part)
-    return [part for part in found if part.kind != "div"][:4]
-
-
-_SIGNS = ("add", "sub", "mul", "div", "mod", "pow")
+    decimals = any(each.kind in ("percent", "mean", "median") or "." in each.text for each in node.walk())
+    return (decimal_of(result) if decimals else None) or written(result)
 
 
 _COMPARISONS: Mapping[str, str] = {
@@ -93,17 +72,8 @@ def is_prime(problem: Problem) -> Iterator[str]:
 
 
 def factors(number: int) -> Iterator[str]:
-    if abs(number) < 2:
-        yield f"{number} is not a product of primes."
-        yield f"Answer: {number}"
-        return
     powers = sp.factorint(number)
-    rest = abs(number)
-    for prime, power in sorted(powers.items()):
-        for _ in range(min(power, 12) if prime > 1 else 0):
-            yield f"{rest} / {prime} = {rest // prime}"
-            rest //= prime
-    yield f"Answer: {_product(powers)}"
+    yield f"Answer: {_product(powers) if abs(number) > 1 else number}"
 
 
 def _product(powers: Mapping[int, int]) -> str:

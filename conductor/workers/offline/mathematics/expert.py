@@ -24,7 +24,7 @@ from conductor.workers.offline.mathematics.question import (
     read_problem,
     states_numbers,
 )
-from conductor.workers.offline.task import Refusal, Task
+from conductor.workers.offline.task import PREVIOUS, Refusal, Task
 
 CANNOT = Refusal(
     "I am the built-in mathematics expert, not a language model: I found nothing here that I can compute. "
@@ -84,16 +84,9 @@ def problem_of(task: Task) -> Problem | None:
     return None if asked is None else _as_instructed(asked, task.instruction)
 
 
-_PREVIOUS = re.compile(
-    r"\b(?:the )?(?:result|answer|value) of (?:the previous step|step \d+)\b"
-    r"|\b(?:the )?(?:previous|visible|last|above|earlier) (?:result|answer|value|number)\b",
-    re.IGNORECASE,
-)
-
-
 def _with_previous(task: Task) -> str:
     """The instruction with "the previous result" replaced by the last visible answer if it is a formula."""
-    if not task.answers or not _PREVIOUS.search(task.instruction):
+    if not task.answers or not PREVIOUS.search(task.instruction):
         return task.instruction
     try:
         contents = contents_of(plain_text(task.answers[-1].answer))
@@ -101,7 +94,7 @@ def _with_previous(task: Task) -> str:
         return task.instruction
     if len(contents) != 1 or contents[0].is_relation:
         return task.instruction
-    return _PREVIOUS.sub(lambda _: f"({formula_text(contents[0])})", task.instruction)
+    return PREVIOUS.sub(lambda _: f"({formula_text(contents[0])})", task.instruction)
 
 
 def _as_instructed(problem: Problem, instruction: str) -> Problem:

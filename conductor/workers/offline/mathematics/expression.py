@@ -11,6 +11,7 @@ import operator
 import re
 import statistics
 from collections.abc import Callable, Iterable, Mapping
+from decimal import Context, Decimal
 from types import MappingProxyType
 
 import sympy as sp
@@ -199,11 +200,9 @@ def shortened(digits: str) -> str:
 def decimal_of(value: sp.Expr) -> str | None:
     """The exact decimal of a fraction whose decimals end within 30 places, else None."""
     places = next((at for at in range(31) if value.is_Rational and 10**at % value.q == 0), None)
-    if places is None:
-        return None
-    digits = str(abs(value.p) * 10**places // value.q).rjust(places + 1, "0")
-    sign = "-" if value.p < 0 else ""
-    return shortened(sign + digits) if not places else f"{sign}{digits[:-places]}.{digits[-places:]}"
+    if not places:
+        return None if places is None else shortened(str(value))
+    return f"{Decimal(value.p * 10**places // value.q).scaleb(-places, Context(prec=MAX_DIGITS + 31)):f}"
 
 
 def about(value: sp.Expr) -> str | None:
@@ -220,31 +219,24 @@ def roots_written(name: str, roots: Iterable[sp.Expr]) -> str:
 
 def set_written(name: str, values: sp.Set) -> str:
     """A set of real numbers as bounds on `name`."""
+    x = sp.Symbol(name, real=True)
     match values:
         case sp.Union():
             return " or ".join(set_written(name, part) for part in sorted(values.args, key=_lowest))
-        case _ if values in (sp.S.Reals, sp.Interval(-sp.oo, sp.oo)):
-            return f"every real {name}"
-        case sp.Interval():
-            return _interval_written(name, values)
         case sp.FiniteSet():
             return roots_written(name, sorted(values))
         case sp.ImageSet() if len(values.lamda.variables) == 1:
             formula = sp.expand(values.lamda.expr).subs(values.lamda.variables[0], sp.Symbol("n"))
             return f"{name} = {written(formula)}"
+        case sp.Interval():
+            bounds = values.as_relational(x)
+            if isinstance(bounds, sp.And):
+                below, above = sorted(bounds.args, key=lambda bound: bool(bound.lhs == x))
+                return written(below) + written(above).removeprefix(name)
+            return f"every real {name}" if bounds == sp.true else written(bounds.canonical)
         case _:
             return "no real solution" if values == sp.S.EmptySet else f"{name} in {written(values)}"
 
 
 def _lowest(values: sp.Set) -> float:
     return float(values.inf if isinstance(values, sp.Interval | sp.FiniteSet) else 0)
-
-
-def _interval_written(name: str, values: sp.Interval) -> str:
-    low, high = values.start, values.end
-    below, above = "<" if values.left_open else "<=", "<" if values.right_open else "<="
-    if low == -sp.oo:
-        return f"{name} {above} {written(high)}"
-    if high == sp.oo:
-        return f"{name} {below.replace('<', '>')} {written(low)}"
-    return f"{written(low)} {below} {name} {above} {written(high)}"

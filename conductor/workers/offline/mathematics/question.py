@@ -23,6 +23,7 @@ from conductor.workers.offline.mathematics.formula import (
     parse_statement,
     substituted,
 )
+from conductor.workers.offline.questions.wording import with_digits
 
 MAX_CHARACTERS = 5_000
 """Longer texts are no formula questions and are not read."""
@@ -86,30 +87,15 @@ _CALCULATION = re.compile(rf"\d\s*(?:[*/^+!%]|mod\b|-\s*\d)|\b{FUNCTION}\s*\(?\s
 
 # -- words and signs that mean arithmetic, as plain signs ---------------------------------------------------
 
-_SMALL = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-    "seventeen eighteen nineteen"
-).split()
-_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
-_COUNTS = re.compile(
-    rf"\b(?:({'|'.join(_TENS)})(?:[- ]({'|'.join(_SMALL[1:10])}))?|({'|'.join(_SMALL)}))\b", re.IGNORECASE
-)
 _SIGNS = tuple((re.compile(pattern, re.IGNORECASE), signs) for pattern, signs in _rows("signs.txt"))
 
 
 def plain_text(text: str) -> str:
     """The text with words and typographic signs that mean arithmetic replaced by plain signs."""
-    text = _COUNTS.sub(_count, text)
+    text = with_digits(text)
     for pattern, signs in _SIGNS:
         text = pattern.sub(signs, text)
     return " ".join(text.split())
-
-
-def _count(match: re.Match[str]) -> str:
-    tens, unit, small = match.groups()
-    if small:
-        return str(_SMALL.index(small.lower()))
-    return str((_TENS.index(tens.lower()) + 2) * 10 + (_SMALL.index(unit.lower()) if unit else 0))
 
 
 _VERBS = "calculate|compute|evaluate|find|determine|give|tell|show"
@@ -187,11 +173,8 @@ def _defined(relation: Node) -> Node:
 
 # -- patterns ---------------------------------------------------------------------------------------------
 
-_JOINED = {"list": ", ", "summands": " + ", "factors": "*"}
-"""What joins several formulas, by the name of their part."""
-
 _HOLES = {
-    **{name: f"(?P<{name}>.+?)" for name in ("a", "b", "c", "d", "f", "low", "high", "at", *_JOINED)},
+    **{name: f"(?P<{name}>.+?)" for name in ("a", "b", "c", "d", "f", "low", "high", "at", "list")},
     **{name: rf"(?P<{name}>\d+)" for name in "nk"},
     "x": "(?P<x>[a-z])",
 }
@@ -251,11 +234,11 @@ _COMMA = re.compile(r",|\band\b|;")
 
 def _part(name: str, text: str, operation: str) -> str:
     """A part of a question in the notation of formulas, bracketed. Raises `FormatError` where it is none."""
-    if name in _JOINED:
+    if name == "list":
         listed = [_part("a", piece, operation) for piece in _COMMA.split(text.strip(" ()")) if piece.strip()]
         if len(listed) < 2:
             raise FormatError("Several values are needed.")
-        return _JOINED[name].join(listed)
+        return ", ".join(listed)
     if name == "x":
         return text
     node = _formula(text)

@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from conductor.workers.offline.questions.meaning import Answer
 from conductor.workers.offline.questions.reading import Subject, answer_to
-from conductor.workers.offline.task import Task
+from conductor.workers.offline.task import PREVIOUS, Task
 
 NOT_CHECKED = "Not checked"
 """How the line about an answer begins that only the same computation could confirm."""
@@ -47,16 +47,11 @@ def reply(expert: str, task: Task) -> Sequence[str] | None:
 def _found(task: Task) -> tuple[Subject, Answer] | None:
     instruction = task.instruction
     if task.answers:
-        instruction = _PREVIOUS.sub(lambda _: task.answers[-1].answer.removesuffix(" %"), instruction)
+        instruction = PREVIOUS.sub(lambda _: task.answers[-1].answer.removesuffix(" %"), instruction)
     own = _answer_to(instruction)
     return _answer_to(task.query) if own is None and not _PARTICULAR.search(task.instruction) else own
 
 
-_PREVIOUS = re.compile(
-    r"\b(?:the )?(?:result|answer|value) of (?:the previous step|step \d+)\b"
-    r"|\b(?:the )?(?:previous|visible|last|above|earlier) (?:result|answer|value|number)\b",
-    re.IGNORECASE,
-)
 _PARTICULAR = re.compile(
     r"\d|[\"“«]|\b(?:previous|visible|last|above|earlier) (?:result|answer|value|number|step)\b"
     r"|\b(?:instead|twice|half|double)\b",

@@ -69,6 +69,11 @@ _NUMBER_WORDS = re.compile(
 )
 
 
+def with_digits(text: str) -> str:
+    """The text with number words as digits: twenty-five, two thousand five hundred, a dozen."""
+    return _NUMBER_WORDS.sub(_number, text)
+
+
 def _number(match: re.Match[str]) -> str:
     """Number words as digits; as they are where they make no number, such as "two three"."""
     text = match[0].lower().replace("-", " ")
@@ -162,7 +167,7 @@ def _plain(text: str) -> str:
     text = " ".join(text.split("\n"))
     for pattern, by in _SUBSTITUTIONS:
         text = pattern.sub(by if by is not None else lambda match: match[0].replace(",", ""), text)
-    text = _NUMBER_WORDS.sub(_number, text)
+    text = with_digits(text)
     tokens = _TOKEN.findall(text)
     words: list[str] = []
     for at, word in enumerate(tokens):
