@@ -96,26 +96,22 @@ def entries_of(connection: Connection, session: str) -> Iterator[tuple[Kind, Ent
     row = connection.execute(select(SESSIONS).where(SESSIONS.c.id == session)).mappings().one()
     own = {name: row[name] for name in SessionEntry.model_fields if name != "tags"}
     yield "session", SessionEntry(**own, tags=sessions.tags_of(connection, session))
-    for kind, form in _NUMBERED.items():
+    forms: list[tuple[Kind, type[Any], Select[Any]]] = []
+    for kind, numbered in _NUMBERED.items():
         table = _TABLES[kind]
-        query = _columns(table, form).where(table.c.session == session).order_by(table.c.number)
+        forms.append((kind, numbered, _columns(table, numbered, session).order_by(table.c.number)))
+    edited = REVISIONS.c.id == CORRECTIONS.c.revision
+    corrections = _columns(CORRECTIONS, CorrectionEntry, session).join(REVISIONS, edited)
+    forms.append(("correction", CorrectionEntry, corrections.order_by(REVISIONS.c.number)))
+    ratings = select(RATINGS).join(RUNS, RUNS.c.id == RATINGS.c.run).where(RUNS.c.session == session)
+    forms.append(("rating", RatingEntry, ratings.order_by(RUNS.c.number)))
+    for kind, form, query in forms:
         for rows in _batches(connection, query):
             for row in rows:
                 values = dict(row)
                 if kind == "revision":
                     (values["workflow"],) = fragments.read(connection, session, WORKFLOW, [row["workflow"]])
-                yield kind, _entry(form, values)
-    corrections = _columns(CORRECTIONS, CorrectionEntry).join(
-        REVISIONS, REVISIONS.c.id == CORRECTIONS.c.revision
-    )
-    of_session = corrections.where(CORRECTIONS.c.session == session)
-    for rows in _batches(connection, of_session.order_by(REVISIONS.c.number)):
-        for row in rows:
-            yield "correction", _entry(CorrectionEntry, row)
-    ratings = _columns(RATINGS, RatingEntry).join(RUNS, RUNS.c.id == RATINGS.c.run)
-    for rows in _batches(connection, ratings.where(RUNS.c.session == session).order_by(RUNS.c.number)):
-        for row in rows:
-            yield "rating", _entry(RatingEntry, row)
+                yield kind, cast("Entry", record(form, values))
     outputs = select(OUTPUTS.c.output).where(OUTPUTS.c.session == session)
     for rows in _batches(connection, outputs.order_by(OUTPUTS.c.fingerprint)):
         for output in fragments.read(connection, session, OUTPUT, [row["output"] for row in rows]):
@@ -127,18 +123,14 @@ def entries_of(connection: Connection, session: str) -> Iterator[tuple[Kind, Ent
             yield "event", event
 
 
-def _columns(table: Table, form: type[BaseModel]) -> Select[Any]:
-    return select(*(table.c[name] for name in form.model_fields))
+def _columns(table: Table, form: type[BaseModel], session: str) -> Select[Any]:
+    return select(*(table.c[name] for name in form.model_fields)).where(table.c.session == session)
 
 
 def _batches(connection: Connection, query: Select[Any]) -> Iterator[Sequence[RowMapping]]:
     """The query's rows, fetched as they are consumed, from PostgreSQL as well."""
     with connection.execute(query.execution_options(yield_per=_BATCH)) as result:
         yield from result.mappings().partitions()
-
-
-def _entry(form: type[Any], row: Mapping[str, Any] | RowMapping) -> Entry:
-    return cast("Entry", record(form, row))
 
 
 # -- in --------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ Knows what events, outputs and workflows hold; reads nothing but what a copied r
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from functools import partial
 from itertools import pairwise
 from typing import Any, TypeVar
@@ -158,14 +159,8 @@ class Fragments:
                 return {}
 
     def _seen(self, seen: SeenResponse) -> dict[str, Any]:
-        return {
-            "step": seen.step,
-            "worker": seen.worker,
-            "instruction": self._text(seen.instruction),
-            "response": self._text(seen.response),
-            "round": seen.round,
-            "by_hand": seen.by_hand,
-        }
+        texts = {"instruction": self._text(seen.instruction), "response": self._text(seen.response)}
+        return asdict(seen) | texts
 
     def _conversation(self, conversation: Conversation) -> dict[str, Any]:
         turns = [{"role": turn.role, "text": self._text(turn.text)} for turn in conversation.turns]
@@ -210,12 +205,8 @@ class Fragments:
     def _part(self, part: Part, nonce: str) -> dict[str, Any]:
         text = part.text.replace(nonce, MARK) if nonce and part.kind == "frame" else part.text
         stored: dict[str, Any] = {"kind": part.kind, "text": self._text(text)}
-        if part.step is not None:
-            stored["step"] = part.step
-        if part.worker is not None:
-            stored["worker"] = part.worker
-        if part.round is not None:
-            stored["round"] = part.round
+        source = {"step": part.step, "worker": part.worker, "round": part.round}
+        stored |= {name: value for name, value in source.items() if value is not None}
         if part.by_hand:
             stored["by_hand"] = True
         return stored

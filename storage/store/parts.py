@@ -5,10 +5,10 @@ A method takes the arguments of its function, without the connection and the tim
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from concurrent.futures import Future
 from contextlib import suppress
-from typing import Unpack
+from typing import Concatenate, Unpack
 
 from sqlalchemy import Connection
 
@@ -19,11 +19,11 @@ from conductor.runs.request import RunRequest
 from conductor.runs.state import RunState
 from storage.api_token import Spent, Token, TokenLimits, new_secret
 from storage.copies import forking, session_copy
-from storage.records import RequestSession, RunRecord
+from storage.records import RunRecord
 from storage.search import query as finding
 from storage.session_entries import Entry, Kind
 from storage.store.processes import Processes
-from storage.store.transactions import Part, Transactions, cached, dated, read, write
+from storage.store.transactions import P, Part, T, Transactions, cached, dated, read, write
 from storage.tables import (
     api_requests,
     corrections,
@@ -162,6 +162,15 @@ class _Owned(Part):
         super().__init__(transactions)
         self._processes = processes
 
+    def _begin(self, job: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Write the beginning of a run, after the events that the store did not take before."""
+
+        def begin(connection: Connection) -> T:
+            self._transactions.write_unwritten(connection)
+            return job(connection, *args, **kwargs)
+
+        return self._write(begin)
+
 
 class Plans(_Owned):
     """Plans, valid or not, and alternatives to choose from."""
@@ -189,37 +198,15 @@ class Requests(_Owned):
     response = read(api_requests.response)
 
     def begin(
-        self,
-        request: RunRequest,
-        *,
-        session: str,
-        stored_as: RequestSession,
-        pool_label: str | None = None,
-        run: str | None = None,
+        self, request: RunRequest, *, run: str | None = None, **place: Unpack[api_requests.Place]
     ) -> None:
         """Create the session of that id for a request, with its workflow where it has one: all or nothing.
 
         `run` is the id of the workflow's run that begins now; `append` that run's events next.
         """
-        now = self._clock()
         # Only a run has an owner.
         owner = "" if run is None else self._processes.hold()
-
-        def begin(connection: Connection) -> None:
-            # As at each start of a run: events that the store did not take before are retried.
-            self._transactions.write_unwritten(connection)
-            api_requests.begin_session(
-                connection,
-                now,
-                request,
-                session=session,
-                stored_as=stored_as,
-                pool_label=pool_label,
-                run=run,
-                owner=owner,
-            )
-
-        self._write(begin)
+        self._begin(api_requests.begin_session, self._clock(), request, run=run, owner=owner, **place)
         if run is not None:
             self._processes.started.add(run)
 
@@ -243,16 +230,11 @@ class Runs(_Owned):
         and beside one another, and leave the session's state and its known outputs as they are.
         """
         now, owner = self._clock(), self._processes.hold()
-
-        def start(connection: Connection) -> RunRecord:
-            self._transactions.write_unwritten(connection)
-            return runs.start(connection, now, owner, **new)
-
         try:
-            record = self._write(start)
+            record = self._begin(runs.start, now, owner, **new)
         except SessionBusy:
             self._processes.mark_interrupted()
-            record = self._write(start)
+            record = self._begin(runs.start, now, owner, **new)
         self._processes.started.add(new["run"])
         return record
 

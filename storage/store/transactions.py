@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from functools import partial, wraps
-from typing import Concatenate, ParamSpec, TypeVar, cast
+from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 from sqlalchemy import Connection
 
@@ -141,41 +141,29 @@ class Part:
 # -- functions of a connection as methods of a part ------------------------------------------------
 
 
-def read(query: Callable[Concatenate[Connection, P], T]) -> Callable[Concatenate[Part, P], T]:
-    """The method that reads in a transaction; see `Transactions.read`."""
-
+def _method(query: Callable[..., T], call: Callable[..., T]) -> Callable[..., T]:
     @wraps(query)
-    def method(self: Part, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return self._transactions.read(query, *args, **kwargs)
+    def method(self: Part, /, *args: Any, **kwargs: Any) -> T:
+        return call(self._transactions, query, *args, **kwargs)
 
     return method
+
+
+def read(query: Callable[Concatenate[Connection, P], T]) -> Callable[Concatenate[Part, P], T]:
+    """The method that reads in a transaction; see `Transactions.read`."""
+    return _method(query, Transactions.read)
 
 
 def cached(query: Callable[Concatenate[Connection, P], T]) -> Callable[Concatenate[Part, P], T]:
     """The method that reads with a cache; see `Transactions.cached`."""
-
-    @wraps(query)
-    def method(self: Part, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return self._transactions.cached(query, *args, **kwargs)
-
-    return method
+    return _method(query, Transactions.cached)
 
 
 def write(job: Callable[Concatenate[Connection, P], T]) -> Callable[Concatenate[Part, P], T]:
     """The method that writes in a transaction; see `Transactions.write`."""
-
-    @wraps(job)
-    def method(self: Part, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return self._transactions.write(job, *args, **kwargs)
-
-    return method
+    return _method(job, Transactions.write)
 
 
 def dated(job: Callable[Concatenate[Connection, float, P], T]) -> Callable[Concatenate[Part, P], T]:
     """The same for a job that is also given the time in Unix seconds."""
-
-    @wraps(job)
-    def method(self: Part, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return self._transactions.write(job, self._transactions.clock(), *args, **kwargs)
-
-    return method
+    return _method(job, lambda shared, job, *args, **own: shared.write(job, shared.clock(), *args, **own))

@@ -7,7 +7,7 @@ token.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NotRequired, TypedDict, Unpack
 
 from sqlalchemy import Connection, Row, exists, func, select
 from sqlalchemy.dialects import postgresql, sqlite
@@ -118,18 +118,25 @@ def _token(row: Row[Any]) -> Token:
 # -- the sessions of requests ------------------------------------------------------------------------
 
 
+class Place(TypedDict):
+    """The id of a request's session, how it is stored, and the label of the pool that its run has."""
+
+    session: str
+    stored_as: RequestSession
+    pool_label: NotRequired[str | None]
+
+
 def begin_session(
     connection: Connection,
     now: float,
     request: RunRequest,
     *,
-    session: str,
-    stored_as: RequestSession,
-    pool_label: str | None,
     run: str | None,
     owner: str,
+    **place: Unpack[Place],
 ) -> None:
     """See `Requests.begin`; `owner` is that of the run."""
+    session, stored_as, pool_label = place["session"], place["stored_as"], place.get("pool_label")
     sessions.create(
         connection,
         now,

@@ -172,11 +172,6 @@ def tokens_of(
     return used
 
 
-def _session_state(event: RunFinished) -> SessionState:
-    """The state of a session whose newest run ended so."""
-    return "unanswered" if event.outcome == "finished" and not event.answered else event.outcome
-
-
 def _end(
     connection: Connection, events: Sequence[RunFinished], used: dict[str, int | None], *, now: float
 ) -> None:
@@ -184,6 +179,7 @@ def _end(
     activity is the run.
     """
     ends: list[Mapping[str, Any]] = []
+    followed: list[Mapping[str, Any]] = []
     for event in events:
         run = plain(event.run)
         tokens = used.pop(run, 0)
@@ -197,6 +193,8 @@ def _end(
                 "used": None if event.outcome == "interrupted" else tokens,
             }
         )
+        declined = event.outcome == "finished" and not event.answered
+        state: SessionState = "unanswered" if declined else event.outcome
+        followed.append({"run": run, "outcome": state, "now": now})
     _END_RUNS.execute(connection, ends)
-    followed = [{"run": plain(event.run), "outcome": _session_state(event), "now": now} for event in events]
     _END_SESSIONS.execute(connection, followed)

@@ -181,23 +181,18 @@ def _given(connection: Connection, session: str, fingerprints: Collection[str]) 
     return {fingerprint for fingerprint, names in runs.items() if names & known}
 
 
-_Rows = tuple[Select[Any], ColumnElement[str], ColumnElement[str]]
-"""A query for rows with their session, the session and the stored JSON in it."""
-
-_EVENTS: _Rows = (
-    select(RUNS.c.session, _EVENT.label("text")).join(EVENTS, EVENTS.c.run == RUNS.c.id),
-    RUNS.c.session,
-    _EVENT,
-)
-_REVISIONS: _Rows = (select(REVISIONS.c.session, _WORKFLOW.label("text")), REVISIONS.c.session, _WORKFLOW)
-_OUTPUTS: _Rows = (select(OUTPUTS.c.session, _OUTPUT.label("text")), OUTPUTS.c.session, _OUTPUT)
+# Stored JSON with the session in which it is.
+_EVENTS = select(RUNS.c.session, _EVENT.label("text")).join(EVENTS, EVENTS.c.run == RUNS.c.id)
+_REVISIONS = select(REVISIONS.c.session, _WORKFLOW.label("text"))
+_OUTPUTS = select(OUTPUTS.c.session, _OUTPUT.label("text"))
 
 
 def _referring(
-    connection: Connection, sessions: Collection[str], kinds: Sequence[_Rows]
+    connection: Connection, sessions: Collection[str], kinds: Sequence[Select[Any]]
 ) -> Iterator[tuple[str, str]]:
     """The stored JSON that names fingerprints or refers to fragments, each with its session."""
-    for query, session, text in kinds:
+    for query in kinds:
+        session, text = query.selected_columns
         names = text.contains('"fingerprint":') | text.contains(ANY)
         for row in connection.execute(query.where(session.in_(sessions), names)):
             yield row.session, row.text
