@@ -109,27 +109,27 @@ def estimate(
             steps[step] = _measured(alike)
         else:
             steps[step] = _assumed(bound, step, card, known or {})
-    tokens = _sum(step.tokens for step in steps.values())
-    return Estimate(
-        calls=len(runs),
-        tokens=None if tokens is None else round(tokens),
-        cost=_sum(step.cost for step in steps.values()),
-        seconds=_last_end(workflow, {at: step.seconds for at, step in steps.items()}),
-        assumed=any(step.assumed for step in steps.values()),
-    )
+    seconds = _last_end(workflow, {at: step.seconds for at, step in steps.items()})
+    return _summed(steps.values(), calls=len(runs), seconds=seconds)
 
 
 def together(estimates: Sequence[Estimate], *, at_once: int) -> Estimate:
     """What several runs take, `at_once` of them at a time; the seconds assume runs of equal length."""
-    tokens = _sum(one.tokens for one in estimates)
     seconds = _sum(one.seconds for one in estimates)
-    longest = max((one.seconds or 0.0 for one in estimates), default=0.0)
+    if seconds is not None:
+        longest = max((one.seconds or 0.0 for one in estimates), default=0.0)
+        seconds = max(longest, seconds / at_once)
+    return _summed(estimates, calls=sum(one.calls for one in estimates), seconds=seconds)
+
+
+def _summed(parts: Collection[_Step | Estimate], *, calls: int, seconds: float | None) -> Estimate:
+    tokens = _sum(part.tokens for part in parts)
     return Estimate(
-        calls=sum(one.calls for one in estimates),
+        calls=calls,
         tokens=None if tokens is None else round(tokens),
-        cost=_sum(one.cost for one in estimates),
-        seconds=None if seconds is None else max(longest, seconds / at_once),
-        assumed=any(one.assumed for one in estimates),
+        cost=_sum(part.cost for part in parts),
+        seconds=seconds,
+        assumed=any(part.assumed for part in parts),
     )
 
 

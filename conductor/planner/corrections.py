@@ -142,16 +142,12 @@ def _written(workflow: Workflow, prompt: PlanPrompt, dialect: Dialect) -> str:
     return text
 
 
+_PLACE = ("session", "query", "plan", "planned_revision", "revision", "current", "note", "created_at")
+
+
 def _metadata(correction: Correction, prompt: PlanPrompt, better: str) -> Row:
     return {
-        "session": correction.session,
-        "query": correction.query,
-        "plan": correction.plan,
-        "planned_revision": correction.planned_revision,
-        "revision": correction.revision,
-        "current": correction.current,
-        "note": correction.note,
-        "created_at": correction.created_at,
+        **{name: getattr(correction, name) for name in _PLACE},
         "planner": {"name": correction.planner, "kind": correction.planner_kind},
         "pool": {"label": correction.pool_label, "workers": list(prompt.workers)},
         "prompt_sent": prompt.sent,

@@ -15,9 +15,6 @@ _ARROW = 8.0
 _CORNER = 9.0
 """The most of a corner of an edge that is round."""
 
-_CORNER = 9.0
-"""The most of a corner of an edge that is round."""
-
 _LETTER, _READABLE = 13.0, 9.8
 """Sizes of letters in pixels: of a title at zoom 1, and the least on the screen."""
 

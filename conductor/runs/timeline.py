@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Literal
 
 from conductor.runs.events import (
@@ -141,12 +142,10 @@ def _row(state: RunState, step: int, above: list[Row], *, began: float, moments:
     last = _last_done(inputs)
     ready = 0.0 if last is None or last.end is None else last.end
     waited_for = last.step if last is not None and _kept_waiting(last) else None
+    row = partial(Row, step=step, part=part, status=own.status)
     match part:
         case "called":
-            return Row(
-                step=step,
-                part=part,
-                status=own.status,
+            return row(
                 ready=ready,
                 start=_since(began, own.started_at),
                 end=_since(began, own.finished_at),
@@ -157,17 +156,9 @@ def _row(state: RunState, step: int, above: list[Row], *, began: float, moments:
         case "reused" | "pinned" | "preloaded":
             settled = moments.settled.get(step)
             at = ready if settled is None else max(ready, settled - began)
-            return Row(
-                step=step,
-                part=part,
-                status=own.status,
-                ready=ready,
-                start=at,
-                end=at,
-                waited_for=waited_for,
-            )
+            return row(ready=ready, start=at, end=at, waited_for=waited_for)
         case _:
-            return Row(step=step, part=part, status=own.status)
+            return row()
 
 
 def _part(state: RunState, step: int) -> Part:

@@ -55,11 +55,6 @@ class TextDiff:
         return same / both if both else 1.0
 
 
-def word_diff(old: str, new: str) -> tuple[Piece, ...]:
-    """The pieces of `compare_texts`, for callers that do not need its grain."""
-    return compare_texts(old, new).pieces
-
-
 def compare_texts(old: str, new: str) -> TextDiff:
     """How `new` differs from `old`. White space counts, but never holds two texts together."""
     if old == new:

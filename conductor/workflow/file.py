@@ -55,11 +55,6 @@ class PlanStep(Value):
         default=None, description="an output used in place of a call; `hand` marks one that a person wrote"
     )
 
-    @classmethod
-    def of(cls, step: Step) -> PlanStep:
-        """The entry of a step."""
-        return cls(**dict(step))
-
 
 class PlanPool(Value):
     """The pool the workflow was written for."""
@@ -101,7 +96,7 @@ def write_plan(
         query=query,
         origin=origin,
         pool=PlanPool(label=label, workers=workers),
-        steps=tuple(PlanStep.of(step) for step in workflow.steps),
+        steps=tuple(PlanStep(**dict(step)) for step in workflow.steps),
     )
     content = document.model_dump(mode="json")
     for step in content["steps"]:

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, column, exists, false, func, literal, select, table
+from sqlalchemy import Column, ColumnElement, Connection, column, exists, false, func, literal, select, table
 from sqlalchemy.sql.elements import ColumnClause
 
 from conductor.values.total import Total
@@ -52,8 +52,9 @@ def listed(
     shown = ids(connection, filter, limit=limit, offset=offset)
     summaries_of = _SUMMARY.where(SESSIONS.c.id.in_(shown)).order_by(*_NEWEST_FIRST)
     rows = connection.execute(summaries_of).mappings().all()
-    workers = _workers(connection, [row["head"] for row in rows if row["head"] is not None])
-    tags = _tags(connection, [row["id"] for row in rows])
+    heads = [row["head"] for row in rows if row["head"] is not None]
+    workers = _texts_by(connection, REVISION_WORKERS.c.revision, REVISION_WORKERS.c.worker, heads)
+    tags = _texts_by(connection, TAGS.c.session, TAGS.c.tag, shown)
     used = totals(connection, [row["id"] for row in rows])
     summaries = []
     for row in rows:
@@ -134,18 +135,13 @@ def _is_current(session: ColumnElement[str], revision: ColumnElement[str]) -> Co
     )
 
 
-def _workers(connection: Connection, revisions: Sequence[str]) -> defaultdict[str | None, list[str]]:
+def _texts_by(
+    connection: Connection, owner: Column[str], text: Column[str], owners: Sequence[str]
+) -> defaultdict[str | None, list[str]]:
+    """The texts that belong to each of these owners, in alphabetical order."""
     found: defaultdict[str | None, list[str]] = defaultdict(list)
-    named = select(REVISION_WORKERS).where(REVISION_WORKERS.c.revision.in_(revisions))
-    for row in connection.execute(named.order_by(REVISION_WORKERS.c.worker)):
-        found[row.revision].append(row.worker)
-    return found
-
-
-def _tags(connection: Connection, sessions: Sequence[str]) -> defaultdict[str, list[str]]:
-    found: defaultdict[str, list[str]] = defaultdict(list)
-    for row in connection.execute(select(TAGS).where(TAGS.c.session.in_(sessions)).order_by(TAGS.c.tag)):
-        found[row.session].append(row.tag)
+    for name, value in connection.execute(select(owner, text).where(owner.in_(owners)).order_by(text)):
+        found[name].append(value)
     return found
 
 

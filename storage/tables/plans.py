@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import NotRequired, TypedDict, Unpack
+from typing import NotRequired, TypedDict, Unpack, cast
 
 from pydantic import TypeAdapter, ValidationError
 from sqlalchemy import ColumnElement, Connection, and_, case, select
@@ -168,17 +168,9 @@ def interrupt(connection: Connection, planning: str, begun: Underway, *, now: fl
     """End it as interrupted, unless it has ended meanwhile; a session with a workflow keeps its state."""
     if not end(connection, planning):
         return
-    answer = Answer(
-        planner=begun.planner,
-        planner_kind=begun.planner_kind,
-        report=None,
-        failure=f"{INTERRUPTED}: the process that asked the Conductor ended before it answered.",
-        usage=Usage(),
-        round=begun.round,
-        attempt=begun.attempt,
-        looks_back=begun.looks_back,
-        alternative=begun.alternative,
-    )
+    failure = f"{INTERRUPTED}: the process that asked the Conductor ended before it answered."
+    attempt = begun.model_dump(exclude={"session", "owner"})
+    answer = cast("Answer", {**attempt, "report": None, "failure": failure, "usage": Usage()})
     state = case((SESSIONS.c.head.is_(None), "interrupted"), else_=SESSIONS.c.state)
     # Where the session was removed for good, there is nothing to attach a plan to.
     with suppress(UnknownId):

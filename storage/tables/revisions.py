@@ -51,10 +51,8 @@ def add(
     before = or_(SESSIONS.c.state.in_(("new", "rejected", "unplanned")), SESSIONS.c.head.is_(None))
     planned = case((before, "planned"), else_=SESSIONS.c.state)
     sessions.change(connection, session, updated_at=now, state=planned)
-    current = head(connection, session)
-    # A head never goes away: where there is none yet, nothing was edited meanwhile.
-    if current is not None and expected not in (None, current.id):
-        raise _conflict(current, "your edit was not applied. Look at the new state and edit again.")
+    missed = "your edit was not applied. Look at the new state and edit again."
+    current = _expected_head(connection, session, expected, missed)
     under = parent or (None if current is None else current.id)
     looks_back = edited = None
     if under is not None:
@@ -160,12 +158,20 @@ def _origin_of(connection: Connection, revision: Revision) -> dict[str, str] | N
     return None if row is None else dict(row)
 
 
-def _conflict(current: Revision, outcome: str) -> EditConflict:
-    by = f" by {current.author}" if current.author else ""
-    note = f": {current.note}" if current.note else ""
-    return EditConflict(
-        f"The workflow was changed meanwhile (revision {current.number}{by}{note}); {outcome}"
-    )
+def _expected_head(
+    connection: Connection, session: str, expected: str | None, missed: str
+) -> Revision | None:
+    """The head. Raises `EditConflict`, which says what was `missed`, where it is not the one that was
+    `expected` (None: any may be); a head never goes away, so without one nothing was edited meanwhile.
+    """
+    current = head(connection, session)
+    if current is not None and expected not in (None, current.id):
+        by = f" by {current.author}" if current.author else ""
+        note = f": {current.note}" if current.note else ""
+        raise EditConflict(
+            f"The workflow was changed meanwhile (revision {current.number}{by}{note}); {missed}"
+        )
+    return current
 
 
 def check_belongs(session: str, **rows: Plan | Revision) -> None:
@@ -236,24 +242,19 @@ def undo(connection: Connection, now: float, session: str, *, expected: str | No
 
     `expected` is the head that is left (None: any). Raises `EditConflict` where that is another by now.
     """
-    _expect(connection, session, expected, "nothing was undone. Look at the new state and undo again.")
-    return _move_head(connection, session, to=neighbours(connection, session)[0], now=now)
+    missed = "nothing was undone. Look at the new state and undo again."
+    _expected_head(connection, session, expected, missed)
+    return _move_head(connection, now, session, to=neighbours(connection, session)[0])
 
 
 def redo(connection: Connection, now: float, session: str, *, expected: str | None = None) -> Revision | None:
     """Move the head to its newest child; None, and no change, where it has none. `expected` as in `undo`."""
-    _expect(connection, session, expected, "nothing was redone. Look at the new state and redo again.")
-    return _move_head(connection, session, to=neighbours(connection, session)[1], now=now)
+    missed = "nothing was redone. Look at the new state and redo again."
+    _expected_head(connection, session, expected, missed)
+    return _move_head(connection, now, session, to=neighbours(connection, session)[1])
 
 
-def _expect(connection: Connection, session: str, expected: str | None, outcome: str) -> None:
-    """Raise `EditConflict` where another revision than `expected` is the head (None: any may be)."""
-    current = head(connection, session)
-    if current is not None and expected not in (None, current.id):
-        raise _conflict(current, outcome)
-
-
-def _move_head(connection: Connection, session: str, *, to: Revision | None, now: float) -> Revision | None:
+def _move_head(connection: Connection, now: float, session: str, *, to: Revision | None) -> Revision | None:
     if to is not None:
         sessions.change(connection, session, head=to.id, updated_at=now)
     return to

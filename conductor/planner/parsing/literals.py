@@ -11,28 +11,11 @@ from dataclasses import dataclass
 from conductor.workflow.plan_report import Repair, Span
 
 RepairKind = typing.Literal[
-    "code-fence",
-    "backtick",
-    "bold-label",
-    "bullet",
-    "colon-label",
-    "label-variant",
-    "json-object",
-    "json-steps",
-    "quoted-plan",
-    "typographic-quotes",
-    "apostrophe",
-    "raw-newline",
-    "triple-quotes",
-    "trailing-comma",
-    "comment",
-    "missing-bracket",
-    "number-as-string",
-    "bare-word",
-    "worker-name",
-    "bare-access",
-    "repeated-access",
-]
+    "code-fence", "backtick", "bold-label", "bullet", "colon-label", "label-variant", "json-object",
+    "json-steps", "quoted-plan", "typographic-quotes", "apostrophe", "raw-newline", "triple-quotes",
+    "trailing-comma", "comment", "missing-bracket", "number-as-string", "bare-word", "worker-name",
+    "bare-access", "repeated-access",
+]  # fmt: skip
 
 
 def repair(kind: RepairKind, detail: str, span: Span) -> Repair:

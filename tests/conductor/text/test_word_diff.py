@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conductor.text.word_diff import Piece, TextDiff, compare_texts, word_diff
+from conductor.text.word_diff import Piece, TextDiff, compare_texts
 
 TEXTS = st.one_of(
     st.text(max_size=60),
@@ -22,7 +22,7 @@ TEXTS = st.one_of(
 def marked(old: str, new: str) -> str:
     """The difference as [-removed-] and {+added+}."""
     forms = {"same": "{}", "removed": "[-{}-]", "added": "{{+{}+}}"}
-    return "".join(forms[kind].format(text) for kind, text in word_diff(old, new))
+    return "".join(forms[kind].format(text) for kind, text in compare_texts(old, new).pieces)
 
 
 def restored(diff: TextDiff) -> tuple[str, str]:
@@ -58,7 +58,7 @@ def test_words_that_went_and_came_are_told_from_those_that_stayed(old: str, new:
 def test_a_stray_word_in_common_does_not_break_up_a_long_change() -> None:
     old = "The weather in the northern mountains is a matter of great concern"
     new = "Nobody who reads books would say a word against libraries"
-    assert [piece.kind for piece in word_diff(old, new)] == ["removed", "added"]
+    assert [piece.kind for piece in compare_texts(old, new).pieces] == ["removed", "added"]
 
 
 @given(TEXTS, TEXTS)
@@ -70,7 +70,7 @@ def test_the_pieces_put_together_are_both_texts_letter_for_letter(old: str, new:
 
 @given(TEXTS, TEXTS)
 def test_no_piece_is_empty_and_neighbours_differ_in_kind(old: str, new: str) -> None:
-    pieces = word_diff(old, new)
+    pieces = compare_texts(old, new).pieces
     assert all(piece.text for piece in pieces)
     kinds = [piece.kind for piece in pieces]
     assert all(one != other for one, other in pairwise(kinds))
@@ -124,9 +124,9 @@ def test_what_would_take_too_long_word_by_word_is_compared_in_larger_parts(
 def test_a_moved_paragraph_goes_in_one_place_and_comes_in_another() -> None:
     random = Random(2)
     first, second, third = (" ".join(_prose(random, 300, 50_000)) + "\n\n" for _ in range(3))
-    kinds = [piece.kind for piece in word_diff(first + second + third, second + third + first)]
+    kinds = [piece.kind for piece in compare_texts(first + second + third, second + third + first).pieces]
     assert kinds == ["removed", "same", "added"]
 
 
 def test_a_replaced_text_is_shown_before_what_replaced_it() -> None:
-    assert word_diff("one", "two") == (Piece("removed", "one"), Piece("added", "two"))
+    assert compare_texts("one", "two").pieces == (Piece("removed", "one"), Piece("added", "two"))
