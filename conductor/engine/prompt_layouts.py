@@ -5,7 +5,7 @@ Source: conductor-format, "What a worker receives". Knows no workflow and no wor
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -44,7 +44,7 @@ class PromptContext(NamedTuple):
 def tagged_parts(context: PromptContext) -> list[Part]:
     """Our layout: everything between tags with a nonce, earlier steps by number and worker."""
     nonce = context.nonce
-    parts = _opening(context.conversation, mark=f"-{nonce}", written=str)
+    parts = context.conversation.opening(_ROLE, _KEEP_TO, _EARLIER, task="overall_task", mark=f"-{nonce}")
     parts.append(Part("query", context.query))
     between = f"\n</overall_task-{nonce}>\n\n"
     for done in context.seen:
@@ -71,7 +71,8 @@ def paper_parts(context: PromptContext) -> list[Part]:
     """
     spoken = () if context.conversation.nothing else _CONVERSATION_TAGS
     defused = partial(_defused, tags=(*_PLAIN_TAGS, *spoken))
-    parts = _opening(context.conversation, mark="", written=defused)
+    texts = (_ROLE, _KEEP_TO, _EARLIER)
+    parts = context.conversation.opening(*texts, task="overall_task", mark="", written=defused)
     parts.append(Part("query", defused(context.query)))
     between = "\n</overall_task>\n\n"
     for done in context.seen:
@@ -116,25 +117,6 @@ def moa_messages(context: PromptContext) -> tuple[Message, ...]:
 
 def _turn(turn: Turn) -> Part:
     return Part("system" if turn.role == "system" else "turn", turn.text)
-
-
-def _opening(conversation: Conversation, *, mark: str, written: Callable[[str], str]) -> list[Part]:
-    """All up to the task itself, between tags that end in `mark`; texts as `written` writes them."""
-    parts: list[Part] = []
-    between = _ROLE
-    if conversation.system:
-        parts.append(Part("frame", f"{between}{_KEEP_TO}<instructions{mark}>\n"))
-        parts.append(Part("system", written(conversation.system)))
-        between = f"\n</instructions{mark}>\n\n"
-    if conversation.exchange:
-        between = f"{between}{_EARLIER}<conversation{mark}>\n"
-        for turn in conversation.exchange:
-            parts.append(Part("frame", f"{between}<{turn.role}{mark}>\n"))
-            parts.append(Part("turn", written(turn.text)))
-            between = f"\n</{turn.role}{mark}>\n"
-        between = f"{between}</conversation{mark}>\n\n"
-    parts.append(Part("frame", f"{between}<overall_task{mark}>\n"))
-    return parts
 
 
 def _closing(context: PromptContext, between: str) -> tuple[Part, Part]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import Literal
 
-from conductor.values.messages import Value
+from conductor.values.messages import Part, Value
 
 MAX_CONVERSATION = 1_000_000
 """The most characters a conversation may have."""
@@ -53,6 +54,35 @@ class Conversation(Value):
     @property
     def characters(self) -> int:
         return len(self.instructions) + sum(len(turn.text) for turn in self.turns)
+
+    def opening(
+        self,
+        between: str,
+        keep_to: str,
+        earlier: str,
+        *,
+        task: str,
+        mark: str,
+        written: Callable[[str], str] = str,
+    ) -> list[Part]:
+        """The parts of a message up to its task, which stands between tags of that name; all end in `mark`.
+
+        Our wording comes first (`between`), before the instructions (`keep_to`) and before the `earlier`
+        messages; their texts are as `written` gives them.
+        """
+        parts: list[Part] = []
+        if self.system:
+            parts.append(Part("frame", f"{between}{keep_to}<instructions{mark}>\n"))
+            parts.append(Part("system", written(self.system)))
+            between = f"\n</instructions{mark}>\n\n"
+        if self.exchange:
+            between = f"{between}{earlier}<conversation{mark}>\n"
+            for turn in self.exchange:
+                parts.append(Part("frame", f"{between}<{turn.role}{mark}>\n"))
+                parts.append(Part("turn", written(turn.text)))
+                between = f"\n</{turn.role}{mark}>\n"
+            between = f"{between}</conversation{mark}>\n\n"
+        return [*parts, Part("frame", f"{between}<{task}{mark}>\n")]
 
 
 NO_CONVERSATION = Conversation()

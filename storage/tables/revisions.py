@@ -161,7 +161,7 @@ def _origin_of(connection: Connection, revision: Revision) -> dict[str, str] | N
 def _expected_head(
     connection: Connection, session: str, expected: str | None, missed: str
 ) -> Revision | None:
-    """The head. Raises `EditConflict`, which says what was `missed`, where it is not the one that was
+    """The head. Raises `EditConflict`, which states what was `missed`, where it is not the one that was
     `expected` (None: any may be); a head never goes away, so without one nothing was edited meanwhile.
     """
     current = head(connection, session)
