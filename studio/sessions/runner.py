@@ -89,13 +89,7 @@ class SessionRunner:
         return plan
 
     def begin_alternatives(
-        self,
-        session: str,
-        request: RunRequest,
-        *,
-        count: int,
-        after: RunState | None = None,
-        listen: Listener | None = None,
+        self, session: str, request: RunRequest, *, count: int, after: RunState | None = None
     ) -> LiveAlternatives:
         """Ask the Conductor for `count` plans at once, to choose from; returns at once.
 
@@ -114,7 +108,7 @@ class SessionRunner:
                 conductor = runtime.planner_for(request.settings)
                 events = recorded_plan(asked, request, conductor=conductor, meter=meter, recorder=recorder)
                 plans.append((events, Activity(plan=plan)))
-            self.activities.begin(session, activity, _all_shown(plans, listen))
+            self.activities.begin(session, activity, _all_shown(plans))
         return live
 
     def begin_run(
@@ -215,7 +209,9 @@ class SessionRunner:
         )
 
 
-async def _shown(events: AsyncGenerator[Event, None], activity: Activity, listen: Listener | None) -> None:
+async def _shown(
+    events: AsyncGenerator[Event, None], activity: Activity, listen: Listener | None = None
+) -> None:
     """Read events to their end, and pass them to other threads and to the listener."""
     try:
         async with aclosing(events):
@@ -227,14 +223,10 @@ async def _shown(events: AsyncGenerator[Event, None], activity: Activity, listen
         activity.end()
 
 
-async def _all_shown(
-    plans: Sequence[tuple[AsyncGenerator[Event, None], Activity]], listen: Listener | None
-) -> None:
+async def _all_shown(plans: Sequence[tuple[AsyncGenerator[Event, None], Activity]]) -> None:
     """Read the events of plans that are requested at once, all to their ends."""
     try:
-        ends = await asyncio.gather(
-            *(_shown(events, activity, listen) for events, activity in plans), return_exceptions=True
-        )
+        ends = await asyncio.gather(*(_shown(*plan) for plan in plans), return_exceptions=True)
     finally:
         # Also those that were stopped before they began.
         for _, activity in plans:

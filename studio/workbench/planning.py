@@ -93,9 +93,7 @@ class Planning:
         request = self._once(session, rounds=state.round + 1)
         return self._bench.runner.begin_plan(session, request, then_run=True, after=state)
 
-    def begin_alternatives(
-        self, session: str, count: int, *, listen: Listener | None = None
-    ) -> LiveAlternatives:
+    def begin_alternatives(self, session: str, count: int) -> LiveAlternatives:
         """Ask the Conductor for `count` plans at once for the round that is shown; returns at once.
 
         `use_candidate` makes one the workflow. Raises `PlanError` where it is fewer than `FEWEST` or more
@@ -106,15 +104,11 @@ class Planning:
         head = self._bench.store.revisions.head(session)
         before = self._looked_back_on(None if head is None else head.looks_back)
         request = self._bench.request(session)
-        return self._bench.runner.begin_alternatives(
-            session, request, count=count, after=before, listen=listen
-        )
+        return self._bench.runner.begin_alternatives(session, request, count=count, after=before)
 
-    def plan_alternatives(
-        self, session: str, count: int, *, listen: Listener | None = None
-    ) -> tuple[Plan, ...]:
+    def plan_alternatives(self, session: str, count: int) -> tuple[Plan, ...]:
         """Ask for them and wait; all of them, in the order of asking. Raises as `begin_alternatives`."""
-        self.begin_alternatives(session, count, listen=listen)
+        self.begin_alternatives(session, count)
         self._bench.activities.wait(session)
         return self._bench.store.plans.alternatives(session)
 

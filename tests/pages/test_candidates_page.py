@@ -95,7 +95,6 @@ def test_every_plan_of_a_text_is_listed_and_another_one_can_be_used(app, bench):
     before = bench.store.revisions.head(session)
     first.click().run()
     head = bench.store.revisions.head(session)
-    assert head is not None
     assert (head.origin, head.note, head.parent) == ("conductor", "Used plan 1 of the text", before.id)
     assert head.workflow.steps[0].worker == "alpha"
     assert [button.disabled for button in buttons(page.run(), "Use")] == [True, False]
@@ -159,7 +158,6 @@ def test_alternatives_are_asked_for_at_once_and_only_used_where_that_is_wanted(a
     buttons(page, "Ask for alternatives")[0].click().run()
     assert not page.exception
     live = bench.activities.live_alternatives(session)
-    assert live is not None
     while len(held.requests) < 4:
         assert not live.done
     page.run()

@@ -75,7 +75,6 @@ def served(folder: Path, upstream: Served, options: list[str]) -> Iterator[Proce
         ) as process,
     ):
         try:
-            assert process.stdout is not None
             root = json.loads(process.stdout.readline())["url"].removesuffix("/v1")
             yield Process(process, f"{root}/v1", token)
         finally:

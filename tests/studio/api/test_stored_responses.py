@@ -145,7 +145,6 @@ def rerun(stage: Stage, session: str, text: str) -> None:
     """A person edits the workflow of a session, whose answer is `text` from then on."""
     bench = stage.workbench
     head = bench.store.revisions.head(session)
-    assert head is not None
     stage.plays(simulated(text))
     bench.editing.edit(
         session, head.workflow.with_instruction(0, f"Say {text}"), note="Other words", head=head
@@ -303,7 +302,6 @@ def test_another_tokens_workflow_is_not_there_by_its_revision_either(served: Ser
     (_, own), (_, other) = store.tokens.create("own"), store.tokens.create("other")
     with as_token(served, own) as mine, as_token(served, other) as theirs:
         head = store.revisions.head(begun(mine).removeprefix("resp_"))
-        assert head is not None
         assert mine.models.retrieve(f"workflow:{head.id}").id == f"workflow:{head.id}"
         with pytest.raises(openai.NotFoundError):
             theirs.models.retrieve(f"workflow:{head.id}")

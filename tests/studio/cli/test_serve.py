@@ -35,7 +35,6 @@ def serve(*arguments: str) -> subprocess.Popen[str]:
 @pytest.mark.thorough
 def test_json_gives_the_address_of_the_app_once_it_answers(folder: Path) -> None:
     with serve("--json", "--port", "0") as server:
-        assert server.stdout is not None
         url = json.loads(server.stdout.readline())["url"]
         try:
             assert httpx.get(url).status_code == 200
@@ -130,7 +129,6 @@ def test_an_address_that_is_not_of_this_machine_is_one_sentence(
 @pytest.mark.slow
 def test_the_api_alone_answers_with_a_token_and_ends_in_order(folder: Path) -> None:
     with serve("--api-only", "--port", "0", "--json", "--app-url", "http://app/") as server:
-        assert server.stdout is not None
         result = json.loads(server.stdout.readline())
         try:
             token = folder / "data" / "api-token"

@@ -83,7 +83,6 @@ def until_ready(process: subprocess.Popen[str]) -> str:
         lines.append(line)
         if line.startswith("context"):
             return "".join(lines)
-    assert process.stderr is not None
     raise AssertionError(process.stderr.read())
 
 
@@ -166,7 +165,6 @@ def test_a_server_that_dies_is_one_error_below_its_log(beside_vllm: None, line: 
 @pytest.mark.slow
 def test_an_interrupt_before_it_is_ready_is_no_success(start: Start) -> None:
     process = start("--model", "m", "--port", str(free_port()), "--", "--fake", "never")
-    assert process.stderr is not None
     while "Starting to load model" not in process.stderr.readline():
         assert process.poll() is None
     process.send_signal(signal.SIGINT)

@@ -122,7 +122,6 @@ def test_an_imported_session_is_the_same_to_whoever_asks_the_store(
         made.note for made in store.corrections.read()
     ]
     head = elsewhere.revisions.head(made)
-    assert head is not None
     assert head.session == made
     assert elsewhere.revisions.undo(made) is not None, "the head can be moved on"
     assert (
@@ -175,7 +174,6 @@ def test_a_run_that_was_live_reads_interrupted(store: SessionStore, elsewhere: S
     assert elsewhere.sessions.listed()[0].state == "interrupted"
     assert previewed(file).sessions[0].live == 1
     again = elsewhere.revisions.head(made.id)
-    assert again is not None
     assert elsewhere.runs.start(run="next", session=made.id, revision=again.id).status == "running"
 
 
@@ -360,7 +358,6 @@ def test_a_look_into_a_file_says_what_it_holds_and_what_is_unknown(store: Sessio
 def test_a_workflow_file_is_told_as_one(store: SessionStore) -> None:
     text = write_plan(chain("a", "b"), query="Why?", origin="human", workers=("w",), label=None)
     preview = previewed(text.encode(), workers=["other"])
-    assert preview.plan is not None
     assert (preview.format, preview.plan.query, preview.plan.steps) == ("conductor-workflow", "Why?", 2)
     assert preview.unknown_workers == ("w",)
     with pytest.raises(FormatError, match="no session"):

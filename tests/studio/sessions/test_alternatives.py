@@ -190,7 +190,6 @@ def test_alternatives_of_a_later_round_look_back_on_the_same_run(opened: Callabl
     bench.running.start(session)
     bench.activities.wait(session)
     head = bench.store.revisions.head(session)
-    assert head is not None
     assert head.looks_back is not None
     keeps, other = bench.planning.plan_alternatives(session, 2)
     assert {(plan.round, plan.looks_back) for plan in (keeps, other)} == {(2, head.looks_back)}

@@ -84,7 +84,6 @@ def test_a_person_is_asked_about_an_invalid_plan_and_may_send_the_reasons_back(
         (3, True),
     ]
     head = bench.store.revisions.head(session.id)
-    assert head is not None
     assert head.workflow.steps[0].instruction == "solve it"
     with pytest.raises(PlanError, match="not an invalid one"):
         bench.planning.ask_again(session.id)
@@ -119,8 +118,6 @@ def test_rounds_follow_by_themselves_and_every_one_is_kept(benches: list[Workben
     [(revision, state)] = bench.planning.rounds(session.id)
     assert (revision.number, state.answer) == (1, "a says")
     kept = bench.store.plans.latest(session.id)
-    assert kept is not None
-    assert kept.report is not None
     assert (kept.round, kept.report.return_previous) == (3, True)
     assert bench.store.sessions.listed()[0].state == "finished"
 
@@ -162,7 +159,6 @@ def test_an_edited_later_round_still_sees_the_round_before(benches: list[Workben
     bench.running.start(session.id)
     bench.activities.wait(session.id)
     head = bench.store.revisions.head(session.id)
-    assert head is not None
     edited = head.workflow.with_sight_of_previous(1, True)
     bench.editing.edit(session.id, edited, note="Sees the round before", head=head)
     radius = bench.running.outlook(session.id).radius
@@ -174,7 +170,6 @@ def test_an_edited_later_round_still_sees_the_round_before(benches: list[Workben
     assert newest.round == 2
     assert [step.reused for step in state.steps] == [True, False]
     request = state.steps[1].request
-    assert request is not None
     assert [(seen.round, seen.response) for seen in request.seen] == [(1, "a says"), (None, "a says")]
 
 
@@ -191,7 +186,6 @@ def test_planning_can_be_stopped_and_says_so(benches: list[Workbench], url: str)
     assert live.done.wait(5)
     assert live.state.planning_failure == "Planning was stopped."
     kept = bench.store.plans.latest(session.id)
-    assert kept is not None
     assert kept.failure == "Planning was stopped."
     assert bench.activities.live_plan(session.id) is None
 
@@ -211,7 +205,6 @@ def test_planning_counts_in_the_budget_of_the_run_that_follows_it(benches: list[
     bench.running.start(session.id)
     assert finished(bench, session) == [(1, "over_budget", None)]
     state = bench.state(bench.store.runs.of_session(session.id)[0])
-    assert state.crossing is not None
     assert (state.crossing.used, state.used_before.calls, state.calls) == (0.5, 1, 0)
     # The plan was paid for by the run before.
     bench.running.start(session.id)

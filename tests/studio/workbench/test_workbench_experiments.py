@@ -59,7 +59,6 @@ def session(bench: Workbench) -> str:
 
 
 def ended(live: LiveExperiment) -> None:
-    assert live.work is not None
     live.work.result(10)
 
 
@@ -84,7 +83,6 @@ def test_a_swap_is_kept_and_leaves_the_session_as_it_is(bench: Workbench, sessio
 
 def test_what_trials_will_take_is_estimated_before_they_begin(bench: Workbench, session: str) -> None:
     base = bench.experiments.base(session)
-    assert base is not None
     seen = bench.experiments.estimate(Swap(step=1, workers=("b",), repeats=3), base)
     once = base.state.steps[1].usage.total
     assert once is not None
@@ -99,7 +97,6 @@ def test_what_trials_will_take_is_estimated_before_they_begin(bench: Workbench, 
 def test_the_winner_of_a_swap_is_known_to_the_next_run(bench: Workbench, session: str) -> None:
     ended(bench.experiments.begin(session, Swap(step=1, workers=("c",))))
     head = bench.store.revisions.head(session)
-    assert head is not None
     bench.editing.edit(session, head.workflow.with_worker(1, "c"), note="winner", head=head)
     assert bench.running.outlook(session).radius.runs == {2}
 
@@ -117,7 +114,6 @@ def test_an_edge_test_read_from_the_store_tells_the_same(bench: Workbench, sessi
     live = bench.experiments.begin(session, test)
     ended(live)
     base = bench.experiments.base(session)
-    assert base is not None
     assert base.state.workflow is not None
     trials = trials_of(test, base.state.workflow)
     verdicts = edge_verdicts(base.state.answer or "", trials, bench.experiments.states(live.record.id))
@@ -148,7 +144,6 @@ def test_the_session_may_run_beside_an_experiment(bench: Workbench, session: str
     live = bench.experiments.begin(session, Swap(step=1, workers=("endless",)))
     assert bench.running.start(session).done.wait(10)
     latest = bench.store.runs.latest(session)
-    assert latest is not None
     assert (latest.status, latest.experiment) == ("finished", None)
     bench.experiments.stop(live.record.id)
     ended(live)
@@ -160,7 +155,6 @@ def test_an_experiment_needs_a_run_of_the_workflow_as_it_is(
 ) -> None:
     if change == "edited":
         head = bench.store.revisions.head(session)
-        assert head is not None
         bench.editing.edit(session, head.workflow.with_instruction(0, "other"), note="edit", head=head)
     else:
         session = bench.ask("And now?").id

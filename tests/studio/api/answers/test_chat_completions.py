@@ -43,9 +43,19 @@ def joined(stream: Any) -> str:
     return "".join(chunk.choices[0].delta.content or "" for chunk in stream if chunk.choices)
 
 
-def metadata_of(completion: Any) -> dict[str, Any]:
-    found: dict[str, Any] = completion.conductor
-    return found
+def ask(client: OpenAI, **given: Any) -> Any:
+    """A completion, or its chunks, of "Why?" to the Conductor, but for what is `given`; `conductor` is the
+    extension.
+    """
+    extension = {"conductor": given.pop("conductor")} if "conductor" in given else None
+    asked = {"model": "conductor", "messages": WHY, "extra_body": extension, **given}
+    return client.chat.completions.create(**asked)
+
+
+def post(stage: Stage, **given: Any) -> httpx.Response:
+    """The same without a client."""
+    asked = {"model": "conductor", "messages": WHY, **given}
+    return httpx.post(f"{stage.base_url}/chat/completions", json=asked, timeout=30)
 
 
 # -- whole answers ---------------------------------------------------------------------------------
@@ -53,18 +63,15 @@ def metadata_of(completion: Any) -> dict[str, Any]:
 
 def test_an_answer_says_how_it_came_about(stage: Stage, client: OpenAI) -> None:
     stage.plays(simulated("alpha", "a draft here"), simulated("beta", "polished"), plans=(TWO,))
-    answer = client.chat.completions.create(
-        model="conductor", messages=WHY, metadata={"team": "blue"}, user="ann"
-    )
+    answer = ask(client, metadata={"team": "blue"}, user="ann")
     assert answer.object == "chat.completion"
     assert answer.choices[0].message.content == "polished"
     assert answer.choices[0].finish_reason == "stop"
-    how = metadata_of(answer)
+    how = answer.conductor
     session = stage.workbench.store.sessions.find(how["session"])
     assert (session.origin, session.query) == ("api", "Why?")
     assert how["url"] == f"{APP}/?session={session.id}"
     run = stage.workbench.store.runs.latest(session.id)
-    assert run is not None
     assert (run.id, run.answer) == (how["run"], "polished")
     assert (
         read_plan(json.dumps(how["workflow"])).workflow
@@ -77,26 +84,25 @@ def test_an_answer_says_how_it_came_about(stage: Stage, client: OpenAI) -> None:
 
 def test_a_refusal_is_said_to_be_no_answer(stage: Stage, client: OpenAI) -> None:
     stage.plays(simulated("alpha", "a draft here"), Declining("beta"), plans=(TWO,))
-    answer = client.chat.completions.create(model="conductor", messages=WHY)
+    answer = ask(client)
     assert (answer.choices[0].message.content, answer.choices[0].finish_reason) == ("I cannot.", "stop")
-    how = metadata_of(answer)
+    how = answer.conductor
     assert (how["answered"], how["answer_step"]) == (False, 1)
     assert [(step["status"], step["answered"]) for step in how["steps"]] == [
         ("finished", True),
         ("refused", False),
     ]
     stage.plays(simulated("alpha", "a draft here"), simulated("beta", "polished"), plans=(TWO,))
-    assert metadata_of(client.chat.completions.create(model="conductor", messages=WHY))["answered"] is True
+    assert ask(client).conductor["answered"] is True
 
 
 def test_usage_is_the_sum_of_all_calls_with_the_orchestration_apart(stage: Stage, client: OpenAI) -> None:
     stage.plays(simulated("alpha", "a draft here"), simulated("beta", "polished answer"), plans=(BROKEN, TWO))
-    answer = client.chat.completions.create(model="conductor", messages=WHY)
-    how = metadata_of(answer)
+    answer = ask(client)
+    how = answer.conductor
     steps = [step["usage"] for step in how["steps"]]
     assert [step["completion_tokens"] for step in steps] == [3, 2]
     read = 200 + sum(step["prompt_tokens"] for step in steps)
-    assert answer.usage is not None
     assert (answer.usage.prompt_tokens, answer.usage.completion_tokens) == (read, 25)
     assert answer.usage.total_tokens == read + 25 == how["tokens"]
     details: Any = answer.usage.completion_tokens_details
@@ -111,20 +117,19 @@ def test_usage_is_the_sum_of_all_calls_with_the_orchestration_apart(stage: Stage
 
 def test_unknown_usage_is_null(stage: Stage, client: OpenAI) -> None:
     stage.plays(Paced("alpha", ["So."], usage=Usage()), plans=(ONE,))
-    answer = client.chat.completions.create(model="conductor", messages=WHY)
+    answer = ask(client)
     assert answer.usage is None
-    assert metadata_of(answer)["tokens"] is None
-    assert metadata_of(answer)["known"]["prompt_tokens"] == 100
+    assert answer.conductor["tokens"] is None
+    assert answer.conductor["known"]["prompt_tokens"] == 100
 
 
 @pytest.mark.slow
 def test_what_calls_no_model_counts_no_tokens(stage: Stage, client: OpenAI) -> None:
     stage.plays(OfflineExpert("mathematics"), simulated("beta", "It is 391."), plans=(TWO,))
-    ask: list[ChatCompletionMessageParam] = [{"role": "user", "content": "What is 17*23?"}]
-    answer = client.chat.completions.create(model="conductor", messages=ask)
-    assert answer.usage is not None
+    sum_of: list[ChatCompletionMessageParam] = [{"role": "user", "content": "What is 17*23?"}]
+    answer = ask(client, messages=sum_of)
     assert answer.usage.completion_tokens == 10 + 3
-    alone = client.chat.completions.create(model="worker:mathematics", messages=ask)
+    alone = ask(client, model="worker:mathematics", messages=sum_of)
     assert "391" in (alone.choices[0].message.content or "")
     assert alone.usage is None
 
@@ -142,11 +147,9 @@ TALK: list[ChatCompletionMessageParam] = [
 def test_a_conversation_reaches_the_conductor_and_every_worker(stage: Stage, client: OpenAI) -> None:
     alpha, beta = simulated("alpha", "1815"), simulated("beta", "En 1815.")
     conductor = stage.plays(alpha, beta, plans=(TWO,))
-    answer = client.chat.completions.create(model="conductor", messages=TALK)
+    answer = ask(client, messages=TALK)
     assert conductor.requests[0].query == "When was she born?"
-    prompt = stage.workbench.store.plans.of_session(metadata_of(answer)["session"])[0].report
-    assert prompt is not None
-    assert prompt.prompt is not None
+    prompt = stage.workbench.store.plans.of_session(answer.conductor["session"])[0].report
     texts = [prompt.prompt.messages[-1].content]
     texts += [worker.requests[0].messages[0].content for worker in (alpha, beta)]
     for text in texts:
@@ -158,7 +161,7 @@ def test_a_conversation_reaches_the_conductor_and_every_worker(stage: Stage, cli
 def test_a_conversation_stays_with_its_session(stage: Stage, client: OpenAI) -> None:
     alpha = simulated("alpha", "1815")
     stage.plays(alpha, plans=(ONE,))
-    session = metadata_of(client.chat.completions.create(model="conductor", messages=TALK))["session"]
+    session = ask(client, messages=TALK).conductor["session"]
     stage.workbench.running.start(session)
     stage.workbench.activities.wait(session)
     assert len(alpha.requests) == 1, "a rerun is asked the same, and so reuses what is known"
@@ -177,7 +180,6 @@ def test_a_worker_alone_is_sent_the_messages_as_they_came(
         model="worker:alpha", messages=TALK, temperature=0.3, max_completion_tokens=7
     )
     body = fake_openai.settled().body
-    assert body is not None
     assert body["messages"] == TALK
     assert (body["temperature"], body["max_tokens"]) == (0.3, 7)
 
@@ -188,7 +190,7 @@ def test_a_worker_alone_is_sent_the_messages_as_they_came(
 def test_the_final_steps_words_go_out_as_they_come(stage: Stage, client: OpenAI) -> None:
     gate = Event()
     stage.plays(simulated("alpha", "draft"), Paced("beta", ["One ", "two."], gates={1: gate}), plans=(TWO,))
-    with client.chat.completions.create(model="conductor", messages=WHY, stream=True) as stream:
+    with ask(client, stream=True) as stream:
         texts = (chunk.choices[0].delta.content for chunk in stream if chunk.choices[0].delta.content)
         assert next(texts) == "One "
         gate.set()
@@ -203,11 +205,11 @@ def test_an_answer_of_which_a_part_was_sent_is_not_asked_for_again(
     draft, polish = Breaking([Delta("green")], name="alpha"), Breaking([Delta("red")], name="beta")
     stage.plays(draft, polish, plans=(TWO,))
     if not live:
-        answer = client.chat.completions.create(model="conductor", messages=WHY)
+        answer = ask(client)
         assert (answer.choices[0].message.content, polish.begun) == ("blue", 2)
         assert answer.usage is None
         return
-    stream = client.chat.completions.create(model="conductor", messages=WHY, stream=True)
+    stream = ask(client, stream=True)
     pieces: list[str] = []
     with pytest.raises(openai.APIError, match="broke off; a part was sent on"):
         pieces.extend(chunk.choices[0].delta.content or "" for chunk in stream)
@@ -225,7 +227,7 @@ def test_the_clients_own_helper_reads_the_stream(stage: Stage, client: OpenAI) -
 def test_a_run_that_somebody_stops_in_the_app_ends_its_request(stage: Stage, client: OpenAI) -> None:
     gate = Event()
     stage.plays(Paced("alpha", ["One ", "two."], gates={1: gate}), plans=(ONE,))
-    stream = client.chat.completions.create(model="conductor", messages=WHY, stream=True)
+    stream = ask(client, stream=True)
     try:
         chunk = next(chunk for chunk in stream if chunk.choices[0].delta.content)
         stage.workbench.running.stop(chunk.id.removeprefix("chatcmpl-"))
@@ -249,45 +251,34 @@ def test_a_silence_is_filled_with_comments(stage: Stage, monkeypatch: pytest.Mon
 
 def test_a_round_that_could_not_be_planned_is_said_with_the_answer(stage: Stage, client: OpenAI) -> None:
     stage.plays(simulated("alpha", "draft"), plans=(ONE, BROKEN))
-    rounds = {"conductor": {"rounds": 2}}
-    how = metadata_of(client.chat.completions.create(model="conductor", messages=WHY, extra_body=rounds))
+    how = ask(client, conductor={"rounds": 2}).conductor
     assert how["warning"].startswith("Another round was not planned: ")
     assert how["rounds"] == 1
 
 
 def test_a_stream_tells_usage_where_it_is_asked_to(stage: Stage, client: OpenAI) -> None:
     stage.plays(simulated("alpha", "a b"), plans=(ONE,))
-    chunks = list(
-        client.chat.completions.create(
-            model="conductor", messages=WHY, stream=True, stream_options={"include_usage": True}
-        )
-    )
+    chunks = list(ask(client, stream=True, stream_options={"include_usage": True}))
     assert chunks[0].choices[0].delta.role == "assistant"
     assert chunks[-1].choices == []
-    assert chunks[-1].usage is not None
     assert chunks[-1].usage.completion_tokens == 12
     assert all(chunk.usage is None for chunk in chunks[:-1])
     assert chunks[-2].choices[0].finish_reason == "stop"
-    assert metadata_of(chunks[-2])["steps"][0]["status"] == "finished"
+    assert chunks[-2].conductor["steps"][0]["status"] == "finished"
 
 
 def test_progress_is_told_in_comments_or_as_events_where_that_is_asked_for(
     stage: Stage, client: OpenAI
 ) -> None:
     stage.plays(simulated("alpha\ndata: x", "draft"), simulated("beta", "So."), plans=(TWO,))
-    body = {"model": "conductor", "messages": WHY, "stream": True}
-    lines = httpx.post(f"{stage.base_url}/chat/completions", json=body).text.splitlines()
+    lines = post(stage, stream=True).text.splitlines()
     assert ": planned 2 steps" in lines
     assert ": step 1 of 2 (alpha data: x) started" in lines
     assert all(line.startswith(("data: ", ": ")) for line in lines if line)
-    stream = client.chat.completions.create(
-        model="conductor", messages=WHY, stream=True, extra_body={"conductor": {"events": True}}
-    )
+    stream = ask(client, stream=True, conductor={"events": True})
     chunks = list(stream)
     events = [
-        metadata_of(chunk)["event"]
-        for chunk in chunks
-        if "event" in (getattr(chunk, "conductor", None) or {})
+        chunk.conductor["event"] for chunk in chunks if "event" in (getattr(chunk, "conductor", None) or {})
     ]
     assert [event["type"] for event in events][-1] == "run_finished"
     assert {"planning_started", "run_started", "step_finished"} <= {event["type"] for event in events}
@@ -318,9 +309,7 @@ def test_a_stream_joined_is_the_answer(
         texts = {"alpha": "draft", "beta": "polished", **workers}
         stage.plays(*(simulated(name, text) for name, text in texts.items()), plans=plans)
         with stage.client() as client:
-            found = client.chat.completions.create(
-                model="conductor", messages=WHY, stream=streamed, extra_body={"conductor": settings}
-            )
+            found = ask(client, stream=streamed, conductor=settings)
             assert (joined(found) if streamed else found.choices[0].message.content) == answer
 
 
@@ -329,14 +318,12 @@ def test_an_answer_ends_at_a_stop_text_and_at_its_limit(
 ) -> None:
     stage.plays(Paced("alpha", ["One, t", "wo, th", "ree, two"]), plans=(ONE,))
     for streamed in (False, True):
-        found = client.chat.completions.create(
-            model="conductor", messages=WHY, stop=["four", "two"], stream=streamed
-        )
+        found = ask(client, stop=["four", "two"], stream=streamed)
         assert (joined(found) if streamed else found.choices[0].message.content) == "One, "
     stage.plays(model("alpha", fake_openai.base_url), plans=(ONE,))
-    short = client.chat.completions.create(model="conductor", messages=WHY, max_completion_tokens=3)
+    short = ask(client, max_completion_tokens=3)
     assert short.choices[0].finish_reason == "length"
-    *_, last = client.chat.completions.create(model="conductor", messages=WHY, max_tokens=3, stream=True)
+    *_, last = ask(client, max_tokens=3, stream=True)
     assert last.choices[0].finish_reason == "length"
 
 
@@ -354,7 +341,7 @@ def test_modes_are_models_and_efforts(stage: Stage, client: OpenAI) -> None:
     ]
     limits = []
     for parameters in asked:
-        how = metadata_of(client.chat.completions.create(messages=WHY, **parameters))
+        how = ask(client, **parameters).conductor
         settings = stage.workbench.settings(how["session"])
         limits.append((settings.max_steps, settings.rounds, settings.economical))
     assert limits == [(5, 1, False), (1, 1, True), (5, 3, False), (1, 1, True), (5, 3, False)]
@@ -370,37 +357,33 @@ def test_a_request_limits_the_pool_the_steps_and_the_budget(stage: Stage, client
         "budget": {"tokens": 5_000, "seconds": 9.5},
     }
     stage.auth.principal = Principal(workers=("gamma", "beta"), budget=Budget(tokens=900, calls=7))
-    answer = client.chat.completions.create(
-        model="conductor", messages=WHY, extra_body={"conductor": steering}
-    )
+    answer = ask(client, conductor=steering)
     assert [card.name for card in conductor.requests[0].workers] == ["gamma"]
-    settings = stage.workbench.settings(metadata_of(answer)["session"])
+    settings = stage.workbench.settings(answer.conductor["session"])
     assert settings.max_steps == 2
     assert settings.budget == Budget(tokens=900, seconds=9.5, calls=7)
 
 
 def test_a_workflow_is_run_as_it_is(stage: Stage, client: OpenAI) -> None:
     stage.plays(simulated("alpha", "draft"), simulated("beta", "polished"), plans=(TWO,))
-    first = metadata_of(client.chat.completions.create(model="conductor", messages=WHY))
+    first = ask(client).conductor
     stage.plays(simulated("alpha", "new draft"), simulated("beta", "new polish"), plans=(BROKEN,))
-    again = client.chat.completions.create(
-        model="conductor", messages=WHY, extra_body={"conductor": {"workflow": first["workflow"]}}
-    )
+    again = ask(client, conductor={"workflow": first["workflow"]})
     assert again.choices[0].message.content == "new polish"
     head = stage.workbench.required_head(first["session"])
     edited = stage.workbench.editing.edit(
         first["session"], head.workflow.with_worker(1, "alpha"), note="by hand"
     )
     for name in (f"workflow:{first['session']}", f"workflow:{edited.id}"):
-        saved = client.chat.completions.create(model=name, messages=WHY)
-        assert [step["worker"] for step in metadata_of(saved)["steps"]] == ["alpha", "alpha"]
-    old = client.chat.completions.create(model=f"workflow:{head.id}", messages=WHY)
-    assert [step["worker"] for step in metadata_of(old)["steps"]] == ["alpha", "beta"]
+        saved = ask(client, model=name)
+        assert [step["worker"] for step in saved.conductor["steps"]] == ["alpha", "alpha"]
+    old = ask(client, model=f"workflow:{head.id}")
+    assert [step["worker"] for step in old.conductor["steps"]] == ["alpha", "beta"]
 
 
 def test_an_answer_that_is_not_to_be_stored_leaves_nothing(stage: Stage, client: OpenAI) -> None:
     stage.plays(simulated("alpha", "So."), plans=(ONE,))
-    how = metadata_of(client.chat.completions.create(model="conductor", messages=WHY, store=False))
+    how = ask(client, store=False).conductor
     assert how["url"] is None
     stage.settle()
     assert stage.workbench.store.sessions.named(how["session"]) == ()
@@ -456,8 +439,7 @@ WRONG: dict[str, Wrong] = {
 def test_what_cannot_be_done_is_refused_in_openais_words(stage: Stage, case: str) -> None:
     body, status, param, code = WRONG[case]
     stage.plays(simulated("alpha", "So."), simulated("beta", "So."), plans=(ONE,))
-    asked = {"model": "conductor", "messages": WHY, **body}
-    answer = httpx.post(f"{stage.base_url}/chat/completions", json=asked)
+    answer = post(stage, **body)
     error = answer.json()["error"]
     assert (answer.status_code, error["param"], error["code"]) == (status, param, code)
     assert set(error) == {"message", "type", "param", "code"}
@@ -468,7 +450,7 @@ def test_a_sampling_that_the_planned_worker_takes_not_is_refused_after_planning(
 ) -> None:
     stage.plays(simulated("alpha", "So."), model("beta", fake_openai.base_url), plans=(ONE,))
     with pytest.raises(openai.BadRequestError) as refused:
-        client.chat.completions.create(model="conductor", messages=WHY, temperature=1)
+        ask(client, temperature=1)
     assert refused.value.param == "temperature"
     assert not fake_openai.log.entries
 
@@ -477,10 +459,10 @@ def test_what_failed_is_not_asked_again_by_a_client(stage: Stage) -> None:
     conductor = stage.plays(Raising(WorkerError("alpha has no power."), name="alpha"), plans=(ONE,))
     with stage.client(max_retries=2) as client:
         with pytest.raises(openai.InternalServerError, match="alpha has no power") as failed:
-            client.chat.completions.create(model="conductor", messages=WHY)
+            ask(client)
         assert (failed.value.status_code, failed.value.code) == (502, "run_failed")
         with pytest.raises(openai.APIError, match="alpha has no power"):
-            joined(client.chat.completions.create(model="conductor", messages=WHY, stream=True))
+            joined(ask(client, stream=True))
     assert len(conductor.requests) == 2
 
 
@@ -509,8 +491,7 @@ def test_no_path_of_the_server_is_in_an_answer_and_the_log_has_it(
 ) -> None:
     stage.plays(simulated("alpha", "So."), plans=(ONE,))
     stage.faults = [fault]
-    asked = {"model": "conductor", "messages": WHY, "stream": streamed}
-    answer = httpx.post(f"{stage.base_url}/chat/completions", json=asked)
+    answer = post(stage, stream=streamed)
     assert answer.status_code == 503
     assert "the server's log has the reason" in answer.json()["error"]["message"]
     assert "secret" not in answer.text
@@ -526,11 +507,10 @@ def test_a_store_that_fails_under_a_run_gives_no_path_away_and_no_reason_to_pay_
 
     stage.plays(simulated("alpha", "So."), plans=(ONE, ONE))
     monkeypatch.setattr(stage.workbench.store.runs, "start", locked)
-    asked = {"model": "conductor", "messages": WHY}
-    answer = httpx.post(f"{stage.base_url}/chat/completions", json=asked)
+    answer = post(stage)
     assert (answer.status_code, answer.json()["error"]["code"]) == (503, "store_unusable")
     assert answer.headers["x-should-retry"] == "false"
-    streamed = httpx.post(f"{stage.base_url}/chat/completions", json={**asked, "stream": True})
+    streamed = post(stage, stream=True)
     assert json.loads(streamed.text.rsplit("data: ", 1)[1])["error"]["code"] == "store_unusable"
     assert "secret" not in answer.text + streamed.text
 
@@ -538,7 +518,7 @@ def test_a_store_that_fails_under_a_run_gives_no_path_away_and_no_reason_to_pay_
 def test_half_a_character_is_told_as_it_came(stage: Stage, client: OpenAI) -> None:
     stage.plays(simulated("alpha", "so \ud83d"), plans=(ONE,))
     for streamed in (False, True):
-        found = client.chat.completions.create(model="worker:alpha", messages=WHY, stream=streamed)
+        found = ask(client, model="worker:alpha", stream=streamed)
         text = joined(found) if streamed else found.choices[0].message.content
         assert text in ("so \ud83d", "so \ufffd")
 
@@ -557,13 +537,12 @@ def test_no_answer_is_an_error_that_says_why(
     stage: Stage, plans: tuple[str, ...], worker: Any, steering: dict[str, Any], code: str
 ) -> None:
     stage.plays(worker, plans=plans)
-    asked = {"model": "conductor", "messages": WHY, "conductor": steering}
-    whole = httpx.post(f"{stage.base_url}/chat/completions", json=asked)
+    whole = post(stage, conductor=steering)
     assert whole.json()["error"]["code"] == code
     limits = [f"conductor.budget.{name}" for name in steering.get("budget", {})]
     assert whole.json()["error"]["param"] == (limits[0] if limits else None)
     assert whole.headers["x-should-retry"] == "false"
-    stream = httpx.post(f"{stage.base_url}/chat/completions", json={**asked, "stream": True}).text
+    stream = post(stage, conductor=steering, stream=True).text
     last = stream.strip().splitlines()[-1]
     assert json.loads(last.removeprefix("data: "))["error"]["code"] == code
 
@@ -571,18 +550,12 @@ def test_no_answer_is_an_error_that_says_why(
 def test_a_last_round_that_fails_takes_back_nothing(stage: Stage, client: OpenAI) -> None:
     broken = Raising(WorkerError("no."), name="beta")
     stage.plays(simulated("alpha", "draft"), broken, plans=(ONE, plan_text((1, "more", "[]"))))
-    whole = client.chat.completions.create(
-        model="conductor", messages=WHY, extra_body={"conductor": {"rounds": 2}}
-    )
+    whole = ask(client, conductor={"rounds": 2})
     assert whole.choices[0].message.content == "draft"
-    assert "Round 2 failed" in metadata_of(whole)["warning"]
+    assert "Round 2 failed" in whole.conductor["warning"]
     stage.plays(simulated("alpha", "draft"), broken, plans=(ONE, plan_text((1, "more", "[]"))))
     with pytest.raises(openai.APIError, match="a part of its answer had been sent"):
-        joined(
-            client.chat.completions.create(
-                model="conductor", messages=WHY, stream=True, extra_body={"conductor": {"rounds": 2}}
-            )
-        )
+        joined(ask(client, stream=True, conductor={"rounds": 2}))
 
 
 def test_what_is_not_sent_as_json_is_refused(stage: Stage) -> None:
@@ -616,7 +589,7 @@ def test_models_are_who_plans_the_workers_and_what_people_saved(stage: Stage, cl
     with pytest.raises(openai.NotFoundError):
         client.models.retrieve("worker:alpha")
     with pytest.raises(openai.PermissionDeniedError):
-        client.chat.completions.create(model="worker:alpha", messages=WHY)
+        ask(client, model="worker:alpha")
 
 
 def test_a_baseline_is_a_model(stage: Stage, client: OpenAI) -> None:
@@ -668,7 +641,7 @@ def test_a_workflow_is_listed_for_those_alone_who_may_run_it(stage: Stage, clien
     stage.workbench.store.revisions.add(session, workflow, origin="human")
     stage.auth.principal = Principal(workers=("alpha", "group"))
     with pytest.raises(openai.PermissionDeniedError):
-        client.chat.completions.create(model=f"workflow:{session}", messages=WHY)
+        ask(client, model=f"workflow:{session}")
     assert f"workflow:{session}" not in [listed.id for listed in client.models.list()]
     with pytest.raises(openai.NotFoundError):
         client.models.retrieve(f"workflow:{session}")
@@ -676,10 +649,9 @@ def test_a_workflow_is_listed_for_those_alone_who_may_run_it(stage: Stage, clien
 
 def test_prices_become_costs(stage: Stage, client: OpenAI, fake_openai: Served) -> None:
     stage.plays(model("alpha", fake_openai.base_url, price=Price(prompt=1e6, completion=2e6)))
-    answer = client.chat.completions.create(model="worker:alpha", messages=WHY)
-    assert answer.usage is not None
+    answer = ask(client, model="worker:alpha")
     spent = answer.usage.prompt_tokens + 2 * answer.usage.completion_tokens
-    assert metadata_of(answer)["cost"] == pytest.approx(spent)
+    assert answer.conductor["cost"] == pytest.approx(spent)
 
 
 # -- asynchronous ----------------------------------------------------------------------------------
@@ -690,14 +662,14 @@ async def test_many_are_answered_at_once(stage: Stage) -> None:
     stage.plays(simulated("alpha", "draft"), simulated("beta", "So."), plans=(TWO,))
     async with stage.async_client() as client:
 
-        async def ask(streamed: bool) -> str:
-            found = await client.chat.completions.create(model="conductor", messages=WHY, stream=streamed)
+        async def answer(streamed: bool) -> str:
+            found = await ask(client, stream=streamed)
             if not streamed:
                 return found.choices[0].message.content or ""
             return "".join([chunk.choices[0].delta.content or "" async for chunk in found])
 
         answers = await asyncio.wait_for(
-            asyncio.gather(*(ask(at % 2 == 0) for at in range(12))), timeout=SECONDS
+            asyncio.gather(*(answer(at % 2 == 0) for at in range(12))), timeout=SECONDS
         )
     assert answers == ["So."] * 12
 
@@ -706,17 +678,16 @@ async def test_many_are_answered_at_once(stage: Stage) -> None:
 def test_the_question_to_a_worker_has_the_limit_of_a_conversation(
     stage: Stage, model: str, most: int
 ) -> None:
-    url = f"{stage.base_url}/chat/completions"
     worker = Paced("alpha", ["So."])
     stage.plays(worker, plans=(ONE,))
     asked = [{"role": "user", "content": "a" * (most - 1)}, {"role": "assistant", "content": "b"}]
     long = {"role": "user", "content": "c" * most}
-    whole = httpx.post(url, json={"model": model, "messages": [long]}, timeout=30)
+    whole = post(stage, model=model, messages=[long])
     assert whole.status_code == 200
-    refused = httpx.post(url, json={"model": model, "messages": [{**long, "content": "c" * (most + 1)}]})
+    refused = post(stage, model=model, messages=[{**long, "content": "c" * (most + 1)}])
     assert refused.status_code == 400
     assert f"limit is {most:,}" in refused.json()["error"]["message"]
-    together = httpx.post(url, json={"model": model, "messages": [*asked, {"role": "user", "content": "c"}]})
+    together = post(stage, model=model, messages=[*asked, {"role": "user", "content": "c"}])
     assert together.status_code == (400 if model == "worker:alpha" else 200)
 
 

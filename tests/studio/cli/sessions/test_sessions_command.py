@@ -236,7 +236,6 @@ def test_a_stopped_session_is_called_so_in_lists_and_alone(
     line: Line, store: SessionStore, session: str
 ) -> None:
     head = store.revisions.head(session)
-    assert head is not None
     store.runs.start(run="n1", session=session, revision=head.id)
     end = RunFinished(run="n1", seq=0, at=5.0, outcome="cancelled", answer=None, answer_step=None)
     store.runs.append(end).result(timeout=20)
@@ -248,7 +247,6 @@ def test_a_stopped_run_leaves_a_lower_bound_of_what_a_session_used(
     line: Line, store: SessionStore, session: str
 ) -> None:
     head = store.revisions.head(session)
-    assert head is not None
     store.runs.start(run="n1", session=session, revision=head.id)
     made = Output(
         fingerprint="f",
@@ -437,7 +435,6 @@ def test_a_file_that_is_none_of_ours_changes_nothing(
 def test_a_fork_begins_with_the_chosen_revision(line: Line, store: SessionStore, session: str) -> None:
     made = shape(line("sessions", "fork", session, "--revision", "2", "--title", "Apart", "--json").out)
     head = store.revisions.head(made["session"])
-    assert head is not None
     assert (made["title"], head.workflow) == ("Apart", chain("look"))
     assert line("sessions", "fork", session[:8]).out.startswith("forked ")
     wrong = line("sessions", "fork", session, "--revision", "9")
@@ -481,7 +478,6 @@ def test_the_setting_decides_what_is_old(
 
 def test_nothing_is_removed_while_something_runs(line: Line, store: SessionStore, session: str) -> None:
     head = store.revisions.head(session)
-    assert head is not None
     store.runs.start(run="n1", session=session, revision=head.id)
     result = line("sessions", "vacuum")
     assert result.code == 1

@@ -25,7 +25,6 @@ def corrected(folder: Path, *, thumbs: Any = None, sessions: int = 1) -> list[st
         session = bench.ask(f"What is 17 * {at}?").id
         bench.planning.plan(session)
         head = bench.store.revisions.head(session)
-        assert head is not None
         bench.editing.edit(session, head.workflow.with_worker(1, "mathematics"), note="No checker", head=head)
         if sessions == 1:
             bench.running.start(session)
@@ -57,8 +56,6 @@ def test_pairs_are_written_with_their_origin(line: Line, folder: Path) -> None:
         parse(row[name][0]["content"], workers=about["pool"]["workers"]).workflow
         for name in ("chosen", "rejected")
     )
-    assert chosen is not None
-    assert rejected is not None
     assert (chosen.steps[1].worker, rejected.steps[1].worker) == ("mathematics", "checker")
 
 
@@ -123,8 +120,6 @@ def test_a_reader_who_goes_away_ends_it_without_a_traceback(folder: Path) -> Non
         command, cwd=folder, env={"PYTHONPATH": str(Path(__file__).parents[4])}, text=True,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     ) as process:  # fmt: skip
-        assert process.stdout is not None
-        assert process.stderr is not None
         assert process.stdout.readline().startswith('{"prompt"')
         process.stdout.close()
         assert process.stderr.read() == ""

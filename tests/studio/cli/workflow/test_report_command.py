@@ -51,7 +51,6 @@ def test_a_report_shows_the_conductors_reasoning_and_whether_its_plan_was_edited
     assert "the plan was edited" not in html
     with SessionStore.open("sqlite:///data/conductor.db") as store:
         head = store.revisions.head(asked["session"])
-        assert head is not None
         edited = head.workflow.with_instruction(0, "Compute 17 * 23.")
         store.revisions.add(asked["session"], edited, origin="human", note="Step 1")
     again = json.loads(line("run", "--session", asked["session"], "--json").out)

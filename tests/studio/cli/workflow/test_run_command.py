@@ -270,8 +270,6 @@ def test_a_killed_run_is_resumed_from_what_it_had_finished(line: Line, folder: P
 def test_a_reader_who_leaves_does_not_stop_the_run(folder: Path, simulated: str) -> None:
     arguments = ("run", "--workflow", written(PAIR, folder), "--pool", simulated, "--events")
     with process(*arguments, folder=folder) as running:
-        assert running.stdout is not None
-        assert running.stderr is not None
         running.stdout.close()
         err = running.stderr.read()
         assert running.wait(timeout=10) == 0

@@ -227,7 +227,6 @@ def test_steps_are_found_again_where_they_were_renumbered(bench, ran, three):
     edit(bench, ran, moved.with_instruction(3, "Answer well."))
     newest = run(bench, ran)
     before = asked_before(bench, newest, 3)
-    assert before is not None
     assert (before.number, before.step, before.worker) == (1, 2, "alpha")
     request = bench.state(newest).steps[3].request
     assert differences(before, request, worker="alpha") == ("its own task changed",)
