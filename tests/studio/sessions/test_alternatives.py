@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 
 import pytest
 from conductor_cases import BROKEN, KEEP, ScriptedConductor, plan_text
+from opened_benches import Opened
 
 from conductor.errors import EditConflict, PlanError, StorageError, WorkerError, WorkflowError
 from conductor.planner.protocol import PlanRequest
@@ -40,19 +41,9 @@ class ManyMinds(ScriptedConductor):
 
 
 @pytest.fixture
-def opened(url: str) -> Iterator[Callable[..., Workbench]]:
-    """Workbenches whose Conductor says these texts; closed afterwards."""
-    made: list[Workbench] = []
-
-    def open_(*texts: str) -> Workbench:
-        pool = Pool(workers=tuple(SimulatedWorker(name=name, answer=f"{name} says") for name in ("a", "b")))
-        bench = Workbench.over(SessionStore.open(url), pool=pool, conductor=ManyMinds(texts))
-        made.append(bench)
-        return bench
-
-    yield open_
-    for bench in made:
-        bench.close()
+def opened(opened: Opened) -> Callable[..., Workbench]:
+    """Workbenches whose Conductor gives each call its own of these texts."""
+    return lambda *texts: opened(conductor=ManyMinds(texts))
 
 
 def verdicts(bench: Workbench, session: str) -> list[tuple[int, bool | None]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import suppress
 from threading import Barrier, BrokenBarrierError, Event
@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from conductor_cases import BROKEN, KEEP, ScriptedConductor, plan_text
+from opened_benches import Opened
 
 from conductor.engine.scope import FORCE
 from conductor.errors import PlanError, StorageError, WorkflowError
@@ -23,12 +24,17 @@ from conductor.values.messages import Completion, Delta
 from conductor.values.presets import Settings
 from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
-from storage import Session, SessionStore
+from storage import Session
 from studio.sessions.background_runs import LiveRun
 from studio.workbench import Workbench
 
 ONE = plan_text((0, "solve it", "[]"))
 TWO = plan_text((0, "look again", '"all"'), (1, "merge", "[0]"))
+
+
+def full(*_: object, **__: object) -> None:
+    """What a full store does."""
+    raise StorageError("The store is full.")
 
 
 class SlowConductor(ScriptedConductor):
@@ -39,21 +45,11 @@ class SlowConductor(ScriptedConductor):
         await asyncio.sleep(60)
 
 
-@pytest.fixture
-def benches(url: str) -> Iterator[list[Workbench]]:
-    """Workbenches that are closed afterwards."""
-    made: list[Workbench] = []
-    yield made
-    for bench in made:
-        bench.close()
-
-
-def opened(benches: list[Workbench], url: str, *texts: str, nests: bool = False) -> Workbench:
-    pool = Pool(workers=tuple(SimulatedWorker(name=name, answer=f"{name} says") for name in ("a", "b")))
-    conductor = ScriptedConductor(texts) if texts else SlowConductor([])
-    bench = Workbench.over(SessionStore.open(url), pool=pool, conductor=conductor, nests=nests)
-    benches.append(bench)
-    return bench
+def planned(bench: Workbench, settings: Settings | None = None) -> Session:
+    """A session whose query was planned."""
+    session = bench.ask("why?", settings=settings)
+    bench.planning.plan(session.id)
+    return session
 
 
 def finished(bench: Workbench, session: Session) -> list[tuple[int, str, str | None]]:
@@ -63,10 +59,8 @@ def finished(bench: Workbench, session: Session) -> list[tuple[int, str, str | N
     return [(run.round, run.status, run.answer) for run in runs]
 
 
-def test_a_person_is_asked_about_an_invalid_plan_and_may_send_the_reasons_back(
-    benches: list[Workbench], url: str
-) -> None:
-    bench = opened(benches, url, BROKEN, BROKEN, ONE)
+def test_a_person_is_asked_about_an_invalid_plan_and_may_send_the_reasons_back(opened: Opened) -> None:
+    bench = opened(BROKEN, BROKEN, ONE)
     session = bench.ask("why?")
     assert bench.planning.begin(session.id).done.wait(5)
     bench.activities.wait(session.id)
@@ -76,43 +70,33 @@ def test_a_person_is_asked_about_an_invalid_plan_and_may_send_the_reasons_back(
     bench.activities.wait(session.id)
     bench.planning.ask_again(session.id)
     bench.activities.wait(session.id)
-    assert [
-        (plan.attempt, plan.report and plan.report.ok) for plan in bench.store.plans.of_session(session.id)
-    ] == [
-        (1, False),
-        (2, False),
-        (3, True),
-    ]
+    plans = bench.store.plans.of_session(session.id)
+    assert [(plan.attempt, plan.report.ok) for plan in plans] == [(1, False), (2, False), (3, True)]
     head = bench.store.revisions.head(session.id)
     assert head.workflow.steps[0].instruction == "solve it"
     with pytest.raises(PlanError, match="not an invalid one"):
         bench.planning.ask_again(session.id)
 
 
-def test_asking_again_has_an_end(benches: list[Workbench], url: str) -> None:
-    bench = opened(benches, url, BROKEN)
-    session = bench.ask("why?")
-    bench.planning.plan(session.id)
+def test_asking_again_has_an_end(opened: Opened) -> None:
+    bench = opened(BROKEN)
+    session = planned(bench)
     assert len(bench.planning.rejected(session.id)) == Settings().attempts
     with pytest.raises(PlanError, match="asked 3 times"):
         bench.planning.ask_again(session.id)
 
 
-def test_planning_anew_after_rejections_counts_from_the_first_attempt(
-    benches: list[Workbench], url: str
-) -> None:
-    bench = opened(benches, url, BROKEN)
-    session = bench.ask("why?")
-    bench.planning.plan(session.id)
+def test_planning_anew_after_rejections_counts_from_the_first_attempt(opened: Opened) -> None:
+    bench = opened(BROKEN)
+    session = planned(bench)
     bench.planning.begin(session.id)
     bench.activities.wait(session.id)
     assert len(bench.planning.rejected(session.id)) == 1
 
 
-def test_rounds_follow_by_themselves_and_every_one_is_kept(benches: list[Workbench], url: str) -> None:
-    bench = opened(benches, url, ONE, TWO, KEEP)
-    session = bench.ask("why?", settings=Settings(rounds=3))
-    bench.planning.plan(session.id)
+def test_rounds_follow_by_themselves_and_every_one_is_kept(opened: Opened) -> None:
+    bench = opened(ONE, TWO, KEEP)
+    session = planned(bench, Settings(rounds=3))
     bench.running.start(session.id)
     assert finished(bench, session) == [(1, "finished", "a says"), (2, "finished", "b says")]
     [(revision, state)] = bench.planning.rounds(session.id)
@@ -123,9 +107,9 @@ def test_rounds_follow_by_themselves_and_every_one_is_kept(benches: list[Workben
 
 
 def test_a_session_may_run_again_the_moment_its_run_is_done(
-    benches: list[Workbench], url: str, monkeypatch: pytest.MonkeyPatch
+    opened: Opened, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bench = opened(benches, url, ONE)
+    bench = opened(ONE)
     session = bench.ask("How many?").id
     bench.planning.plan(session)
     events = bench.background.events
@@ -140,8 +124,8 @@ def test_a_session_may_run_again_the_moment_its_run_is_done(
     assert bench.running.start(session, FORCE).done.wait(10)
 
 
-def test_another_round_can_be_asked_for(benches: list[Workbench], url: str) -> None:
-    bench = opened(benches, url, ONE, TWO)
+def test_another_round_can_be_asked_for(opened: Opened) -> None:
+    bench = opened(ONE, TWO)
     session = bench.ask("why?")
     with pytest.raises(WorkflowError, match="run the workflow first"):
         bench.planning.begin_round(session.id)
@@ -152,10 +136,9 @@ def test_another_round_can_be_asked_for(benches: list[Workbench], url: str) -> N
     assert [run[0] for run in finished(bench, session)] == [1, 2]
 
 
-def test_an_edited_later_round_still_sees_the_round_before(benches: list[Workbench], url: str) -> None:
-    bench = opened(benches, url, ONE, TWO)
-    session = bench.ask("why?", settings=Settings(rounds=2))
-    bench.planning.plan(session.id)
+def test_an_edited_later_round_still_sees_the_round_before(opened: Opened) -> None:
+    bench = opened(ONE, TWO)
+    session = planned(bench, Settings(rounds=2))
     bench.running.start(session.id)
     bench.activities.wait(session.id)
     head = bench.store.revisions.head(session.id)
@@ -173,8 +156,8 @@ def test_an_edited_later_round_still_sees_the_round_before(benches: list[Workben
     assert [(seen.round, seen.response) for seen in request.seen] == [(1, "a says"), (None, "a says")]
 
 
-def test_planning_can_be_stopped_and_says_so(benches: list[Workbench], url: str) -> None:
-    bench = opened(benches, url)
+def test_planning_can_be_stopped_and_says_so(opened: Opened) -> None:
+    bench = opened(conductor=SlowConductor([]))
     session = bench.ask("why?")
     live = bench.planning.begin(session.id)
     while not live.state.planning_text:
@@ -190,18 +173,16 @@ def test_planning_can_be_stopped_and_says_so(benches: list[Workbench], url: str)
     assert bench.activities.live_plan(session.id) is None
 
 
-def test_a_budget_holds_for_all_rounds_of_a_run(benches: list[Workbench], url: str) -> None:
-    bench = opened(benches, url, ONE, TWO)
-    session = bench.ask("why?", settings=Settings(rounds=3, budget=Budget(calls=3)))
-    bench.planning.plan(session.id)
+def test_a_budget_holds_for_all_rounds_of_a_run(opened: Opened) -> None:
+    bench = opened(ONE, TWO)
+    session = planned(bench, Settings(rounds=3, budget=Budget(calls=3)))
     bench.running.start(session.id)
     assert finished(bench, session) == [(1, "finished", "a says"), (2, "over_budget", None)]
 
 
-def test_planning_counts_in_the_budget_of_the_run_that_follows_it(benches: list[Workbench], url: str) -> None:
-    bench = opened(benches, url, ONE)
-    session = bench.ask("why?", settings=Settings(budget=Budget(cost=0.4)))
-    bench.planning.plan(session.id)
+def test_planning_counts_in_the_budget_of_the_run_that_follows_it(opened: Opened) -> None:
+    bench = opened(ONE)
+    session = planned(bench, Settings(budget=Budget(cost=0.4)))
     bench.running.start(session.id)
     assert finished(bench, session) == [(1, "over_budget", None)]
     state = bench.state(bench.store.runs.of_session(session.id)[0])
@@ -211,23 +192,19 @@ def test_planning_counts_in_the_budget_of_the_run_that_follows_it(benches: list[
     assert finished(bench, session)[-1] == (1, "finished", "a says")
 
 
-def test_the_conductor_can_be_a_worker_of_its_own_pool(benches: list[Workbench], url: str) -> None:
-    bench = opened(benches, url, plan_text((2, "plan it yourself", "[]")), ONE, nests=True)
+def test_the_conductor_can_be_a_worker_of_its_own_pool(opened: Opened) -> None:
+    bench = opened(plan_text((2, "plan it yourself", "[]")), ONE, nests=True)
     assert bench.pool.names == ("a", "b", "conductor")
-    session = bench.ask("why?")
-    bench.planning.plan(session.id)
+    session = planned(bench)
     bench.running.start(session.id)
     assert finished(bench, session) == [(1, "finished", "a says")]
     state = bench.state(bench.store.runs.of_session(session.id)[0])
     assert state.steps[0].inner[0].workflow is not None
 
 
-def test_what_broke_off_says_why(benches: list[Workbench], url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    bench = opened(benches, url, ONE)
+def test_what_broke_off_says_why(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = opened(ONE)
     session = bench.ask("why?")
-
-    def full(*_: object, **__: object) -> None:
-        raise StorageError("The store is full.")
 
     monkeypatch.setattr(bench.store.runs, "start", full)
     live = bench.planning.begin(session.id, then_run=True)
@@ -242,12 +219,11 @@ def test_what_broke_off_says_why(benches: list[Workbench], url: str, monkeypatch
 
 
 def test_a_fault_of_the_program_is_logged_and_told_plainly(
-    benches: list[Workbench],
-    url: str,
+    opened: Opened,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    bench = opened(benches, url, ONE)
+    bench = opened(ONE)
     session = bench.ask("why?")
 
     def broken(*_: object, **__: object) -> None:
@@ -261,14 +237,9 @@ def test_a_fault_of_the_program_is_logged_and_told_plainly(
     assert "no such luck" in caplog.text
 
 
-def test_a_plan_is_never_there_without_its_workflow(
-    benches: list[Workbench], url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    bench = opened(benches, url, ONE)
+def test_a_plan_is_never_there_without_its_workflow(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = opened(ONE)
     session = bench.ask("why?")
-
-    def full(*_: object, **__: object) -> None:
-        raise StorageError("The store is full.")
 
     monkeypatch.setattr("storage.tables.revisions.add", full)
     bench.planning.begin(session.id)
@@ -292,9 +263,9 @@ def held_up(monkeypatch: pytest.MonkeyPatch, part: object, name: str) -> tuple[E
 
 
 def test_a_plan_that_is_being_kept_when_planning_is_stopped_is_the_end_of_it(
-    benches: list[Workbench], url: str, monkeypatch: pytest.MonkeyPatch
+    opened: Opened, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bench = opened(benches, url, ONE)
+    bench = opened(ONE)
     session = bench.ask("why?")
     begun, may_end = held_up(monkeypatch, bench.store.plans, "add")
     live = bench.planning.begin(session.id, then_run=True)
@@ -312,10 +283,8 @@ def test_a_plan_that_is_being_kept_when_planning_is_stopped_is_the_end_of_it(
     assert bench.store.runs.of_session(session.id) == ()
 
 
-def test_a_stop_between_a_plan_and_its_run_is_heard(
-    benches: list[Workbench], url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    bench = opened(benches, url, ONE)
+def test_a_stop_between_a_plan_and_its_run_is_heard(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = opened(ONE)
     session = bench.ask("why?")
     begun, may_end = held_up(monkeypatch, bench.store.runs, "start")
     bench.planning.begin(session.id, then_run=True)
@@ -340,24 +309,24 @@ def close_around(bench: Workbench, held: Event) -> None:
 
 @pytest.mark.slow
 def test_a_plan_that_is_being_kept_when_the_workbench_closes_is_kept(
-    benches: list[Workbench], url: str, monkeypatch: pytest.MonkeyPatch
+    opened: Opened, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bench = opened(benches, url, ONE)
+    bench = opened(ONE)
     session = bench.ask("why?")
     begun, may_end = held_up(monkeypatch, bench.store.plans, "add")
     bench.planning.begin(session.id)
     assert begun.wait(10)
-    benches.remove(bench)
+    opened.made.remove(bench)
     close_around(bench, may_end)
-    again = opened(benches, url, ONE)
+    again = opened(ONE)
     assert again.required_head(session.id).note == "Planned"
 
 
 @pytest.mark.slow
 def test_a_run_that_was_about_to_begin_when_the_workbench_closed_is_over(
-    benches: list[Workbench], url: str, monkeypatch: pytest.MonkeyPatch
+    opened: Opened, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bench = opened(benches, url, ONE)
+    bench = opened(ONE)
     session = bench.ask("why?")
     begun, closing = Event(), Event()
     start_run = bench.store.runs.start
@@ -371,24 +340,23 @@ def test_a_run_that_was_about_to_begin_when_the_workbench_closed_is_over(
     monkeypatch.setattr(bench.store.runs, "start", started)
     bench.planning.begin(session.id, then_run=True)
     assert begun.wait(10)
-    benches.remove(bench)
+    opened.made.remove(bench)
     close_around(bench, closing)
-    again = opened(benches, url, ONE)
+    again = opened(ONE)
     assert finished(again, session) == [(1, "interrupted", None)]
 
 
 def test_a_run_of_this_process_is_stopped_without_the_store(
-    benches: list[Workbench], url: str, monkeypatch: pytest.MonkeyPatch
+    opened: Opened, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def away(_: str) -> None:
         raise StorageError("The store cannot be reached.")
 
-    bench = opened(benches, url, ONE)
+    bench = opened(ONE)
     patient = SimulatedWorker(name="a", latency=60)
     runtime = Runtime(workers=Pool(workers=(patient,)), conductor=bench.conductor)
     monkeypatch.setattr(bench.runner, "runtimes", lambda: runtime)
-    session = bench.ask("why?")
-    bench.planning.plan(session.id)
+    session = planned(bench)
     live = bench.running.start(session.id)
     with monkeypatch.context() as patched:
         patched.setattr(bench.store.runs, "latest", away)
@@ -398,10 +366,8 @@ def test_a_run_of_this_process_is_stopped_without_the_store(
     assert finished(bench, session) == [(1, "cancelled", None)]
 
 
-def test_stopping_holds_up_no_other_session(
-    benches: list[Workbench], url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    bench = opened(benches, url)
+def test_stopping_holds_up_no_other_session(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = opened(conductor=SlowConductor([]))
     session = bench.ask("why?")
     live = bench.planning.begin(session.id)
     while not live.state.planning_text:
@@ -415,8 +381,8 @@ def test_stopping_holds_up_no_other_session(
     assert live.state.planning_failure == "Planning was stopped."
 
 
-def test_a_stop_that_comes_before_the_first_word_is_heard(benches: list[Workbench], url: str) -> None:
-    bench = opened(benches, url)
+def test_a_stop_that_comes_before_the_first_word_is_heard(opened: Opened) -> None:
+    bench = opened(conductor=SlowConductor([]))
     session = bench.ask("why?")
     blocked = Event()
 
@@ -435,9 +401,9 @@ def test_a_stop_that_comes_before_the_first_word_is_heard(benches: list[Workbenc
 
 
 def test_of_two_who_ask_at_once_one_is_told_that_something_begins(
-    benches: list[Workbench], url: str, monkeypatch: pytest.MonkeyPatch
+    opened: Opened, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bench = opened(benches, url)
+    bench = opened(conductor=SlowConductor([]))
     session = bench.ask("why?").id
     both = Barrier(2)
 

@@ -1,0 +1,28 @@
+"""Workbenches over the test's store, with two simulated workers and a Conductor of the test's choice."""
+
+from __future__ import annotations
+
+from conductor_cases import ScriptedConductor
+
+from conductor.planner.protocol import Conductor
+from conductor.workers.pool.pool import Pool
+from conductor.workers.simulated import SimulatedWorker
+from storage import SessionStore
+from studio.workbench import Workbench
+
+
+class Opened:
+    """Opens workbenches; those in `made` are closed after the test."""
+
+    def __init__(self, url: str) -> None:
+        self.made: list[Workbench] = []
+        self._url = url
+
+    def __call__(self, *texts: str, conductor: Conductor | None = None, nests: bool = False) -> Workbench:
+        """One whose Conductor answers with `texts` one after another, unless another `conductor` plans."""
+        pool = Pool(workers=tuple(SimulatedWorker(name=name, answer=f"{name} says") for name in ("a", "b")))
+        planner = conductor or ScriptedConductor(texts)
+        self.made.append(
+            Workbench.over(SessionStore.open(self._url), pool=pool, conductor=planner, nests=nests)
+        )
+        return self.made[-1]
