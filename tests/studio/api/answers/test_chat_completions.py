@@ -594,9 +594,9 @@ def test_models_are_who_plans_the_workers_and_what_people_saved(stage: Stage, cl
 
 def test_a_baseline_is_a_model(stage: Stage, client: OpenAI) -> None:
     stage.plays(simulated("alpha", "Answer: 3"), simulated("beta", "Answer: 4"), simulated("gamma", "4.0"))
-    answer = client.chat.completions.create(model="baseline:vote", messages=WHY)
+    answer = ask(client, model="baseline:vote")
     assert answer.choices[0].message.content == "Answer: 4"
-    session = metadata_of(answer)["session"]
+    session = answer.conductor["session"]
     head = stage.workbench.store.revisions.head(session)
     assert head is not None
     assert [step.worker for step in head.workflow.steps] == ["alpha", "beta", "gamma", "vote"]
@@ -604,12 +604,12 @@ def test_a_baseline_is_a_model(stage: Stage, client: OpenAI) -> None:
     assert entry.conductor["kind"] == "baseline"
     for name in ("baseline:nothing", "baseline:reflect", "baseline:moa:layers=0", "worker:vote"):
         with pytest.raises(openai.NotFoundError):
-            client.chat.completions.create(model=name, messages=WHY)
+            ask(client, model=name)
     stage.auth.principal = Principal(workers=("alpha", "gamma"))
-    answer = client.chat.completions.create(model="baseline:vote", messages=WHY)
+    answer = ask(client, model="baseline:vote")
     assert answer.choices[0].message.content == "Answer: 3"
     with pytest.raises(openai.BadRequestError, match="plans by a rule"):
-        client.chat.completions.create(model="baseline:vote", messages=WHY, reasoning_effort="high")
+        ask(client, model="baseline:vote", reasoning_effort="high")
 
 
 def test_a_workflow_that_cannot_be_read_keeps_no_other_from_being_listed(
