@@ -10,11 +10,10 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import aclosing, contextmanager
-from dataclasses import asdict
 from uuid import uuid4
 
 from conductor.engine.bound_workflow import BoundWorkflow
-from conductor.engine.meter import Crossing, Meter
+from conductor.engine.meter import Meter
 from conductor.engine.run import WorkflowRun
 from conductor.engine.scope import EDITED, RunScope
 from conductor.errors import ConductorError, PoolError
@@ -33,6 +32,7 @@ from conductor.runs.events import (
 )
 from conductor.runs.request import RunRequest
 from conductor.runs.state import RunState, advance
+from conductor.values.budget import Crossing
 from conductor.values.messages import SeenResponse
 from conductor.values.output import Output
 from conductor.values.presets import Settings
@@ -255,7 +255,7 @@ async def metered_plan(
 def _over(meter: Meter, *, run: str, seq: int) -> BudgetExceeded:
     crossing = meter.crossing
     assert crossing is not None, "asked only where a limit is crossed"
-    return BudgetExceeded(run=run, seq=seq, at=time.time(), **asdict(crossing))
+    return BudgetExceeded(run=run, seq=seq, at=time.time(), **dict(crossing))
 
 
 def _prompt(request: PlanRequest, conductor: Conductor) -> Iterator[str]:

@@ -13,31 +13,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from typing import Any
 
-from conductor.values.budget import Budget, Limit, Used
+from conductor.values.budget import Budget, Crossing, Limit, Used
 from conductor.values.messages import Usage
 from conductor.workers.endpoint.tokens import TokenCount
 from conductor.workers.protocol import WorkerCard
 
 LEAST_COMPLETION = 16
 """Tokens of an answer that must fit in addition to the prompt, or the call is refused."""
-
-
-@dataclass(frozen=True, slots=True)
-class Crossing:
-    """A limit that was reached: how much was used and allowed, in the limit's unit.
-
-    `refused`: a call had no room; the calls under way continue. `needed` is the least amount of this limit
-    that the call takes, None for calls and seconds. `estimated`: a part of `used` is not an endpoint's count.
-    """
-
-    limit: Limit
-    used: float
-    allowed: float
-    needed: float | None = None
-    refused: bool = False
-    estimated: bool = False
 
 
 class Reservation:
@@ -199,9 +183,7 @@ class Meter:
         for limit, used, allowed in self._limits():
             needed = needs.get(limit)
             if used >= allowed or (needed is not None and used + needed > allowed):
-                return Crossing(
-                    limit, used, allowed, needed=needed or None, refused=True, estimated=self._uncertain
-                )
+                return self._crossing(limit, used, allowed, needed=needed or None, refused=True)
         return None
 
     def _opened(self, estimate: _Estimate | None) -> Reservation:
@@ -239,14 +221,14 @@ class Meter:
             return
         for limit, used, allowed in self._limits():
             if used > allowed or (limit == "seconds" and used >= allowed):
-                self.crossing = Crossing(limit, used, allowed, estimated=self._uncertain)
+                self.crossing = self._crossing(limit, used, allowed)
                 for callback in tuple(self._watchers):
                     callback(self.crossing)
                 return
 
-    @property
-    def _uncertain(self) -> bool:
-        return self._estimated or any(call.tokens for call in self._open)
+    def _crossing(self, limit: Limit, used: float, allowed: float, **refusal: Any) -> Crossing:
+        uncertain = self._estimated or any(call.tokens for call in self._open)
+        return Crossing(limit=limit, used=used, allowed=allowed, estimated=uncertain, **refusal)
 
     def _limits(self) -> list[tuple[Limit, float, float]]:
         budget, used = self.budget, self.used

@@ -10,11 +10,11 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import AsyncGenerator, Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 
 from conductor.engine.bound_workflow import BoundWorkflow
-from conductor.engine.meter import Crossing, Meter, Reservation
+from conductor.engine.meter import Meter, Reservation
 from conductor.engine.schedule import Schedule, answer_of, kept_outputs
 from conductor.engine.scope import EDITED, RunScope
 from conductor.errors import WorkerError, WorkflowError
@@ -39,7 +39,7 @@ from conductor.runs.events import (
     StepStarted,
     StepThought,
 )
-from conductor.values.budget import NO_BUDGET
+from conductor.values.budget import NO_BUDGET, Crossing
 from conductor.values.messages import Completion, Request, Retried, Usage
 from conductor.values.output import Output
 from conductor.workers.pool.pool import Pool
@@ -195,9 +195,7 @@ class WorkflowRun:
         """Add the event, once, when it is known whether anything was `stopped`: a call may finish first."""
         if self._crossing is not None and not self._crossing_recorded:
             self._crossing_recorded = True
-            self._record.add(
-                BudgetExceeded(**self._record.stamp(), **asdict(self._crossing), stopped=stopped)
-            )
+            self._record.add(BudgetExceeded(**self._record.stamp(), **dict(self._crossing), stopped=stopped))
 
     def _stop(self, calls: Iterable[_Call]) -> None:
         self._cancelled = True

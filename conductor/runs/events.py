@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter
 
-from conductor.values.budget import NO_BUDGET, Budget, Limit, Used
+from conductor.values.budget import NO_BUDGET, Budget, Crossing, Used
 from conductor.values.conversation import NO_CONVERSATION, Conversation
 from conductor.values.messages import Request, SeenResponse, Usage, Value
 from conductor.values.output import Output, WorkerKind
@@ -237,7 +237,7 @@ class StepCancelled(_Event):
     seconds: float
 
 
-class BudgetExceeded(_Event):
+class BudgetExceeded(Crossing, _Event):
     """A limit of the budget was reached: no new call is made.
 
     `used`, `allowed` and `needed` are in the unit of `limit`: tokens, US dollars, seconds or calls.
@@ -247,33 +247,7 @@ class BudgetExceeded(_Event):
     """
 
     type: Literal["budget_exceeded"] = "budget_exceeded"
-    limit: Limit
-    used: float
-    allowed: float
-    needed: float | None = None
-    refused: bool = False
-    estimated: bool = False
     stopped: bool = True
-
-    @property
-    def words(self) -> str:
-        """What was used of what was allowed, and what a refused call needs, for people."""
-        about = "about " if self.estimated and self.limit in ("tokens", "cost") else ""
-        more = "" if self.needed is None else f", and the next call takes at least about {self._needs}"
-        return f"{about}{self._amounts} used{more}"
-
-    @property
-    def _amounts(self) -> str:
-        if self.limit == "cost":
-            return f"${self.used:.4f} of ${self.allowed:g}"
-        if self.limit == "seconds":
-            return f"{self.used:.1f} of {self.allowed:g} seconds"
-        return f"{self.used:,.0f} of {self.allowed:,.0f} {self.limit}"
-
-    @property
-    def _needs(self) -> str:
-        needed = self.needed or 0.0
-        return f"${needed:.4f}" if self.limit == "cost" else f"{needed:,.0f} {self.limit}"
 
 
 RunOutcome = Literal["finished", "failed", "cancelled", "interrupted", "over_budget"]

@@ -242,6 +242,9 @@ def _texts(pieces: Iterable[Sequence[TextPiece]]) -> list[TextPiece]:
     return sorted(whole, key=lambda piece: piece.seq)
 
 
+_OF_A_RUN = ("query", "conversation", "parent", "workflow", "round", "previous", "budget", "covers")
+
+
 def advance(state: RunState, event: Event) -> RunState:
     """The state after one more event."""
     place: _Place = {"run": event.run, "seq": event.seq}
@@ -296,16 +299,9 @@ def advance(state: RunState, event: Event) -> RunState:
             return fast_replace(
                 state,
                 **place,
-                query=event.query,
-                conversation=event.conversation,
-                parent=event.parent,
-                workflow=event.workflow,
-                round=event.round,
-                previous=event.previous,
-                budget=event.budget,
+                **{name: getattr(event, name) for name in _OF_A_RUN},
                 used_before=event.used,
                 steps=tuple(StepState() for _ in event.workflow.steps),
-                covers=event.covers,
                 started_at=event.at if state.started_at is None else state.started_at,
             )
         case BudgetExceeded():

@@ -39,3 +39,34 @@ class Used(Value):
     cost: float = 0.0
     seconds: float = 0.0
     calls: int = 0
+
+
+class Crossing(Value):
+    """A limit that was reached; `conductor.runs.events.BudgetExceeded` has the meaning of its fields."""
+
+    limit: Limit
+    used: float
+    allowed: float
+    needed: float | None = None
+    refused: bool = False
+    estimated: bool = False
+
+    @property
+    def words(self) -> str:
+        """What was used of what was allowed, and what a refused call needs, for people."""
+        about = "about " if self.estimated and self.limit in ("tokens", "cost") else ""
+        more = "" if self.needed is None else f", and the next call takes at least about {self._needs}"
+        return f"{about}{self._amounts} used{more}"
+
+    @property
+    def _amounts(self) -> str:
+        if self.limit == "cost":
+            return f"${self.used:.4f} of ${self.allowed:g}"
+        if self.limit == "seconds":
+            return f"{self.used:.1f} of {self.allowed:g} seconds"
+        return f"{self.used:,.0f} of {self.allowed:,.0f} {self.limit}"
+
+    @property
+    def _needs(self) -> str:
+        needed = self.needed or 0.0
+        return f"${needed:.4f}" if self.limit == "cost" else f"{needed:,.0f} {self.limit}"

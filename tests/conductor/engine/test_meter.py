@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from conductor.engine.meter import LEAST_COMPLETION, Crossing, Meter
-from conductor.values.budget import NO_BUDGET, Budget
+from conductor.engine.meter import LEAST_COMPLETION, Meter
+from conductor.values.budget import NO_BUDGET, Budget, Crossing
 from conductor.values.messages import Usage
 from conductor.values.output import WorkerKind
 from conductor.workers.protocol import Price, WorkerCard
@@ -41,8 +41,12 @@ def test_without_a_budget_nothing_is_ever_crossed() -> None:
 @pytest.mark.parametrize(
     ("budget", "usage", "crossing"),
     [
-        (Budget(tokens=10), Usage(prompt_tokens=8, completion_tokens=3), Crossing("tokens", 11, 10)),
-        (Budget(cost=0.5), Usage(cost=0.75), Crossing("cost", 0.75, 0.5)),
+        (
+            Budget(tokens=10),
+            Usage(prompt_tokens=8, completion_tokens=3),
+            Crossing(limit="tokens", used=11, allowed=10),
+        ),
+        (Budget(cost=0.5), Usage(cost=0.75), Crossing(limit="cost", used=0.75, allowed=0.5)),
     ],
 )
 def test_a_call_that_used_too_much_crosses_the_limit(
@@ -59,7 +63,7 @@ def test_a_call_for_which_no_room_is_left_is_not_admitted() -> None:
     meter, crossings = Meter(Budget(calls=2)), list[Crossing]()
     meter.watch(crossings.append)
     assert [meter.admit() is not None for _ in range(4)] == [True, True, False, False]
-    assert (meter.calls, meter.crossing) == (2, Crossing("calls", 2, 2, refused=True))
+    assert (meter.calls, meter.crossing) == (2, Crossing(limit="calls", used=2, allowed=2, refused=True))
     assert crossings == []
 
 
@@ -90,7 +94,9 @@ def test_a_call_takes_its_prompt_and_a_short_answer_before_it_is_made(
 def test_a_call_whose_prompt_alone_is_too_much_is_refused_with_what_it_needs() -> None:
     meter = Meter(Budget(tokens=100))
     assert meter.admit(card(), ["x" * 400]) is None
-    assert meter.crossing == Crossing("tokens", 0, 100, needed=100 + LEAST_COMPLETION, refused=True)
+    assert meter.crossing == Crossing(
+        limit="tokens", used=0, allowed=100, needed=100 + LEAST_COMPLETION, refused=True
+    )
     assert meter.calls == 0
 
 
@@ -121,7 +127,7 @@ def test_an_answer_counts_while_it_comes_and_crosses_the_limit_with_the_piece_th
         call.receive("four")
     assert crossings == []
     call.receive("four")
-    assert crossings == [Crossing("tokens", 151, 150, estimated=True)]
+    assert crossings == [Crossing(limit="tokens", used=151, allowed=150, estimated=True)]
 
 
 def test_a_call_is_settled_by_its_usage_once() -> None:
@@ -203,7 +209,7 @@ def test_time_counts_from_the_making() -> None:
     unwatch = meter.watch(crossings.append)
     clock.now = 5.0
     meter.check()
-    assert (meter.seconds_left, crossings) == (0.0, [Crossing("seconds", 5.0, 5.0)])
+    assert (meter.seconds_left, crossings) == (0.0, [Crossing(limit="seconds", used=5.0, allowed=5.0)])
     unwatch()
 
 
@@ -233,4 +239,6 @@ def test_an_answer_is_not_asked_for_again_beyond_the_limit() -> None:
     call.receive("b" * 200)
     assert not crossings
     call.withdraw()
-    assert crossings == [Crossing("tokens", 150 + 100 + LEAST_COMPLETION, 240, estimated=True)]
+    assert crossings == [
+        Crossing(limit="tokens", used=150 + 100 + LEAST_COMPLETION, allowed=240, estimated=True)
+    ]
