@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import chain
+from itertools import chain, starmap
 
 import mpmath
 
@@ -161,85 +161,69 @@ _POINTS = tuple(map(Fraction, ("0.37", "0.83", "1.29", "2.21")))
 _Function = Callable[[Number], Number]
 
 
-def _variable(problem: Problem) -> str:
-    return problem.variable or next(iter(problem.variables), "x")
+def _computed(problem: Problem, answer: str, _: str) -> Verdict:
+    """The answer's formula compared with numbers: one where that is a number, else one at each of points."""
+    formula, is_number = _formula_in(answer), bool(problem.bounds or not problem.variables)
+    x = problem.variable or next(iter(problem.variables), "x")
+
+    def given(at: Number) -> Number:
+        return number_of(problem.formulas[0], {x: at})
+
+    claimed: _Function = lambda at: number_of(formula, {} if is_number else {x: at, "C": Fraction(0)})  # noqa: E731
+    how, expected = _another_way(problem, given)
+    if problem.operation == "integral" and not is_number:
+        how, expected, claimed = "Differentiated again", given, _slope(claimed, 1)
+    pairs = [(expected(at), claimed(at)) for at in (_POINTS[:1] if is_number else _POINTS)]
+    where = f"it is {_shown(pairs[0][0])}" if is_number else "at four points"
+    return Verdict(all(starmap(same, pairs)), f"{how} {where}.")
 
 
-def _given(problem: Problem) -> _Function:
-    """The formula of the problem as a function of its variable."""
-    return lambda point: number_of(problem.formulas[0], {_variable(problem): point})
+def _another_way(problem: Problem, given: _Function) -> tuple[str, _Function]:
+    """What the numbers are found by, and the function that finds them, of the function `given`."""
+    bounds = [number_of(bound, {}) for bound in problem.bounds]
+    floats = _of_floats(given)
+    match problem.operation, list(map(inexact, bounds)):
+        case "derivative", [point]:
+            return "By difference quotients", lambda _: _slope(given, problem.order or 1)(point)
+        case "derivative", _:
+            return "By difference quotients", _slope(given, problem.order or 1)
+        case "integral", [low, high]:
+            return "By numerical quadrature", lambda _: mpmath.quad(floats, [low, high])
+        case "sum" | "product" as operation, [low, mpmath.inf]:
+            method = mpmath.nsum if operation == "sum" else mpmath.nprod
+            return "In numbers", lambda _: method(floats, [low, mpmath.inf])
+        case "sum", _:
+            return "Added up term by term", lambda _: sum(_terms(given, *bounds), start=Fraction(0))
+        case "product", _:
+            return "Multiplied out", lambda _: math.prod(_terms(given, *bounds))
+        case "limit", [point]:
+            return "From numbers ever nearer to the point", lambda _: _approached(floats, point)
+        case "value", _:
+            return "In numbers", given
+        case _:
+            return "Compared with the original, not by its form,", given
 
 
 def _of_floats(function: _Function) -> _Function:
     """The same function as mpmath's methods take it."""
-    return lambda point: inexact(function(inexact(point)))
+    return lambda at: inexact(function(at))
 
 
-def _as_value(answer: str, value: Callable[[], Number], how: str) -> Verdict:
-    """The answer's number compared with `value`, which is computed if there is one."""
-    claimed = number_of(_formula_in(answer), {})
-    expected = value()
-    return Verdict(same(expected, claimed), f"{how} it is {_shown(expected)}.")
+def _slope(function: _Function, order: int) -> _Function:
+    return lambda at: mpmath.diff(_of_floats(function), inexact(at), order)
 
 
-def _as_function(problem: Problem, answer: str, expected: _Function, how: str) -> Verdict:
-    """The answer's formula compared with `expected` at points."""
-    claimed = _formula_in(answer)
-    values = (number_of(claimed, {_variable(problem): point}) for point in _POINTS)
-    return Verdict(all(map(same, map(expected, _POINTS), values)), f"{how} at four points.")
-
-
-def _evaluated(problem: Problem, answer: str, _: str) -> Verdict:
-    if problem.variables:
-        how = "Compared with the original, not by its form,"
-        return _as_function(problem, answer, _given(problem), how)
-    return _as_value(answer, lambda: number_of(problem.formulas[0], {}), "In numbers")
-
-
-def _differentiated(problem: Problem, answer: str, _: str) -> Verdict:
-    function, order = _of_floats(_given(problem)), problem.order or 1
-    if problem.bounds:
-        point = inexact(number_of(problem.bounds[0], {}))
-        return _as_value(answer, lambda: mpmath.diff(function, point, order), "By difference quotients")
-    slope = lambda point: mpmath.diff(function, inexact(point), order)  # noqa: E731
-    return _as_function(problem, answer, slope, "By difference quotients")
-
-
-def _integrated(problem: Problem, answer: str, _: str) -> Verdict:
-    if problem.bounds:
-        bounds = [inexact(number_of(bound, {})) for bound in problem.bounds]
-        function = _of_floats(_given(problem))
-        return _as_value(answer, lambda: mpmath.quad(function, bounds), "By numerical quadrature")
-    claimed, x = _formula_in(answer), _variable(problem)
-    function = _of_floats(lambda point: number_of(claimed, {x: point, "C": Fraction(0)}))
-    slopes = (mpmath.diff(function, inexact(point)) for point in _POINTS)
-    return Verdict(
-        all(map(same, map(_given(problem), _POINTS), slopes)), "Differentiated again at four points."
-    )
-
-
-def _taken_together(problem: Problem, answer: str, _: str) -> Verdict:
-    low, high = (number_of(bound, {}) for bound in problem.bounds)
-    added = problem.operation == "sum"
-    if mpmath.isinf(inexact(high)):
-        method, bounds = mpmath.nsum if added else mpmath.nprod, [inexact(low), high]
-        return _as_value(answer, lambda: method(_of_floats(_given(problem)), bounds), "In numbers")
+def _terms(term: _Function, low: Number, high: Number) -> Iterator[Number]:
     if low.denominator != 1 or high.denominator != 1 or high - low > MAX_TERMS:
         raise FormatError("Only short sums are added up.")
-    terms = map(_given(problem), map(Fraction, range(int(low), int(high) + 1)))
-    how = "Added up term by term" if added else "Multiplied out"
-    return _as_value(answer, lambda: sum(terms, start=Fraction(0)) if added else math.prod(terms), how)
+    return map(term, map(Fraction, range(int(low), int(high) + 1)))
 
 
-def _approached(problem: Problem, answer: str, _: str) -> Verdict:
-    function, point = _of_floats(_given(problem)), inexact(number_of(problem.bounds[0], {}))
+def _approached(function: _Function, point: Number) -> Number:
+    """The limit of a function; not a number where it differs on the two sides."""
     sides = (1, -1) if mpmath.isfinite(point) else (1,)
-
-    def approached() -> Number:
-        found = [mpmath.limit(function, point, side) for side in sides]
-        return found[0] if same(found[0], found[-1]) else mpmath.nan
-
-    return _as_value(answer, approached, "From numbers ever nearer to the point")
+    found = [mpmath.limit(function, point, side) for side in sides]
+    return found[0] if same(found[0], found[-1]) else mpmath.nan
 
 
 def _solved(problem: Problem, answer: str, recomputed: str) -> Verdict:
@@ -336,8 +320,7 @@ def _compared(problem: Problem, answer: str, _: str) -> Verdict:
 
 
 _WAYS: Mapping[str, Callable[[Problem, str, str], Verdict]] = {
-    **dict.fromkeys(("value", "factor", "expand", "simplify"), _evaluated), "derivative": _differentiated,
-    "integral": _integrated, "sum": _taken_together, "product": _taken_together, "limit": _approached,
+    **dict.fromkeys("value factor expand simplify derivative integral sum product limit".split(), _computed),
     "solve": _solved, "is prime": _prime, "divisors": _divided, "divisor count": _divided,
     "claim": _compared,
 }  # fmt: skip
