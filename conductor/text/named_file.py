@@ -129,22 +129,26 @@ def write_whole(path: Path, text: str, *, before: str | None) -> None:
                 "text, and make your change again."
             )
         try:
-            _replace(path.resolve(), text.encode("utf-8"))
+            replace_file(path.resolve(), text.encode("utf-8"))
         except OSError as error:
             raise PoolError(
                 f"The pool file {path} cannot be written: {error.strerror}; it is as it was."
             ) from error
 
 
-def _replace(target: Path, content: bytes) -> None:
+def replace_file(target: Path, content: bytes, *, mode: int | None = None) -> None:
+    """Put `content` in the file's place at once, with `mode`; None: with the permissions that it has.
+
+    Raises `OSError`, and the file is as it was then.
+    """
     beside = target.with_name(f".{target.name}.{uuid4().hex[:8]}.tmp")
-    file = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    file = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666 if mode is None else mode)
     try:
         with os.fdopen(file, "wb") as new:
             new.write(content)
             new.flush()
             os.fsync(new.fileno())
-        if target.exists():
+        if mode is None and target.exists():
             beside.chmod(S_IMODE(target.stat().st_mode))
         beside.replace(target)
     except BaseException:

@@ -15,6 +15,7 @@ from typing import Any
 from conductor.errors import PoolError
 
 SECRETS_FILE = Path(".streamlit/secrets.toml")
+_UNREADABLE = f"{SECRETS_FILE} cannot be read: it must be TOML in UTF-8."
 KEY_NAMES = "CONDUCTOR_KEY_NAMES"
 """The environment variable that lists, separated by commas, further variables that hold keys."""
 _NO_NAME = "write the name of an environment variable, like OPENAI_API_KEY, not the key itself"
@@ -82,7 +83,7 @@ def own_setting(variable: str) -> str | None:
 def known_keys() -> tuple[str, ...]:
     """The values of all variables that may hold a key, in the environment and the secrets file."""
     try:
-        document = _document()
+        document = secrets_in(secrets_text())
     except PoolError:
         document = {}  # looking up a key of the file raises the reason; no key of it was handed out
     held = {**document, **os.environ}
@@ -94,18 +95,27 @@ def _listed() -> frozenset[str]:
     return frozenset(name.strip() for name in os.environ.get(KEY_NAMES, "").split(",")) - {""}
 
 
-def _document() -> dict[str, Any]:
+def secrets_text() -> str:
+    """The text of the secrets file, "" where there is none. Raises `PoolError`."""
     try:
-        return tomllib.loads(SECRETS_FILE.read_text(encoding="utf-8"))
+        return SECRETS_FILE.read_bytes().decode("utf-8")
     except FileNotFoundError:
-        return {}
-    except (OSError, ValueError, RecursionError):
+        return ""
+    except (OSError, UnicodeDecodeError):
+        raise PoolError(_UNREADABLE) from None
+
+
+def secrets_in(text: str) -> dict[str, Any]:
+    """The values in the text of a secrets file. Raises `PoolError`."""
+    try:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError):
         # The parser's error may quote a key.
-        raise PoolError(f"{SECRETS_FILE} cannot be read: it must be TOML in UTF-8.") from None
+        raise PoolError(_UNREADABLE) from None
 
 
 def _from_file(variable: str) -> str:
-    value = _document().get(variable, "")
+    value = secrets_in(secrets_text()).get(variable, "")
     if not isinstance(value, str):
         raise PoolError(f'{SECRETS_FILE}: write {variable} as a text, {variable} = "...".')
     return value.strip()

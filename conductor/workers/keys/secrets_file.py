@@ -8,14 +8,12 @@ from __future__ import annotations
 import os
 import re
 import threading
-import tomllib
-from pathlib import Path
-from uuid import uuid4
 
 import tomlkit
 
 from conductor.errors import PoolError
-from conductor.workers.keys.secret import SECRETS_FILE, name_fault
+from conductor.text.named_file import replace_file
+from conductor.workers.keys.secret import SECRETS_FILE, name_fault, secrets_in, secrets_text
 
 _SHORTEST = 8
 _LONGEST = 1000
@@ -37,8 +35,8 @@ def keep_key(variable: str, key: str | None) -> None:
     if key is not None and not (_SHORTEST <= len(key) <= _LONGEST and re.fullmatch(r"[!-~]+", key)):
         raise PoolError("This is no key: it has no spaces or line ends; copy the key again.")
     with _writing:
-        before = _text()
-        held = _values(before).get(variable)
+        before = secrets_text()
+        held = secrets_in(before).get(variable)
         # Streamlit puts what the file held when the app started into the environment.
         copied = os.environ.get(variable) == held
         if os.environ.get(variable, "").strip() and not copied:
@@ -46,32 +44,20 @@ def keep_key(variable: str, key: str | None) -> None:
                 f"{variable} is set in the environment, which goes before {SECRETS_FILE}; change it there, "
                 "or start the program without it."
             )
-        _replace(_with(before, variable, key))
+        new = _with(before, variable, key)
+        try:
+            target = SECRETS_FILE.resolve()
+            target.parent.mkdir(parents=True, exist_ok=True)
+            replace_file(target, new.encode("utf-8"), mode=0o600)
+        except OSError as error:
+            raise PoolError(f"{SECRETS_FILE} cannot be written: {error.strerror}; it is as it was.") from None
         if copied:
             os.environ.pop(variable, None)
 
 
-def _text() -> str:
-    """The file's text, "" where there is none."""
-    try:
-        return SECRETS_FILE.read_bytes().decode("utf-8")
-    except FileNotFoundError:
-        return ""
-    except (OSError, UnicodeDecodeError):
-        raise PoolError(f"{SECRETS_FILE} cannot be read: it must be TOML in UTF-8.") from None
-
-
-def _values(text: str) -> dict[str, object]:
-    try:
-        return tomllib.loads(text)
-    except (ValueError, RecursionError):
-        # The parser's error may quote a key.
-        raise PoolError(f"{SECRETS_FILE} cannot be read: it must be TOML in UTF-8.") from None
-
-
 def _with(text: str, variable: str, key: str | None) -> str:
     """The text with that entry at its top level, above all tables, or without it; the rest as it was."""
-    expected = {**_values(text), variable: key}
+    expected = {**secrets_in(text), variable: key}
     document = tomlkit.parse(text)
     if key is None:
         document.pop(variable, None)
@@ -82,28 +68,8 @@ def _with(text: str, variable: str, key: str | None) -> str:
         new = document.as_string()
     else:
         new = f"{tomlkit.document().add(variable, key).as_string()}{text}"
-    if _values(new) != expected:
+    if secrets_in(new) != expected:
         raise PoolError(
             f"{SECRETS_FILE} is written in a way that cannot be changed here; write {variable} by hand."
         )
     return new
-
-
-def _replace(text: str) -> None:
-    """Put the text in the file's place at once; a link stays one."""
-    target = SECRETS_FILE.resolve()
-    beside = target.with_name(f".{target.name}.{uuid4().hex[:8]}.tmp")
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        file = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        try:
-            with os.fdopen(file, "w", encoding="utf-8", newline="") as new:
-                new.write(text)
-                new.flush()
-                os.fsync(new.fileno())
-            beside.replace(target)
-        except BaseException:
-            Path(beside).unlink(missing_ok=True)
-            raise
-    except OSError as error:
-        raise PoolError(f"{SECRETS_FILE} cannot be written: {error.strerror}; it is as it was.") from None

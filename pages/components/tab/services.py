@@ -12,7 +12,7 @@ from functools import cache
 
 import streamlit as st
 
-from conductor.workers.discovery.finder import Finder
+from conductor.workers.discovery.local_servers import Finder
 from conductor.workers.health.probe import HealthProbe
 from storage import SessionStore, data_folder, default_url
 from studio.access.exposure import Access, configured_access

@@ -9,9 +9,8 @@ from threading import Thread
 import pytest
 
 from conductor.errors import PoolError
-from conductor.workers.discovery import finder as module
-from conductor.workers.discovery.finder import Finder
-from conductor.workers.discovery.local_servers import LocalServer
+from conductor.workers.discovery import local_servers as module
+from conductor.workers.discovery.local_servers import Finder, LocalServer
 
 SERVER = LocalServer("Ollama", "http://127.0.0.1:11434/v1", ())
 
