@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from calendar import day_name, isleap, month_abbr, monthrange
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from fractions import Fraction
@@ -12,7 +13,7 @@ from typing import Any
 
 from dateutil.relativedelta import relativedelta
 
-from conductor.workers.offline.questions.meaning import Answer, NotUnderstood
+from conductor.workers.offline.questions.meaning import WORDS, Answer, NotUnderstood
 from conductor.workers.offline.questions.quantity import Quantity, number_text
 
 
@@ -101,7 +102,7 @@ def _time(span: Quantity) -> timedelta:
     return timedelta(seconds=float(span.value))
 
 
-def _shifted(start: Clock, span: Quantity, sign: int = 1) -> Answer:
+def shifted(start: Clock, span: Quantity, sign: int = 1) -> Answer:
     end = start.at + sign * _time(span)
     days, rest = end.days, timedelta(seconds=end.seconds)
     if rest.seconds % 60:
@@ -145,9 +146,23 @@ def lasted_in(unit: str, start: Clock, end: Clock) -> Answer:
 # -- the days of a year --------------------------------------------------------------------------------
 
 
-def dated(month: int, day: int, year: str | None = None) -> Day:
+def day_month(day: str, month: str, year: str | None = None) -> Day:
     # 2024 was a leap year: 29 February is no mistake before its year is known.
-    return _made(int(year) if year else 2024, month, day, year is not None)
+    return _made(int(year or 2024), _month(month), int(re.sub(r"\D", "", day)), year is not None)
+
+
+def holiday(name: str, year: str | None = None) -> Day:
+    month, day = WORDS["holidays"][name.lower().split(" day", maxsplit=1)[0].removesuffix(" 's")]
+    return _made(int(year or 2024), month, day, year is not None)
+
+
+def coming(day: Day, today: date) -> date:
+    """The next time that a day comes."""
+    for year in (today.year + at for at in range(9 * (not day.dated))):
+        with suppress(ValueError):  # 29 February
+            if (found := day.on.replace(year=year)) >= today:
+                return found
+    return day.on
 
 
 def passed(day: Day) -> date:
@@ -171,28 +186,16 @@ def between(unit: str, start: Day, end: Day) -> Answer:
 
 
 def weekday(day: Day) -> Answer:
-    if not day.dated:
-        raise NotUnderstood("of which year?")
-    return Answer(f"{day.on:%A}", (f"{day.on.isoformat()} is a {day.on:%A}",))
+    on = passed(day)
+    return Answer(f"{on:%A}", (f"{on.isoformat()} is a {on:%A}",))
 
 
-def moved(day: Day, text: str, sign: int = 1) -> date:
-    if not day.dated:
-        raise NotUnderstood("of which year?")
+def later(day: Day, text: str, sign: int = 1) -> date:
     try:
-        end: date = day.on + sign * _span(text)
+        end: date = passed(day) + sign * _span(text)
     except (ValueError, OverflowError) as error:
         raise NotUnderstood("no such day") from error
     return end
-
-
-def died(born: str, year: str) -> Answer:
-    if not 0 < int(year) - int(born) <= 125:
-        raise NotUnderstood("no such age")
-    return Answer(
-        f"{int(year) - int(born)} ({int(year) - int(born) - 1} before the birthday)",
-        (f"{year} - {born}",),
-    )
 
 
 def weekday_in(name: str, text: str, sign: int = 1) -> Answer:
@@ -219,80 +222,49 @@ def leap(year: str) -> Answer:
     return Answer(f"{'yes' if holds else 'no'}, {year} is {'' if holds else 'not '}a leap year")
 
 
-def fixed(month: int, day: int) -> Callable[..., Day]:
-    return lambda year=None: dated(month, day, year)
+# -- ages -----------------------------------------------------------------------------------------------
 
 
-def _in_year(day: Day, year: int) -> date | None:
-    try:
-        return day.on.replace(year=year)
-    except ValueError:
-        return None
-
-
-# -- what depends on today ------------------------------------------------------------------------------
-
-
-def rules(today: date) -> Mapping[str, Callable[..., Any]]:
-    """What each rule means, by its name in the grammar."""
-
-    def coming(day: Day) -> date:
-        if day.dated:
-            return day.on
-        years = (_in_year(day, today.year + at) for at in range(9))
-        return next(found for found in years if found and found >= today)
-
-    def age(day: Day | int, year: str | None = None) -> Answer:
-        """How old a person is, or becomes in a year; without the day of birth there are two possible ages."""
-        if isinstance(day, Day):
-            if not day.dated:
-                raise NotUnderstood("born in which year?")
-            if year is None:
-                years = relativedelta(today, day.on).years
-                if day.on > today:
-                    raise NotUnderstood("not born yet")
-                return Answer(str(years), (f"From {day.on.isoformat()} to {today.isoformat()}",))
-        born = day.on.year if isinstance(day, Day) else day
-        until = int(year) if year else today.year
-        if not 0 <= until - born <= 130:
+def age(today: date, born: Day | str, year: str | None = None) -> Answer:
+    """How old a person is, or becomes in a year; without the day of birth there are two possible ages."""
+    if isinstance(born, Day) and year is None:
+        if passed(born) > today:
             raise NotUnderstood("not born yet")
-        text = f"{until - born} ({until - born - 1} before the birthday)" if until > born else "0"
-        return Answer(text, (f"{until} - {born} = {until - born}",))
+        years = relativedelta(today, born.on).years
+        return Answer(str(years), (f"From {born.on.isoformat()} to {today.isoformat()}",))
+    return lived(passed(born).year if isinstance(born, Day) else born, year or today.year)
 
-    tomorrow, yesterday = timedelta(days=1), timedelta(days=-1)
-    now = Day(today)
-    return {
-        "weekday": weekday, "weekday_today": lambda: weekday(now), "today": lambda: Answer(_written(today)),
-        "this_year": lambda: Answer(str(today.year)), "between": between,
-        "until": lambda unit, day: _counted(today, coming(day), unit),
-        "until_days": lambda day: _counted(today, coming(day), "days"),
-        "since": lambda unit, day: _counted(passed(day), today, unit), "days_of_month": days_of_month,
-        "days_of_year": lambda year: Answer("366" if isleap(int(year)) else "365"),
-        "leap_days": lambda: Answer("366"), "leap": leap,
-        "next_leap": lambda: Answer(
-            str(next(year for year in range(today.year + (not isleap(today.year)), 9999) if isleap(year)))
-        ),
-        "moved_date": lambda day: Answer(_written(day)),
-        "moved_day": lambda day: Answer(f"{day:%A}", (_written(day),)), "weekday_in": weekday_in,
-        "weekday_ago": lambda name, text: weekday_in(name, text, -1),
-        "weekday_after": lambda text, name: weekday_in(name, text), "age": age, "age_died": died,
-        "born_year": int, "year_moved": lambda year: Answer(str(year)),
-        "years_ago": lambda count: today.year - int(count),
-        "years_on": lambda count: today.year + int(count), "moved_in": lambda text: moved(now, text),
-        "moved_ago": lambda text: moved(now, text, -1), "moved_after": lambda text, day: moved(day, text),
-        "moved_before": lambda text, day: moved(day, text, -1),
-        "moved_on": lambda day, text: Answer(_written(moved(day, text))),
-        "moved_back": lambda day, text: Answer(_written(moved(day, text, -1))),
-        "day_month": lambda day, month, year=None: dated(_month(month), int(re.sub(r"\D", "", day)), year),
-        "month_day": lambda month, day, year=None: dated(_month(month), int(re.sub(r"\D", "", day)), year),
-        "iso": lambda text: Day(date.fromisoformat(text)), "today_date": lambda: now,
-        "tomorrow": lambda: Day(today + tomorrow), "yesterday": lambda: Day(today + yesterday),
-        "overmorrow": lambda: Day(today + 2 * tomorrow), "year_end": lambda: Day(date(today.year, 12, 31)),
-        "christmas": fixed(12, 25), "christmas_eve": fixed(12, 24), "new_years_eve": fixed(12, 31),
-        "new_year": fixed(1, 1), "halloween": fixed(10, 31), "valentine": fixed(2, 14), "clock": clock,
-        "noon": lambda: clock("12:00"), "clock_start": lambda *parts: parts[-1],
-        "ends": lambda start, span, *_: _shifted(start, span), "ends_in": _shifted,
-        "shifted": lambda span, start: _shifted(start, span), "shifted_p": _shifted,
-        "shifted_back": lambda start, span: _shifted(start, span, -1), "lasted": lasted,
-        "lasted_in": lasted_in,
-    }  # fmt: skip
+
+def lived(born: str | int, year: str | int) -> Answer:
+    years = int(year) - int(born)
+    if not 0 <= years <= 125:
+        raise NotUnderstood("no such age")
+    return Answer(
+        f"{years} ({years - 1} before the birthday)" if years else "0", (f"{year} - {born} = {years}",)
+    )
+
+
+RULES: Mapping[str, Callable[..., Any]] = {
+    "today": lambda today: Answer(_written(today)), "this_year": lambda today: Answer(str(today.year)),
+    "until": lambda unit, day, today: _counted(today, coming(day, today), unit), "until_days": lambda day,
+    today: _counted(today, coming(day, today), "days"), "since": lambda unit, day,
+    today: _counted(passed(day), today, unit),
+    "days_of_year": lambda year: Answer("366" if isleap(int(year)) else "365"),
+    "leap_days": lambda: Answer("366"),
+    "next_leap": lambda today: Answer(
+        str(next(year for year in range(today.year + (not isleap(today.year)), 9999) if isleap(year)))
+    ),
+    "moved_date": lambda day: Answer(_written(day)),
+    "moved_day": lambda day: Answer(f"{day:%A}", (_written(day),)), "weekday_ago": lambda name,
+    text: weekday_in(name, text, -1), "year_moved": lambda year: Answer(str(year)), "years_ago": lambda today,
+    count: today.year - int(count), "years_on": lambda today, count: today.year + int(count),
+    "earlier": lambda day, text: later(day, text, -1), "weekday_today": lambda today: weekday(Day(today)),
+    "later_today": lambda today, text: later(Day(today), text), "earlier_today": lambda today,
+    text: later(Day(today), text, -1), "iso": lambda text: Day(date.fromisoformat(text)), "today_date": Day,
+    "tomorrow": lambda today: Day(today + timedelta(days=1)),
+    "yesterday": lambda today: Day(today - timedelta(days=1)),
+    "overmorrow": lambda today: Day(today + timedelta(days=2)),
+    "year_end": lambda today: Day(date(today.year, 12, 31)), "noon": lambda: clock("12:00"),
+    "clock_start": lambda *parts: parts[-1], "shifted_back": lambda start, span: shifted(start, span, -1),
+}  # fmt: skip
+"""What each rule means whose name no function here has."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
-from conductor.workers.offline.questions.meaning import Answer, NotUnderstood
+from conductor.workers.offline.questions.meaning import WORDS, Answer, NotUnderstood
 from conductor.workers.offline.questions.numbers import quoted_numbers, yes_or_no
 from conductor.workers.offline.questions.quantity import Quantity, plain
 
@@ -123,46 +123,32 @@ def divisible(text: str, by: str) -> Answer:
     return yes_or_no(not rest, f"{text} = {whole} × {by}", f"{text} = {whole} × {by} + {rest}")
 
 
-SIDES = {
-    "triangle": 3, "square": 4, "rectangle": 4, "quadrilateral": 4, "trapezoid": 4, "trapezium": 4,
-    "rhombus": 4, "parallelogram": 4, "pentagon": 5, "hexagon": 6, "heptagon": 7, "octagon": 8,
-    "nonagon": 9, "decagon": 10, "dodecagon": 12,
-}  # fmt: skip
-SOLIDS = {
-    "cube": (6, 12, 8), "cuboid": (6, 12, 8), "tetrahedron": (4, 6, 4), "octahedron": (8, 12, 6),
-    "dodecahedron": (12, 30, 20), "icosahedron": (20, 30, 12), "square pyramid": (5, 8, 5),
-    "triangular prism": (5, 9, 6),
-}  # fmt: skip
-"""Faces, edges and corners."""
-
-
 def sides_of(name: str) -> int:
-    return SIDES[name.lower() if name.lower() in SIDES else name.lower().removesuffix("s")]
+    known: Mapping[str, int] = WORDS["sides"]
+    return known.get(name.lower()) or known[name.lower().removesuffix("s")]
 
 
 RULES: Mapping[str, Callable[..., Any]] = {
     "counting": lambda answer: answer if isinstance(answer, Answer) else told_count(answer),
-    "count_numbers": count_numbers, "counted": counted, "even": lambda: lambda value: value % 2 == 0,
-    "odd": lambda: lambda value: value % 2 == 1, "prime": lambda: is_prime, "any": lambda: lambda _: True,
-    "multiple": _multiple, "square": lambda: lambda value: math.isqrt(value) ** 2 == value,
-    "span_to": lambda low, high, divisor="1": (range(int(low), int(high) + 1), _multiple(divisor)),
-    "span_between": lambda low, high, divisor="1": _Between(
-        (range(int(low) + 1, int(high)), _multiple(divisor))
-    ),
+    "even": lambda: lambda value: value % 2 == 0, "odd": lambda: lambda value: value % 2 == 1,
+    "prime": lambda: is_prime, "any": lambda: lambda _: True, "multiple": _multiple,
+    "square": lambda: lambda value: math.isqrt(value) ** 2 == value, "span_to": lambda low, high,
+    divisor="1": (range(int(low), int(high) + 1), _multiple(divisor)), "span_between": lambda low, high,
+    divisor="1": _Between((range(int(low) + 1, int(high)), _multiple(divisor))),
     "span_below": lambda high: (range(1, int(high)), None),
-    "span_up_to": lambda high: (range(1, int(high) + 1), None), "orders": orders, "choices": choices,
-    "pairs": pairs, "pairs_a": lambda *parts: told_count(pairs(*parts)), "ascending": in_order(False),
+    "span_up_to": lambda high: (range(1, int(high) + 1), None),
+    "pairs_a": lambda *parts: told_count(pairs(*parts)), "ascending": in_order(False),
     "descending": in_order(True), "ascending_q": lambda text: in_order(False)(quoted_numbers(text)),
-    "descending_q": lambda text: in_order(True)(quoted_numbers(text)), "next_prime": next_prime,
-    "prime_factors": prime_factors, "is_prime": prime_answer, "is_divisible": divisible,
+    "descending_q": lambda text: in_order(True)(quoted_numbers(text)), "is_prime": prime_answer,
+    "is_divisible": divisible,
     "is_even": lambda text: yes_or_no(int(text) % 2 == 0, f"{text} is even", f"{text} is odd"),
     "is_odd": lambda text: yes_or_no(int(text) % 2 == 1, f"{text} is odd", f"{text} is even"),
     "is_square": lambda text: yes_or_no(
         math.isqrt(int(text)) ** 2 == int(text), f"{text} = {math.isqrt(int(text))}^2", f"{text} is none"
     ),
     "polygon_sides": lambda name: Answer(str(sides_of(name))),
-    "solid_faces": lambda name: Answer(str(SOLIDS[name.lower()][0])),
-    "solid_edges": lambda name: Answer(str(SOLIDS[name.lower()][1])),
-    "solid_corners": lambda name: Answer(str(SOLIDS[name.lower()][2])),
+    "solid_faces": lambda name: Answer(str(WORDS["solids"][name.lower()][0])),
+    "solid_edges": lambda name: Answer(str(WORDS["solids"][name.lower()][1])),
+    "solid_corners": lambda name: Answer(str(WORDS["solids"][name.lower()][2])),
 }  # fmt: skip
 """What each rule means, by its name in the grammar."""

@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Any
 
 from conductor.workers.offline.questions.counting import sides_of
-from conductor.workers.offline.questions.meaning import Answer, NotUnderstood
+from conductor.workers.offline.questions.meaning import WORDS, Answer, NotUnderstood
 from conductor.workers.offline.questions.numbers import told
 from conductor.workers.offline.questions.quantity import PI, Quantity, number_text, plain
 
@@ -26,19 +26,6 @@ class Figure:
     sizes: Sizes
 
 
-_ALIKE = {
-    "room": "rectangle", "field": "rectangle", "garden": "rectangle", "floor": "rectangle",
-    "lawn": "rectangle", "wall": "rectangle", "table": "rectangle",
-    "right angled triangle": "right triangle", "box": "cuboid", "rectangular prism": "cuboid",
-    "swimming pool": "cuboid", "pool": "cuboid", "aquarium": "cuboid", "tank": "cuboid", "ball": "sphere",
-    "trapezium": "trapezoid",
-}  # fmt: skip
-_SIZES = {
-    "long": "length", "wide": "width", "high": "height", "tall": "height", "deep": "height",
-    "depth": "height", "across": "diameter", "edge": "side", "edge length": "side", "side length": "side",
-    "leg": "side", "sides of length": "side", "catheti": "side", "parallel side": "base", "bases": "base",
-    "in diameter": "diameter", "in radius": "radius",
-}  # fmt: skip
 _SIDES = {
     "rectangle": ("side", "side"), "cuboid": ("side", "side", "side"), "right triangle": ("side", "side"),
 }  # fmt: skip
@@ -46,10 +33,10 @@ _SAME_AS_SIDE = {"length", "width", "height", "base"}
 
 
 def _named(dimension: str) -> str:
-    word = " ".join(dimension.lower().split())
-    if word not in _SIZES and word not in ("radius", "across") and word.endswith("s"):
+    word, sizes = " ".join(dimension.lower().split()), WORDS["sizes"]
+    if word not in sizes and word != "radius":
         word = word.removesuffix("s")
-    return _SIZES.get(word, word)
+    return str(sizes.get(word, word))
 
 
 def dimension(name: str, size: Quantity) -> Sizes:
@@ -64,7 +51,7 @@ def figure(*parts: Any) -> Figure:
     """A figure of its name and the sizes before and behind it."""
     name = next(part for part in parts if isinstance(part, str)).lower()
     sizes = [size for part in parts if not isinstance(part, str) for size in part]
-    name = _ALIKE.get(name, name)
+    name = WORDS["figures"].get(name, name)
     if name in _SIDES:
         # Which side is the length makes no difference.
         given = [each for each, _ in sizes]
@@ -131,15 +118,9 @@ _FORMULAS: Mapping[tuple[str, str, tuple[str, ...]], Callable[..., Quantity]] = 
 }  # fmt: skip
 
 
-_MEASURES = {
-    "surface area": "surface", "circumference": "perimeter", "side length": "side",
-    "longest side": "hypotenuse",
-}  # fmt: skip
-
-
 def measured(measure: str, of: Figure) -> Quantity:
     """A measure of a figure; raises `NotUnderstood` where its sizes are too few or too many."""
-    measure = _MEASURES.get(measure.lower(), measure.lower())
+    measure = WORDS["measures"].get(measure.lower(), measure.lower())
     sizes = tuple(("perimeter" if name == "circumference" else name, size) for name, size in of.sizes)
     formula = _FORMULAS.get((measure, of.name, tuple(name for name, _ in sizes)))
     if formula is None:
@@ -160,20 +141,20 @@ def angle_sum(name: str) -> Answer:
 
 
 RULES: Mapping[str, Callable[..., Any]] = {
-    "measure": str, "figure": figure, "dimension": dimension,
-    "dimension_p": lambda size, name: dimension(name, size), "dimensions": dimensions,
-    "dimensions_p": lambda left, right, name: dimensions(name, left, right),
-    "by": lambda *sizes: tuple(("side", size) for size in sizes),
+    "measure": str, "dimension_p": lambda size, name: dimension(name, size), "dimensions_p": lambda left,
+    right, name: dimensions(name, left, right), "by": lambda *sizes: tuple(("side", size) for size in sizes),
     "sizes": lambda *sizes: tuple(size for each in sizes for size in each), "measured_figure": measured,
-    "figure_answer": lambda measure, of: told(measured(measure, of)),
-    "figure_said_answer": lambda of, measure, again="": _said(of, measure, again), "figure_again": str,
-    "figure_diagonal": lambda of: told(measured("diagonal", of)), "third_angle": third_angle,
-    "angle_sum": angle_sum,
+    "figure_answer": lambda measure, of: told(measured(measure, of)), "figure_said_answer": lambda of,
+    measure, again="": _said(of, measure, again), "figure_again": str,
+    "figure_diagonal": lambda of: told(measured("diagonal", of)),
 }  # fmt: skip
 """What each rule means, by its name in the grammar."""
 
 
 def _said(of: Figure, measure: str, again: str) -> Answer:
-    if again and _ALIKE.get(again.lower(), again.lower()) not in (of.name, of.name.removeprefix("right ")):
+    if again and WORDS["figures"].get(again.lower(), again.lower()) not in (
+        of.name,
+        of.name.removeprefix("right "),
+    ):
         raise NotUnderstood("another figure is asked about")
     return told(measured(measure, of))

@@ -1,8 +1,14 @@
-"""What a question that was read means: an answer with its working. Values only."""
+"""What a question that was read means: an answer with its working. The words whose meaning is fixed."""
 
 from __future__ import annotations
 
+import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+WORDS: Mapping[str, Any] = tomllib.loads(Path(__file__).with_name("words.toml").read_text(encoding="utf-8"))
 
 
 class NotUnderstood(Exception):

@@ -8,7 +8,6 @@ from typing import Any
 
 from conductor.workers.offline.countries import (
     NUMBERS,
-    PROPERTIES,
     Country,
     Property,
     countries,
@@ -16,24 +15,17 @@ from conductor.workers.offline.countries import (
     having,
     key_of,
 )
-from conductor.workers.offline.questions.meaning import Answer, NotUnderstood
+from conductor.workers.offline.questions.meaning import WORDS, Answer, NotUnderstood
 from conductor.workers.offline.questions.quantity import GIVEN, Quantity, Unit
 
 CLEAR = {"population": 1.05, "area": 1.01}
 """How many times as large a number has to be for the answer which is larger not to depend on the source."""
 
-_PROPERTIES: Mapping[str, Property] = {
-    **{each: each for each in PROPERTIES}, "official languages": "languages", "capital city": "capital",
-    "official currency": "currency", "official language": "languages", "language": "languages",
-    "size": "area", "surface area": "area", "total area": "area", "land area": "area",
-    "number of inhabitants": "population", "number of people": "population", "people": "population",
-    "inhabitants": "population",
-}  # fmt: skip
-
 
 def property_named(text: str) -> Property:
     name = " ".join(text.lower().split())
-    return _PROPERTIES[name]
+    known: Mapping[str, Property] = WORDS["properties"]
+    return known[name]
 
 
 def place(text: str) -> Country:
@@ -158,29 +150,20 @@ def is_capital(city: str, of: Country) -> Answer:
 
 def is_in(of: Country, continent: str) -> Answer:
     holds = continent.lower() == of.properties["continent"].lower()
-    if of.properties["continent"].count(";") or of.name in _TRANSCONTINENTAL:
+    if of.properties["continent"].count(";") or of.name in WORDS["countries"]["on_two_continents"]:
         raise NotUnderstood("on more than one continent")
     return Answer("yes" if holds else f"no, it is in {of.text('continent')}", (of.line("continent"),))
 
 
-_TRANSCONTINENTAL = {
-    "Russia", "Turkey", "Türkiye", "Kazakhstan", "Azerbaijan", "Georgia", "Egypt", "Cyprus", "Armenia",
-    "Indonesia",
-}  # fmt: skip
-
-
 RULES: Mapping[str, Callable[..., Any]] = {
-    "place": place, "city": str, "property": stated, "property_p": lambda of, text: stated(text, of),
-    "currency": lambda *parts: stated("currency", parts[-1]),
-    "languages": lambda of: stated("languages", of), "continent": lambda of: stated("continent", of),
-    "population": lambda of: stated("population", of), "area": lambda of: stated("area", of),
-    "property_number": property_number, "property_number_p": lambda of, text: property_number(text, of),
-    "is_capital": is_capital, "is_capital_p": lambda of, city: is_capital(city, of), "is_in": is_in,
+    "city": str, "property": stated, "property_p": lambda of, text: stated(text, of),
+    "currency": lambda *parts: stated("currency", parts[-1]), "languages": lambda of: stated("languages", of),
+    "continent": lambda of: stated("continent", of), "population": lambda of: stated("population", of),
+    "area": lambda of: stated("area", of), "is_capital_p": lambda of, city: is_capital(city, of),
     "is_bigger": affirmed("area"), "is_smaller": affirmed("area", larger=False),
     "is_more_populous": affirmed("population"), "bigger": chosen("area"),
     "smaller": chosen("area", larger=False), "more_populous": chosen("population"),
-    "less_populous": chosen("population", larger=False), "superlative": superlative, "count_in": count_in,
-    "world": lambda: ("",), "within": lambda continent: (continent.lower(),),
-    "whose_capital": whose_capital, "whose_capital_p": whose_capital,
+    "less_populous": chosen("population", larger=False), "world": lambda: ("",),
+    "within": lambda continent: (continent.lower(),), "whose_capital_p": whose_capital,
 }  # fmt: skip
 """What each rule means, by its name in the grammar."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
 from conductor.workers.offline.questions import quantity
-from conductor.workers.offline.questions.meaning import Answer, NotUnderstood
+from conductor.workers.offline.questions.meaning import WORDS, Answer, NotUnderstood
 from conductor.workers.offline.questions.quantity import (
     Quantity,
     Unit,
@@ -20,8 +21,6 @@ from conductor.workers.offline.questions.quantity import (
     unit_named,
 )
 
-_PARTS = "half third quarter fifth sixth seventh eighth ninth tenth".split()
-_ORDINALS = "zeroth first second third fourth fifth sixth seventh eighth ninth tenth".split()
 HUNDRED = plain(Fraction(100))
 
 
@@ -36,11 +35,7 @@ def told(value: Any) -> Answer:
 
 
 def number(text: str) -> Quantity:
-    if (
-        text.rpartition(".")[0].strip("-").isdigit()
-        and text.endswith("00")
-        and len(text.rpartition(".")[2]) == 3
-    ):
+    if re.fullmatch(r"-?\d+\.\d00", text):
         raise NotUnderstood("2.500 may be two and a half, or two thousand five hundred")
     return Quantity(Fraction(text), how=text, tight=quantity.GIVEN)
 
@@ -49,13 +44,13 @@ def part(*words: str) -> Quantity:
     """A fraction in words: a third, 3 quarters."""
     count, name = (int(words[0]) if len(words) > 1 else 1), words[-1].lower().removesuffix("s")
     name = {"halve": "half", "fourth": "quarter", "hundredth": "hundredth"}.get(name, name)
-    below = 100 if name == "hundredth" else _PARTS.index(name) + 2
+    below = 100 if name == "hundredth" else WORDS["numbers"]["parts"].split().index(name) + 2
     return Quantity(Fraction(count, below), how=f"{count}/{below}", tight=2)
 
 
 def ordinal(text: str) -> int:
     """The number of "third" or "3rd"."""
-    return int(text[:-2]) if text[0].isdigit() else _ORDINALS.index(text.lower())
+    return int(text[:-2]) if text[0].isdigit() else WORDS["numbers"]["ordinals"].split().index(text.lower())
 
 
 def percent(value: Quantity) -> Quantity:
@@ -64,7 +59,7 @@ def percent(value: Quantity) -> Quantity:
     return Quantity(Fraction(value.value) / 100, how=f"{value.how}/100", tight=2)
 
 
-def in_percent(value: Quantity) -> Answer:
+def as_percent(value: Quantity) -> Answer:
     if value.base:
         raise NotUnderstood("this is no ratio")
     shown = number_text(value.value * 100)
@@ -73,28 +68,25 @@ def in_percent(value: Quantity) -> Answer:
 
 def ratio(left: Quantity, right: Quantity) -> Answer:
     left.alike(right)
-    return in_percent(left / right)
+    return as_percent(left / right)
 
 
-def change(before: Quantity, after: Quantity) -> Answer:
+def change(before: Quantity, after: Quantity, sign: int = 1) -> Answer:
     before.alike(after)
-    if after.value < before.value:
-        raise NotUnderstood("this is no increase")
-    return in_percent((after - before) / before)
+    if sign * (after.value - before.value) < 0:
+        raise NotUnderstood("it went the other way")
+    return as_percent(((after - before) if sign > 0 else (before - after)) / before)
 
 
 def drop(before: Quantity, after: Quantity) -> Answer:
-    before.alike(after)
-    if after.value > before.value:
-        raise NotUnderstood("this is no decrease")
-    return in_percent((before - after) / before)
+    return change(before, after, -1)
 
 
-def raised_by(value: Quantity, share: Quantity) -> Quantity:
+def increased(value: Quantity, share: Quantity) -> Quantity:
     return value * (plain(Fraction(1)) + share)
 
 
-def lowered_by(value: Quantity, share: Quantity) -> Quantity:
+def decreased(value: Quantity, share: Quantity) -> Quantity:
     return value * (plain(Fraction(1)) - share)
 
 
@@ -156,7 +148,7 @@ def mode(values: list[Quantity]) -> Quantity:
     return Quantity(found.value, found.base, found.units, f"the most frequent of {_listed(values)}")
 
 
-def extreme(least: bool) -> Callable[[list[Quantity]], Quantity]:
+def _extreme(least: bool) -> Callable[[list[Quantity]], Quantity]:
     def found(values: list[Quantity]) -> Quantity:
         each = sorted(values)[0 if least else -1]
         return Quantity(
@@ -191,7 +183,7 @@ def quoted_numbers(text: str) -> list[Quantity]:
     return found
 
 
-def of_whole(function: Callable[..., int], name: str) -> Callable[[list[Quantity]], Quantity]:
+def _of_whole(function: Callable[..., int], name: str) -> Callable[[list[Quantity]], Quantity]:
     return lambda values: quantity.applied(
         lambda *_: function(*(each.whole for each in values)), name, *values
     )
@@ -246,10 +238,10 @@ def _temperature(amount: Quantity, unit: Unit) -> str:
 
 
 def of_unit(count: Quantity, name: str) -> Quantity:
-    return _no_point(measured(count, unit_named(name)))
+    return measured(count, unit_named(name))
 
 
-def of_units(count: Quantity, name: str, more: Quantity, smaller: str) -> Quantity:
+def quantities(count: Quantity, name: str, more: Quantity, smaller: str) -> Quantity:
     """Two hours and 5 minutes: the second unit is the smaller one."""
     left, right = of_unit(count, name), of_unit(more, smaller)
     if unit_named(smaller).size >= unit_named(name).size:
@@ -258,13 +250,8 @@ def of_units(count: Quantity, name: str, more: Quantity, smaller: str) -> Quanti
 
 
 def per(count: Quantity, name: str, below: str) -> Quantity:
-    return of_unit(count, name) / Quantity(
-        unit_named(below).size, unit_named(below).base, (unit_named(below),), unit_named(below).symbol
-    )
-
-
-def _no_point(value: Quantity) -> Quantity:
-    return value
+    unit = unit_named(below)
+    return of_unit(count, name) / Quantity(unit.size, unit.base, (unit,), unit.symbol)
 
 
 def as_fraction(value: Quantity) -> Answer:
@@ -283,22 +270,17 @@ def as_decimal(value: Quantity) -> Answer:
 # -- comparisons ------------------------------------------------------------------------------------
 
 
-def compared(sign: str) -> Callable[[Quantity, Quantity], Answer]:
+def _decided(sign: str) -> Callable[[Quantity, Quantity], Answer]:
     def decided(left: Quantity, right: Quantity) -> Answer:
         left.alike(right)
-        holds = {
-            ">": left.value > right.value,
-            "<": left.value < right.value,
-            "=": left.value == right.value,
-        }[sign]
         actual = ">" if left.value > right.value else "<" if left.value < right.value else "="
         fact = f"{left.how} {actual} {right.how}"
-        return Answer(f"{'yes' if holds else 'no'}, {fact}", (f"Compared: {fact}",))
+        return Answer(f"{'yes' if actual == sign else 'no'}, {fact}", (f"Compared: {fact}",))
 
     return decided
 
 
-def chosen(greater: bool) -> Callable[[Quantity, Quantity], Answer]:
+def _chosen(greater: bool) -> Callable[[Quantity, Quantity], Answer]:
     def found(left: Quantity, right: Quantity) -> Answer:
         left.alike(right)
         if left.value == right.value:
@@ -309,8 +291,8 @@ def chosen(greater: bool) -> Callable[[Quantity, Quantity], Answer]:
     return found
 
 
-def choice(least: bool) -> Callable[[list[Quantity]], Answer]:
-    return lambda values: Answer(extreme(least)(values).shown(), (extreme(least)(values).how,))
+def _choice(least: bool) -> Callable[[list[Quantity]], Answer]:
+    return lambda values: Answer(_extreme(least)(values).shown(), (_extreme(least)(values).how,))
 
 
 def yes_or_no(holds: bool, text: str, otherwise: str) -> Answer:
@@ -318,44 +300,27 @@ def yes_or_no(holds: bool, text: str, otherwise: str) -> Answer:
 
 
 RULES: Mapping[str, Callable[..., Any]] = {
-    "answer": told, "number": number, "pi": lambda: quantity.PI,
-    "half": lambda: plain(Fraction(1, 2), "1/2"),
-    "and_half": lambda text: plain(Fraction(text) + Fraction(1, 2), f"{text} 1/2"),
-    "mixed": lambda whole, top, below: number(whole) + number(top) / number(below), "part": part,
-    "quotient": lambda top, below: number(top) / number(below), "percent": percent, "quantity": of_unit,
-    "quantities": of_units, "one": lambda name: of_unit(number("1"), name), "part_of_unit": of_unit,
-    "per": per, "unit": str, "add": lambda left, right: left + right,
-    "sub": lambda left, right: left - right, "mul": lambda left, right: left * right,
-    "div": lambda left, right: left / right, "neg": lambda value: -value, "pow": power,
-    "squared": lambda value: power(value, 2), "cubed": lambda value: power(value, 3),
-    "factorial": factorial, "root": lambda value: value.root(2), "cube_root": lambda value: value.root(3),
-    "reciprocal": lambda value: number("1") / value, "twice": lambda value: number("2") * value,
-    "triple": lambda value: number("3") * value, "half_of": lambda value: value / number("2"),
-    "taken_from": lambda left, right: right - left, "percent_of": lambda share, value: share * value,
-    "fraction_of": lambda share, value: share * value, "list": listed, "quoted_numbers": quoted_numbers,
-    "total": total, "product": lambda values: math.prod(values[1:], start=values[0]),
-    "difference": lambda left, right: max(left, right) - min(left, right), "mean": mean, "median": median,
-    "mode": mode, "spread": lambda values: max(values) - min(values), "greatest": extreme(False),
-    "least": extreme(True), "gcd": of_whole(math.gcd, "gcd"), "lcm": of_whole(math.lcm, "lcm"),
-    "up_down": lambda value, up, down: lowered_by(raised_by(value, up), down),
-    "down_up": lambda value, down, up: raised_by(lowered_by(value, down), up), "interest": interest,
-    "compound": lambda *parts: interest(*parts, compound=True), "increased": raised_by,
-    "decreased": lowered_by, "remainder": remainder,
-    "increased_p": lambda share, value: raised_by(value, share),
-    "added_percent": lambda share, value: raised_by(value, share),
-    "decreased_p": lambda share, value: lowered_by(value, share),
-    "taken_percent": lambda share, value: lowered_by(value, share), "rounded": rounded,
-    "to_whole": lambda: 0, "to_places": int, "to_ten": lambda: -1, "to_hundred": lambda: -2, "ratio": ratio,
-    "ratio_of": lambda right, left: ratio(left, right), "change": change, "drop": drop,
-    "change_p": lambda after, before: change(before, after),
-    "drop_p": lambda after, before: drop(before, after),
-    "whole_of": lambda value, share: told(value / share),
-    "whole_of_p": lambda share, value: told(value / share), "as_percent": in_percent,
-    "as_fraction": as_fraction, "as_decimal": as_decimal, "converted": converted,
-    "converted_p": lambda source, target: converted(target, source),
-    "source": lambda count, name: (count, name), "source_one": lambda name: (number("1"), name),
-    "source_part": lambda count, name: (count, name), "source_mixed": of_units, "is_greater": compared(">"),
-    "is_less": compared("<"), "is_equal": compared("="), "which_greater": chosen(True),
-    "which_less": chosen(False), "greatest_a": choice(False), "least_a": choice(True), "ordinal": ordinal,
+    "answer": told, "pi": lambda: quantity.PI, "half": lambda: plain(Fraction(1, 2), "1/2"),
+    "and_half": lambda text: plain(Fraction(text) + Fraction(1, 2), f"{text} 1/2"), "mixed": lambda whole,
+    top, below: number(whole) + number(top) / number(below), "quotient": lambda top,
+    below: number(top) / number(below), "quantity": of_unit, "one": lambda name: of_unit(number("1"), name),
+    "unit": str, "add": lambda left, right: left + right, "sub": lambda left, right: left - right,
+    "mul": lambda left, right: left * right, "div": lambda left, right: left / right,
+    "neg": lambda value: -value, "pow": power, "squared": lambda value: power(value, 2),
+    "cubed": lambda value: power(value, 3), "root": lambda value: value.root(2),
+    "cube_root": lambda value: value.root(3), "reciprocal": lambda value: number("1") / value,
+    "twice": lambda value: number("2") * value, "triple": lambda value: number("3") * value,
+    "half_of": lambda value: value / number("2"), "list": listed,
+    "product": lambda values: math.prod(values[1:], start=values[0]), "difference": lambda left,
+    right: max(left, right) - min(left, right), "spread": lambda values: max(values) - min(values),
+    "greatest": _extreme(False), "least": _extreme(True), "gcd": _of_whole(math.gcd, "gcd"),
+    "lcm": _of_whole(math.lcm, "lcm"), "up_down": lambda value, up,
+    down: decreased(increased(value, up), down), "down_up": lambda value, down,
+    up: increased(decreased(value, down), up), "compound": lambda *parts: interest(*parts, compound=True),
+    "to_whole": lambda: 0, "to_places": int, "to_ten": lambda: -1, "to_hundred": lambda: -2,
+    "whole_of": lambda value, share: told(value / share), "source": lambda count, name: (count, name),
+    "source_one": lambda name: (number("1"), name), "is_greater": _decided(">"), "is_less": _decided("<"),
+    "is_equal": _decided("="), "which_greater": _chosen(True), "which_less": _chosen(False),
+    "greatest_a": _choice(False), "least_a": _choice(True),
 }  # fmt: skip
 """What each rule means, by its name in the grammar."""

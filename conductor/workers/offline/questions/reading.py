@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from datetime import date
+from inspect import isfunction
 from itertools import islice, product
+from types import ModuleType
 from typing import Any, Literal
 
 from lark import Token, Tree
@@ -59,13 +61,11 @@ def _readings(wording: Wording, today: date) -> Iterator[tuple[Subject, Answer]]
         tree = grammar().parse(wording.words)
     except LarkError:
         return
-    evaluation = _Evaluation(meanings_of(today), wording.quoted)
+    evaluation = _Evaluation(today, wording.quoted)
     question: Any = tree.children[0]
     for reading in question.children if question.data == "_ambig" else (question,):
         rule = reading.data
-        subject: Subject = (
-            "facts" if rule in nations.RULES else "text" if rule in texts.RULES else "mathematics"
-        )
+        subject: Subject = "facts" if rule in _FACTS else "text" if rule in _TEXTS else "mathematics"
         yield from ((subject, answer) for answer in evaluation.of(reading) if isinstance(answer, Answer))
 
 
@@ -84,8 +84,8 @@ def why_unanswered(question: str) -> str:
 class _Evaluation:
     """All meanings of a tree, from its leaves up; a rule that raises `NotUnderstood` ends a reading."""
 
-    def __init__(self, rules: Mapping[str, Callable[..., Meaning]], quoted: tuple[str, ...]) -> None:
-        self._rules = rules
+    def __init__(self, today: date, quoted: tuple[str, ...]) -> None:
+        self._today = today
         self._quoted = quoted
         self._known: dict[int, list[Meaning]] = {}
 
@@ -103,7 +103,7 @@ class _Evaluation:
             for child in node.children:
                 yield from self.of(child)
             return
-        rule = self._rules.get(node.data)
+        rule = self._meaning(node.data)
         for parts in product(*map(self.of, node.children)):
             try:
                 yield parts[0] if rule is None else rule(*parts)
@@ -111,13 +111,32 @@ class _Evaluation:
                 # The last two: a rule got meanings of kinds that it does not take, so this is no reading.
                 continue
 
+    def _meaning(self, name: str) -> Callable[..., Meaning] | None:
+        """What a rule means, None where that is what its one part means.
 
-def meanings_of(today: date) -> Mapping[str, Callable[..., Meaning]]:
-    """What each rule of the grammar means, by its name; without an entry, what its one part means."""
-    return {**_FIXED, **calendar_rules.rules(today)}
+        "ratio_21" is the "ratio" of its second part and its first; 0 is the day that is today.
+        """
+        if name in MEANINGS:
+            return MEANINGS[name]
+        base, _, order = name.rpartition("_")
+        if not order.isdigit():
+            return None
+
+        def ordered(*parts: Meaning) -> Meaning:
+            given = (self._today, *parts)
+            return MEANINGS[base](*(given[at] for at in map(int, order) if at < len(given)))
+
+        return ordered
 
 
-_FIXED: Mapping[str, Callable[..., Meaning]] = {
-    **numbers.RULES, **counting.RULES, **figures.RULES, **chances.RULES, **nations.RULES, **texts.RULES,
-    **stories.RULES,
-}  # fmt: skip
+def _named(module: ModuleType) -> Mapping[str, Callable[..., Meaning]]:
+    """What a module knows the meaning of: the names of its functions, and its `RULES`."""
+    own = {name: each for name, each in vars(module).items() if isfunction(each)}
+    rules: Mapping[str, Callable[..., Meaning]] = module.RULES
+    return {**{name: each for name, each in own.items() if each.__module__ == module.__name__}, **rules}
+
+
+MODULES = (numbers, counting, figures, chances, stories, calendar_rules, nations, texts)
+_FACTS, _TEXTS = _named(nations), _named(texts)
+MEANINGS = {name: meaning for module in MODULES for name, meaning in _named(module).items()}
+"""What the rules of the grammar mean, by their names."""

@@ -6,16 +6,16 @@ The names in a story stand for themselves: a person or thing that is asked about
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from conductor.workers.offline.questions.meaning import Answer, NotUnderstood
-from conductor.workers.offline.questions.numbers import change, drop, in_percent, number, told
-from conductor.workers.offline.questions.quantity import Quantity, measured, unit_named, units
+from conductor.workers.offline.questions.meaning import WORDS, Answer, NotUnderstood
+from conductor.workers.offline.questions.numbers import as_percent, change, drop, number, told
+from conductor.workers.offline.questions.quantity import Base, Quantity, measured, unit_named, units
 
-_PRONOUNS = frozenset("he she they it i we you".split())
+ONE = number("1")
 
 
 @dataclass(frozen=True)
@@ -27,25 +27,23 @@ class Thing:
     share: bool = False
 
 
-def _things(count: Quantity, name: str) -> Thing:
+def amount_thing(count: Quantity, name: str) -> Thing:
     if name in units() or f"{name}s" in units():
         raise NotUnderstood("this is a unit, not a thing")
     return Thing(count, name)
 
 
+def amount_unit(count: Quantity, unit: str, *_: str) -> Thing:
+    return Thing(measured(count, unit_named(unit)))
+
+
 def _stem(word: str) -> str:
     word = word.lower()
-    word = _IRREGULAR.get(word, word)
+    word = WORDS["singular"].get(word, word)
     for ending, by in (("ies", "y"), ("ches", "ch"), ("shes", "sh"), ("sses", "ss"), ("xes", "x"), ("s", "")):
         if word.endswith(ending) and len(word) > len(ending) + 1 and not word.endswith("ss"):
             return word.removesuffix(ending) + by
     return word
-
-
-_IRREGULAR = {
-    "children": "child", "people": "person", "men": "man", "women": "woman", "mice": "mouse",
-    "loaves": "loaf",
-}  # fmt: skip
 
 
 def thing(*words: str) -> str:
@@ -54,30 +52,38 @@ def thing(*words: str) -> str:
 
 def _alike(left: str, right: str) -> bool:
     """Whether two names may be of one thing: the same, one of them unsaid, or "red apple" and "apple"."""
-    return (
-        not left
-        or not right
-        or left == right
-        or left.rsplit(maxsplit=1)[-1] == right
-        or right.rsplit(maxsplit=1)[-1] == left
-    )
+    return not left or not right or left == right or right in left.split()[-1:] or left in right.split()[-1:]
 
 
 def _same(*names: str) -> str:
-    named = [name for name in names if name]
-    if any(name != named[0] for name in named):
+    named = {name for name in names if name}
+    if len(named) > 1:
         raise NotUnderstood("these are different things")
-    return named[0] if named else ""
+    return named.pop() if named else ""
 
 
 def _person(name: str) -> str:
-    return "" if name.lower() in _PRONOUNS - {"i"} else name.lower()
+    return "" if name.lower() in ("he", "she", "they", "it", "we", "you") else name.lower()
+
+
+def _asked(*parts: str) -> tuple[str, str]:
+    """Who and what is asked about; the thing, where it is named, comes first."""
+    return parts[-1], parts[0] if len(parts) > 1 else ""
+
+
+def _quantities(parts: tuple[Any, ...]) -> list[Quantity]:
+    return [part for part in parts if isinstance(part, Quantity)]
 
 
 # -- having, getting and giving ------------------------------------------------------------------------
 
 
-def left(held: tuple[str, Thing], *rest: Any) -> Answer:
+def _event(sign: int, *parts: Any) -> tuple[int, str, Thing]:
+    (amount,) = [part for part in parts if isinstance(part, Thing)]
+    return sign, parts[0] if isinstance(parts[0], str) else "", amount
+
+
+def story_left(held: tuple[str, Thing], *rest: Any) -> Answer:
     """What is left of a thing after all that happened to it."""
     owner, start = held
     *events, (asked, about, *has) = rest
@@ -90,9 +96,13 @@ def left(held: tuple[str, Thing], *rest: Any) -> Answer:
         if by and owner and _person(by) not in ("", owner):
             raise NotUnderstood("another person")
         name = _same(name, amount.name) if amount.name else name
-        change = amount.count * count if amount.share else _as(amount, start)
+        change = amount.count
+        if amount.share:
+            change = amount.count * count
+        elif start.count.base and not change.base:
+            change = measured(change, start.count.units[0])
         count = count + change if sign > 0 else count - change
-    if asked and _person(asked) and owner and _person(asked) != owner:
+    if owner and _person(asked) not in ("", owner):
         raise NotUnderstood("another person is asked about")
     if about == "money" and not start.count.base:
         raise NotUnderstood("no money was named")
@@ -105,20 +115,13 @@ def left(held: tuple[str, Thing], *rest: Any) -> Answer:
     return told(count)
 
 
-def _as(amount: Thing, start: Thing) -> Quantity:
-    """An amount in the unit of what there was, where it names none."""
-    if not amount.count.base and start.count.base:
-        return measured(amount.count, start.count.units[0])
-    return amount.count
-
-
-def added(*parts: Any) -> Answer:
+def story_total(*parts: Any) -> Answer:
     """What several have together."""
     *held, about = parts
     if len({owner for owner, _ in held}) < len(held) and any(owner for owner, _ in held):
         raise NotUnderstood("the same one twice")
     names = [amount.name for _, amount in held]
-    if about and any(name and not _alike(name, about) for name in names):
+    if about and not all(_alike(name, about) for name in names):
         raise NotUnderstood("another thing is asked about")
     if not about:
         _same(*names)
@@ -138,13 +141,17 @@ def _key(side: Thing) -> str:
     return side.name or str(side.count.base)
 
 
-def _unit_key(word: str) -> str:
-    """A word of a question as the key of a side: a unit's base, or the name of a thing."""
-    found = [unit for unit in units().get(word.lower(), ()) if not unit.kind]
-    return str(found[0].base) if found else _stem(word)
+def _single(*words: str) -> Thing:
+    return Thing(ONE, thing(*words))
 
 
-def proportion(rate: Rate, asked: tuple[str, Thing]) -> Answer:
+def _one(word: str) -> Thing:
+    """One of a unit, or of a thing."""
+    known = [unit for unit in units().get(word.lower(), ()) if not unit.kind]
+    return Thing(measured(ONE, known[0])) if known else Thing(ONE, word)
+
+
+def story_rate(rate: Rate, asked: tuple[str, Thing]) -> Answer:
     """The other side of a rate for so much of one; raises `NotUnderstood` for other things than it names."""
     wanted, given = asked
     one, other = rate
@@ -152,7 +159,8 @@ def proportion(rate: Rate, asked: tuple[str, Thing]) -> Answer:
         raise NotUnderstood("one thing for itself")
     if _key(one) != _key(given):
         one, other = other, one
-    if _key(one) != _key(given) or (wanted not in ("", "money?") and _key(other) != _unit_key_of(wanted)):
+    unsaid = wanted in ("", "money?")
+    if _key(one) != _key(given) or not (unsaid or _key(other) == _key(_one(wanted))):
         raise NotUnderstood("other things are asked about")
     if wanted == "money?" and other.name:
         raise NotUnderstood("no price was named")
@@ -168,27 +176,21 @@ def proportion(rate: Rate, asked: tuple[str, Thing]) -> Answer:
     return told(found)
 
 
-def _unit_key_of(wanted: str) -> str:
-    return _unit_key(wanted) if len(wanted.split()) == 1 else wanted
+def money(count: Quantity, unit: str) -> Quantity:
+    found = measured(count, unit_named(unit))
+    if found.base not in _MONEY:
+        raise NotUnderstood("this is no price")
+    return found
 
 
-def _one(*words: str) -> Thing:
-    return Thing(number("1"), thing(*words))
-
-
-def _cost(side: Thing, price: Quantity, *_: Any) -> Rate:
-    return side, Thing(price)
-
-
-def _per(_: str, side: Thing, word: str) -> Rate:
-    known = [unit for unit in units().get(word.lower(), ()) if not unit.kind]
-    return side, (Thing(measured(number("1"), known[0])) if known else _one(word))
+_MONEY = {((name, 1),) for name in ("dollar", "euro", "pound sterling", "yen", "franc", "rupee", "cent")}
 
 
 # -- shared, related, priced ----------------------------------------------------------------------------
 
 
-def shared(count: str, goods: Thing, about: str) -> Answer:
+def story_shared(pair: tuple[str, Thing], about: str) -> Answer:
+    count, goods = pair
     if about and goods.name and not _alike(goods.name, about):
         raise NotUnderstood("another thing is asked about")
     if int(count) == 0 or (goods.name and (goods.count.value / int(count)) % 1):
@@ -197,100 +199,81 @@ def shared(count: str, goods: Thing, about: str) -> Answer:
 
 
 Relation = tuple[str, str, Callable[[Quantity], Quantity], str]
+"""Whose number follows from whose, how, and what is counted."""
 
 
-def related(relation: Relation, fact: tuple[str, Quantity, str], asked: tuple[str, str]) -> Answer:
+def apart(subject: str, count: str, more: str, *rest: str) -> Relation:
+    """So many more than another one has, or years older; `rest` ends with the other one."""
+    above = more.lower() in ("more", "older")
+    other, what = _asked(*rest)
+
+    def found(value: Quantity) -> Quantity:
+        return value + number(count) if above else value - number(count)
+
+    return subject.lower(), other.lower(), found, what
+
+
+def times(subject: str, word: str, *rest: str) -> Relation:
+    """So many times as many as another one has; `rest` ends with the other one."""
+    known = {"twice": "2", "double": "2"}
+    factor = (
+        ONE / number("2")
+        if word.lower() == "half"
+        else number(known.get(word.lower()) or word.split(maxsplit=1)[0])
+    )
+    other, what = _asked(*rest)
+    return subject.lower(), other.lower(), lambda value: factor * value, what
+
+
+def story_related(relation: Relation, fact: tuple[str, Quantity, str], asked: tuple[str, str]) -> Answer:
     """One number from another: who is older by how much, and how old the other is."""
     subject, other, function, what = relation
     name, value, named = fact
     who, about = asked
-    other = other or name
-    if name != other or subject == other or not all(_alike(what, each) for each in (named, about) if each):
+    if name != (other or name) or name == subject or not (_alike(what, named) and _alike(what, about)):
         raise NotUnderstood("another person is meant")
     if who == "both":
         return told(value + function(value))
-    if who != subject and not (who == "" and subject):
+    if who.lower() != subject:
         raise NotUnderstood("the question names the answer")
     return told(function(value))
 
 
-def _times(word: str) -> Quantity:
-    known = {"twice": "2", "double": "2"}
-    return (
-        number("1") / number("2")
-        if word.lower() == "half"
-        else number(known.get(word.lower()) or word.split(maxsplit=1)[0])
-    )
+def inline(relation: Relation, age: str, asked: tuple[str, str]) -> Answer:
+    if relation[3]:
+        raise NotUnderstood("years are no things")
+    return story_related(relation, (relation[1], number(age), ""), asked)
 
 
-def _times_many(subject: str, word: str, *rest: str) -> Relation:
-    """`rest` is the thing where it is named, then the other person where named, with a capital letter."""
-    what = rest[0] if rest and rest[0] == rest[0].lower() else ""
-    other = rest[-1].lower() if rest and rest[-1] != what else ""
-    return subject.lower(), other, lambda value: _times(word) * value, what
+Priced = tuple[Quantity, Quantity]
+"""A price and a share of it, or a price and one before it."""
 
 
-def _more_than(subject: str, count: str, more: str, *rest: str) -> Relation:
-    step, what = number(count), rest[0] if len(rest) > 1 else ""
-    return (
-        subject.lower(),
-        rest[-1].lower(),
-        (lambda value: value + step if more.lower() == "more" else value - step),
-        what,
-    )
-
-
-def inline(fact: tuple[Relation, tuple[str, Quantity, str]], asked: tuple[str, str]) -> Answer:
-    return related(*fact, asked)
-
-
-def _older(subject: str, years: str, sign: str, other: str) -> Relation:
-    step = number(years)
-    return (
-        subject.lower(),
-        other.lower(),
-        (lambda value: value + step if sign.lower() == "older" else value - step),
-        "",
-    )
-
-
-def sale(priced: tuple[Quantity, Quantity]) -> Answer:
-    price, share = priced
-    return told(price * (number("1") - share))
-
-
-def saved(priced: tuple[Quantity, Quantity]) -> Answer:
-    price, share = priced
-    return told(price * share)
-
-
-def _priced(*parts: Any) -> tuple[Quantity, Quantity]:
-    before, after = [part for part in parts if isinstance(part, Quantity)]
+def priced(*parts: Any) -> Priced:
+    before, after = _quantities(parts)
     if not before.base and after.base:
         before = measured(before, after.units[0])  # From 800 to 880 euros.
     return before, after
 
 
-def _adjective(*parts: Any) -> tuple[Quantity, Quantity]:
+def priced_adjective(*parts: Any) -> Priced:
     """A price before its thing: a 60 dollar jacket."""
-    (share,) = [part for part in parts if isinstance(part, Quantity)]
+    (share,) = _quantities(parts)
     words = [part for part in parts if isinstance(part, str)]
     at = next(at for at, word in enumerate(words) if word[0].isdigit())
     return measured(number(words[at]), unit_named(words[at + 1])), share
 
 
-def _group(*parts: Any) -> tuple[list[str], list[str], list[Quantity]]:
-    """The numbers, the things and the shares of a story about a group."""
-    strings = [part for part in parts if isinstance(part, str)]
-    return [each for each in strings if each.isdigit()], [each for each in strings if not each.isdigit()], [
-        part for part in parts if isinstance(part, Quantity)
-    ]  # fmt: skip
+def _group(parts: tuple[Any, ...]) -> tuple[list[str], list[str]]:
+    """The whole numbers and the things of a story about a group."""
+    words = [part for part in parts if isinstance(part, str)]
+    return [each for each in words if each.isdigit()], [each for each in words if not each.isdigit()]
 
 
 def share_of_group(*parts: Any) -> Answer:
-    (count,), names, (share,) = _group(*parts)
-    asked = names[-1]
-    if asked not in names[:-1] or _stem(asked) == names[0]:
+    (count,), names = _group(parts)
+    (share,) = _quantities(parts)
+    if names[-1] not in names[:-1] or _stem(names[-1]) == names[0]:
         raise NotUnderstood("another part is asked about")
     found = share * number(count)
     if found.value != int(found.value):
@@ -298,136 +281,84 @@ def share_of_group(*parts: Any) -> Answer:
     return told(found)
 
 
+def ratio_scored(*parts: Any) -> Answer:
+    (some, every), _ = _group(parts)
+    if int(some) > int(every):
+        raise NotUnderstood("more than there are")
+    return as_percent(number(some) / number(every))
+
+
 def ratio_of_group(*parts: Any) -> Answer:
-    (some, every), names, _ = _group(*parts)
-    if int(some) > int(every) or (len(names) > 2 and names[-1] not in names[:-1]):
+    _, names = _group(parts)
+    if len(names) > 2 and names[-1] not in names[:-1]:
         raise NotUnderstood("another part is asked about")
-    return in_percent(number(some) / number(every))
+    return ratio_scored(*parts)
 
 
 def fraction_of_group(*parts: Any) -> Answer:
-    (some, every), names, _ = _group(*parts)
-    if int(some) > int(every) or (len(names) > 2 and names[-1] not in names[:-1]):
-        raise NotUnderstood("another part is asked about")
+    ratio_of_group(*parts)
+    (some, every), _ = _group(parts)
     share = Fraction(int(some), int(every))
     return Answer(str(share), (f"{some}/{every} = {share}",))
 
 
-def scored(*parts: Any) -> Answer:
-    (some, every), _, _ = _group(*parts)
-    if int(some) > int(every):
-        raise NotUnderstood("more than there are")
-    return in_percent(number(some) / number(every))
+_WAY: Base = (("m", 1),)
+_TIME: Base = (("s", 1),)
+_SPEED: Base = (("m", 1), ("s", -1))
 
 
-def speed(*parts: Any) -> Answer:
-    way, time = [part for part in parts if isinstance(part, Quantity)]
-    if way.base != (("m", 1),) or time.base != (("s", 1),):
-        raise NotUnderstood("a way and a time are needed")
-    return told(way / time)
+def _moving(parts: tuple[Any, ...], *bases: Base) -> tuple[Quantity, Quantity]:
+    left, right = _quantities(parts)
+    if (left.base, right.base) != bases:
+        raise NotUnderstood("other quantities are needed")
+    return left, right
 
 
 def far(*parts: Any) -> Answer:
-    pair = [part for part in parts if isinstance(part, Quantity)]
-    if sorted(part.base for part in pair) != [(("m", 1), ("s", -1)), (("s", 1),)]:
+    left, right = _quantities(parts)
+    if sorted((left.base, right.base)) != [_SPEED, _TIME]:
         raise NotUnderstood("a speed and a time are needed")
-    return told(pair[0] * pair[1])
+    return told(left * right)
+
+
+def speed(*parts: Any) -> Answer:
+    way, time = _moving(parts, _WAY, _TIME)
+    return told(way / time)
 
 
 def long(*parts: Any) -> Answer:
-    way, pace = [part for part in parts if isinstance(part, Quantity)]
-    if way.base != (("m", 1),) or pace.base != (("m", 1), ("s", -1)):
-        raise NotUnderstood("a way and a speed are needed")
+    way, pace = _moving(parts, _WAY, _SPEED)
     return told(way / pace)
 
 
-def combinations(*parts: Any) -> Answer:
-    counts = [part for part in parts if isinstance(part, Quantity)]
-    return told(math.prod(counts[1:], start=counts[0]))
-
-
-def _last(parts: Sequence[Any]) -> Any:
-    return parts[-1]
-
-
 RULES: Mapping[str, Callable[..., Any]] = {
-    "who": lambda *words: words[-1].lower(), "thing": thing,
-    "amount_unit": lambda count, name: Thing(measured(count, unit_named(name))), "amount_thing": _things,
-    "amount_bare": Thing, "amount_share": lambda share: Thing(share, share=True),
-    "amount_half": lambda: Thing(number("1") / number("2"), share=True),
-    "amount_one": lambda name: Thing(number("1"), name),
-    "holding": lambda who, amount, *_: (_person(who), amount),
-    "holding_there": lambda amount, *_: ("", amount), "holding_i": lambda amount: ("i", amount),
-    "holding_in": lambda name, amount: (name.lower(), amount), "gains": lambda *parts: _event(1, parts),
-    "loses": lambda *parts: _event(-1, parts),
-    "loses_to": lambda *parts: _event(-1, (*parts[:-2], parts[-1])),
-    "left_who": lambda *parts: (parts[-1], parts[0] if len(parts) > 1 else ""),
-    "has_who": lambda *parts: (parts[-1], parts[0] if len(parts) > 1 else "", "has"),
-    "left_money": lambda who: (who, "money"), "left_any": lambda *parts: ("", parts[0] if parts else ""),
-    "story_left": left, "story_total": added, "all_who": lambda *parts: parts[0] if parts else "",
-    "side_unit": lambda count, name, *_: Thing(measured(count, unit_named(name))), "side_thing": Thing,
-    "money": lambda count, name: _money(measured(count, unit_named(name))), "rate_cost": _cost,
-    "rate_one_cost": lambda *parts: (_one(*parts[:-1]), Thing(parts[-1])),
-    "rate_holds": lambda *parts: (_one(*parts[:-1]), parts[-1]),
-    "rate_in": lambda side, *words: (_one(*words), side),
-    "rate_come": lambda name, box, count: (Thing(number(count), _stem(name)), _one(box)),
-    "asked_for_side": lambda _, side: ("", side),
-    "rate_unit": lambda _, price, name: (Thing(measured(number("1"), unit_named(name))), Thing(price)),
-    "rate_per": _per, "rate_for": lambda _, side, other: (side, other),
-    "rate_recipe": lambda one, other, *_: (one, other),
-    "rate_recipe_p": lambda one, *rest: (one, _last(rest)), "asked_cost": lambda side: ("money?", side),
+    "who": lambda *words: words[-1].lower(), "amount_bare": Thing, "goods_thing": Thing, "side_thing": Thing,
+    "amount_share": lambda share: Thing(share, share=True),
+    "amount_half": lambda: Thing(ONE / number("2"), share=True), "amount_one": lambda name: Thing(ONE, name),
+    "holding": lambda who, amount, *_: (_person(who), amount), "holding_there": lambda amount,
+    *_: ("", amount), "holding_i": lambda amount: ("i", amount), "gains": lambda *parts: _event(1, *parts),
+    "loses": lambda *parts: _event(-1, *parts), "loses_to": lambda *parts: _event(-1, *parts[:-2], parts[-1]),
+    "left_who": _asked, "has_who": lambda *parts: (*_asked(*parts), "has"),
+    "left_money": lambda who: (who, "money"), "left_any": lambda about="": ("", about),
+    "all_who": lambda about="": about, "rate_cost": lambda side, price: (side, Thing(price)),
+    "rate_one_cost": lambda *parts: (_single(*parts[:-1]), Thing(parts[-1])),
+    "rate_holds": lambda *parts: (_single(*parts[:-1]), parts[-1]), "rate_in": lambda side,
+    *words: (_single(*words), side), "rate_come": lambda name, box,
+    count: (Thing(number(count), _stem(name)), _single(box)), "rate_unit": lambda price,
+    name: (amount_unit(ONE, name), Thing(price)), "rate_said": lambda one, *rest: (one, rest[-1]),
+    "rate_per": lambda side, word: (side, _one(_stem(word))), "rate_for": lambda one, other, *_: (one, other),
+    "asked_cost": lambda side: ("money?", side), "asked_any": lambda *parts: ("", parts[-1]),
+    "asked_for": lambda *parts: (_stem(parts[0]), parts[-1]),
     "asked_in": lambda *parts: (thing(*parts[:-1]), parts[-1]),
-    "asked_for": lambda *parts: _asked_for(parts), "asked_for_any": lambda *parts: ("", parts[-1]),
-    "asked_long": lambda *parts: ("day", _last(parts)), "story_rate": proportion,
-    "story_rate_p": lambda asked, rate: proportion(rate, asked),
-    "shared": lambda count, _, goods: (count, goods), "shared_p": lambda goods, count, _: (count, goods),
-    "goods_unit": lambda count, name: Thing(measured(count, unit_named(name))), "goods_thing": Thing,
-    "each_asked": lambda *parts: parts[0] if parts else "",
-    "story_shared": lambda pair, about: shared(pair[0], pair[1], about), "story_related": related,
-    "story_related_p": lambda fact, relation, asked: related(relation, fact, asked),
-    "story_original": lambda _, price, share: told(price / (number("1") - share)), "story_sale": sale,
-    "story_saved": saved, "priced": _priced, "priced_adjective": _adjective,
-    "priced_adjective_p": _adjective, "priced_discount": lambda share, _, price: (price, share),
-    "share_of_group": share_of_group, "ratio_of_group": ratio_of_group,
-    "fraction_of_group": fraction_of_group, "ratio_scored": scored,
-    "rose": lambda *parts: change(*_priced(*parts)), "fell": lambda *parts: drop(*_priced(*parts)),
-    "speed": speed, "far": far, "far_p": far, "long": long,
-    "tax_on": lambda value, share: told(share * value),
-    "base_age": lambda who, years: (who.lower(), number(years), ""),
-    "base_amount": lambda who, count, name: (who.lower(), number(count), name),
-    "asked_age": lambda who: (who.lower(), ""),
-    "asked_amount": lambda *parts: (parts[-1].lower(), parts[0] if len(parts) > 1 else ""),
-    "asked_both": lambda *parts: ("both", parts[0] if parts else ""), "older": _older,
-    "times_old": lambda subject, word, other: _times_many(subject, word, other.capitalize()),
-    "times_many": _times_many, "more_than": _more_than, "story_related_i": inline,
-    "older_inline": lambda subject, years, sign, other, age: (
-        _older(subject, years, sign, other),
-        (other.lower(), number(age), ""),
-    ),
-    "times_inline": lambda subject, word, other, age: (
-        _times_many(subject, word, other.capitalize()),
-        (other.lower(), number(age), ""),
-    ),
-    "combined": lambda count, _: number(count), "combinations": combinations,
+    "asked_long": lambda *parts: ("day", parts[-1]), "shared": lambda count, _, goods: (count, goods),
+    "each_asked": lambda about="": about, "sale": lambda pair: told(pair[0] * (ONE - pair[1])),
+    "story_original": lambda price, share: told(price / (ONE - share)),
+    "saved": lambda pair: told(pair[0] * pair[1]), "rose": lambda *parts: change(*priced(*parts)),
+    "fell": lambda *parts: drop(*priced(*parts)), "tax_on": lambda value, share: told(share * value),
+    "base_age": lambda who, years: (who.lower(), number(years), ""), "base_amount": lambda who, count,
+    name: (who.lower(), number(count), name), "times_any": lambda subject, word,
+    what="": times(subject, word, what, ""), "asked_one": _asked,
+    "asked_both": lambda about="": ("both", about), "combined": lambda count, _: number(count),
+    "combinations": lambda *parts: told(math.prod(_quantities(parts)[1:], start=_quantities(parts)[0])),
 }  # fmt: skip
-"""What each rule means, by its name in the grammar."""
-
-
-def _event(sign: int, parts: Sequence[Any]) -> tuple[int, str, Thing]:
-    (amount,) = [part for part in parts if isinstance(part, Thing)]
-    first = parts[0] if isinstance(parts[0], str) else ""
-    return sign, first, amount
-
-
-def _money(value: Quantity) -> Quantity:
-    if value.base not in _MONEY:
-        raise NotUnderstood("this is no price")
-    return value
-
-
-_MONEY = {((name, 1),) for name in ("dollar", "euro", "pound sterling", "yen", "franc", "rupee", "cent")}
-
-
-def _asked_for(parts: Sequence[Any]) -> tuple[str, Thing]:
-    words = [part for part in parts if isinstance(part, str)]
-    return _stem(words[0]), _last(parts)
+"""What each rule means whose name no function here has."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from conductor.workers.offline.countries import languages
-from conductor.workers.offline.questions.meaning import Answer, NotUnderstood
+from conductor.workers.offline.questions.meaning import WORDS, Answer, NotUnderstood
 from conductor.workers.offline.summary import sentences_of
 
 VOWELS = frozenset("aeiouAEIOUäöüÄÖÜàáâãèéêìíîòóôõùúû")
@@ -121,15 +121,6 @@ def anagrams(left: str, right: str) -> Answer:
     return Answer("yes" if counts[0] == counts[1] else "no")
 
 
-_EXTRACTED = {
-    "number": r"(?<![\w.])-?\d+(?:[.,]\d+)*", "email": r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+",
-    "url": r"https?://[^\s<>\"')]+", "link": r"https?://[^\s<>\"')]+",
-    "hashtag": r"#\w+",
-    "date": r"\b\d{4}-\d{2}-\d{2}\b", "capitalized word": r"\b[A-ZÀ-Þ]\w*",
-    "capitalised word": r"\b[A-ZÀ-Þ]\w*",
-}  # fmt: skip
-
-
 def extracted(kind: str, text: str) -> Answer:
     kind = (
         kind.lower().removesuffix("es")
@@ -137,7 +128,7 @@ def extracted(kind: str, text: str) -> Answer:
         else kind.lower().removesuffix("s")
     )
     kind = "email" if "mail" in kind else kind
-    found = re.findall(_EXTRACTED[kind], text)
+    found = re.findall(WORDS["extracted"][kind], text)
     if not found and (kind == "date" or any(character.isdigit() for character in text)):
         raise NotUnderstood("none in a form that is known")
     return Answer(", ".join(found) if found else "none")
@@ -174,18 +165,14 @@ def _one_word(text: str) -> str:
 
 
 RULES: Mapping[str, Callable[..., Any]] = {
-    "capitals": str, "named_word": Bare, "bare_word": Bare, "count_letters": count_letters,
+    "capitals": str, "named_word": Bare, "bare_word": Bare,
     "count_letters_only": lambda text: count_letters("letters", text),
-    "length_of": lambda text: count_letters("letters", str(text)), "count_words": count_words,
-    "count_letter": count_letter, "count_plural": lambda letter, text: count_letter(letter[0], text),
-    "count_word": count_word, "reversed": _of(_one_word), "upper": _of(str.upper), "lower": _of(str.lower),
-    "title": _of(str.title), "upper_unsure": _unsure, "sorted_text": sorted_text,
-    "sorted_words": sorted_text, "bare_list": lambda *items: list(items), "sorted_bare": sorted_bare,
-    "nth_letter": lambda at, text: nth(at, _letters(text)),
+    "length_of": lambda text: count_letters("letters", str(text)), "count_plural": lambda letter,
+    text: count_letter(letter[0], text), "reversed": _of(_one_word), "upper": _of(str.upper),
+    "lower": _of(str.lower), "title": _of(str.title), "upper_unsure": _unsure, "sorted_words": sorted_text,
+    "bare_list": lambda *items: list(items), "nth_letter": lambda at, text: nth(at, _letters(text)),
     "nth_word": lambda at, text: nth(at, _words(text)), "longest_word": by_length(True),
-    "shortest_word": by_length(False), "palindrome": palindrome, "anagrams": anagrams,
-    "extracted": extracted, "replaced": replaced,
-    "removed": lambda kind, text: Answer(_REMOVED[kind.lower()](text)),
+    "shortest_word": by_length(False), "removed": lambda kind, text: Answer(_REMOVED[kind.lower()](text)),
     "nth": lambda text: (
         text if isinstance(text, int) else {"last": -1, "second to last": -2}.get(text.lower(), 1)
     ),

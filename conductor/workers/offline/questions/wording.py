@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from conductor.workers.offline.questions.meaning import WORDS
+
 MAX_CHARACTERS = 600
 """Longer texts are no everyday questions."""
 
@@ -53,11 +55,7 @@ def _without_quotes(text: str) -> tuple[str, tuple[str, ...]]:
     return _QUOTES.sub(numbered, text), tuple(quoted)
 
 
-_SMALL = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-    "seventeen eighteen nineteen"
-).split()
-_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+_SMALL, _TENS = (WORDS["numbers"][key].split() for key in ("small", "tens"))
 _VALUES = {word: at for at, word in enumerate(_SMALL)} | {word: 10 * at for at, word in enumerate(_TENS, 2)}
 _SCALES = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 _ANY_WORD = "|".join([*_VALUES, *_SCALES])
@@ -105,51 +103,7 @@ def _number(match: re.Match[str]) -> str:
     return str(int(number)) if number == int(number) else repr(number)
 
 
-_SIGNS = (
-    (r"[’‘]", "'"),
-    (r"[×·⋅]", " * "),
-    (r"÷", " / "),
-    (r"[−–—]", " - "),
-    (r"²", "^2"),
-    (r"³", "^3"),
-    (r"½", " 1/2"),
-    (r"¼", " 1/4"),
-    (r"¾", " 3/4"),
-    (r"√", " square root of "),
-    (r"π", " pi "),
-    (r"\u00ad", ""),
-    (r"\b([Ww])hats\b", r"\1hat is"),
-    (r"\b(\w+)n't\b", r"\1 not"),
-    (r"\b([Ll])et's\b", r"\1et us"),
-    (r"(?<=\w)'(?:ve|d|ll|m|re)\b", ""),
-    (r"\b(what|where|who|how|that|it|there|when|which)'s\b", r"\1 is"),
-    (
-        r"(\d+) ?(?:'|ft|feet|foot) ?(\d+) ?(?:\"|''|in\b(?! (?:cm|m|met|cent))|inch(?:es)?)",
-        r"\1 feet \2 inches",
-    ),
-    (r"(\d+) ?(?:'|ft|feet|foot) ?(\d+)(?= (?:in|to|into) (?:cm|m|met|cent))", r"\1 feet \2 inches"),
-    (r"(\d) ?'(?= |$)", r"\1 feet "),
-    (r"(?<=\w)'s\b", " 's"),
-    (r"(?<=s)'(?= )", " 's"),
-    (r"([$€£¥]) ?(\d[\d,]*(?:\.\d+)?)( (?:million|billion|thousand))?", r"\2\3 \1"),
-    (r"(?<=\d) ?k\b(?! ?m)(?=[ ?.,]|$)", "000"),
-    (r"\$", " dollars "),
-    (r"€", " euros "),
-    (r"£", " gbp "),
-    (r"¥", " yen "),
-    (r"\bper ?cent\b|%", " percent "),
-    (r"(?<![\d,.])(\d{1,3})((?:,\d{3})+)(?![\d,])", None),
-    (r"(?<=\d),(?=\d+,)|(?<=,\d),(?=\d)", " "),
-    (r"\b(\d+)-(year|day|month|week|hour|minute|sided)s?-?", r"\1 \2 "),
-    (r"(?<=[a-z])-(?=[a-z])", " "),
-    (r"\b([ap])\.m\.?(?= |$|\?)", r"\1m"),
-    (r"\bvs\.?\b", "or"),
-    (r"\be\.?g\.", ""),
-    (r"(?<=\d)(st|nd|rd|th)\b", r"\1"),
-    (r"°", " degrees "),
-    (r"degrees +(celsius|fahrenheit|c|f)\b", r"degrees \1"),
-)
-_SUBSTITUTIONS = tuple((re.compile(pattern, re.IGNORECASE), by) for pattern, by in _SIGNS)
+_SIGNS = [(re.compile(found, re.IGNORECASE), by) for found, by in WORDS["signs"]]
 _TOKEN = re.compile(
     r"⟦\d+⟧|\d{4}-\d{1,2}-\d{1,2}|\d{1,2}[./]\d{1,2}[./]\d{2,4}|0[xbo]\w+|\d{1,2}:\d{2}(?!\d)|(?:(?<=[\s(,])|^)-\d+(?:\.\d+)?|\d+(?:st|nd|rd|th)\b|\d+(?:\.\d+)?"
     r"|\.\d+|'s\b|[^\W\d_]+(?:\^\d)?(?:/[^\W\d_]+)?|[-+*/^()=<>!?.,;:&@#]|\S"
@@ -163,10 +117,14 @@ _LEFT_OUT = re.compile(
 )
 
 
+def _without_commas(match: re.Match[str]) -> str:
+    return match[0].replace(",", "")
+
+
 def _plain(text: str) -> str:
     text = " ".join(text.split("\n"))
-    for pattern, by in _SUBSTITUTIONS:
-        text = pattern.sub(by if by is not None else lambda match: match[0].replace(",", ""), text)
+    for pattern, by in _SIGNS:
+        text = pattern.sub(_without_commas if by == "without commas" else by, text)
     text = with_digits(text)
     tokens = _TOKEN.findall(text)
     words: list[str] = []

@@ -24,7 +24,7 @@ from conductor.runs.state import fold
 from conductor.values.budget import NO_BUDGET
 from conductor.workers.offline.questions.grammar import grammar
 from conductor.workers.offline.questions.nearby import examples, nearby
-from conductor.workers.offline.questions.reading import answer_to, meanings_of
+from conductor.workers.offline.questions.reading import MEANINGS, MODULES, answer_to
 from conductor.workers.offline.questions.wording import MAX_CHARACTERS
 from conductor.workers.pool.pool import offline_pool
 
@@ -111,7 +111,11 @@ def test_three_questions_are_offered_and_the_nearest_first(question: str, first:
 
 
 def test_every_meaning_belongs_to_a_rule_of_the_grammar() -> None:
-    assert set(meanings_of(TODAY)) <= {str(rule.alias or rule.origin.name) for rule in grammar().rules}
+    rules = {str(rule.alias or rule.origin.name) for rule in grammar().rules}
+    named = rules | {re.sub(r"_\d+$", "", rule) for rule in rules}
+    assert {name for module in MODULES for name in module.RULES} <= named
+    ordered = {rule for rule in rules if re.fullmatch(r"[a-z][a-z_]*_\d+", rule)}
+    assert {re.sub(r"_\d+$", "", rule) for rule in ordered} <= set(MEANINGS)
 
 
 @pytest.mark.parametrize(
