@@ -132,9 +132,11 @@ RULES: Mapping[str, Callable[..., Any]] = {
     "counting": lambda answer: answer if isinstance(answer, Answer) else told_count(answer),
     "even": lambda: lambda value: value % 2 == 0, "odd": lambda: lambda value: value % 2 == 1,
     "prime": lambda: is_prime, "any": lambda: lambda _: True, "multiple": _multiple,
-    "square": lambda: lambda value: math.isqrt(value) ** 2 == value, "span_to": lambda low, high,
-    divisor="1": (range(int(low), int(high) + 1), _multiple(divisor)), "span_between": lambda low, high,
-    divisor="1": _Between((range(int(low) + 1, int(high)), _multiple(divisor))),
+    "square": lambda: lambda value: math.isqrt(value) ** 2 == value,
+    "span_to": lambda low, high, divisor="1": (range(int(low), int(high) + 1), _multiple(divisor)),
+    "span_between": lambda low, high, divisor="1": _Between(
+        (range(int(low) + 1, int(high)), _multiple(divisor))
+    ),
     "span_below": lambda high: (range(1, int(high)), None),
     "span_up_to": lambda high: (range(1, int(high) + 1), None),
     "pairs_a": lambda *parts: told_count(pairs(*parts)), "ascending": in_order(False),

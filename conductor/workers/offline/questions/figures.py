@@ -141,11 +141,12 @@ def angle_sum(name: str) -> Answer:
 
 
 RULES: Mapping[str, Callable[..., Any]] = {
-    "measure": str, "dimension_p": lambda size, name: dimension(name, size), "dimensions_p": lambda left,
-    right, name: dimensions(name, left, right), "by": lambda *sizes: tuple(("side", size) for size in sizes),
+    "measure": str, "dimension_p": lambda size, name: dimension(name, size),
+    "dimensions_p": lambda left, right, name: dimensions(name, left, right),
+    "by": lambda *sizes: tuple(("side", size) for size in sizes),
     "sizes": lambda *sizes: tuple(size for each in sizes for size in each), "measured_figure": measured,
-    "figure_answer": lambda measure, of: told(measured(measure, of)), "figure_said_answer": lambda of,
-    measure, again="": _said(of, measure, again), "figure_again": str,
+    "figure_answer": lambda measure, of: told(measured(measure, of)),
+    "figure_said_answer": lambda of, measure, again="": _said(of, measure, again), "figure_again": str,
     "figure_diagonal": lambda of: told(measured("diagonal", of)),
 }  # fmt: skip
 """What each rule means, by its name in the grammar."""

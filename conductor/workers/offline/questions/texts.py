@@ -167,10 +167,11 @@ def _one_word(text: str) -> str:
 RULES: Mapping[str, Callable[..., Any]] = {
     "capitals": str, "named_word": Bare, "bare_word": Bare,
     "count_letters_only": lambda text: count_letters("letters", text),
-    "length_of": lambda text: count_letters("letters", str(text)), "count_plural": lambda letter,
-    text: count_letter(letter[0], text), "reversed": _of(_one_word), "upper": _of(str.upper),
-    "lower": _of(str.lower), "title": _of(str.title), "upper_unsure": _unsure, "sorted_words": sorted_text,
-    "bare_list": lambda *items: list(items), "nth_letter": lambda at, text: nth(at, _letters(text)),
+    "length_of": lambda text: count_letters("letters", str(text)),
+    "count_plural": lambda letter, text: count_letter(letter[0], text), "reversed": _of(_one_word),
+    "upper": _of(str.upper), "lower": _of(str.lower), "title": _of(str.title), "upper_unsure": _unsure,
+    "sorted_words": sorted_text, "bare_list": lambda *items: list(items),
+    "nth_letter": lambda at, text: nth(at, _letters(text)),
     "nth_word": lambda at, text: nth(at, _words(text)), "longest_word": by_length(True),
     "shortest_word": by_length(False), "removed": lambda kind, text: Answer(_REMOVED[kind.lower()](text)),
     "nth": lambda text: (
