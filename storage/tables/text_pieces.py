@@ -4,6 +4,9 @@ A model's answer comes in pieces of a few characters, and a row for each takes s
 between two other events go into one row, at the `seq` of the last: a reader that has the events up to any
 `seq` finds the later ones behind it, before the change and after. Nothing is lost: read back, the row is the
 same events, with their numbers and times. Knows stored JSON; which runs are over is the caller's to know.
+
+No Alembic revision belongs to it: no table changes, rows of either kind are read in every store, and no
+version 11 that reads single pieces only was ever released.
 """
 
 from __future__ import annotations

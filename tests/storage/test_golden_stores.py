@@ -98,6 +98,17 @@ def test_every_entry_of_an_older_store_is_read(bench: Workbench, old: Path) -> N
     assert len(list(store.corrections.read(every=True))) == len(found["corrections"]) > 0
 
 
+def test_the_runs_of_an_older_store_read_the_same_after_packing(url: str, old: Path) -> None:
+    with SessionStore.open(url) as store:
+        runs = [str(row["id"]) for row in rows(old)["runs"]]
+        events = [store.runs.events(run) for run in runs]
+        for run in runs:
+            store.runs.pack(run)
+        # What is written later waits for it.
+        store.sessions.create("another")
+        assert [store.runs.events(run) for run in runs] == events
+
+
 @pytest.mark.slow
 def test_an_older_store_is_edited_and_run_again(bench: Workbench, old: Path) -> None:
     session = sessions(bench.store, old)[CORRECTED].id
