@@ -21,6 +21,10 @@ class FormatError(ConductorError):
     """A file or document is not JSON, not our format, of another version, or has unknown fields."""
 
 
+class DataError(ConductorError):
+    """A data set cannot be read, or a line of it is no item."""
+
+
 class QueryError(ConductorError):
     """The query is empty or too long."""
 

@@ -1,0 +1,27 @@
+"""A score: whether a response is right, what was taken as its answer, and why. Values only."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from conductor.values.messages import Value
+
+Verdict = Literal["right", "wrong", "no plan", "failed", "refused"]
+"""Only `right` counts as right. `no plan`: the planner wrote no valid one; `failed`: a step failed or the run
+did not finish; `refused`: the answer declines to answer."""
+
+
+class Score(Value):
+    """`answer` is what was compared, "" where there is none; `reason` is why, where that is not plain."""
+
+    verdict: Verdict
+    answer: str = ""
+    reason: str = ""
+
+    @property
+    def right(self) -> bool:
+        return self.verdict == "right"
+
+    @classmethod
+    def of(cls, right: bool, answer: str, reason: str = "") -> Score:
+        return cls(verdict="right" if right else "wrong", answer=answer[:2_000], reason=reason)

@@ -1,0 +1,217 @@
+"""Each scorer on tricky pairs: a response, what is right, and whether the one is the other."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from conductor.errors import DataError
+from conductor.evaluation.items import Item, ScorerName
+from conductor.evaluation.scorers import score
+from conductor.evaluation.scorers.code import program_in
+from conductor.evaluation.scorers.limited import limited
+from conductor.evaluation.scorers.score import Score
+from conductor.evaluation.scorers.supervisor import Limits
+
+
+def scored(scorer: ScorerName, response: str, target: str, choices: tuple[str, ...] | None = None) -> Score:
+    item = Item(id="q", input="Why?", target=(target,), choices=choices, scorer=scorer)
+    return asyncio.run(score(response, item, allow_code=True))
+
+
+@pytest.mark.parametrize(
+    ("scorer", "response", "target", "right"),
+    [
+        ("exact", "Answer: paris.", "Paris", True),
+        ("exact", "It is Paris, in France.\nAnswer: Paris", "Paris", True),
+        ("exact", "Answer: Paris or Lyon", "Paris", False),
+        ("exact", "Answer: 1,000", "1000", True),
+        ("exact", "No answer: I do not know.", "No answer: I do not know.", False),
+        ("exact", "", "", False),
+        ("number", "Answer: 42 apples", "42", True),
+        ("number", "Answer: $1,234.50", "1234.5", True),
+        ("number", "\\boxed{\\frac{7}{2}}", "3.5", True),
+        ("number", "Answer: 2 + 2 = 4", "4", True),
+        ("number", "Answer: 4 or 5", "4", False),
+        ("number", "Answer: between 4 and 5", "5", False),
+        ("number", "Answer: −3", "-3", True),
+        ("number", "Answer: 3.2 million", "3200000", True),
+        ("number", "Answer: 15%", "15", True),
+        ("number", "Answer: 0.15", "15%", False),
+        ("number", "Answer: none", "0", False),
+        ("number", "Answer: 1e3 m", "1000", True),
+        ("number", "Answer: 1/3", "0.333", False),
+        ("number", "Answer: 10", "1", False),
+        ("flexible", "Answer: 3.14", "3.1416", True),
+        ("flexible", "Answer: 3.2", "3.1416", False),
+        ("flexible", "Answer: €20", "$20", False),
+        ("flexible", "Answer: 20 dollars", "$20", True),
+        ("flexible", "Answer: about 20", "$20", True),
+        ("flexible", "Answer: a dog", "A dog.", True),
+        ("flexible", "Answer: 0.001", "0", False),
+    ],
+)
+def test_a_text_is_compared_as_people_would(
+    scorer: ScorerName, response: str, target: str, right: bool
+) -> None:
+    assert scored(scorer, response, target).right is right
+
+
+@pytest.mark.parametrize(
+    ("response", "right"),
+    [
+        ("Answer: B", True),
+        ("Answer: (b)", True),
+        ("**Answer: B) Paris**", True),
+        ("Answer: option B", True),
+        ("Answer: Paris", True),
+        ("The answer is B.", True),
+        ("\\boxed{B}", True),
+        ("\\boxed{\\text{B}}", True),
+        ("Answer: A", False),
+        ("Answer: Rome", False),
+        ("Answer: Because of Paris", False),
+        ("Answer: E", False),
+        ("A or B?\nI cannot decide.", False),
+        ("", False),
+    ],
+)
+def test_a_choice_is_named_by_its_letter_or_its_text(response: str, right: bool) -> None:
+    assert scored("choice", response, "B", ("Rome", "Paris", "Lyon")).right is right
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    ("response", "target", "right"),
+    [
+        ("\\boxed{\\frac{1}{2}}", "$0.5$", True),
+        ("Answer: $x^2 + 2x + 1$", "(x+1)^2", True),
+        ("Answer: x = 3", "3", True),
+        ("Answer: $\\sqrt{8}$", "2\\sqrt{2}", True),
+        ("Answer: (1, 2)", "(1,2)", True),
+        ("Answer: $\\{1, 2\\}$", "\\{2, 1\\}", True),
+        ("Answer: $x^2 + 1$", "(x+1)^2", False),
+        ("Answer: 2", "3", False),
+        ("Answer: east", "East", True),
+        ("Answer: east", "west", False),
+        ("Answer: $", "1", False),
+        ("", "1", False),
+    ],
+)
+def test_formulas_are_compared_by_what_they_mean(response: str, target: str, right: bool) -> None:
+    assert scored("mathematics", response, target).right is right
+
+
+@pytest.mark.slow
+def test_a_hostile_formula_is_wrong_and_its_process_ends() -> None:
+    begun = time.monotonic()
+    found = scored("mathematics", "Answer: $9^{9^{9^{9^{9}}}}!$", "1")
+    assert not found.right
+    assert time.monotonic() - begun < 60  # the limit holds; how fast is no matter
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("program", "right", "reason"),
+    [
+        ("def f(x):\n    return x * 2", True, ""),
+        ("def f(x):\n    return x", False, "AssertionError"),
+        ("def f(x)\n", False, "SyntaxError"),
+        ("import sys\nsys.exit(0)", False, "exit code 0"),
+        ("import os\nos._exit(0)", False, "exit code 0"),
+        ("raise SystemExit", False, "exit code 0"),
+        ("print('x' * 10_000_000)\ndef f(x): return 2 * x", False, ""),
+        ("f = [0] * 10**10", False, "MemoryError"),
+        ("open('big', 'wb').write(b'x' * 10**8)", False, ""),
+        (
+            "import os\nassert not any('KEY' in name for name in os.environ)\ndef f(x): return 2 * x",
+            True,
+            "",
+        ),
+    ],
+)
+def test_a_program_is_run_against_its_tests(
+    monkeypatch: pytest.MonkeyPatch, program: str, right: bool, reason: str
+) -> None:
+    monkeypatch.setenv("SOME_API_KEY", "secret")
+    found = scored("code", f"Here:\n```python\n{program}\n```\n", "assert f(2) == 4")
+    assert found.right is right, found
+    assert reason in found.reason
+
+
+_RESTLESS = """
+import os, signal, sys, time
+for _ in range(3):
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            while True:
+                with open(sys.argv[1], "a") as file:
+                    file.write("x")
+                time.sleep(0.02)
+        os._exit(0)
+time.sleep(100)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("cancelled", [False, True])
+def test_nothing_outlives_a_program_that_is_stopped(tmp_path: Path, cancelled: bool) -> None:
+    """It starts processes in sessions of their own, which ignore signals; all end with it."""
+    alive = tmp_path / "alive"
+
+    async def stopped() -> None:
+        command = (sys.executable, "-c", _RESTLESS, str(alive))
+        running = asyncio.create_task(limited(command, limits=Limits(seconds=2)))
+        if not cancelled:
+            assert (await running).code is None
+            return
+        while not alive.exists():  # noqa: ASYNC110 - another process writes it
+            await asyncio.sleep(0.02)
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+
+    asyncio.run(stopped())
+    assert alive.exists()
+    size = alive.stat().st_size
+    time.sleep(0.3)
+    assert alive.stat().st_size == size
+
+
+@pytest.mark.slow
+def test_a_limited_process_has_no_network_where_the_system_lets_it() -> None:
+    probe = "import os; print(os.readlink('/proc/self/ns/net'))"
+    if (
+        str(Path("/proc/self/ns/net").readlink())
+        in asyncio.run(limited((sys.executable, "-c", probe))).output
+    ):
+        pytest.skip("this system gives no network namespaces to processes")
+    connect = "import socket; socket.create_connection(('127.0.0.1', 9), timeout=1)"
+    assert "unreachable" in asyncio.run(limited((sys.executable, "-c", connect))).output.lower()
+
+
+def test_code_runs_only_where_it_is_allowed() -> None:
+    item = Item(id="q", input="Write f.", target=("assert f",), scorer="code")
+    with pytest.raises(DataError, match="--allow-code"):
+        asyncio.run(score("```python\nf = 1\n```", item))
+    with pytest.raises(DataError, match="is no Python"):
+        scored("code", "f = 1", "assert (")
+
+
+@pytest.mark.parametrize(
+    ("response", "program"),
+    [
+        ("f = 1", "f = 1"),
+        ("```\nf = 1\n```", "f = 1\n"),
+        ("```python\nf = 1\n```\nUse it:\n```bash\npython f.py\n```", "f = 1\n"),
+        ("```python\nf = 1\n```\nBetter:\n```py\nf = 2\n```", "f = 2\n"),
+    ],
+)
+def test_the_program_of_a_response_is_its_last_block_of_python(response: str, program: str) -> None:
+    assert program_in(response) == program
