@@ -31,8 +31,8 @@ PAUSE = 1.0
 QUESTION = "Should a town of 20,000 people make its buses free? Write a report of one page."
 
 FACTS = """\
-- **Certain:** fares pay only a part of what a small town's buses cost; the rest comes from the budget. How
-  large the part is stands in the town's accounts.
+- **Certain:** fares pay only a part of what a small town's buses cost; the rest comes from the budget. How \
+large the part is stands in the town's accounts.
 - **Certain:** free buses need no ticket machines, no sales and no inspectors, and stops become shorter.
 - **Uncertain:** how many more people would ride: reports agree on *more*, not on *how many more*.
 - **Uncertain:** how many of the new riders would have driven; many would have walked or cycled."""
@@ -54,7 +54,7 @@ DOUBTS = """\
 REPORT = """\
 # Free buses for a town of 20,000?
 
-Free buses bring more riders; how many, nobody can say beforehand. In a small town the timetable decides
+Free buses bring more riders; how many, nobody can say beforehand. In a small town the timetable decides \
 more than the fare. The town should try it on two lines for a year, and count.
 
 ## What speaks for it
@@ -77,7 +77,7 @@ more than the fare. The town should try it on two lines for a year, and count.
 
 ## What is uncertain
 
-How many new riders would have driven. Before the council decides, it needs the riders by line and hour, and
+How many new riders would have driven. Before the council decides, it needs the riders by line and hour, and \
 what the fares bring after the costs of collecting them."""
 
 
