@@ -14,7 +14,7 @@ WHEEL_INSTALLED := $(WHEEL)/.installed
 PACKED := pyproject.toml app.py $(shell find .streamlit conductor storage studio pages -type f -not -name '*.pyc')
 
 .PHONY: setup run unit unit-app unit-library test test-thorough test-all test-vllm test-installed \
-	environments check lint types bench faults lock
+	environments check lint types bench screenshots faults lock
 
 setup: $(INSTALLED)
 
@@ -97,6 +97,10 @@ check: lint types test-all
 
 bench: setup
 	$(BIN)/python benchmarks/engine.py
+
+# Every view in four sizes and two themes, to be looked at: test-artifacts/screenshots/, about five minutes.
+screenshots: setup
+	$(BIN)/python tests/browser/screenshots.py
 
 # Kills the program 200 times in the middle of its work, and looks for what was lost: about five minutes.
 faults: setup

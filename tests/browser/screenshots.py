@@ -1,6 +1,6 @@
 """Pictures of every view in every size and theme, to be looked at: `make screenshots`.
 
-Asserts nothing; needs Chromium.
+`--docs` takes those that README.md and docs/ show, into docs/. Asserts nothing; needs Chromium.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from conductor.planner.rule_planner import OfflineConductor
 from conductor.workers.pool.pool import configured_pool
 from conductor.workflow.model import Step, Workflow
 from storage import SessionStore
+from studio.gallery import RECORDED, open_recorded
 from studio.workbench import Workbench
 
 SIZES = {"laptop": (1440, 900), "screen": (1920, 1080), "tablet": (1024, 768), "phone": (420, 900)}
@@ -90,12 +91,13 @@ class Sessions:
     ran: dict[int, str]
     long: str
     waiting: str
+    recorded: str
     runs: tuple[str, str]
 
 
-def pool_file(*, paced: bool) -> str:
-    """The pool: the workers answer at once, or, where `paced`, so slowly that one can look on."""
-    pace = "tokens_per_second = 14\nlatency = 0.3\n" if paced else ""
+def pool_file(pace: int | None = None) -> str:
+    """The pool: the workers answer at once, or with as many tokens a second."""
+    pace = f"tokens_per_second = {pace}\nlatency = 0.3\n" if pace else ""
     return "\n".join(
         f"[[worker]]\nname = '{name}'\nkind = 'simulated'\n{pace}"
         f"answer = {json.dumps(answer, ensure_ascii=False)}\n"
@@ -156,7 +158,8 @@ def planted(folder: Path, database: str) -> Sessions:
         bench.editing.edit(session, edited, note="Asked for somebody who dislikes rain")
         bench.running.start(session).done.wait(60)
         second, first = (run.id for run in bench.store.runs.of_session(session))
-        return Sessions(sessions, long, waiting, (first, second))
+        recorded = open_recorded(bench.store, RECORDED[1]).id
+        return Sessions(sessions, long, waiting, recorded, (first, second))
     finally:
         bench.close()
 
@@ -185,9 +188,13 @@ class Camera:
         self.desk.settled()
         self.page.wait_for_timeout(700)
 
-    def take(self, name: str) -> None:
-        """Keep what is seen just now as `name`."""
-        self.page.screenshot(path=self._folder / f"{name}-{self._mark}.png")
+    def take(self, name: str, part: str | None = None) -> None:
+        """Keep what is seen just now, of the whole page or a part, as `name`."""
+        path = self._folder / f"{name}-{self._mark}.png"
+        if part is None:
+            self.page.screenshot(path=path)
+        else:
+            self.page.locator(part).first.screenshot(path=path)
 
     def step(self, key: str) -> None:
         """Select the first step ("Home") or the last one ("End")."""
@@ -236,22 +243,64 @@ def page_views(camera: Camera, sessions: Sessions) -> Iterator[tuple[str, Callab
     yield "pool", lambda: camera.open("/pool")
 
 
+def documented(camera: Camera, sessions: Sessions) -> None:
+    """The pictures of the documentation, each of the part of the page that it is about."""
+    desk, page = camera.desk, camera.page
+    first, second = sessions.runs
+    camera.open(f"/?session={sessions.recorded}")
+    camera.take("workbench")
+    desk.drawer("Timeline")
+    camera.drawn()
+    camera.take("tour-timeline", ".st-key-drawer")
+    camera.open(f"/?session={sessions.ran[5]}")
+    page.set_viewport_size({"width": 1440, "height": 1000})
+    camera.step("End")
+    desk.part("Saw")
+    camera.drawn()
+    camera.take("tour-saw", ".st-key-read-pane")
+    page.set_viewport_size({"width": 1440, "height": 1400})
+    desk.drawer("Trials")
+    page.evaluate("document.documentElement.style.setProperty('--drawer-room', '75vh')")
+    camera.drawn()
+    camera.take(
+        "tour-trials", '[class*="st-key-experiment-"]:not(.st-key-experiment-kind, .st-key-experiment-begin)'
+    )
+    page.set_viewport_size({"width": 1280, "height": 1250})
+    camera.open(f"/compare?left=run:{first}&right=run:{second}")
+    page.get_by_role("button", name="Collapse sidebar").click(force=True)
+    camera.drawn()
+    camera.take("tour-compare", ".stMainBlockContainer")
+
+
 @contextmanager
-def app() -> Iterator[tuple[AppServer, Sessions]]:
-    """The app with these sessions."""
+def app(pace: int | None) -> Iterator[tuple[AppServer, Sessions]]:
+    """The app with these sessions, whose runs went at this pace."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         pool = folder / "pool.toml"
-        pool.write_text(pool_file(paced=False), encoding="utf-8")
+        pool.write_text(pool_file(pace), encoding="utf-8")
         sessions = planted(folder, f"sqlite:///{folder / 'conductor.db'}")
-        pool.write_text(pool_file(paced=True), encoding="utf-8")
+        pool.write_text(pool_file(14), encoding="utf-8")
         with AppServer(folder, settings={"CONDUCTOR_POOL": str(pool)}) as server:
             yield server, sessions
 
 
+def take_documented(
+    browser: Browser, server: AppServer, sessions: Sessions, options: argparse.Namespace
+) -> None:
+    """The pictures of the documentation, in both themes."""
+    for theme in options.themes:
+        context = browser.new_context(
+            viewport={"width": 1440, "height": 900}, color_scheme=theme, reduced_motion="reduce"
+        )
+        documented(Camera(context.new_page(), server.url, options.to or ROOT / "docs", theme), sessions)
+        context.close()
+
+
 def take(browser: Browser, server: AppServer, sessions: Sessions, options: argparse.Namespace) -> None:
     """All pictures, or those asked for."""
-    options.to.mkdir(parents=True, exist_ok=True)
+    folder = options.to or ROOT / "test-artifacts" / "screenshots"
+    folder.mkdir(parents=True, exist_ok=True)
     for size in options.sizes:
         width, height = SIZES[size]
         for theme in options.themes:
@@ -261,7 +310,7 @@ def take(browser: Browser, server: AppServer, sessions: Sessions, options: argpa
                 reduced_motion="reduce",
                 has_touch=size == "phone",
             )
-            camera = Camera(context.new_page(), server.url, options.to, f"{size}-{theme}")
+            camera = Camera(context.new_page(), server.url, folder, f"{size}-{theme}")
             for views in (page_views, workbench_views):
                 for name, act in views(camera, sessions):
                     try:
@@ -276,7 +325,8 @@ def take(browser: Browser, server: AppServer, sessions: Sessions, options: argpa
 def main() -> None:
     """Take them."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--to", type=Path, default=ROOT / "test-artifacts" / "screenshots", help="the folder")
+    parser.add_argument("--docs", action="store_true", help="take the documentation's pictures")
+    parser.add_argument("--to", type=Path, help="the folder, else docs/ or test-artifacts/screenshots/")
     parser.add_argument("--sizes", nargs="+", choices=SIZES, default=list(SIZES))
     parser.add_argument("--themes", nargs="+", choices=THEMES, default=list(THEMES))
     parser.add_argument("--only", nargs="+", default=[""], help="beginnings of the pictures' names")
@@ -284,11 +334,10 @@ def main() -> None:
     chromium = next(filter(None, map(shutil.which, BROWSERS)), None)
     if chromium is None:
         raise SystemExit("This needs Chromium; install it, and put it on PATH.")
-    with app() as (server, sessions), sync_playwright() as playwright:
+    with app(60 if options.docs else None) as (server, sessions), sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=QUIET)
-        browser_timeout = 8_000
-        expect.set_options(timeout=browser_timeout)
-        take(browser, server, sessions, options)
+        expect.set_options(timeout=10_000)
+        (take_documented if options.docs else take)(browser, server, sessions, options)
         browser.close()
 
 
