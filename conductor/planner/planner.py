@@ -141,7 +141,9 @@ async def _ask(
     except ConductorError as error:
         failure = str(error)
     except asyncio.CancelledError:
-        if _is_stopped():
+        # A Conductor may also raise it unasked.
+        task = asyncio.current_task()
+        if task is None or task.cancelling():
             raise
         failure = f"{card.name} cancelled its own call; ask again."
     except Exception as error:  # noqa: BLE001 - a Conductor is foreign code; its fault is no plan, not a crash
@@ -200,12 +202,6 @@ def _computed_report(text: str, workflow: Workflow, request: PlanRequest) -> Pla
         worker_indices=tuple(numbers.get(step.worker) for step in workflow.steps),
     )
     return PlanReport(text=text, reasoning=text.strip(), candidates=(candidate,), chosen=0)
-
-
-def _is_stopped() -> bool:
-    """Whether the caller stops the planning: a Conductor may also raise `CancelledError` unasked."""
-    task = asyncio.current_task()
-    return task is None or task.cancelling() > 0
 
 
 def _prompt(request: PlanRequest, conductor: Conductor, asked: Asked | None) -> PlanPrompt:

@@ -80,7 +80,12 @@ def _opened(place: Path | str, name: str, stack: ExitStack) -> tuple[bytes, Bina
         if sys.stdin is None:
             raise unwritten
         return b"", sys.stdin.buffer
-    file = stack.enter_context(BufferedReader(FileIO(str(place), opener=_nonblocking)))
+
+    def opener(path: str, flags: int) -> int:
+        # Without waiting for a pipe's other end, which may never come.
+        return os.open(path, flags | _NONBLOCK)
+
+    file = stack.enter_context(BufferedReader(FileIO(str(place), opener=opener)))
     # None where a pipe's writer has written nothing yet.
     first = file.raw.read(1)
     if first == b"" and S_ISFIFO(os.fstat(file.fileno()).st_mode):
@@ -88,11 +93,6 @@ def _opened(place: Path | str, name: str, stack: ExitStack) -> tuple[bytes, Bina
     if _NONBLOCK:
         os.set_blocking(file.fileno(), True)
     return first or b"", file
-
-
-def _nonblocking(path: str, flags: int) -> int:
-    """Opened without waiting for a pipe's other end, which may never come."""
-    return os.open(path, flags | _NONBLOCK)
 
 
 MAX_BYTES = 1_000_000

@@ -34,7 +34,9 @@ _LEAST = 45_000
 
 def matching(old: Workflow, new: Workflow) -> Matching:
     """The new position of every old step that is still there."""
-    sure = _surely(old, new)
+    # Steps whose instruction both workflows have exactly once.
+    in_old, in_new = _only(old), _only(new)
+    sure = {at: in_new[instruction] for instruction, at in in_old.items() if instruction in in_new}
     left_old = [at for at in range(len(old)) if at not in sure]
     taken = set(sure.values())
     left_new = [at for at in range(len(new)) if at not in taken]
@@ -67,12 +69,6 @@ def _likest_pairs(points: Mapping[tuple[int, int], int]) -> Matching:
         if i not in pairs and j not in pairs.values():
             pairs[i] = j
     return pairs
-
-
-def _surely(old: Workflow, new: Workflow) -> Matching:
-    """Steps whose instruction both workflows have exactly once."""
-    in_old, in_new = _only(old), _only(new)
-    return {at: in_new[instruction] for instruction, at in in_old.items() if instruction in in_new}
 
 
 def _only(workflow: Workflow) -> dict[str, int]:

@@ -174,7 +174,7 @@ class _Filling:
             return (self._filled(stored),)
         nonce = stored[NONCE]
         return [
-            _with_nonce(part, nonce) if nonce and part["kind"] == "frame" else part
+            {**part, "text": part["text"].replace(MARK, nonce)} if nonce and part["kind"] == "frame" else part
             for digest in digests_in(stored[PARTS])
             for part in self._fragment(digest)
         ]
@@ -183,7 +183,3 @@ class _Filling:
         if digest not in self._values:
             self._values[digest] = self._filled(parsed(self._json[digest]))
         return self._values[digest]
-
-
-def _with_nonce(part: Mapping[str, Any], nonce: str) -> Mapping[str, Any]:
-    return {**part, "text": part["text"].replace(MARK, nonce)}

@@ -121,18 +121,17 @@ def known_workers(connection: Connection) -> tuple[str, ...]:
     """The workers of all sessions' current workflows, in alphabetical order."""
     # There are few workers: for each of them the first workflow that names it is soon found.
     names = select(REVISION_WORKERS.c.worker).distinct().subquery()
+    shown = exists().where(
+        SESSIONS.c.id == REVISIONS.c.session,
+        SESSIONS.c.head == REVISIONS.c.id,
+        SESSIONS.c.deleted_at.is_(None),
+    )
     current = (
         select(REVISIONS.c.id)
         .select_from(REVISION_WORKERS.join(REVISIONS, REVISIONS.c.id == REVISION_WORKERS.c.revision))
-        .where(REVISION_WORKERS.c.worker == names.c.worker, _is_current(REVISIONS.c.session, REVISIONS.c.id))
+        .where(REVISION_WORKERS.c.worker == names.c.worker, shown)
     )
     return tuple(connection.scalars(select(names.c.worker).where(exists(current)).order_by(names.c.worker)))
-
-
-def _is_current(session: ColumnElement[str], revision: ColumnElement[str]) -> ColumnElement[bool]:
-    return exists().where(
-        SESSIONS.c.id == session, SESSIONS.c.head == revision, SESSIONS.c.deleted_at.is_(None)
-    )
 
 
 def _texts_by(

@@ -182,16 +182,13 @@ def return_space(database: Database) -> None:
             if database.path is None:
                 _vacuum_server(held.driver_connection)
             else:
-                _vacuum_file(str(database.path))
+                # A separate connection, whose temporary copy is a file: the writer's are in memory.
+                file = sqlite3.connect(database.path, timeout=_WAIT_SECONDS, isolation_level=None)
+                with closing(file) as own:
+                    own.execute("VACUUM")
+                    own.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     except (SQLAlchemyError, sqlite3.Error) as error:
         raise database.explain(error) from error
-
-
-def _vacuum_file(path: str) -> None:
-    # A separate connection, whose temporary copy is a file: the writer's are in memory.
-    with closing(sqlite3.connect(path, timeout=_WAIT_SECONDS, isolation_level=None)) as own:
-        own.execute("VACUUM")
-        own.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
 
 def _vacuum_server(driver: Any) -> None:

@@ -86,7 +86,8 @@ def _changes_of(connection: Connection, session: str, *, head: str | None, every
     plans = {revision.id: _plan(revision) for revision in revisions.values()}
     runs: defaultdict[_Plan, list[_Run]] = defaultdict(list)
     for run in _whole_runs(connection, session):
-        if not _written_by_hand(revisions[run.revision]):
+        pins = revisions[run.revision].workflow.pins.values()
+        if all(pin.hand is None for pin in pins):
             runs[plans[run.revision]].append(run)
     groups: defaultdict[tuple[str, _Plan], list[Row[Any]]] = defaultdict(list)
     for row in connection.execute(
@@ -125,10 +126,6 @@ def _later(change: _Change, other: _Change, revisions: Mapping[str, Revision]) -
 def _plan(revision: Revision) -> _Plan:
     first = revision.looks_back is None
     return revision.looks_back, as_plan(revision.workflow, first_round=first)
-
-
-def _written_by_hand(revision: Revision) -> bool:
-    return any(pin.hand is not None for pin in revision.workflow.pins.values())
 
 
 class _Run(NamedTuple):

@@ -45,12 +45,6 @@ _NEWEST_RUN = (
 _OF_EXPERIMENT = select(RUNS.c.experiment.is_not(None)).where(RUNS.c.id == _RUN).scalar_subquery()
 
 
-def _insert_events(_dialect: str) -> UpdateBase:
-    values = select(_RUN, bindparam("seq", type_=Integer), bindparam("event", type_=Text))
-    goes_on = exists().where(RUNS.c.id == _RUN, RUNNING)
-    return EVENTS.insert().inline().from_select(["run", "seq", "event"], values.where(goes_on))
-
-
 def _upsert_outputs(dialect: str) -> UpdateBase:
     insert = postgresql.insert(OUTPUTS) if dialect == "postgresql" else sqlite.insert(OUTPUTS)
     values = insert.inline().values(
@@ -64,34 +58,30 @@ def _upsert_outputs(dialect: str) -> UpdateBase:
     )
 
 
-def _end_runs(_dialect: str) -> UpdateBase:
-    ended: dict[str, Any] = {name: bindparam(name) for name in ("status", "finished_at", "answer")}
-    used = RUNS.c.tokens + bindparam("used", type_=Integer)
-    return RUNS.update().where(RUNS.c.id == _RUN).values(**ended, tokens=used)
+_EVENT = select(_RUN, bindparam("seq", type_=Integer), bindparam("event", type_=Text))
+_INSERT_EVENTS = Statement(
+    lambda _: (
+        EVENTS.insert()
+        .inline()
+        .from_select(["run", "seq", "event"], _EVENT.where(exists().where(RUNS.c.id == _RUN, RUNNING)))
+    )
+)
+_UPSERT_OUTPUTS = Statement(_upsert_outputs)
 
+_USED = RUNS.c.tokens + bindparam("used", type_=Integer)
+_ADD_TOKENS = Statement(lambda _: RUNS.update().where(RUNS.c.id == _RUN).values(tokens=_USED))
+_END: dict[str, Any] = {name: bindparam(name) for name in ("status", "finished_at", "answer")}
+_END_RUNS = Statement(lambda _: RUNS.update().where(RUNS.c.id == _RUN).values(**_END, tokens=_USED))
 
-def _end_sessions(_dialect: str) -> UpdateBase:
-    follows = (_RUN == _NEWEST_RUN) & (SESSIONS.c.state == "running")
-    return (
+_FOLLOWS = (_RUN == _NEWEST_RUN) & (SESSIONS.c.state == "running")
+_STATE = case((_FOLLOWS, bindparam("outcome", type_=Text)), else_=SESSIONS.c.state)
+_END_SESSIONS = Statement(
+    lambda _: (
         SESSIONS.update()
         .where(SESSIONS.c.id == _SESSION_OF_RUN)
-        .values(
-            updated_at=bindparam("now"),
-            state=case((follows, bindparam("outcome", type_=Text)), else_=SESSIONS.c.state),
-        )
+        .values(updated_at=bindparam("now"), state=_STATE)
     )
-
-
-def _add_tokens(_dialect: str) -> UpdateBase:
-    used = RUNS.c.tokens + bindparam("used", type_=Integer)
-    return RUNS.update().where(RUNS.c.id == _RUN).values(tokens=used)
-
-
-_INSERT_EVENTS = Statement(_insert_events)
-_UPSERT_OUTPUTS = Statement(_upsert_outputs)
-_END_RUNS = Statement(_end_runs)
-_END_SESSIONS = Statement(_end_sessions)
-_ADD_TOKENS = Statement(_add_tokens)
+)
 
 
 def keep(connection: Connection, events: Sequence[Event], *, now: float) -> None:

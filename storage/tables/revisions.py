@@ -8,7 +8,7 @@ is kept as a branch hangs under what was edited, and leaves the head where it is
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Unpack
+from typing import Unpack
 
 from sqlalchemy import Connection, RowMapping, case, or_, select
 
@@ -228,13 +228,9 @@ def neighbours(connection: Connection, session: str) -> tuple[Revision | None, R
     if current is None:
         return None, None
     parent = None if current.parent is None else find(connection, current.parent)
-    return parent, _newest_child(connection, current.id)
-
-
-def _newest_child(connection: Connection, revision: str) -> Revision | None:
-    newest = _REVISION.where(REVISIONS.c.parent == revision).order_by(REVISIONS.c.number.desc()).limit(1)
-    row: Any = connection.execute(newest).mappings().first()
-    return None if row is None else _read(connection, [row])[0]
+    children = _REVISION.where(REVISIONS.c.parent == current.id).order_by(REVISIONS.c.number.desc())
+    newest = connection.execute(children.limit(1)).mappings().all()
+    return parent, next(iter(_read(connection, newest)), None)
 
 
 def undo(connection: Connection, now: float, session: str, *, expected: str | None = None) -> Revision | None:

@@ -56,14 +56,17 @@ def start(connection: Connection, now: float, owner: str, **new: Unpack[NewRun])
     # trials that start at once do not get one number.
     changes = {"state": "running"} if experiment is None else {}
     sessions.change(connection, session, updated_at=now, **changes)
-    if experiment is None:
-        _require_rest(connection, session)
+    going = select(exists().where(RUNS.c.session == session, RUNNING, _ORDINARY))
+    if experiment is None and connection.scalar(going):
+        raise SessionBusy("This session is running already; stop that run first.")
     check_belongs(session, revision=revisions.find(connection, new["revision"]))
     parent = new.get("parent")
     if parent is not None:
         find(connection, parent)
     if connection.scalar(select(exists().where(RUNS.c.id == run))):
         raise StorageError(f"The run {run!r} has been started before; give the new run its own id.")
+    # A request to stop an experiment also stops a trial that is about to begin.
+    asked = select(func.max(RUNS.c.stop_asked_at)).where(RUNS.c.experiment == experiment)
     row = {
         "id": run,
         "number": next_number(connection, RUNS, session),
@@ -72,19 +75,12 @@ def start(connection: Connection, now: float, owner: str, **new: Unpack[NewRun])
         "owner": owner,
         "round": 1,
         "tokens": 0,
-        "stop_asked_at": None if experiment is None else _stop_asked_at(connection, experiment),
+        "stop_asked_at": None if experiment is None else connection.scalar(asked),
         **new,
     }
     del row["run"]
     connection.execute(RUNS.insert(), row)
     return find(connection, run)
-
-
-def _stop_asked_at(connection: Connection, experiment: str) -> float | None:
-    """When the experiment was asked to stop: such a request also stops a trial that is about to begin."""
-    asked = select(func.max(RUNS.c.stop_asked_at)).where(RUNS.c.experiment == experiment)
-    at: float | None = connection.scalar(asked)
-    return at
 
 
 def of_session(connection: Connection, session: str) -> tuple[RunRecord, ...]:
@@ -102,12 +98,6 @@ def latest(connection: Connection, session: str) -> RunRecord | None:
 def running(connection: Connection) -> tuple[RunRecord, ...]:
     """Every run that has no end yet."""
     return _RUNS.select(connection, RUNNING)
-
-
-def _require_rest(connection: Connection, session: str) -> None:
-    """Raise `SessionBusy` where the session has a run without an end, other than an experiment's."""
-    if connection.scalar(select(exists().where(RUNS.c.session == session, RUNNING, _ORDINARY))):
-        raise SessionBusy("This session is running already; stop that run first.")
 
 
 def events_of(connection: Connection, run: str, *, after: int = -1) -> tuple[Event, ...]:

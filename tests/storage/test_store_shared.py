@@ -199,6 +199,9 @@ def test_a_run_is_asked_to_stop_until_it_is_over(store: SessionStore) -> None:
     stopped.clear()
     store.processes._tick()
     assert not stopped
+    begin(store, store.runs.find("r").session, "the next")
+    store.processes._tick()
+    assert not stopped
 
 
 def test_a_trial_that_begins_when_its_experiment_was_asked_to_stop_is_asked_as_well(
