@@ -63,7 +63,7 @@ def _two(bench: Workbench, tab: TabState, cards: Mapping[str, WorkerCard]) -> No
             "Choose a run or a revision on each side; the page's address then links to this comparison."
         )
         return
-    compare_two(left, right, cards=cards)
+    compare_two(bench, tab, left, right, cards=cards)
 
 
 def _session_of(bench: Workbench, tab: TabState, left: Side | None, right: Side | None) -> str | None:

@@ -58,16 +58,20 @@ class OfflineConductor:
             reasoning = "Rule: one round. Rules would write the same plan again, so the answer stands.\n\n"
             plan = write_steps((), form="lists")
         else:
-            subject = None
-            if any(card.model.startswith("expert/") for card in request.workers):
-                subject = await asyncio.to_thread(subject_of, request.query)
-            ruling = rule_for(request.query, max_steps=request.max_steps, subject=subject)
-            steps = (_step(draft, at, request.workers) for at, draft in enumerate(ruling.drafts))
+            ruling, workflow = await asyncio.to_thread(plan_by_rules, request)
             reasoning = f"Rule: {ruling.rule}. {ruling.why}\n\n"
-            plan = format_plan(Workflow.of(steps), [card.name for card in request.workers])
+            plan = format_plan(workflow, [card.name for card in request.workers])
         yield Delta(text=reasoning)
         yield Delta(text=plan)
         yield Completion(text=reasoning + plan)
+
+
+def plan_by_rules(request: PlanRequest) -> tuple[Ruling, Workflow]:
+    """The rule that fires for a request of a first round, and its workflow; may wait for the mathematics."""
+    experts = any(card.model.startswith("expert/") for card in request.workers)
+    subject = subject_of(request.query) if experts else None
+    ruling = rule_for(request.query, max_steps=request.max_steps, subject=subject)
+    return ruling, Workflow.of(_step(draft, at, request.workers) for at, draft in enumerate(ruling.drafts))
 
 
 def _step(draft: Draft, at: int, workers: Sequence[WorkerCard]) -> Step:

@@ -1,7 +1,8 @@
 """The workbench: what a person does with a session."""
 
 from studio.workbench.change_marks import RECENT, Marks, marks
+from studio.workbench.racing import Contender
 from studio.workbench.running import Outlook
 from studio.workbench.workbench import Workbench
 
-__all__ = ["RECENT", "Marks", "Outlook", "Workbench", "marks"]
+__all__ = ["RECENT", "Contender", "Marks", "Outlook", "Workbench", "marks"]

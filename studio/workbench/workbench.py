@@ -20,6 +20,7 @@ from studio.workbench.bench import Bench
 from studio.workbench.editing import Editing
 from studio.workbench.experiments import Experiments
 from studio.workbench.planning import Planning
+from studio.workbench.racing import Racing
 from studio.workbench.running import Running
 from studio.workbench.used_today import UsedToday
 
@@ -32,6 +33,7 @@ class Workbench(Bench):
         self.planning = Planning(self)
         self.editing = Editing(self)
         self.running = Running(self)
+        self.racing = Racing(self)
         self.experiments = Experiments(self, self.running)
         self.used_today = UsedToday(store)
 

@@ -6,7 +6,7 @@ Selecting a step on one side selects it on the other, too.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -22,6 +22,11 @@ from pages.components.tab.state import plain
 from pages.components.view_models.card_content import card_contents
 from pages.components.view_models.comparable import Side
 from pages.components.view_models.plan_text import Which, card_change, card_text, edge_changes
+from pages.components.view_models.run_text import STATE_ICONS, progress_text, run_label, run_state
+from pages.components.widgets.controls import action, row
+
+_HALF_WIDTH, _LOW = 540, 500
+"""Pixels of a side in a window of 1440 by 900, and how high a picture may be to be in sight there."""
 
 Chosen = Callable[[Which, int | None], None]
 
@@ -43,24 +48,21 @@ def compared_graph(
     selected: int | None,
     selection_revision: int,
     on_select: Chosen,
+    stop: Callable[[], None] | None,
 ) -> None:
-    """Draw one side's graph, locked; `selected` is the step of this side."""
+    """Draw one side's graph, locked, below what its run has taken; `selected` is the step of this side,
+    `stop` stops its run, None where that is over.
+    """
     key = f"compare-graph-{which}-{side.address}"
 
     def chosen() -> None:
         on_select(which, st.session_state[key].selected["step"])
 
-    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        st.markdown(f"**{plain(side.name)}** · {plain(side.workflow.topology)}", width="content")
-        st.page_link(
-            "pages/workbench.py",
-            label="Open session",
-            icon=":material/account_tree:",
-            query_params={"session": side.session.id},
-        )
+    with st.container(key=f"compare-title-{which}", gap="xxsmall"):
+        _title(side, which, stop)
     marks = marked(side, diff, which, cards)
     workflow_graph(
-        draw(side.workflow, marks, pictures.layouts, changes=edge_changes(diff, which)),
+        draw(side.workflow, marks, pictures.layouts, changes=edge_changes(diff, which) if diff.pairs else {}),
         pictures.layouts,
         least_widths=pictures.least_widths,
         key=key,
@@ -73,31 +75,58 @@ def compared_graph(
     )
 
 
+def _title(side: Side, which: Which, stop: Callable[[], None] | None) -> None:
+    """What is drawn, the way to its session, and how far its run is."""
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        st.markdown(
+            f"**{plain(side.name)}** · {plain(side.workflow.topology)} · {plain(side.made)}", width="stretch"
+        )
+        st.page_link(
+            "pages/workbench.py",
+            label="Open session",
+            icon=":material/account_tree:",
+            query_params={"session": side.session.id},
+        )
+    if side.state is None:
+        return
+    with row(f"compare-state-{which}"):
+        icon, figures = STATE_ICONS[run_state(side.state)], progress_text(side.state, now=time.time())
+        st.markdown(f"{icon} **{plain(run_label(side.state))}** · {plain(figures)}", width="content")
+        if stop is not None:
+            action("Stop", "stop", stop, key=f"compare-stop-{which}", type="tertiary", redraw=False)
+
+
 def marked(
     side: Side, diff: PlanDiff, which: Which, cards: Mapping[str, WorkerCard]
 ) -> tuple[CardContent, ...]:
     """What each card shows of its run, with its change.
 
     The words of the change come last: its mark and the list of steps show it, too. On a card that no model
-    answered they are the only text.
+    answered they are the only text. Plans that share no step differ in all of them: nothing is marked.
     """
+    apart = not diff.pairs
     shown = card_contents(side.workflow, run=side.state, radius=None, cards=cards, now=time.time())
     return tuple(
         replace(
             content,
-            change=card_change(diff, step, which),
-            badges=(*content.badges, *card_text(diff, step, which)),
+            change="" if apart else card_change(diff, step, which),
+            badges=content.badges if apart else (*content.badges, *card_text(diff, step, which)),
             inside="",
         )
         for step, content in enumerate(shown)
     )
 
 
-def pictures_alike(left: Workflow, right: Workflow) -> tuple[Pictures, Pictures]:
-    """The pictures of both, drawn downwards, with the poorer kind of cards wherever theirs would differ."""
+def pictures_alike(left: Workflow, right: Workflow, *, low: bool = False) -> tuple[Pictures, Pictures]:
+    """The pictures of both, drawn downwards, with the poorer kind of cards wherever theirs would differ.
+
+    `low`: of cards with which both are in sight as a whole, if there are such.
+    """
     sides = (left, right)
     of_kind = {kind: [_of_kind(side, kind) for side in sides] for kind in KINDS}
     both = [kind for kind in KINDS if all(of_kind[kind])]
+    if low:
+        both = [kind for kind in both if all(map(_is_low, of_kind[kind]))] or both[-1:]
     poorest = max(KINDS.index(layouts(side)[-1].kind) for side in sides)
     shown: list[list[tuple[Layout, int]]] = [[], []]
     for kind in both:
@@ -115,6 +144,12 @@ def pictures_alike(left: Workflow, right: Workflow) -> tuple[Pictures, Pictures]
             break
     first, second = (Pictures(*zip(*side, strict=True)) for side in shown)
     return first, second
+
+
+def _is_low(pictures: Sequence[Layout]) -> bool:
+    """Whether what is shown in half of a usual window can be seen there as a whole."""
+    shown = next((picture for picture in pictures if picture.least_width <= _HALF_WIDTH), pictures[-1])
+    return shown.height <= _LOW
 
 
 def _of_kind(workflow: Workflow, kind: CardKind) -> list[Layout]:

@@ -89,30 +89,31 @@ def _swap() -> None:
 
 
 def _picker(bench: Workbench, which: Which, side: Side | None) -> None:
-    session = session_picker(
-        bench.store,
-        key=f"compare-{which}-session",
-        label=f"{which.capitalize()}: session",
-        session=None if side is None else side.session.id,
-        on_select=lambda selected: _take_newest(bench.store, which, selected),
-    )
-    names = {} if session is None else choices(bench.store, session)
-    if side is not None and side.address not in names:
-        names = {side.address: side.name} | names
-    key = f"compare-{which}"
-    st.session_state[key] = None if side is None else side.address
-    st.selectbox(
-        f"{which.capitalize()}: run or revision",
-        list(names),
-        key=key,
-        index=None,
-        required=True,
-        disabled=not names,
-        placeholder="Choose a run or a revision",
-        format_func=lambda address: names.get(address, address),
-        label_visibility="collapsed",
-        on_change=lambda: _take(which, st.session_state[key]),
-    )
+    with st.container(horizontal=True, gap="small", key=f"compare-fields-{which}"):
+        session = session_picker(
+            bench.store,
+            key=f"compare-{which}-session",
+            label=f"{which.capitalize()}: session",
+            session=None if side is None else side.session.id,
+            on_select=lambda selected: _take_newest(bench.store, which, selected),
+        )
+        names = {} if session is None else choices(bench.store, session)
+        if side is not None and side.address not in names:
+            names = {side.address: side.name} | names
+        key = f"compare-{which}"
+        st.session_state[key] = None if side is None else side.address
+        st.selectbox(
+            f"{which.capitalize()}: run or revision",
+            list(names),
+            key=key,
+            index=None,
+            required=True,
+            disabled=not names,
+            placeholder="Choose a run or a revision",
+            format_func=lambda address: names.get(address, address),
+            label_visibility="collapsed",
+            on_change=lambda: _take(which, st.session_state[key]),
+        )
 
 
 def session_picker(

@@ -1,9 +1,9 @@
-"""Two sides compared: figures, answers, graphs, steps. Draws only."""
+"""Two sides compared: figures, answers, graphs, steps; while a run of them goes, as it goes. Draws only."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache, partial
 
 import streamlit as st
 
@@ -11,43 +11,69 @@ from conductor.text.formatting import counted
 from conductor.text.word_diff import compare_texts
 from conductor.workers.protocol import WorkerCard
 from conductor.workflow.diff import plan_diff
+from pages.components.compare.figures import figures, named_apart, raced, verdict
 from pages.components.compare.graphs import Pictures, compared_graph, pictures_alike
+from pages.components.compare.race import POLL_SECONDS, Race, race_clock, run_both, stop_both
 from pages.components.compare.steps import Compared, Row, compared_steps, row_key
-from pages.components.tab.state import plain
-from pages.components.view_models.comparable import Side, figures
+from pages.components.tab.state import TabState, plain
+from pages.components.view_models.card_content import step_name
+from pages.components.view_models.comparable import Side
 from pages.components.view_models.plan_text import Which, headline
 from pages.components.view_models.run_text import answer_kind, answer_notes, run_label
+from pages.components.widgets.controls import row
 from pages.components.widgets.rendered_text import rendered_text
 from pages.components.widgets.text_block import Stretch
 from pages.components.widgets.text_diff import text_diff
 from pages.components.widgets.text_table import Cell, text_table
 from pages.components.widgets.text_table import Row as SheetRow
+from studio.workbench import Workbench
 
 _VIEWS = ("Changes", "Side by side")
 
 
-def compare_two(left: Side, right: Side, *, cards: Mapping[str, WorkerCard]) -> None:
-    """Draw the comparison of two sides."""
+def compare_two(
+    bench: Workbench, tab: TabState, left: Side, right: Side, *, cards: Mapping[str, WorkerCard]
+) -> None:
+    """Draw the comparison of two sides, of runs that were under way together with their graphs first."""
+    left, right = named_apart(left, right)
+    race = Race.of(bench, left, right)
     compared = Compared(left, right, plan_diff(left.workflow, right.workflow))
-    st.markdown(plain(_summary(compared)))
-    _figures(compared)
+    in_time = race.under_way or raced(left, right)
+    # One element, so that what follows stays in its place when a race ends.
+    with st.container(key="compare-outline", gap="small"):
+        if in_time and not race.under_way:
+            st.markdown(f":material/sports_score: **{plain(verdict(left, right))}**")
+        with row("compare-summary"):
+            st.markdown(plain(_summary(compared, race)), width="stretch")
+            if race.live:
+                stop_both(bench, race)
+        if cards and not race.under_way:
+            run_both(bench, tab, race)
     if left.session.query != right.session.query:
         text_diff(left.session.query, right.session.query, key="compare-query", label="Query", height=140)
-    _answers(compared)
-    _plan(compared, cards)
+    if in_time:
+        _plan(compared, cards, race, in_time=True)
+        if not race.under_way:
+            _answers(compared, beside=True)
+            _figures(compared)
+    else:
+        _figures(compared)
+        _answers(compared)
+        _plan(compared, cards, race, in_time=False)
+    if not race.under_way:
+        _steps_list(compared)
 
 
-def _summary(compared: Compared) -> str:
+def _summary(compared: Compared, race: Race) -> str:
     """How the plans and the answers differ, in two sentences."""
     planned = headline(compared.diff)
     # Outputs may differ where the plans do not.
-    sentences = [planned if compared.diff.empty else f"Plan: {planned}"]
+    sentences = [planned if compared.diff.empty or not compared.diff.pairs else f"Plan: {planned}"]
     left, right = compared.left.state, compared.right.state
-    if left is not None and right is not None and left.answer is not None and right.answer is not None:
-        same = left.answer == right.answer
+    answers = [state.answer for state in (left, right) if state is not None and state.answer is not None]
+    if len(answers) == 2 and not race.under_way:
+        same = answers[0] == answers[1]
         sentences.append("The answers are the same." if same else "The answers differ.")
-    live = [side.name for side in (compared.left, compared.right) if side.state and side.state.live]
-    sentences += [f"{name} is still running; this is how far it had come." for name in live]
     return " ".join(sentences)
 
 
@@ -55,24 +81,21 @@ def _figures(compared: Compared) -> None:
     if compared.left.state is None and compared.right.state is None:
         return
     found = figures(compared.left, compared.right)
-    left, right = compared.left.name, compared.right.name
-    if left == right:
-        # As of two sessions.
-        left, right = f"{left}, left", f"{right}, right"
 
     def figures_row(name: str, texts: Iterable[str]) -> SheetRow:
         return SheetRow(name, tuple(Cell(text=(Stretch(text),)) for text in texts))
 
     rows = [
-        figures_row(left, (figure.left for figure in found)),
-        figures_row(right, (figure.right for figure in found)),
+        figures_row(compared.left.name, (figure.left for figure in found)),
+        figures_row(compared.right.name, (figure.right for figure in found)),
         figures_row("Difference", (figure.difference for figure in found)),
     ]
     columns = [figure.name for figure in found]
     text_table(rows, key="compare-figures", label="Figures of both sides", columns=columns, narrow=True)
 
 
-def _answers(compared: Compared) -> None:
+def _answers(compared: Compared, *, beside: bool = False) -> None:
+    """The answers; those that have something in common as their changes, if not `beside` each other."""
     sides = [side for side in (compared.left, compared.right) if side.state is not None]
     if not sides:
         return
@@ -91,7 +114,7 @@ def _answers(compared: Compared) -> None:
         _answer(answered[1], key="same", notes=["the same on both sides"])
         return
     # Where nothing is left of a text, its changes are that text crossed out and the other one.
-    alike = _alike(old, new)
+    alike = _alike(old, new) and not beside
     view = st.segmented_control(
         "Answers as",
         _VIEWS,
@@ -129,29 +152,45 @@ def _answer(side: Side, *, key: str, notes: Sequence[str] = ()) -> None:
 # -- plan: graphs and steps, of which one may be selected -----------------------------------------------
 
 
-def _plan(compared: Compared, cards: Mapping[str, WorkerCard]) -> None:
+def _plan(compared: Compared, cards: Mapping[str, WorkerCard], race: Race, *, in_time: bool) -> None:
+    """Both graphs, of runs with the time they took below; drawn again while something moves. `in_time`: how
+    two runs went is what is looked at.
+    """
     pair = (compared.left.address, compared.right.address)
     if st.session_state.get("compare-pair") != pair:
         st.session_state["compare-pair"] = pair
         st.session_state["compare-row"] = None
+    tab = TabState()
 
     def chosen(which: Which, step: int | None) -> None:
-        row = None if step is None else _row_of(compared, which, step)
-        st.session_state["compare-row"] = row
+        found = None if step is None else _row_of(compared, which, step)
+        st.session_state["compare-row"] = found
         st.session_state["compare-revision"] = st.session_state.get("compare-revision", 0) + 1
-        if row is not None:
-            st.session_state[row_key(compared, row)] = True
+        if found is not None:
+            st.session_state[row_key(compared, found)] = True
+        tab.redraw(["compare-plan", *([] if race.under_way else ["compare-list"])])
 
-    @st.fragment(key="compare-plan")
+    left_pictures, right_pictures = pictures_alike(
+        compared.left.workflow, compared.right.workflow, low=in_time
+    )
+
     def plan() -> None:
-        row: Row = st.session_state["compare-row"] or (None, None)
-        st.subheader("Plan", anchor=False)
-        left, right = pictures_alike(compared.left.workflow, compared.right.workflow)
+        tab.redraw_if_asked()
+        now = race.now()
+        if now.phase != race.phase:
+            st.rerun()
+        selected: Row = st.session_state["compare-row"] or (None, None)
+        left, right = now.shown()
+
+        def stop(side: Side) -> Callable[[], None] | None:
+            running = side.live and now.replay is None
+            return partial(now.bench.running.stop, side.session.id) if running else None
+
         sides: tuple[tuple[Which, Side, Pictures, int | None], ...] = (
-            ("left", compared.left, left, row[0]),
-            ("right", compared.right, right, row[1]),
+            ("left", left, left_pictures, selected[0]),
+            ("right", right, right_pictures, selected[1]),
         )
-        for column, (which, side, pictures, selected) in zip(st.columns(2, gap="small"), sides, strict=True):
+        for column, (which, side, pictures, step) in zip(st.columns(2, gap="small"), sides, strict=True):
             with column:
                 compared_graph(
                     side,
@@ -159,18 +198,48 @@ def _plan(compared: Compared, cards: Mapping[str, WorkerCard]) -> None:
                     which,
                     pictures=pictures,
                     cards=cards,
-                    selected=selected,
+                    selected=step,
                     selection_revision=st.session_state.get("compare-revision", 0),
                     on_select=chosen,
+                    stop=stop(side),
                 )
-        steps()
+                if now.under_way:
+                    _words(side, which)
+        race_clock(now)
+
+    if not in_time:
+        st.subheader("Plan", anchor=False)
+    st.fragment(plan, key="compare-plan", run_every=POLL_SECONDS if race.moves else None)()
+
+
+def _words(side: Side, which: Which) -> None:
+    """A side's answer as far as it is there, else what its last step that runs is writing."""
+    state = side.state
+    if state is None or state.workflow is None:
+        return
+    running = [at for at, step in enumerate(state.steps) if step.status == "running"]
+    at = state.answer_step if state.answer is not None else max(running, default=None)
+    text = state.answer if at is None or state.answer is not None else state.steps[at].text
+    rendered_text(
+        text or "Nothing written yet.",
+        key=f"compare-words-{which}",
+        label="Answer" if state.answer is not None or at is None else step_name(state.workflow, at),
+        notes=[] if at is None else [state.workflow.steps[at].worker],
+        copy=False,
+        live=True,
+        height=200,
+        steady=True,
+    )
+
+
+def _steps_list(compared: Compared) -> None:
+    """Apart from the graphs, which stay as they are while steps are opened and closed."""
 
     @st.fragment(key="compare-list")
     def steps() -> None:
-        """Apart from the graphs, which stay as they are while steps are opened and closed."""
         _steps(compared)
 
-    plan()
+    steps()
 
 
 def _row_of(compared: Compared, which: Which, step: int) -> Row:

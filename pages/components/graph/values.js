@@ -35,7 +35,7 @@ class EdgeValues {
   }
 
   draw(ctx, theme, now) {
-    const { scale } = this.view, size = Math.max(12, READABLE / scale);
+    const { scale } = this.view, size = Math.max(11.5, READABLE / scale);
     ctx.font = `500 ${size}px ${theme.font}`;
     if (this.placed?.scale !== scale) this.placed = { scale, boxes: this.boxes(ctx, size) };
     ctx.textBaseline = "middle";
@@ -61,7 +61,7 @@ class EdgeValues {
   }
 
   boxes(ctx, size) {
-    const boxes = [], height = size * 1.6, gap = size * 0.2;
+    const boxes = [], height = size * 1.45, gap = size * 0.08;
     const covers = (box) => (other) => Math.abs(box.x - other.x) < (box.width + other.width) / 2 + gap
       && Math.abs(box.y - other.y) < (box.height + other.height) / 2 + gap;
     for (const [id, value] of this.shown) {

@@ -26,11 +26,13 @@ class TimelineData(TypedDict):
     "critical", "start", "end", "first", "retries"}. `path` are the steps of the critical path, `unit` is
     {"name", "seconds", "digits"}. `selected` counts only where `selected_at` is the "at" of the last choice
     that was sent. `choosing`: rows can be selected. `inspector` is the key of the container whose first field
-    gets the focus when Enter is pressed. `replay` is {"position", "playing", "speed"} or None; it counts only
+    gets the focus when Enter is pressed. `moments` are others to which the player goes from one to the next
+    beside those of the rows. `replay` is {"position", "playing", "speed"} or None; it counts only
     where `mark` is that of the last request that was sent.
     """
 
     rows: Sequence[Mapping[str, Any]]
+    moments: Sequence[float]
     run: str
     seconds: float
     live: bool

@@ -53,6 +53,9 @@ class Player {
     const { data } = this.component = component;
     this.box.hidden = this.hole.hidden = !data.replayable;
     this.root.classList.toggle("replayable", data.replayable);
+    // How long a run took is known when it is over.
+    if (!this.replayable) this.speed = data.first_speed;
+    this.replayable = data.replayable;
     if (data.run !== this.run) {
       this.run = data.run;
       this.speed = data.first_speed;
@@ -239,8 +242,8 @@ class Player {
 }
 
 // The moments at which something began, ended or was asked again, in order; of what comes in one go the last.
-function momentsOf({ rows, seconds }) {
-  const all = rows.flatMap(({ start, first, end, retries }) => [start, first, end, ...retries]);
+function momentsOf({ rows, moments: others, seconds }) {
+  const all = others.concat(rows.flatMap(({ start, first, end, retries }) => [start, first, end, ...retries]));
   const moments = [0, ...all.filter((at) => at !== null && at < seconds), seconds].sort((a, b) => a - b);
   return moments.slice(0, -1).filter((at, i) => moments[i + 1] - at >= seconds / 500);
 }

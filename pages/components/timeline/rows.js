@@ -64,9 +64,9 @@ class Rows {
     return drawn;
   }
 
-  // The number stands left of the title, also of one that is written from right to left.
+  // A step's number stands left of the title, also of one that is written from right to left.
   name(row, at) {
-    const number = `${at + 1}. `, title = row.name.slice(number.length);
+    const number = row.name.startsWith(`${at + 1}. `) ? `${at + 1}. ` : "", title = row.name.slice(number.length);
     return element("div", "name", element("span", {}, number), element("span", { class: "title", dir: "auto" }, title));
   }
 

@@ -1,40 +1,53 @@
-"""What can be compared: a run, a revision or a plan of a session, found by its address; and what two of them
-took, figure by figure.
+"""What can be compared: a run, a revision or a plan of a session, found by its address.
 
 An address is "run:<id>", "revision:<id>", "plan:<id>" or, for one of several plans in a Conductor's text,
-"plan:<id>:<number from 0>"; a bare id is looked up as a run and as a revision.
+"plan:<id>:<number from 0>"; "rules:<session>" is the plan that rules write for its question. A bare
+id is looked up as a run and as a revision.
 Knows the store, no Streamlit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from conductor.errors import StorageError
 from conductor.runs.state import RunState
-from conductor.text.formatting import dollars, duration
 from conductor.workflow.file import Origin
 from conductor.workflow.model import Workflow
-from pages.components.view_models.run_text import clock, run_label, state_label
+from pages.components.view_models.run_text import clock, state_label
 from storage import Plan, Revision, RunRecord, Session, SessionStore
-from studio.workbench import Workbench
+from studio.workbench import Contender, Workbench
 
 _NAME_LENGTH = 60
+_ORIGINS: Mapping[Origin, str] = {"conductor": "by the Conductor", "human": "edited", "import": "imported"}
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
     """One side of a comparison: a workflow of a session, and what came of it where it is a run.
 
-    `name` is what it is called in its session, such as "Run 3". `state` is None where nothing was run.
+    `name` is what it is called in its session, such as "Run 3"; `made` is where its workflow came from.
+    `state` is None where nothing was run, `revision` where the workflow is none of the session's.
     """
 
     address: str
     name: str
     session: Session
     workflow: Workflow
+    made: str
+    revision: str | None = None
     state: RunState | None = None
+
+    @property
+    def live(self) -> bool:
+        """Whether it is a run that is under way."""
+        return self.state is not None and self.state.live
+
+    @property
+    def contender(self) -> Contender:
+        """Its workflow, to be run against another one."""
+        return Contender(self.session.id, self.workflow, name=self.made, revision=self.revision)
 
 
 def address_of(record: Revision | RunRecord | Plan) -> str:
@@ -46,6 +59,11 @@ def address_of(record: Revision | RunRecord | Plan) -> str:
             return f"revision:{record.id}"
         case Plan():
             return f"plan:{record.id}"
+
+
+def rules_address(session: str) -> str:
+    """The address of the plan that rules write for a session's question."""
+    return f"rules:{session}"
 
 
 def find_side(bench: Workbench, address: str) -> Side:
@@ -61,6 +79,8 @@ def find_side(bench: Workbench, address: str) -> Side:
         case "plan":
             plan, _, candidate = found.partition(":")
             return _plan_side(bench.store, bench.store.plans.find(plan), candidate)
+        case "rules":
+            return _rules_side(bench, found)
     raise StorageError(
         f"{address[:_NAME_LENGTH]!r} names neither a run nor a revision; choose one, or correct the address: "
         "it is run:… or revision:… with an id."
@@ -71,11 +91,15 @@ def _run_side(bench: Workbench, run: RunRecord) -> Side:
     state = bench.state(run)
     # A trial's run is in no list.
     listed = [record.id for record in reversed(bench.store.runs.of_session(run.session))]
+    revision = bench.store.revisions.find(run.revision)
     return Side(
         address=address_of(run),
         name=f"Run {listed.index(run.id) + 1}" if run.id in listed else "Run of a trial",
         session=bench.store.sessions.find(run.session),
-        workflow=state.workflow or bench.store.revisions.find(run.revision).workflow,
+        workflow=state.workflow or revision.workflow,
+        made=_made(revision),
+        # A trial's workflow is another one.
+        revision=revision.id if run.id in listed else None,
         state=state,
     )
 
@@ -86,7 +110,15 @@ def _revision_side(store: SessionStore, revision: Revision) -> Side:
         name=f"Revision {revision.number}",
         session=store.sessions.find(revision.session),
         workflow=revision.workflow,
+        made=_made(revision),
+        revision=revision.id,
     )
+
+
+def _made(revision: Revision) -> str:
+    """Where a workflow came from, in a few words."""
+    note = " ".join(revision.note.split())[:_NAME_LENGTH]
+    return "planned by the Conductor" if revision.origin == "conductor" else note or _ORIGINS[revision.origin]
 
 
 def _plan_side(store: SessionStore, plan: Plan, candidate: str) -> Side:
@@ -103,6 +135,17 @@ def _plan_side(store: SessionStore, plan: Plan, candidate: str) -> Side:
         name=f"Alternative {plan.attempt}" if plan.alternative else f"Plan of {plan.planner}",
         session=store.sessions.find(plan.session),
         workflow=workflow,
+        made=f"planned by {plan.planner}",
+    )
+
+
+def _rules_side(bench: Workbench, session: str) -> Side:
+    return Side(
+        address=rules_address(session),
+        name="Plan of the rules",
+        session=bench.store.sessions.find(session),
+        workflow=bench.racing.rules_plan(session),
+        made="planned by rules, without a call",
     )
 
 
@@ -119,7 +162,9 @@ def _kind_of(store: SessionStore, found: str) -> str:
 
 
 def choices(store: SessionStore, session: str) -> dict[str, str]:
-    """What can be compared of a session, by address: its runs, then its revisions, newest first."""
+    """What can be compared of a session, by address: its runs, then its revisions, newest first; its
+    alternatives, and the plan of the rules.
+    """
     runs, revisions = store.runs.of_session(session), store.revisions.of_session(session)
     numbers = {revision.id: revision.number for revision in revisions}
     named = {}
@@ -128,12 +173,16 @@ def choices(store: SessionStore, session: str) -> dict[str, str]:
         parts = [f"Run {len(runs) - at}", *of, state_label(run.status), clock(run.started_at)]
         named[address_of(run)] = " · ".join(parts)
     for revision in reversed(revisions):
-        origin = {"conductor": "by the Conductor", "human": "edited", "import": "imported"}[revision.origin]
+        origin = _ORIGINS[revision.origin]
         note = " ".join(revision.note.split())[:_NAME_LENGTH]
         notes = [note] if note and note.lower() != origin else []
         parts = [f"Revision {revision.number}", origin, *notes, clock(revision.created_at)]
         named[address_of(revision)] = " · ".join(parts)
-    return named
+    for plan in store.plans.alternatives(session):
+        if plan.report is not None and plan.report.workflow is not None:
+            parts = [f"Alternative {plan.attempt}", plan.report.workflow.topology, "not run"]
+            named[address_of(plan)] = " · ".join(parts)
+    return named | {rules_address(session): "Plan of the rules · written without a call"}
 
 
 def last_two(store: SessionStore, session: str) -> tuple[str, str] | None:
@@ -188,66 +237,3 @@ def _first(store: SessionStore, head: Revision) -> Revision:
     while revision.origin != "conductor" and revision.parent is not None:
         revision = store.revisions.find(revision.parent)
     return revision
-
-
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """One figure of both sides in words, "-" where it is unknown; `difference` is "" where there is none."""
-
-    name: str
-    left: str
-    right: str
-    difference: str = ""
-
-
-def figures(left: Side, right: Side) -> tuple[Figure, ...]:
-    """The figures of two sides; those of runs only where one of them is a run."""
-    one, other = left.state, right.state
-    steps = _figure("Steps", len(left.workflow), len(right.workflow), _number)
-    if one is None and other is None:
-        return (steps,)
-
-    def of_runs(
-        name: str, taken: Callable[[RunState], float | None], written: Callable[[float], str] = _number
-    ) -> Figure:
-        return _figure(
-            name, None if one is None else taken(one), None if other is None else taken(other), written
-        )
-
-    return (
-        Figure("State", *("not run" if state is None else run_label(state) for state in (one, other))),
-        steps,
-        of_runs("Reused or kept", _spared),
-        of_runs("Calls", lambda run: run.calls),
-        of_runs("Tokens", lambda run: run.usage.total),
-        of_runs("Cost", lambda run: run.usage.cost, dollars),
-        of_runs("Time", lambda run: run.seconds, duration),
-    )
-
-
-def _spared(run: RunState) -> int:
-    return sum(step.reused or step.kept is not None for step in run.steps)
-
-
-def _figure(name: str, one: float | None, other: float | None, written: Callable[[float], str]) -> Figure:
-    left, right = ("-" if value is None else written(value) for value in (one, other))
-    return Figure(name, left, right, difference(one, other, written))
-
-
-def difference(one: float | None, other: float | None, written: Callable[[float], str]) -> str:
-    """How much more or less the other is, with the share where that is known; "=" where it is the same, "-"
-    where either is unknown.
-    """
-    if one is None or other is None:
-        return "-"
-    if one == other:
-        return "="
-    sign, gap = "+" if other > one else "−", abs(other - one)
-    if not one:
-        return f"{sign}{written(gap)}"
-    share = f"×{other / one:,.0f}" if other >= 10 * one else f"{sign}{gap / one:.0%}"
-    return f"{sign}{written(gap)} ({share})"
-
-
-def _number(number: float) -> str:
-    return f"{number:,.0f}"

@@ -34,6 +34,8 @@ def headline(diff: PlanDiff) -> str:
     """How two plans differ, in one sentence."""
     changed = sum(bool(set(pair.changes) - {"moved"}) for pair in diff.pairs)
     moved = sum(pair.changes == ("moved",) for pair in diff.pairs)
+    if not diff.pairs:
+        return f"The plans share no step: {counted(len(diff.removed), 'step')} and {len(diff.added)}."
     counts = {"changed": changed, "moved": moved, "added": len(diff.added), "removed": len(diff.removed)}
     changes = ", ".join(f"{counted(count, 'step')} {what}" for what, count in counts.items() if count)
     if not changes:

@@ -46,9 +46,14 @@ def state_label(state: SessionState) -> str:
     return _WORDS.get(state, state)
 
 
+def run_state(state: RunState) -> SessionState:
+    """The state of a session that this is the run of: of a finished one, whether it has an answer."""
+    return "unanswered" if state.status == "finished" and not state.answered else state.status
+
+
 def run_label(state: RunState) -> str:
-    """A run's status as the screen shows it; of a finished run, whether it has an answer."""
-    return state_label("unanswered" if state.status == "finished" and not state.answered else state.status)
+    """A run's status as the screen shows it."""
+    return state_label(run_state(state))
 
 
 def used_of(state: RunState, plan: Plan | None = None) -> Total:
@@ -61,8 +66,10 @@ def used_of(state: RunState, plan: Plan | None = None) -> Total:
 
 
 def progress_text(state: RunState, *, now: float) -> str:
-    """The steps that are done, seconds, and the tokens and dollars that are known, where any are."""
-    done = sum(step.done for step in state.steps)
+    """The steps that are done, of a run that is over those with an output; seconds; the tokens and dollars
+    that are known, where any are.
+    """
+    done = sum(step.done if state.live else step.output is not None for step in state.steps)
     seconds = state.elapsed(now)
     parts = [f"{done} of {len(state.steps)} steps"]
     if seconds is not None:

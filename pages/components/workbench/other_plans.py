@@ -14,6 +14,7 @@ from conductor.text.formatting import counted, dollars, tokens
 from conductor.values.messages import NOTHING_USED
 from pages.components.tab.account import author
 from pages.components.tab.state import TabState, plain
+from pages.components.view_models.comparable import rules_address
 from pages.components.view_models.plan_choices import PlanChoice, choices_of_batch, choices_of_text
 from pages.components.view_models.session import SessionView
 from pages.components.widgets.controls import action, compare_page_link, row
@@ -101,6 +102,14 @@ def _ask(bench: Workbench, view: SessionView) -> None:
             label_visibility="collapsed",
         )
         st.caption("plans, asked for at once within the session's budget", width="content")
+    head = view.head
+    if head is not None and (head.origin != "conductor" or bench.conductor.card.kind != "offline"):
+        compare_page_link(
+            f"revision:{head.id}",
+            rules_address(session),
+            label="Race against the plan of the rules",
+            help="The workflow shown and what rules plan for the question, without a call; there, run both",
+        )
 
 
 def _plan_list(
@@ -134,7 +143,7 @@ def _choice(bench: Workbench, tab: TabState, view: SessionView, choice: PlanChoi
             horizontal=True, wrap=False, width="content", vertical_alignment="center", gap="small"
         ):
             if choice.workflow is not None and view.head is not None and not in_use:
-                tip = "The workflow shown and this plan, side by side"
+                tip = "The workflow shown and this plan, side by side; there, run both and see which is first"
                 compare_page_link(f"revision:{view.head.id}", choice.address, help=tip)
             if choice.plan.report is not None:
                 _look_button(view, choice, looked=looked)

@@ -93,6 +93,7 @@ def _bars(
     run_timeline(
         {
             "rows": [_row(row, words, timeline) for row, words in zip(timeline.rows, texts, strict=True)],
+            "moments": [],
             "run": run.id,
             "seconds": timeline.seconds,
             "live": timeline.live,

@@ -65,7 +65,7 @@ def test_a_value_of_an_older_drawing_is_no_edit_however_late_it_comes(browser):
     assert browser.send("old") == []
 
 
-def test_a_change_made_in_an_older_drawing_is_told_apart_from_what_was_drawn_since(browser):
+def test_a_change_made_in_an_older_drawing_is_named_apart_from_what_was_drawn_since(browser):
     browser.draw("theirs", reached=False)
     assert browser.send("mine") == [("old", "mine")]
     assert browser.send("mine") == []

@@ -10,8 +10,6 @@ from conductor.workflow.model import Step, Workflow
 from pages.components.compare.three_way import heads, summary, table
 from pages.components.view_models.comparable import (
     choices,
-    difference,
-    figures,
     find_side,
     last_two,
     three_sides,
@@ -62,6 +60,12 @@ def test_each_plan_of_a_conductors_text_has_an_address_of_its_own(bench):
             find_side(bench, f"plan:{plan.id}:{number}")
 
 
+def test_what_the_rules_plan_for_a_question_has_an_address(bench, session):
+    side = find_side(bench, f"rules:{session}")
+    assert (side.name, side.state, side.revision) == ("Plan of the rules", None, None)
+    assert side.workflow.workers() <= bench.pool.names
+
+
 @pytest.mark.parametrize("address", ["", "nothing", "run:nothing", "revision:", "picture:1", "<b>" * 1000])
 def test_an_address_of_nothing_is_refused_with_what_to_do(bench, session, address):
     with pytest.raises(StorageError, match="choose") as refused:
@@ -79,6 +83,7 @@ def test_a_session_offers_its_runs_and_its_revisions_newest_first(bench, session
         ["Run 1", "of revision 1"],
         ["Revision 2", "edited"],
         ["Revision 1", "edited"],
+        ["Plan of the rules", "written without a call"],
     ]
 
 
@@ -97,40 +102,6 @@ def test_a_session_is_compared_as_it_is_now_with_as_it_was_before(bench, session
 
 def test_the_address_of_a_comparison_names_both_sides():
     assert compare_query("run:1", "revision:a b") == {"left": "run:1", "right": "revision:a b"}
-
-
-def test_the_figures_of_two_runs_stand_side_by_side(bench, session):
-    one = find_side(bench, ran(bench, session))
-    edited(bench, session)
-    other = find_side(bench, ran(bench, session))
-    found = {figure.name: figure for figure in figures(one, other)}
-    assert (found["Calls"].left, found["Calls"].right, found["Calls"].difference) == ("3", "2", "−1 (−33%)")
-    assert (found["Reused or kept"].left, found["Reused or kept"].right) == ("0", "1")
-    assert found["Steps"].difference == "="
-    assert found["State"].left == "finished"
-
-
-def test_the_figures_of_two_revisions_are_those_of_their_plans(bench, session):
-    side = find_side(bench, bench.store.revisions.head(session).id)
-    assert [figure.name for figure in figures(side, side)] == ["Steps"]
-    run = find_side(bench, ran(bench, session))
-    assert {figure.left for figure in figures(side, run)} == {"not run", "3", "-"}
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "words"),
-    [
-        (None, 3, "-"),
-        (3, None, "-"),
-        (3, 3, "="),
-        (2, 3, "+1 (+50%)"),
-        (4, 1, "−3 (−75%)"),
-        (0, 5, "+5"),
-        (2, 2469, "+2467 (×1,234)"),
-    ],
-)
-def test_a_difference_to_the_unknown_is_unknown(one, other, words):
-    assert difference(one, other, lambda number: f"{number:g}") == words
 
 
 def compared(bench, session):

@@ -44,7 +44,7 @@ ADDED = Step(instruction="Draw a picture of two trains.", worker="beta")
             "1 step changed, 1 step added, 1 step removed; 2 steps the same.",
         ),
         (OLD.with_access(2, []).move_step(2, 0).with_access(0, []), "1 step changed; 3 steps the same."),
-        (Workflow.of([ADDED]), "1 step added, 4 steps removed."),
+        (Workflow.of([ADDED]), "The plans share no step: 4 steps and 1."),
     ],
 )
 def test_a_headline_counts_what_differs(new, expected):

@@ -25,7 +25,7 @@ def workers(*chosen):
     return Settings(workers=chosen or None)
 
 
-def test_every_mode_is_named_and_told_apart():
+def test_every_mode_is_named_and_named_apart():
     assert {mode: mode_of(settings) for mode, settings in MODES.items()} == {mode: mode for mode in MODES}
     assert MODE_LINES.keys() == MODES.keys()
     assert mode_of(Settings(max_steps=3)) is None

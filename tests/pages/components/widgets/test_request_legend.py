@@ -69,7 +69,7 @@ def test_the_text_is_the_request_to_the_letter_and_each_stretch_points_to_its_en
     assert all(stretch.tone == entries[stretch.source].tone for stretch in shown)
 
 
-def test_eight_steps_are_tinted_apart_and_more_of_them_are_told_apart_by_their_marks():
+def test_eight_steps_are_tinted_apart_and_more_of_them_are_named_apart_by_their_marks():
     entries = legend(measured(request(*((step, None) for step in range(12)))), {})
     steps = [entry for entry in entries if entry.name.startswith("Step")]
     assert len({entry.tone for entry in steps[:8]}) == 8

@@ -1,0 +1,122 @@
+"""What two sides took, figure by figure, and which of two runs was first and which cost less. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from conductor.runs.state import RunState
+from conductor.text.formatting import dollars, duration
+from pages.components.view_models.comparable import Side
+from pages.components.view_models.run_text import run_label
+
+
+def named_apart(left: Side, right: Side) -> tuple[Side, Side]:
+    """Both under names that differ: runs of two sessions may have the same number."""
+    if left.name != right.name:
+        return left, right
+    return replace(left, name=f"{left.name}, left"), replace(right, name=f"{right.name}, right")
+
+
+def raced(left: Side, right: Side) -> bool:
+    """Whether both are runs that were under way at the same time."""
+    if left.state is None or right.state is None:
+        return False
+    one, other = _span(left.state), _span(right.state)
+    return one[0] < other[1] and other[0] < one[1]
+
+
+def _span(run: RunState) -> tuple[float, float]:
+    """From when to when it was under way, in Unix seconds."""
+    begun = math.inf if run.started_at is None else run.started_at
+    return begun, math.inf if run.live or run.finished_at is None else run.finished_at
+
+
+def verdict(left: Side, right: Side) -> str:
+    """Which of two runs that are over was first, and which cost less; what is unknown is left out."""
+    answered = [side for side in (left, right) if side.state is not None and side.state.answered]
+    if len(answered) < 2:
+        return f"Only {answered[0].name} has an answer." if answered else "Neither has an answer."
+    runs = [(side.name, side.state) for side in answered if side.state is not None]
+    time = _less([(name, run.seconds) for name, run in runs], "was first, by {}", duration)
+    cost = _less([(name, run.usage.cost) for name, run in runs], "cost {} less", dollars)
+    used = _less([(name, run.usage.total) for name, run in runs], "used {} fewer tokens", _number)
+    said: dict[str, list[str]] = {}
+    for name, words in filter(None, (time, cost or used)):
+        said.setdefault(name, []).append(words)
+    sentences = [f"{name} {' and '.join(words)}" for name, words in said.items()]
+    return f"{'; '.join(sentences) or 'Neither took less than the other'}."
+
+
+def _less(
+    taken: Sequence[tuple[str, float | None]], words: str, written: Callable[[float], str]
+) -> tuple[str, str] | None:
+    """Which side took less, and by how much; None where that is unknown, or the same."""
+    (name, one), (other_name, other) = taken
+    if one is None or other is None or written(one) == written(other):
+        return None
+    return name if one < other else other_name, words.format(written(abs(one - other)))
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One figure of both sides in words, "-" where it is unknown; `difference` is "" where there is none."""
+
+    name: str
+    left: str
+    right: str
+    difference: str = ""
+
+
+def figures(left: Side, right: Side) -> tuple[Figure, ...]:
+    """The figures of two sides; those of runs only where one of them is a run."""
+    one, other = left.state, right.state
+    steps = _figure("Steps", len(left.workflow), len(right.workflow), _number)
+    if one is None and other is None:
+        return (steps,)
+
+    def of_runs(
+        name: str, taken: Callable[[RunState], float | None], written: Callable[[float], str] = _number
+    ) -> Figure:
+        return _figure(
+            name, None if one is None else taken(one), None if other is None else taken(other), written
+        )
+
+    return (
+        Figure("State", *("not run" if state is None else run_label(state) for state in (one, other))),
+        steps,
+        of_runs("Reused or kept", _spared),
+        of_runs("Calls", lambda run: run.calls),
+        of_runs("Tokens", lambda run: run.usage.total),
+        of_runs("Cost", lambda run: run.usage.cost, dollars),
+        of_runs("Time", lambda run: run.seconds, duration),
+    )
+
+
+def _spared(run: RunState) -> int:
+    return sum(step.reused or step.kept is not None for step in run.steps)
+
+
+def _figure(name: str, one: float | None, other: float | None, written: Callable[[float], str]) -> Figure:
+    left, right = ("-" if value is None else written(value) for value in (one, other))
+    return Figure(name, left, right, difference(one, other, written))
+
+
+def difference(one: float | None, other: float | None, written: Callable[[float], str]) -> str:
+    """How much more or less the other is, with the share where that is known; "=" where it is the same, "-"
+    where either is unknown.
+    """
+    if one is None or other is None:
+        return "-"
+    if one == other:
+        return "="
+    sign, gap = "+" if other > one else "−", abs(other - one)
+    if not one:
+        return f"{sign}{written(gap)}"
+    share = f"×{other / one:,.0f}" if other >= 10 * one else f"{sign}{gap / one:.0%}"
+    return f"{sign}{written(gap)} ({share})"
+
+
+def _number(number: float) -> str:
+    return f"{number:,.0f}"

@@ -1,0 +1,114 @@
+"""Running two plans of one question at once, to see which of them is first and which costs less."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from conductor.engine.bound_workflow import BoundWorkflow
+from conductor.engine.estimate import Estimate, estimate
+from conductor.engine.scope import FORCE
+from conductor.errors import WorkflowError
+from conductor.orchestrate import plan_request
+from conductor.planner.rule_planner import plan_by_rules
+from conductor.workflow.model import Workflow
+from storage.records import Revision
+from studio.sessions.background_runs import LiveRun
+from studio.workbench.bench import Bench
+
+
+@dataclass(frozen=True, slots=True)
+class Contender:
+    """A workflow that answers a session's question: that of its `revision`, or another one called `name`."""
+
+    session: str
+    workflow: Workflow
+    name: str
+    revision: str | None = None
+
+
+class Racing:
+    """Running two plans of one question at once."""
+
+    def __init__(self, bench: Bench) -> None:
+        self._bench = bench
+
+    def estimates(self, contenders: Sequence[Contender]) -> tuple[Estimate, ...]:
+        """What a whole run of each will probably take. Raises `WorkflowError` for a worker that is not in
+        the pool.
+        """
+        outputs, cards = self._bench.store.runs.outputs, self._bench.pool.cards
+        found = []
+        for contender in contenders:
+            bound = self._bound(contender)
+            called = FORCE.forced(contender.workflow)
+            made = outputs(contender.session).values()
+            found.append(estimate(bound, called, made, cards=cards, known=contender.workflow.pins))
+        return tuple(found)
+
+    def start(self, left: Contender, right: Contender) -> tuple[LiveRun, LiveRun]:
+        """Run both whole, in a new run each; returns at once.
+
+        Each is run in its own session, or in a fork where the session has another workflow by now, is busy
+        or runs the other one. Raises `WorkflowError` where they answer different questions, or a worker is
+        not in the pool; then neither is run.
+        """
+        sessions = self._bench.store.sessions
+        if sessions.find(left.session).query != sessions.find(right.session).query:
+            raise WorkflowError("These are plans for two questions; choose two plans of one question.")
+        for contender in (left, right):
+            self._bound(contender)
+        first = self._home(left, taken=())
+        second = self._home(right, taken=(first.session,))
+        live = self._begin(first)
+        try:
+            return live, self._begin(second)
+        except BaseException:
+            self._bench.background.cancel(live.run)
+            raise
+
+    def rules_plan(self, session: str) -> Workflow:
+        """What the planning rules write for the session's question, without a call."""
+        asked = plan_request(self._bench.request(session), pool=self._bench.pool)
+        return plan_by_rules(asked)[1]
+
+    def _begin(self, head: Revision) -> LiveRun:
+        # One round: the run of another one would not be compared.
+        settings = self._bench.settings(head.session).model_copy(update={"rounds": 1})
+        return self._bench.runner.begin_run(
+            head.session,
+            self._bench.request(head.session, settings),
+            revision=head,
+            scope=FORCE,
+            preloaded={},
+        )
+
+    def _home(self, contender: Contender, *, taken: Collection[str]) -> Revision:
+        """The current revision of the session in which the contender is run."""
+        store = self._bench.store
+        head = self._bench.required_head(contender.session)
+        last = store.runs.latest(contender.session)
+        idle = not self._bench.activities.busy(contender.session) and (
+            last is None or last.status != "running"
+        )
+        if head.workflow == contender.workflow and contender.session not in taken and idle:
+            return head
+        fork = store.sessions.fork(contender.session, contender.revision or head.id)
+        forked = self._bench.required_head(fork.id)
+        if forked.workflow == contender.workflow:
+            return forked
+        return store.revisions.add(
+            fork.id, contender.workflow, origin="import", note=contender.name, expected=forked.id
+        )
+
+    def _bound(self, contender: Contender) -> BoundWorkflow:
+        find, head = self._bench.store.revisions.find, self._bench.required_head
+        revision = find(contender.revision) if contender.revision else head(contender.session)
+        asked = self._bench.store.sessions.find(contender.session)
+        return BoundWorkflow.of(
+            contender.workflow,
+            query=asked.query,
+            pool=self._bench.pool,
+            previous=self._bench.runner.previous(revision),
+            conversation=asked.earlier_conversation,
+        )

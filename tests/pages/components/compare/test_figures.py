@@ -1,0 +1,120 @@
+"""What two sides took, figure by figure, and which of two runs was first."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from conductor.runs.state import RunState
+from conductor.runs.step_state import StepState
+from conductor.values.messages import Usage
+from conductor.workflow.model import Step, Workflow
+from pages.components.compare.figures import difference, figures, named_apart, raced, verdict
+from pages.components.view_models.comparable import Side, find_side
+
+ONE = Workflow.of([Step(instruction="Answer.", worker="alpha")])
+
+
+def ran(bench, session):
+    """A finished run of the session's current workflow."""
+    live = bench.running.start(session)
+    bench.activities.wait(session)
+    return find_side(bench, live.run)
+
+
+def test_the_figures_of_two_runs_stand_side_by_side(bench, session):
+    one = ran(bench, session)
+    head = bench.store.revisions.head(session)
+    bench.editing.edit(
+        session, head.workflow.with_instruction(0, "Find it quickly."), note="Quicker", head=head
+    )
+    found = {figure.name: figure for figure in figures(one, ran(bench, session))}
+    assert (found["Calls"].left, found["Calls"].right, found["Calls"].difference) == ("3", "2", "−1 (−33%)")
+    assert (found["Reused or kept"].left, found["Reused or kept"].right) == ("0", "1")
+    assert found["Steps"].difference == "="
+    assert found["State"].left == "finished"
+
+
+def test_the_figures_of_two_revisions_are_those_of_their_plans(bench, session):
+    side = find_side(bench, bench.store.revisions.head(session).id)
+    assert [figure.name for figure in figures(side, side)] == ["Steps"]
+    assert {figure.left for figure in figures(side, ran(bench, session))} == {"not run", "3", "-"}
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "words"),
+    [
+        (None, 3, "-"),
+        (3, None, "-"),
+        (3, 3, "="),
+        (2, 3, "+1 (+50%)"),
+        (4, 1, "−3 (−75%)"),
+        (0, 5, "+5"),
+        (2, 2469, "+2467 (×1,234)"),
+    ],
+)
+def test_a_difference_to_the_unknown_is_unknown(one, other, words):
+    assert difference(one, other, lambda number: f"{number:g}") == words
+
+
+def run_of(*, at=0.0, seconds=2.0, cost=None, tokens=None, status="finished", answer="Yes."):
+    """A run of one step that began `at` so many seconds."""
+    usage = Usage(prompt_tokens=tokens, completion_tokens=0, cost=cost)
+    step = StepState(status="finished", usage=usage, worker_kind="model", started_at=at)
+    return RunState(
+        run="r",
+        workflow=ONE,
+        status=status,
+        started_at=at,
+        finished_at=None if status == "running" else at + seconds,
+        steps=(step,),
+        answer=answer,
+        answered=answer is not None,
+        answer_step=None if answer is None else 0,
+    )
+
+
+def sides(session, left, right):
+    side = Side("run:1", "Run 1", session, ONE, made="planned")
+    return named_apart(replace(side, state=left), replace(side, state=right))
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "words"),
+    [
+        ({"seconds": 2.0}, {"seconds": 3.5}, "Run 1, left was first, by 1.5 s."),
+        (
+            {"seconds": 4.0, "cost": 0.01},
+            {"seconds": 3.0, "cost": 0.02},
+            "Run 1, right was first, by 1.0 s; Run 1, left cost $0.0100 less.",
+        ),
+        (
+            {"seconds": 2.0, "tokens": 10},
+            {"seconds": 3.0, "tokens": 1_510},
+            "Run 1, left was first, by 1.0 s and used 1,500 fewer tokens.",
+        ),
+        ({}, {}, "Neither took less than the other."),
+        ({"answer": None, "status": "failed"}, {}, "Only Run 1, right has an answer."),
+        (
+            {"answer": None, "status": "failed"},
+            {"answer": None, "status": "failed"},
+            "Neither has an answer.",
+        ),
+    ],
+)
+def test_the_verdict_says_who_was_first_and_who_took_less(bench, session, left, right, words):
+    found = sides(bench.store.sessions.find(session), run_of(**left), run_of(**right))
+    assert verdict(*found) == words
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "together"),
+    [
+        ({}, {"at": 1.0}, True),
+        ({}, {"at": 2.5}, False),
+        ({"status": "running"}, {"at": 900.0}, True),
+    ],
+)
+def test_two_runs_race_where_they_were_under_way_at_the_same_time(bench, session, left, right, together):
+    assert raced(*sides(bench.store.sessions.find(session), run_of(**left), run_of(**right))) is together
