@@ -151,23 +151,16 @@ def _inequality(relations: Sequence[Node], free: Sequence[str]) -> Iterator[str]
     yield f"Answer: {set_written(free[0], values)}"
 
 
-def simplify(problem: Problem) -> Iterator[str]:
-    yield f"Answer: {written(sp.simplify(expression_of(problem.formulas[0])))}"
+_REWRITTEN = {"simplify": sp.simplify, "expand": sp.expand, "factor": sp.factor}
 
 
-def expand(problem: Problem) -> Iterator[str]:
+def rewritten(problem: Problem) -> Iterator[str]:
+    """A formula in another form; a whole number as primes where its factors are asked for."""
     expression = expression_of(problem.formulas[0])
-    yield f"Multiply out: {written(expression)}"
-    yield f"Answer: {written(sp.expand(expression))}"
-
-
-def factor(problem: Problem) -> Iterator[str]:
-    """A whole number as primes, or a formula as a product."""
-    expression = expression_of(problem.formulas[0])
-    if expression.is_Integer:
+    if problem.operation == "factor" and expression.is_Integer:
         yield from factors(int(expression))
         return
-    factored = sp.factor(expression)
-    if factored == expression:
+    result = _REWRITTEN[problem.operation](expression)
+    if problem.operation == "factor" and result == expression:
         yield "No factors with rational coefficients were found beyond the formula as it stands."
-    yield f"Answer: {written(factored)}"
+    yield f"Answer: {written(result)}"

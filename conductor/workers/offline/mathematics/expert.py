@@ -41,7 +41,7 @@ _WORKING: dict[str, Callable[[Problem], Iterator[str]]] = {
     "value": arithmetic.value, "claim": arithmetic.claim,
     "is prime": arithmetic.is_prime,
     "divisors": arithmetic.divisors, "divisor count": arithmetic.divisors, "solve": algebra.solve,
-    "simplify": algebra.simplify, "expand": algebra.expand, "factor": algebra.factor,
+    "simplify": algebra.rewritten, "expand": algebra.rewritten, "factor": algebra.rewritten,
     "derivative": calculus.derivative, "integral": calculus.integral, "limit": calculus.limit,
     "sum": calculus.total, "product": calculus.product, "series": calculus.series,
 }  # fmt: skip
