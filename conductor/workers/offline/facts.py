@@ -192,7 +192,9 @@ def _reverse_lines(text: str) -> list[str]:
 
 
 def fact_check(task: Task) -> list[str] | None:
-    """Each visible answer held against the table; None when the question is not about its facts."""
+    """Each visible answer held against the table, unless it is from there; None: the question is not about
+    its facts.
+    """
     expected = facts(Task(query=task.query, instruction=""))
     if isinstance(expected[-1], Refusal) or not task.answers:
         return None
@@ -204,7 +206,10 @@ def fact_check(task: Task) -> list[str] | None:
     for each in task.answers:
         response = key_of(each.response)
         complete = all(key_of(value) in response for value in values)
-        if complete or _repeats_table(each.response):
+        if each.response.splitlines() == expected:
+            lines.append(f"Not checked: {each.source} answers {each.answer}, from the same table.")
+            answer = f"{each.answer} (not checked)"
+        elif complete or _repeats_table(each.response):
             lines.append(f"Verified: {each.source} answers the same.")
             answer = each.answer if complete else answer
         else:

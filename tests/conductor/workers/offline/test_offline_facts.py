@@ -137,7 +137,12 @@ def seen(response: str) -> tuple[SeenStep, ...]:
 @pytest.mark.parametrize(
     ("response", "verdict", "last"),
     [
-        ("Capital of France: Paris\nAnswer: Paris", "Verified: step 1 (facts) answers the same.", "Paris"),
+        ("It is Paris.\nAnswer: Paris", "Verified: step 1 (facts) answers the same.", "Paris"),
+        (
+            "Capital of France: Paris\nAnswer: Paris",
+            "Not checked: step 1 (facts) answers Paris, from the same table.",
+            "Paris (not checked)",
+        ),
         ("Answer: Lyon", "Correction: step 1 (facts) answers Lyon. The right answer is Paris.", "Paris"),
     ],
 )
