@@ -311,7 +311,7 @@ RULES: Mapping[str, Callable[..., Any]] = {
     "root": lambda value: value.root(2), "cube_root": lambda value: value.root(3),
     "reciprocal": lambda value: number("1") / value, "twice": lambda value: number("2") * value,
     "triple": lambda value: number("3") * value, "half_of": lambda value: value / number("2"), "list": listed,
-    "product": lambda values: math.prod(values[1:], start=values[0]),
+    "total": total, "product": lambda values: math.prod(values[1:], start=values[0]),
     "difference": lambda left, right: max(left, right) - min(left, right),
     "spread": lambda values: max(values) - min(values), "greatest": _extreme(False), "least": _extreme(True),
     "gcd": _of_whole(math.gcd, "gcd"), "lcm": _of_whole(math.lcm, "lcm"),
