@@ -7,6 +7,7 @@ its other half; UTF-8, in which everything is stored and sent, has no form for a
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from math import isfinite
@@ -15,28 +16,53 @@ from typing import Any, NoReturn
 from conductor.errors import FormatError
 
 
-def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """The object of these members, for `json`'s `object_pairs_hook`. Raises `FormatError`."""
+class _Lossy(ValueError):
+    """What reading would lose; the message follows the name of the text."""
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         [(name, _)] = Counter(name for name, _ in pairs).most_common(1)
-        raise FormatError(
-            f"The file names {name[:60]!r} twice in one object, so it has two values; take one out."
-        )
+        raise _Lossy(f"names {name[:60]!r} twice in one object, so it has two values; take one out.")
     return found
 
 
-def no_number(name: str) -> NoReturn:
-    """For `json`'s `parse_constant`: a constant that is no number. Raises `FormatError`."""
-    raise FormatError(f"The file has {name} in the place of a number.")
+def _no_number(name: str) -> NoReturn:
+    raise _Lossy(f"has {name} in the place of a number.")
 
 
-def finite(digits: str) -> float:
-    """For `json`'s `parse_float`. Raises `FormatError` for a number that is too large to be one."""
+def _finite(digits: str) -> float:
     number = float(digits)
     if not isfinite(number):
-        raise FormatError(f"The file has the number {digits[:40]}, which is too large.")
+        raise _Lossy(f"has the number {digits[:40]}, which is too large.")
     return number
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_number, parse_float=_finite)
+
+
+def parsed(data: str | bytes, *, where: str) -> Any:
+    """The value of JSON from outside, of which nothing is lost. `where` names it for errors.
+
+    Raises `FormatError`; only halves of characters that are written as escapes pass.
+    """
+    try:
+        # Strictly, where `json.loads` would let halves of characters pass.
+        text = data if isinstance(data, str) else data.decode(json.detect_encoding(data))
+        return _DECODER.decode(text)
+    except json.JSONDecodeError as error:
+        place = f"at line {error.lineno:,}, column {error.colno:,}"
+        raise FormatError(f"{where} is not JSON: {error.msg} {place}.") from error
+    except _Lossy as error:
+        raise FormatError(f"{where} {error}") from error
+    except UnicodeDecodeError as error:
+        raise FormatError(f"{where} is not text in UTF-8; save it as such, or export it again.") from error
+    except RecursionError as error:
+        raise FormatError(f"{where} is nested too deeply to be read.") from error
+    except ValueError as error:
+        # Python refuses to read whole numbers of thousands of digits.
+        raise FormatError(f"{where} has a number that is too long.") from error
 
 
 _SURROGATE = re.compile("[\ud800-\udfff]")

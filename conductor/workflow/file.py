@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field, ValidationError
 
 from conductor.errors import FormatError, WorkflowError
-from conductor.text.json_text import finite, no_number, unique
+from conductor.text.json_text import parsed
 from conductor.values.messages import RequestStyle, Sampling, Value
 from conductor.values.output import Output
 from conductor.workflow.model import MAX_STEPS, Step, Workflow
@@ -131,19 +131,7 @@ def read_plan(text: str | bytes) -> PlanFile:
 
 
 def _document(text: str | bytes) -> dict[str, Any]:
-    try:
-        document = json.loads(text, object_pairs_hook=unique, parse_constant=no_number, parse_float=finite)
-    except json.JSONDecodeError as error:
-        raise FormatError(
-            f"The file is not JSON: {error.msg} at line {error.lineno}, column {error.colno}."
-        ) from error
-    except UnicodeDecodeError as error:
-        raise FormatError("The file is not text in UTF-8; choose a JSON file.") from error
-    except RecursionError as error:
-        raise FormatError("The file is nested too deeply to be a workflow.") from error
-    except ValueError as error:
-        # Python refuses to read whole numbers of thousands of digits.
-        raise FormatError("The file has a number that is too long to be of a workflow.") from error
+    document = parsed(text, where="The file")
     if not isinstance(document, dict):
         raise FormatError('The file holds no JSON object; a workflow file starts with {"format": ...}.')
     return document

@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, NamedTuple, TypeVar, cast
 from pydantic import TypeAdapter, ValidationError
 
 from conductor.errors import FormatError, WorkflowError
-from conductor.text.json_text import ValueCounter, finite, no_number, unique
+from conductor.text.json_text import ValueCounter, parsed
 from storage.session_entries import ENTRIES, Entry, Kind
 from studio.session_file import version_1
 from studio.session_file.format import FORMAT, REFERENCE, VERSION, End, Header, Text
@@ -41,7 +41,6 @@ _PIECE = 65_536
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _REFERENCE = f'"{REFERENCE}"'.encode()
 _HEADER, _TEXT, _END = TypeAdapter(Header), TypeAdapter(Text), TypeAdapter(End)
-_DECODER = json.JSONDecoder(object_pairs_hook=unique, parse_constant=no_number, parse_float=finite)
 
 
 class RawEntry(NamedTuple):
@@ -110,25 +109,14 @@ def _parsed(data: bytes, *, where: str, max_bytes: int = MAX_LINE, max_parts: in
     if len(data) > max_bytes:
         raise FormatError(f"{where} has more than {max_bytes:,} bytes; nothing to import has so many.")
     check_parts(data, most=max_parts, where=where)
-    try:
-        value = _DECODER.decode(data.decode())
-        if _HALF_PAIR.search(data):
+    value = parsed(data, where=where)
+    if _HALF_PAIR.search(data):
+        try:
             json.dumps(value, ensure_ascii=False).encode()
-    except json.JSONDecodeError as error:
-        raise FormatError(f"{where} is not JSON: {error.msg} (character {error.pos + 1:,}).") from error
-    except UnicodeEncodeError as error:
-        raise FormatError(
-            f"{where} has half a character, an escape like \\ud83d without the other half; take it out."
-        ) from error
-    except UnicodeDecodeError as error:
-        raise FormatError(f"{where} is not text in UTF-8; choose a file exported as a session.") from error
-    except RecursionError as error:
-        raise FormatError(f"{where} is nested too deeply to be an entry.") from error
-    except FormatError as error:
-        raise FormatError(f"{where} is wrong: {error}") from error
-    except ValueError as error:
-        # Python refuses to read whole numbers of thousands of digits.
-        raise FormatError(f"{where} has a number that is too long.") from error
+        except UnicodeEncodeError as error:
+            raise FormatError(
+                f"{where} has half a character, an escape like \\ud83d without the other half; take it out."
+            ) from error
     return value
 
 
