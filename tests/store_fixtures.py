@@ -90,3 +90,9 @@ def store(url: str, kind: str, request: pytest.FixtureRequest, empty_store: Path
         shutil.copyfile(empty_store, file)
     with SessionStore.open(url, clock=ticking().__next__) as store:
         yield store
+
+
+@pytest.fixture
+def session(store: SessionStore) -> str:
+    """The id of a session with nothing in it but its question."""
+    return store.sessions.create("q").id

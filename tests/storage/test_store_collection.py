@@ -134,8 +134,7 @@ def test_only_what_was_deleted_long_enough_ago_goes(store: SessionStore) -> None
         store.sessions.find(old)
 
 
-def test_a_session_that_runs_is_not_removed(store: SessionStore) -> None:
-    session = store.sessions.create("why?").id
+def test_a_session_that_runs_is_not_removed(store: SessionStore, session: str) -> None:
     begin(store, session, "n1")
     store.sessions.delete(session)
     assert store.housekeeping.removable(older_than=0) == {}
@@ -212,8 +211,7 @@ def test_an_output_is_kept_as_long_as_the_run_that_gave_it(store: SessionStore, 
     assert store.housekeeping.clean_up(older_than=0).outputs == 1
 
 
-def test_an_output_with_half_of_a_surrogate_pair_is_kept(store: SessionStore) -> None:
-    session = store.sessions.create("why?").id
+def test_an_output_with_half_of_a_surrogate_pair_is_kept(store: SessionStore, session: str) -> None:
     begin(store, session, "n1")
     half = step_finished("n1", "half \ud83d", seq=1)
     keep(store, started("n1", chain("do")), half, finished("n1", seq=2))
@@ -231,8 +229,7 @@ def test_what_was_imported_keeps_its_outputs_until_it_runs_here(store: SessionSt
     assert store.runs.outputs(made)
 
 
-def test_what_a_damaged_event_names_is_kept(store: SessionStore, url: str) -> None:
-    session = store.sessions.create("why?").id
+def test_what_a_damaged_event_names_is_kept(store: SessionStore, session: str, url: str) -> None:
     begin(store, session, "n1")
     keep(store, started("n1", chain("do")), step_finished("n1", "x", seq=1), finished("n1", seq=2))
     torn = '{"type":"step_finished","output":{"fingerprint":"f","text":"to'

@@ -57,8 +57,7 @@ def test_every_change_of_a_plan_is_a_row_and_the_last_one_counts(store: SessionS
     assert (made.planned, made.planned_run, made.edited_run) == (chain("find"), None, None)
 
 
-def test_what_no_conductor_planned_is_no_correction(store: SessionStore) -> None:
-    session = store.sessions.create("why?").id
+def test_what_no_conductor_planned_is_no_correction(store: SessionStore, session: str) -> None:
     store.revisions.add(session, chain("find"), origin="import")
     edit(store, session, "look")
     assert read(store, every=True) == []

@@ -13,8 +13,9 @@ from storage import SessionStore
 from storage.store.parts import Revisions
 
 
-def test_a_branch_is_kept_under_what_was_edited_and_leaves_the_head(store: SessionStore) -> None:
-    session = store.sessions.create("q").id
+def test_a_branch_is_kept_under_what_was_edited_and_leaves_the_head(
+    store: SessionStore, session: str
+) -> None:
     edited = store.revisions.add(session, chain("a"), origin="human")
     theirs = store.revisions.add(session, chain("b"), origin="human")
     branch = store.revisions.add(
@@ -25,8 +26,7 @@ def test_a_branch_is_kept_under_what_was_edited_and_leaves_the_head(store: Sessi
     assert store.revisions.of_session(session) == (edited, theirs, branch)
 
 
-def test_the_first_revision_becomes_the_head_in_any_case(store: SessionStore) -> None:
-    session = store.sessions.create("q").id
+def test_the_first_revision_becomes_the_head_in_any_case(store: SessionStore, session: str) -> None:
     assert store.revisions.add(session, chain("a"), origin="human", moves_head=False) == store.revisions.head(
         session
     )
@@ -36,9 +36,8 @@ def test_the_first_revision_becomes_the_head_in_any_case(store: SessionStore) ->
     ("move", "expected"), [(Revisions.undo, "nothing was undone"), (Revisions.redo, "nothing was redone")]
 )
 def test_a_head_that_somebody_else_moved_is_left_alone(
-    store: SessionStore, move: Callable[..., object], expected: str
+    store: SessionStore, session: str, move: Callable[..., object], expected: str
 ) -> None:
-    session = store.sessions.create("q").id
     drawn = store.revisions.add(session, chain("a"), origin="human")
     theirs = store.revisions.add(session, chain("b"), origin="human", note="Step 2", author="Grace")
     before = store.sessions.find(session)
@@ -48,8 +47,7 @@ def test_a_head_that_somebody_else_moved_is_left_alone(
     move(store.revisions, session, expected=theirs.id)
 
 
-def test_a_history_is_the_revisions_without_their_workflows(store: SessionStore) -> None:
-    session = store.sessions.create("q").id
+def test_a_history_is_the_revisions_without_their_workflows(store: SessionStore, session: str) -> None:
     assert store.revisions.history(session) == ()
     store.revisions.add(session, chain("a"), origin="conductor", note="Planned")
     store.revisions.add(session, chain("a", "b"), origin="human", author="Ada")
@@ -60,8 +58,9 @@ def test_a_history_is_the_revisions_without_their_workflows(store: SessionStore)
         assert entry.model_dump() == revision.model_dump(exclude={"workflow", "session", "plan"}) | beside
 
 
-def test_what_is_restored_is_run_in_its_own_round_and_edits_its_own_plan(store: SessionStore) -> None:
-    session = store.sessions.create("q").id
+def test_what_is_restored_is_run_in_its_own_round_and_edits_its_own_plan(
+    store: SessionStore, session: str
+) -> None:
     plans = [
         store.plans.add(session, planner="c", planner_kind="model", report=VALID, usage=Usage(), round=1)
     ]

@@ -13,8 +13,7 @@ from conductor.values.messages import Usage
 from storage import SessionStore
 
 
-def test_plans_come_back_as_they_were_kept(store: SessionStore) -> None:
-    session = store.sessions.create("q").id
+def test_plans_come_back_as_they_were_kept(store: SessionStore, session: str) -> None:
     assert store.plans.latest(session) is None
     rejected = store.plans.add(
         session,
@@ -34,8 +33,7 @@ def test_plans_come_back_as_they_were_kept(store: SessionStore) -> None:
     assert store.plans.find(rejected.id) == rejected
 
 
-def test_a_revision_becomes_the_head_under_the_one_before(store: SessionStore) -> None:
-    session = store.sessions.create("q").id
+def test_a_revision_becomes_the_head_under_the_one_before(store: SessionStore, session: str) -> None:
     assert store.revisions.head(session) is None
     plan = store.plans.add(session, planner="c", planner_kind="model", report=VALID, usage=Usage())
     first = store.revisions.add(session, chain("a"), origin="conductor", plan=plan.id)
@@ -76,8 +74,7 @@ def test_a_plan_and_what_is_made_of_it_are_kept_together_or_not_at_all(
     assert store.sessions.listed()[0].state == "planned"
 
 
-def test_undo_and_redo_walk_and_an_edit_after_undo_opens_a_branch(store: SessionStore) -> None:
-    session = store.sessions.create("q").id
+def test_undo_and_redo_walk_and_an_edit_after_undo_opens_a_branch(store: SessionStore, session: str) -> None:
     assert store.revisions.neighbours(session) == (None, None)
     assert store.revisions.undo(session) is None
     first, second = (store.revisions.add(session, chain(text), origin="human") for text in ("a", "b"))
@@ -93,8 +90,7 @@ def test_undo_and_redo_walk_and_an_edit_after_undo_opens_a_branch(store: Session
     assert store.revisions.of_session(session) == (first, second, third)
 
 
-def test_an_edit_may_start_from_any_revision_of_its_session(store: SessionStore) -> None:
-    session = store.sessions.create("q").id
+def test_an_edit_may_start_from_any_revision_of_its_session(store: SessionStore, session: str) -> None:
     first, _ = (store.revisions.add(session, chain(text), origin="human") for text in ("a", "b"))
     assert store.revisions.add(session, chain("c"), origin="import", parent=first.id).parent == first.id
 
@@ -102,8 +98,9 @@ def test_an_edit_may_start_from_any_revision_of_its_session(store: SessionStore)
 @pytest.mark.parametrize(
     ("note", "match"), [("Step 2 removed", r"\(revision 2: Step 2 removed\)"), ("", r"\(revision 2\)")]
 )
-def test_an_edit_of_what_is_the_head_no_more_is_refused(store: SessionStore, note: str, match: str) -> None:
-    session = store.sessions.create("q").id
+def test_an_edit_of_what_is_the_head_no_more_is_refused(
+    store: SessionStore, session: str, note: str, match: str
+) -> None:
     seen = store.revisions.add(session, chain("a", "b"), origin="human")
     theirs = store.revisions.add(session, chain("a"), origin="human", note=note, expected=seen.id)
     before = store.sessions.find(session)
@@ -113,8 +110,9 @@ def test_an_edit_of_what_is_the_head_no_more_is_refused(store: SessionStore, not
     assert store.sessions.find(session) == before
 
 
-def test_of_edits_that_threads_make_of_one_revision_only_one_is_kept(store: SessionStore) -> None:
-    session = store.sessions.create("q").id
+def test_of_edits_that_threads_make_of_one_revision_only_one_is_kept(
+    store: SessionStore, session: str
+) -> None:
     seen = store.revisions.add(session, chain("a"), origin="human")
 
     def edit(name: str) -> bool:
@@ -143,16 +141,14 @@ def test_another_sessions_rows_are_refused(store: SessionStore) -> None:
     assert store.sessions.find(mine).head is None
 
 
-def test_a_workflow_with_unstorable_text_is_kept_with_it_replaced(store: SessionStore) -> None:
-    session = store.sessions.create("q").id
+def test_a_workflow_with_unstorable_text_is_kept_with_it_replaced(store: SessionStore, session: str) -> None:
     kept = store.revisions.add(session, chain("a \ud800 \x00 \ud83d\ude00"), origin="human", note="\ud800")
     assert kept.workflow == chain("a \ufffd \x00 😀")
     assert kept.note == "\ufffd"
     assert store.revisions.find(kept.id) == kept
 
 
-def test_an_edit_and_a_run_move_the_session_up_the_list(store: SessionStore) -> None:
-    session = store.sessions.create("q").id
+def test_an_edit_and_a_run_move_the_session_up_the_list(store: SessionStore, session: str) -> None:
     times = [store.sessions.find(session).updated_at]
     for change in (
         lambda: store.revisions.add(session, chain("a"), origin="human"),

@@ -16,8 +16,7 @@ from conductor.values.messages import Usage
 from storage import SessionStore
 
 
-def test_a_run_is_kept_before_start_run_returns(store: SessionStore, url: str) -> None:
-    session = store.sessions.create("q").id
+def test_a_run_is_kept_before_start_run_returns(store: SessionStore, session: str, url: str) -> None:
     revision = store.revisions.add(session, chain("a"), origin="human")
     assert store.runs.latest(session) is None
     run = store.runs.start(run="r1", session=session, revision=revision.id, pool_label="offline")
@@ -63,8 +62,7 @@ def test_a_session_runs_once_at_a_time(store: SessionStore) -> None:
     begin(store, session, "next")
 
 
-def test_a_run_id_is_used_once_and_its_parent_is_known(store: SessionStore) -> None:
-    session = store.sessions.create("q").id
+def test_a_run_id_is_used_once_and_its_parent_is_known(store: SessionStore, session: str) -> None:
     begin(store, session, "r")
     keep(store, finished("r", seq=0))
     with pytest.raises(StorageError, match="The run 'r' has been started before"):
@@ -76,9 +74,8 @@ def test_a_run_id_is_used_once_and_its_parent_is_known(store: SessionStore) -> N
 
 @pytest.mark.parametrize("count", [2**31, 10**12, 10**19])
 def test_more_tokens_than_anybody_uses_keep_no_output_from_being_kept(
-    store: SessionStore, count: int
+    store: SessionStore, session: str, count: int
 ) -> None:
-    session = store.sessions.create("q").id
     begin(store, session, "r")
     made = output("done", run="r").model_copy(
         update={"usage": Usage(prompt_tokens=count, completion_tokens=1)}
@@ -90,8 +87,7 @@ def test_more_tokens_than_anybody_uses_keep_no_output_from_being_kept(
     assert store.runs.find("r").tokens is None
 
 
-def test_events_come_back_equal_in_order_and_from_any_place(store: SessionStore) -> None:
-    session = store.sessions.create("q").id
+def test_events_come_back_equal_in_order_and_from_any_place(store: SessionStore, session: str) -> None:
     begin(store, session, "r")
     assert store.runs.events("r") == ()
     events = (
@@ -152,8 +148,9 @@ def test_a_run_of_which_events_were_lost_can_still_be_read(
 @pytest.mark.parametrize(
     ("outcome", "answer"), [("finished", "42"), ("failed", None), ("cancelled", None), ("interrupted", "4")]
 )
-def test_the_last_event_ends_the_runs_record(store: SessionStore, outcome: str, answer: str | None) -> None:
-    session = store.sessions.create("q").id
+def test_the_last_event_ends_the_runs_record(
+    store: SessionStore, session: str, outcome: str, answer: str | None
+) -> None:
     begin(store, session, "r")
     before = store.sessions.find(session).updated_at
     keep(store, delta("r", seq=0))
@@ -209,8 +206,7 @@ def test_a_refused_event_is_named(store: SessionStore, run: str, seq: int, token
         store.runs.append(delta(run, seq=seq)).result(timeout=20)
 
 
-def test_a_refused_event_writes_nothing_of_what_it_means(store: SessionStore) -> None:
-    session = store.sessions.create("q").id
+def test_a_refused_event_writes_nothing_of_what_it_means(store: SessionStore, session: str) -> None:
     begin(store, session, "r")
     keep(store, delta("r", seq=0))
     for event in (finished("r", seq=0), step_finished("r", "text", seq=0)):
@@ -262,8 +258,7 @@ async def test_a_cancelled_wait_neither_loses_its_event_nor_stops_the_writer(sto
 @pytest.mark.parametrize(
     "text", ["\ud800 and \udfff", "nul \x00", "\ud83d\ude00", "\u2028 <script>", "x" * 100_000]
 )
-def test_whatever_a_model_writes_can_be_kept(store: SessionStore, text: str) -> None:
-    session = store.sessions.create("q").id
+def test_whatever_a_model_writes_can_be_kept(store: SessionStore, session: str, text: str) -> None:
     begin(store, session, "r")
     keep(
         store,
@@ -287,9 +282,8 @@ def test_closing_writes_what_is_queued(url: str) -> None:
 
 
 def test_pieces_of_a_text_change_the_run_s_state_and_leave_what_else_was_read(
-    store: SessionStore, url: str, kind: str
+    store: SessionStore, session: str, url: str, kind: str
 ) -> None:
-    session = store.sessions.create("q").id
     store.revisions.add(session, chain("a"), origin="human")
     begin(store, session, "r1")
     keep(store, started("r1", chain("a")), step_started("r1", seq=1))

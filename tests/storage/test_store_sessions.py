@@ -97,8 +97,7 @@ def test_search_looks_into_titles_queries_and_answers(
     assert store.sessions.count(SessionFilter(search=search)) == len(found)
 
 
-def test_the_state_says_what_happened_last(store: SessionStore) -> None:
-    session = store.sessions.create("q").id
+def test_the_state_says_what_happened_last(store: SessionStore, session: str) -> None:
     states = [store.sessions.listed()[0].state]
     _plan(store, session, INVALID)
     states.append(store.sessions.listed()[0].state)
@@ -119,8 +118,7 @@ def test_the_state_says_what_happened_last(store: SessionStore) -> None:
     assert states == ["new", "rejected", "planned", "failed", "running", "cancelled", "unplanned", "planned"]
 
 
-def test_a_summary_tells_the_shape_of_the_current_workflow(store: SessionStore) -> None:
-    session = store.sessions.create("q").id
+def test_a_summary_tells_the_shape_of_the_current_workflow(store: SessionStore, session: str) -> None:
     assert (store.sessions.listed()[0].topology, store.sessions.listed()[0].steps) == (None, None)
     store.revisions.add(session, chain("a"), origin="human")
     store.revisions.add(session, chain("a", "b", "c"), origin="human")

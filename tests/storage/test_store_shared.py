@@ -103,8 +103,7 @@ def test_a_death_is_seen_by_who_looks(url: str) -> None:
 # -- two stores in one process ---------------------------------------------------------------------
 
 
-def test_of_edits_of_one_revision_only_one_is_kept(store: SessionStore, url: str) -> None:
-    session = store.sessions.create("q").id
+def test_of_edits_of_one_revision_only_one_is_kept(store: SessionStore, session: str, url: str) -> None:
     head = store.revisions.add(session, chain("a"), origin="human").id
 
     def edit(where: SessionStore) -> bool:
@@ -119,8 +118,7 @@ def test_of_edits_of_one_revision_only_one_is_kept(store: SessionStore, url: str
         assert len(store.revisions.of_session(session)) == 2
 
 
-def test_every_undo_counts(store: SessionStore, url: str) -> None:
-    session = store.sessions.create("q").id
+def test_every_undo_counts(store: SessionStore, session: str, url: str) -> None:
     for name in "abcdefghi":
         store.revisions.add(session, chain(name), origin="human")
     with SessionStore.open(url) as other, ThreadPoolExecutor(8) as threads:
@@ -128,8 +126,7 @@ def test_every_undo_counts(store: SessionStore, url: str) -> None:
         assert store.revisions.head(session) == store.revisions.of_session(session)[0]
 
 
-def test_a_session_runs_once_at_a_time_wherever(store: SessionStore, url: str) -> None:
-    session = store.sessions.create("q").id
+def test_a_session_runs_once_at_a_time_wherever(store: SessionStore, session: str, url: str) -> None:
     store.revisions.add(session, chain("a"), origin="human")
 
     def start(at: int) -> bool:
@@ -167,8 +164,9 @@ def test_a_run_is_followed_by_what_is_new(
     assert (asked.count(-1), asked, set(asked)) == (1, sorted(asked), {-1, 2, 3, 4})
 
 
-def test_a_run_that_was_ended_by_others_takes_nothing_more(store: SessionStore, url: str) -> None:
-    session = store.sessions.create("q").id
+def test_a_run_that_was_ended_by_others_takes_nothing_more(
+    store: SessionStore, session: str, url: str
+) -> None:
     begin(store, session, "r")
     keep(store, started("r", chain("do")))
     database = Database(url)
@@ -241,8 +239,9 @@ def test_a_trial_that_begins_when_its_experiment_was_asked_to_stop_is_asked_as_w
 # -- whose process died ----------------------------------------------------------------------------
 
 
-def test_the_runs_of_a_store_that_was_closed_are_interrupted(store: SessionStore, url: str) -> None:
-    session = store.sessions.create("q").id
+def test_the_runs_of_a_store_that_was_closed_are_interrupted(
+    store: SessionStore, session: str, url: str
+) -> None:
     with SessionStore.open(url) as other:
         begin(other, session, "r")
         keep(other, started("r", chain("do")))

@@ -251,8 +251,9 @@ def check(store: SessionStore, session: str, history: list[tuple[Workflow, list[
 # -- what is stored --------------------------------------------------------------------------------
 
 
-def test_a_text_is_in_one_row_however_many_steps_see_it(store: SessionStore, file: Path) -> None:
-    session = store.sessions.create("why?").id
+def test_a_text_is_in_one_row_however_many_steps_see_it(
+    store: SessionStore, session: str, file: Path
+) -> None:
     playing, workflow = Playing(), everything(10)
     texts = [long_text(name) for name in "abcdefghij"]
     played(store, session, workflow, playing.run(workflow, texts))
@@ -303,8 +304,9 @@ def test_sixty_steps_take_little_more_than_their_texts(store: SessionStore, file
     assert taken(file) - first < 0.25 * sum(map(len, texts))
 
 
-def test_a_request_stays_as_it_was_sent_when_the_output_it_shows_is_replaced(store: SessionStore) -> None:
-    session = store.sessions.create("why?").id
+def test_a_request_stays_as_it_was_sent_when_the_output_it_shows_is_replaced(
+    store: SessionStore, session: str
+) -> None:
     workflow = everything(3)
     events = Playing().run(workflow, [long_text(name, LEAST * 8) for name in "abc"])
     played(store, session, workflow, events[:-1])
@@ -317,8 +319,7 @@ def test_a_request_stays_as_it_was_sent_when_the_output_it_shows_is_replaced(sto
     assert store.runs.events(events[0].run)[:-2] == tuple(events[:-1])
 
 
-def test_events_share_the_texts_that_they_show_in_memory(store: SessionStore) -> None:
-    session = store.sessions.create("why?").id
+def test_events_share_the_texts_that_they_show_in_memory(store: SessionStore, session: str) -> None:
     workflow = everything(4)
     events = Playing().run(workflow, [long_text(name) for name in "abcd"])
     played(store, session, workflow, events)
@@ -333,8 +334,7 @@ def test_events_share_the_texts_that_they_show_in_memory(store: SessionStore) ->
     assert len(set(map(id, shown))) == 3
 
 
-def test_a_fork_has_the_texts_that_it_refers_to(store: SessionStore) -> None:
-    session = store.sessions.create("why?").id
+def test_a_fork_has_the_texts_that_it_refers_to(store: SessionStore, session: str) -> None:
     workflow = everything(3)
     events = Playing().run(workflow, [long_text(name) for name in "abc"])
     played(store, session, workflow, events)
@@ -353,8 +353,9 @@ def step_finished(events: Sequence[Event]) -> list[str]:
     return [event.output.fingerprint for event in events if isinstance(event, StepFinished)]
 
 
-def test_an_event_whose_text_is_missing_is_refused_by_name(store: SessionStore, file: Path) -> None:
-    session = store.sessions.create("why?").id
+def test_an_event_whose_text_is_missing_is_refused_by_name(
+    store: SessionStore, session: str, file: Path
+) -> None:
     workflow = everything(2)
     events = Playing().run(workflow, [long_text(name) for name in "ab"])
     played(store, session, workflow, events)

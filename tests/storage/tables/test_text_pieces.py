@@ -94,8 +94,7 @@ def test_a_packed_run_is_copied_with_all_its_events(store: SessionStore, events:
     assert [entry for kind, entry in store.files.entries(session) if kind == "event"] == events
 
 
-def test_a_run_without_pieces_stays_as_it_is(store: SessionStore, url: str) -> None:
-    session = store.sessions.create("q").id
+def test_a_run_without_pieces_stays_as_it_is(store: SessionStore, session: str, url: str) -> None:
     store.revisions.add(session, chain("a"), origin="human")
     begin(store, session, RUN)
     keep(store, started(RUN, chain("a")), finished(RUN, seq=1))
