@@ -116,11 +116,13 @@ def _page_of(name: str, words: str) -> View:
 
 
 def _panes(steps: int) -> tuple[View, ...]:
-    """The last step's pane, then the first one's: their cards are drawings, reached by key."""
+    """The last step's pane with what is known in the browser, then the first one's with its fields, which the
+    server draws. Their cards are drawings, reached by key.
+    """
     heading = ".st-key-read-step :is(h1, h2, h3, h4)"
     return (
-        View("A card's pane", _GRAPH, heading, f"{steps}. ", key="End"),
-        View("Another card's pane", _GRAPH, heading, "1. ", key="Home"),
+        View("A card's pane", _GRAPH, ".step-preview h3", f"{steps}. ", key="End"),
+        View("Another card's pane, whole", _GRAPH, heading, "1. ", key="Home"),
     )
 
 

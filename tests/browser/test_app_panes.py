@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import threading
+
 import pytest
 from playwright.sync_api import expect
 from workbench_page import WorkbenchPage
@@ -58,6 +61,37 @@ def test_graph_and_answer_are_in_sight_at_once_and_a_card_shows_its_step(visit, 
     handle.wait_for()
     assert desk.settled().keyed("read-pane").bounding_box()["width"] == pytest.approx(wider, abs=2)
     handle.dblclick()
+
+
+def test_a_step_is_read_before_the_server_answers(visit, paced_app):
+    page = visit(paced_app, f"/?session={paced_app.plant(*FIVE)}")
+    sockets, held, holds = [], [], threading.Event()
+
+    def through(browser):
+        server = browser.connect_to_server()
+        sockets.append(browser)
+        server.on_message(lambda message: held.append(message) if holds.is_set() else browser.send(message))
+
+    page.route_web_socket(re.compile("_stcore/stream"), through)
+    page.reload()
+    desk = WorkbenchPage(page)
+    desk.run()
+    desk.finished()
+    preview, drawn = desk.keyed("read-preview"), desk.keyed("read-step")
+    whole = desk.answer.inner_text()
+    holds.set()
+    desk.graph.click(4)
+    expect(preview.get_by_role("heading", name="5. Write the result")).to_be_visible()
+    expect(preview.get_by_role("region", name="Output")).to_have_text(whole, use_inner_text=True)
+    desk.graph.click(2)
+    expect(preview.get_by_role("heading", name="3. Compare both plans")).to_be_visible()
+    expect(drawn.get_by_role("heading")).to_have_count(0)
+    holds.clear()
+    for message in held:
+        sockets[-1].send(message)
+    expect(drawn.get_by_role("heading", name="3. Compare both plans")).to_be_visible()
+    expect(preview).to_be_hidden()
+    expect(drawn.get_by_role("region", name="Output")).to_be_visible()
 
 
 def test_the_title_is_changed_where_it_stands(visit, paced_app):

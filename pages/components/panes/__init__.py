@@ -32,15 +32,25 @@ _handle = component(
 )
 
 
-def reading_tabs(*, session: str, phase: Phase, begun: float, step: int | None, selection: int) -> None:
+def reading_tabs(
+    *, session: str, phase: Phase, begun: float, step: int | None, selection: int, part: str | None
+) -> None:
     """The tabs of the reading pane, whose contents are the containers "read-answer", "read-step" and
     "read-live".
 
     A new `phase` shows what belongs to it, as does the end of a newer run (`begun`: Unix seconds, 0 without
     one); a click on a card shows its step. `step` is the one that the server has
-    drawn (0-based), `selection` a number that changes when Python selects another one.
+    drawn (0-based), `selection` a number that changes when Python selects another one, `part` the part of a
+    step that a person chose to see.
     """
-    data = {"session": session, "phase": phase, "step": step, "selection": selection, "begun": begun}
+    data = {
+        "session": session,
+        "phase": phase,
+        "step": step,
+        "selection": selection,
+        "begun": begun,
+        "part": part,
+    }
     _tabs(key="reading-tabs", data=data)
 
 

@@ -1,6 +1,7 @@
 // Which content of the reading pane is shown: an attribute of the page's root, which panes.css goes by.
 //
-// A click on a card shows its step at once; until the server has drawn that step, the one drawn before is dimmed.
+// A click on a card shows at once what is known of its step; without that, the one drawn before is dimmed until
+// the server has drawn it.
 
 const NAMES = { answer: "Answer", step: "Step", live: "Live" };
 const PHASES = { ready: "answer", live: "live", replay: "live", done: "answer" };
@@ -29,6 +30,7 @@ class ReadingTabs {
 
   update({ data }) {
     this.data = data;
+    page.dataset.stepPart = data.part ?? "";
     const { session, phase, step, selection, begun } = data;
     const before = remembered.get(session);
     if (!before) this.show(step === null || phase === "live" ? PHASES[phase] : "step");
@@ -57,8 +59,8 @@ class ReadingTabs {
     this.tabs.step.textContent = `${NAMES.step} ${step + 1}`;
     page.dataset.awaitsStep = "";
     clearTimeout(this.timer);
-    // Whatever came of it, what is drawn can be read then.
-    this.timer = setTimeout(() => this.settle(), 3000);
+    // Whatever came of it, what is drawn can be read then. While the server is away, what is known stays.
+    this.timer = setTimeout(() => (connected() ? this.settle() : this.wait(step)), 3000);
   }
 
   settle() {

@@ -117,5 +117,3 @@ function codeButton(code) {
   button.onclick = () => copy(code.textContent, button);
   return button;
 }
-
-export default mounted(".rendered", (root) => new RenderedText(root));

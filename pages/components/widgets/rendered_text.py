@@ -12,7 +12,7 @@ from conductor.markdown import STYLES, Growing, rendered
 from pages.components.streamlit_patches.component import component
 from pages.components.streamlit_patches.katex import katex_script
 
-_HTML = """<div class="text-block rendered">
+HTML = """<div class="text-block rendered">
 <div class="text-block-head"><span class="text-block-heading"></span><span class="text-block-notes"></span>
 <span class="rendered-views" role="group"><button class="rendered-view" type="button">Rendered</button><button
 class="rendered-view" type="button">Source</button></span>
@@ -21,13 +21,15 @@ class="rendered-view" type="button">Source</button></span>
 <div class="text-block-body" tabindex="0" role="region"></div>
 </div>"""
 
+SHEETS, SCRIPTS = "text_block.css rendered_text.css", "copy_text.js mathematics.js rendered_text.js"
+
 _component = component(
     "conductor_rendered_text",
     __file__,
-    html=_HTML,
+    html=HTML,
     styles=STYLES,
-    css="text_block.css rendered_text.css",
-    js="copy_text.js mathematics.js rendered_text.js",
+    css=SHEETS,
+    js=f"{SCRIPTS} rendered_text_mount.js",
 )
 
 _growing = Growing()

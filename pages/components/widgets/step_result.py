@@ -39,11 +39,16 @@ _KEPT_IN_PART: tuple[StepStatus, ...] = ("failed", "cancelled", "interrupted")
 
 def status_badge(state: StepState) -> None:
     """The step's state as an icon and a word."""
-    icon, colour, word = _STATUS[phase(state, time.time())]
+    icon, colour, _ = _STATUS[phase(state, time.time())]
+    st.badge(status_word(state), icon=icon, color=colour)  # type: ignore[arg-type]
+
+
+def status_word(state: StepState) -> str:
+    """The step's state in a word or two."""
+    word = _STATUS[phase(state, time.time())][2]
     known = "reused" if state.reused else "as before" if state.kept == "preloaded" else state.kept
     # That an output is known already must not hide that it is no answer.
-    label = f"{word}, {known}" if known and state.status == "refused" else known or word
-    st.badge(label, icon=icon, color=colour)  # type: ignore[arg-type]
+    return f"{word}, {known}" if known and state.status == "refused" else known or word
 
 
 def silence(state: StepState) -> str:
@@ -131,7 +136,7 @@ def step_output(state: StepState, *, worker: str, key: str, notes: Sequence[str]
             state.text,
             key=f"output-{key}",
             label="Output",
-            notes=[*_output_notes(state), *notes],
+            notes=[*output_notes(state), *notes],
             live=state.status == "running",
             height=280,
         )
@@ -139,7 +144,8 @@ def step_output(state: StepState, *, worker: str, key: str, notes: Sequence[str]
         st.caption(plain(" · ".join(facts)))
 
 
-def _output_notes(state: StepState) -> list[str]:
+def output_notes(state: StepState) -> list[str]:
+    """What an output is not, or not only: reused, pinned, partial, offline, no answer."""
     notes = ["reused"] if state.reused else []
     notes += ["pinned"] if state.kept == "pinned" else []
     notes += ["as it was before"] if state.kept == "preloaded" else []

@@ -18,15 +18,18 @@ from pages.components.workbench.live import budget_meter, live_planning, progres
 from pages.components.workbench.live_refresh import CurrentView
 from pages.components.workbench.plan import no_plan, plan_panel, why_this_plan
 from pages.components.workbench.question.conversation import conversation_view
-from pages.components.workbench.step.inspector import inspector
+from pages.components.workbench.step.inspector import inspector, preview_steps
 from studio.workbench import Workbench
 
 
 def reading_pane(bench: Workbench, tab: TabState, current: CurrentView) -> None:
     """Draw it."""
+    view = current.of_page
     with st.container(key="read-pane", gap=None):
         # The tabs come with the step, so that they know which one has been drawn.
         current.fragment("inspector", partial(_step, bench, tab), follows="step")
+        with st.container(key="read-preview"):
+            preview_steps(bench, view)
         with st.container(key="read-answer", gap="small"):
             _answer(bench, tab, current)
         with st.container(key="read-live", gap="small"):
@@ -40,6 +43,7 @@ def _step(bench: Workbench, tab: TabState, view: SessionView) -> None:
         begun=0 if view.run is None else view.run.started_at,
         step=tab.selected,
         selection=tab.selection_revision,
+        part=tab.part,
     )
     with st.container(key="read-step"):
         inspector(bench, tab, view)

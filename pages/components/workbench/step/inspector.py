@@ -14,11 +14,14 @@ from pages.components.view_models.card_content import step_name
 from pages.components.view_models.session import SessionView
 from pages.components.widgets.controls import action, row
 from pages.components.widgets.rendered_text import rendered_text
+from pages.components.widgets.step_preview import Preview, step_previews
 from pages.components.widgets.step_result import (
+    output_notes,
     reasoning_view,
     retries,
     silence,
     status_badge,
+    status_word,
     step_output,
 )
 from pages.components.workbench.bar.run import run_menu
@@ -62,6 +65,28 @@ def inspector(bench: Workbench, tab: TabState, view: SessionView) -> None:
         left = shown.mark()
         if left is not None:
             take_over(editor, (worker, *fields), left)
+
+
+def preview_steps(bench: Workbench, view: SessionView) -> None:
+    """What the browser shows of a step that is selected until the server has drawn it."""
+    if view.head is None:
+        return
+    workflow, previews = view.head.workflow, []
+    for at, step in enumerate(workflow.steps):
+        state = _state_of(bench, view, at)
+        previews.append(
+            Preview(
+                name=step_name(workflow, at),
+                worker=step.worker,
+                instruction=step.instruction,
+                # What is being written will be another text by then.
+                output=None if state is None or view.live else state.text,
+                state="" if state is None or view.live else status_word(state),
+                notes=[] if state is None else output_notes(state),
+                usual=_INSTRUCTION if state is None else _OUTPUT,
+            )
+        )
+    step_previews(previews, parts=PARTS)
 
 
 def _parts(

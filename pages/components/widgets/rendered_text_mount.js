@@ -1,0 +1,1 @@
+export default mounted(".rendered", (root) => new RenderedText(root));

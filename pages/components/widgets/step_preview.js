@@ -1,0 +1,45 @@
+// What is known of a step, from the moment its card is selected until the server has drawn it: the page shows this
+// instead of the step before (panes.css, by data-awaits-step on its root, which tabs.js sets).
+
+const page = document.documentElement;
+
+class StepPreview {
+  constructor(root) {
+    this.root = root;
+    this.text = new RenderedText(root.querySelector(".rendered"));
+    this.listeners = new AbortController();
+    window.addEventListener("conductor-step", ({ detail }) => {
+      if (detail.graph === "inspector" && detail.step !== null) this.show(detail.step);
+    }, { signal: this.listeners.signal });
+  }
+
+  update({ data }) {
+    this.data = data;
+    page.dataset.previews = "";
+  }
+
+  show(step) {
+    const { steps, parts } = this.data, known = steps[step], find = (name) => this.root.querySelector(name);
+    page.toggleAttribute("data-previews", Boolean(known));
+    if (!known) return;
+    const part = page.dataset.stepPart || known.usual, [output, instruction] = parts;
+    find("h3").textContent = known.name;
+    find(".preview-worker").textContent = known.worker;
+    find(".preview-parts").replaceChildren(...parts.map((name) =>
+      element("span", { class: "preview-part", "data-shown": name === part }, name)));
+    find(".preview-state").textContent = part === output ? known.state : "";
+    find(".preview-instruction").textContent = part === instruction ? known.instruction : "";
+    this.text.root.hidden = part !== output || !known.output;
+    if (!this.text.root.hidden) this.text.update({ data: { ...AS_SHOWN, label: output, notes: known.notes, ...known.output } });
+  }
+
+  destroy() {
+    delete page.dataset.previews;
+    this.listeners.abort();
+    this.text.destroy();
+  }
+}
+
+const AS_SHOWN = { heading: true, framed: true, copy: false, live: false, height: 280, steady: false };
+
+export default mounted(".step-preview", (root) => new StepPreview(root));
