@@ -65,11 +65,12 @@ def test_graph_and_answer_are_in_sight_at_once_and_a_card_shows_its_step(visit, 
 
 def test_a_step_is_read_before_the_server_answers(visit, paced_app):
     page = visit(paced_app, f"/?session={paced_app.plant(*FIVE)}")
-    sockets, held, holds = [], [], threading.Event()
+    sockets, asked, held, holds = [], [], [], threading.Event()
 
     def through(browser):
         server = browser.connect_to_server()
         sockets.append(browser)
+        browser.on_message(lambda message: (asked.append(message), server.send(message)))
         server.on_message(lambda message: held.append(message) if holds.is_set() else browser.send(message))
 
     page.route_web_socket(re.compile("_stcore/stream"), through)
@@ -80,9 +81,11 @@ def test_a_step_is_read_before_the_server_answers(visit, paced_app):
     preview, drawn = desk.keyed("read-preview"), desk.keyed("read-step")
     whole = desk.answer.inner_text()
     holds.set()
+    asked.clear()
     desk.graph.click(4)
     expect(preview.get_by_role("heading", name="5. Write the result")).to_be_visible()
     expect(preview.get_by_role("region", name="Output")).to_have_text(whole, use_inner_text=True)
+    assert len(asked) == 1
     desk.graph.click(2)
     expect(preview.get_by_role("heading", name="3. Compare both plans")).to_be_visible()
     expect(drawn.get_by_role("heading")).to_have_count(0)

@@ -32,9 +32,6 @@ from pages.components.widgets.controls import expander
 from storage import RunRecord
 from studio.workbench import Workbench
 
-REPLAYED = ("replay", "canvas", "inspector", "replayed-texts")
-"""The page's fragments that show a moment of a replay; where it stands still, a seek changes no other."""
-
 _SEEN_ROWS = 12
 """Rows of the list of all edges that are seen without scrolling."""
 
@@ -79,10 +76,8 @@ def _bars(
         wish = st.session_state[key].replay
         if not wish or recorded is None:
             return
-        replay = asked(wish, run=run.id, revision=revision, seconds=recorded.seconds, now=time.time())
-        tab.replay, tab.replay_mark = replay, str(wish.get("mark"))
-        if view.replay is not None and replay is not None and not (view.replay.playing or replay.playing):
-            tab.redraw(REPLAYED)
+        tab.replay = asked(wish, run=run.id, revision=revision, seconds=recorded.seconds, now=time.time())
+        tab.replay_mark = str(wish.get("mark"))
         tab.ask_redraw()
 
     texts = row_text(state, timeline)
