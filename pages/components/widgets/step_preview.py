@@ -35,7 +35,7 @@ _component = component(
 @dataclass(frozen=True, slots=True)
 class Preview:
     """What is known of a step. `output` is None where none is; `state` and `notes`, such as "offline", are
-    said about it. `usual` is the part shown if none is chosen.
+    shown with it. `usual` is the part shown if none is chosen.
     """
 
     name: str
