@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from conductor.evaluation.spec import CellResult, EvaluationSpec
 from conductor.values.conversation import NO_CONVERSATION, Conversation
 from conductor.values.messages import Value
 from conductor.values.presets import Settings
@@ -16,7 +17,7 @@ from conductor.workflow.model import Topology
 from storage.session_entries import ExperimentEntry, PlanEntry, RunEntry, SessionState
 from storage.session_entries import RevisionEntry as RevisionInFile
 
-SessionOrigin = Literal["app", "terminal", "import", "api", "fork"]
+SessionOrigin = Literal["app", "terminal", "import", "api", "fork", "evaluation"]
 """Where a session came from."""
 
 
@@ -147,6 +148,31 @@ class ExperimentRecord(ExperimentEntry):
     """An experiment on the run `base`; its trials are separate runs, numbered from 0."""
 
     session: str
+
+
+class EvaluationRecord(Value):
+    """An evaluation; `ended_at` is None while it goes on or where its process died, `reason` why it was
+    stopped before its end.
+    """
+
+    id: str
+    created_at: float
+    spec: EvaluationSpec
+    ended_at: float | None
+    reason: str | None
+
+
+class CellRecord(Value):
+    """One item (its position from 0), answered by a planner; `repeat` counts from 0. `answered_in` is the
+    session, `result` None until it was scored.
+    """
+
+    evaluation: str
+    item: int
+    planner: str
+    repeat: int
+    answered_in: str
+    result: CellResult | None
 
 
 class SessionFilter(Value):

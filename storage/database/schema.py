@@ -24,6 +24,8 @@ from sqlalchemy import (
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
 from conductor.engine.experiments import EdgeTest, Swap
+from conductor.evaluation.items import Item
+from conductor.evaluation.spec import CellResult, EvaluationSpec
 from conductor.runs.events import EVENT
 from conductor.values.conversation import Conversation
 from conductor.values.messages import Usage
@@ -82,7 +84,7 @@ class Stored(Json):
 
 METADATA = MetaData()
 
-_WHOLE = ("number", "round", "attempt", "steps", "trial", "tokens", "seq")
+_WHOLE = ("number", "round", "attempt", "steps", "trial", "tokens", "seq", "item", "repeat")
 _TYPES: dict[str, TypeEngine[Any]] = {
     **dict.fromkeys(_WHOLE, Integer()),
     **dict.fromkeys(("seconds", "cost"), Double()),
@@ -97,8 +99,9 @@ _REFERS = {
     "revision": "revisions.id",
     "planned": "revisions.id",
     "plan": "plans.id",
+    "evaluation": "evaluations.id",
 }
-"""Columns that refer to a row whose session is theirs."""
+"""Columns that refer to a row of another table."""
 
 
 def _table(name: str, *, key: str, required: str = "", optional: str = "", **types: TypeEngine[Any]) -> Table:
@@ -215,3 +218,23 @@ API_REQUESTS = _table("api_requests", key="session", optional="token response")
 
 # Each text that a session is found by, once; the words in it are a full-text index of the database's own.
 TEXTS = _table("texts", key="id", required="session kind text", id=Integer())
+
+# An evaluation's items in their order, and a cell for each item, planner and repeat that was begun.
+# `answered_in` is the cell's session, which may be removed; the result is empty until it is scored.
+EVALUATIONS = _table(
+    "evaluations",
+    key="id",
+    required="created_at spec",
+    optional="ended_at reason",
+    spec=Json(TypeAdapter(EvaluationSpec)),
+)
+EVALUATION_ITEMS = _table(
+    "evaluation_items", key="evaluation item", required="content", content=Json(TypeAdapter(Item))
+)
+EVALUATION_CELLS = _table(
+    "evaluation_cells",
+    key="evaluation item planner repeat",
+    required="answered_in",
+    optional="result",
+    result=Json(TypeAdapter(CellResult)),
+)

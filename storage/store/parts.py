@@ -27,6 +27,7 @@ from storage.store.transactions import P, Part, T, Transactions, cached, dated, 
 from storage.tables import (
     api_requests,
     corrections,
+    evaluations,
     plans,
     revisions,
     runs,
@@ -94,6 +95,22 @@ class Experiments(Part):
     running = cached(runs.running_experiments)
     ask_to_stop = dated(runs.ask_experiment_to_stop)
     is_asked_to_stop = read(runs.is_experiment_asked_to_stop)
+
+
+class Evaluations(Part):
+    """Evaluations, their items and their cells; each cell's answer is a session."""
+
+    add = dated(evaluations.add)
+    find = read(evaluations.find)
+    named = read(evaluations.named)
+    listed = read(evaluations.listed)
+    items = read(evaluations.items)
+    set_spec = write(evaluations.set_spec)
+    set_end = write(evaluations.set_end)
+    cells = read(evaluations.cells)
+    cell_of_session = cached(evaluations.cell_of_session)
+    begin_cell = dated(evaluations.begin_cell)
+    end_cell = write(evaluations.end_cell)
 
 
 class Corrections(Part):
@@ -219,6 +236,7 @@ class Runs(_Owned):
     of_session = cached(runs.of_session)
     latest = cached(runs.latest)
     outputs = cached(runs.outputs_of)
+    add_outputs = write(runs.add_outputs)
     totals = read(spending.run_totals)
     events = read(runs.events_of)
 

@@ -19,6 +19,7 @@ from storage.migrations import bring_up_to_date
 from storage.store.housekeeping import Housekeeping
 from storage.store.parts import (
     Corrections,
+    Evaluations,
     Experiments,
     Plans,
     Requests,
@@ -60,6 +61,7 @@ class SessionStore:
         self.revisions = Revisions(shared)
         self.runs = Runs(shared, self.processes)
         self.experiments = Experiments(shared)
+        self.evaluations = Evaluations(shared)
         self.corrections = Corrections(shared)
         self.files = SessionFiles(shared)
         self.requests = Requests(shared, self.processes)

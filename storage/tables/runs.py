@@ -18,6 +18,7 @@ from conductor.runs.state import RunState, advance, joined
 from conductor.values.output import Output
 from storage import fragments
 from storage.database.schema import EVENTS, EXPERIMENTS, OUTPUT, OUTPUTS, RUNNING, RUNS
+from storage.fragments import Fragments
 from storage.records import ExperimentRecord, RunRecord
 from storage.tables import events as journal
 from storage.tables import revisions, sessions, text_pieces
@@ -179,6 +180,20 @@ def outputs_of(connection: Connection, session: str) -> Mapping[str, Output]:
     stored = {row.fingerprint: row.output for row in connection.execute(query)}
     outputs = fragments.read(connection, session, OUTPUT, tuple(stored.values()))
     return MappingProxyType(dict(zip(stored, outputs, strict=True)))
+
+
+def add_outputs(connection: Connection, session: str, outputs: Iterable[Output]) -> None:
+    """Store outputs that the session has reused from another one, so that it can reuse them by itself."""
+    fragments_of_session = Fragments()
+    known = set(connection.scalars(select(OUTPUTS.c.fingerprint).where(OUTPUTS.c.session == session)))
+    rows = [
+        {"session": session, "fingerprint": output.fingerprint, "output": fragments_of_session.output(output)}
+        for output in {output.fingerprint: output for output in outputs}.values()
+        if output.fingerprint not in known
+    ]
+    if rows:
+        connection.execute(OUTPUTS.insert(), rows)
+        fragments_of_session.keep(connection, session=session)
 
 
 # -- experiments, whose trials are runs --------------------------------------------------------------

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 
 from conductor.errors import DataError
 from conductor.evaluation.items import Item, ScorerName
+from conductor.evaluation.score import Score
 from conductor.evaluation.scorers.code import code
 from conductor.evaluation.scorers.mathematics import mathematics
-from conductor.evaluation.scorers.score import Score
 from conductor.evaluation.scorers.text import choice, exact, flexible, number
 
 _TEXT: Mapping[ScorerName, Callable[[str, Item], Score]] = {

@@ -11,8 +11,8 @@ from secrets import token_hex
 
 from conductor.errors import DataError
 from conductor.evaluation.items import Item
+from conductor.evaluation.score import Score
 from conductor.evaluation.scorers.limited import limited
-from conductor.evaluation.scorers.score import Score
 from conductor.evaluation.scorers.supervisor import Limits
 
 _FENCE = re.compile(r"^[ \t]*```[ \t]*(\w*)[^\n]*\n(.*?)^[ \t]*```", re.DOTALL | re.MULTILINE)

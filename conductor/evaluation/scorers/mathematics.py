@@ -11,8 +11,8 @@ import json
 import sys
 
 from conductor.evaluation.items import Item
+from conductor.evaluation.score import Score
 from conductor.evaluation.scorers.limited import limited
-from conductor.evaluation.scorers.score import Score
 from conductor.evaluation.scorers.supervisor import Limits
 from conductor.text.final_answer import comparable, final_answer
 

@@ -10,7 +10,7 @@ import unicodedata
 from fractions import Fraction
 
 from conductor.evaluation.items import LETTERS, Item
-from conductor.evaluation.scorers.score import Score
+from conductor.evaluation.score import Score
 from conductor.text.final_answer import comparable, final_answer, number_in
 
 _NUMBER = re.compile(r"[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:e[-+]?\d{1,3})?|[-+]?\.\d+", re.IGNORECASE)

@@ -19,6 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from conductor.engine.experiments import Swap
+from conductor.evaluation.items import DataSet, Item
+from conductor.evaluation.spec import EvaluationSpec
 from conductor.planner.rule_planner import OfflineConductor
 from conductor.runs.request import RunRequest
 from conductor.values.conversation import Conversation, Turn
@@ -30,6 +32,7 @@ from conductor.workers.simulated import SimulatedWorker
 from conductor.workflow.model import Step, Workflow
 from storage import SessionStore
 from storage.records import RequestSession
+from studio.evaluation.evaluations import Evaluations
 from studio.workbench import Workbench
 
 HOST = "golden"
@@ -61,6 +64,7 @@ def main() -> None:
     bench.store.tokens.create("golden")
     requested(bench)
     lengthy(bench)
+    evaluated(bench)
     bench.close()
     subprocess.run([sys.executable, __file__, str(file), DIES], check=True)
     close(opened(file), file)
@@ -211,6 +215,15 @@ def lengthy(bench: Workbench) -> None:
     bench.editing.edit(session, pinned, note="Wrote step 4")
     bench.editing.edit(session, pinned.with_instruction(7, "Write the end again."), note="Reworded step 8")
     run(bench, session)
+
+
+def evaluated(bench: Workbench) -> None:
+    """Two questions, answered by two planners and scored."""
+    items = tuple(Item(id=f"q{n}", input=f"What is {n} + {n}?", target=(str(2 * n),)) for n in (2, 3))
+    spec = EvaluationSpec(data="", digest="", planners=("conductor",))
+    evaluations = Evaluations(bench)
+    planners = ("worker:mathematics", "baseline:best-of:quick,n=2")
+    evaluations.run(evaluations.add(DataSet("sums", items), planners, spec).id)
 
 
 def run(bench: Workbench, session: str) -> str:

@@ -1,0 +1,97 @@
+"""What an evaluation is made of, and what one of its cells came to: values only.
+
+A cell is one item, answered once by one planner. Knows no store and no pool.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from pydantic import Field
+
+from conductor.evaluation.score import Score
+from conductor.runs.state import RunState
+from conductor.values.messages import NOTHING_USED, Usage, Value
+from conductor.values.presets import Settings
+from conductor.workflow.model import Topology
+
+CONDUCTOR = "conductor"
+"""The planner that is the pool's own Conductor."""
+
+
+class EvaluationSpec(Value):
+    """`data` is the data set's name and `digest` its items' hash; `planners` are names, the first is
+    compared with the others. `settings` are those of every session, its budget that of the whole evaluation.
+    `pool` holds the workers' names with a hash of their identities, `version` is the program's.
+    """
+
+    data: str
+    digest: str
+    planners: tuple[str, ...] = Field(min_length=1)
+    repeats: int = Field(default=1, ge=1, le=100)
+    seed: int = 0
+    settings: Settings = Settings()
+    parallel: int = Field(default=4, ge=1, le=64)
+    allow_code: bool = False
+    pool: tuple[tuple[str, str], ...] = ()
+    version: str = ""
+
+    def differences(self, other: EvaluationSpec) -> tuple[str, ...]:
+        """Why the two tables cannot be compared; nothing where they can."""
+        reasons = {
+            "the questions": self.digest == other.digest,
+            "the order of choices (seed)": self.seed == other.seed,
+            "the workers of the pool": dict(self.pool) == dict(other.pool),
+            "the limit on steps": self.settings.max_steps == other.settings.max_steps,
+            "the number of rounds": self.settings.rounds == other.settings.rounds,
+        }
+        return tuple(reason for reason, same in reasons.items() if not same)
+
+
+class CellResult(Value):
+    """A cell's score and what it took. `work` is what the workflow's calls took, also those whose output was
+    there already, and `calls` counts them with the planning; `spent` and `paid` are of the calls that were
+    made for this cell.
+    """
+
+    score: Score
+    planning: Usage = NOTHING_USED
+    work: Usage = NOTHING_USED
+    spent: Usage = NOTHING_USED
+    calls: int = 0
+    paid: int = 0
+    steps: int | None = None
+    seconds: float | None = None
+    workers: tuple[tuple[str, int], ...] = ()
+    topology: Topology | None = None
+
+
+def cell_result(score: Score, *, planning: Usage, paid_planning: int, runs: Sequence[RunState]) -> CellResult:
+    """The result of a session with these runs, oldest first; of a round that was run again the last one
+    counts.
+
+    `planning` is what its plans took together, `paid_planning` how many of them a model wrote.
+    """
+    rounds = {run.round: run for run in runs}
+    outputs = [step.output for run in rounds.values() for step in run.steps if step.output is not None]
+    called = [output for output in outputs if output.worker_kind != "offline"]
+    made = [
+        step
+        for run in runs
+        for step in run.steps
+        if step.started_at is not None and step.done and step.worker_kind != "offline"
+    ]
+    last = runs[-1].workflow if runs else None
+    return CellResult(
+        score=score,
+        planning=planning,
+        work=sum((output.usage for output in called), NOTHING_USED),
+        spent=sum((step.usage for step in made), planning),
+        calls=len(called) + paid_planning,
+        paid=len(made) + paid_planning,
+        steps=None if last is None else len(last),
+        seconds=sum(run.seconds or 0.0 for run in rounds.values()) if rounds else None,
+        workers=tuple(sorted(Counter(output.worker for output in outputs).items())),
+        topology=None if last is None else last.topology,
+    )

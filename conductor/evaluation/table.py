@@ -1,0 +1,251 @@
+"""The table of an evaluation: a row for each planner, the differences between them, and the categories. Pure.
+
+Knows items, cells and statistics; knows no store. Unknown figures are None and written as nothing.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from conductor.baselines.named import WORKER
+from conductor.evaluation.items import Item
+from conductor.evaluation.score import Verdict
+from conductor.evaluation.spec import CellResult
+from conductor.evaluation.statistics import Interval, PairedDifference, entropy, paired_difference, wilson
+from conductor.values.messages import Value
+
+ROUTER = "perfect router"
+"""The best single worker for each question, after the fact: the bound of every planner that only routes."""
+
+
+class Cell(Value):
+    """A scored cell: the item's position, the planner, the repeat (from 0), its session and its result."""
+
+    item: int
+    planner: str
+    repeat: int
+    session: str
+    result: CellResult
+
+
+@dataclass(frozen=True)
+class PlannerRow:
+    """A planner's figures: means are over cells in which they are known. `difference` is its accuracy minus
+    that of the first planner; None for the first itself. A computed row has no cells and no figures of its
+    own.
+    """
+
+    planner: str
+    cells: int
+    right: int
+    interval: Interval | None
+    difference: PairedDifference | None
+    verdicts: Mapping[Verdict, int]
+    planning_tokens: float | None = None
+    work_tokens: float | None = None
+    cost: float | None = None
+    calls: float | None = None
+    steps: float | None = None
+    seconds: float | None = None
+    shapes: Mapping[str, int] | None = None
+    workers: Mapping[str, int] | None = None
+    computed: bool = False
+
+    @property
+    def accuracy(self) -> float | None:
+        return self.right / self.cells if self.cells else None
+
+    @property
+    def tokens(self) -> float | None:
+        """Tokens of planner and workers a question."""
+        if self.planning_tokens is None or self.work_tokens is None:
+            return None
+        return self.planning_tokens + self.work_tokens
+
+    @property
+    def routing_entropy(self) -> float | None:
+        """Bits: 0 where one worker gets every step."""
+        return None if self.workers is None else entropy(list(self.workers.values()))
+
+
+@dataclass(frozen=True)
+class Table:
+    """`rows` by planner as they were named, then the perfect router where every worker was asked alone.
+
+    `categories` has, for each category, each planner's (right, cells).
+    """
+
+    rows: tuple[PlannerRow, ...]
+    categories: Mapping[str, Mapping[str, tuple[int, int]]]
+
+
+def table_of(items: Sequence[Item], planners: Sequence[str], cells: Iterable[Cell]) -> Table:
+    """The table of these cells; questions of several repeats count once for each."""
+    own: dict[str, list[Cell]] = {planner: [] for planner in planners}
+    for cell in cells:
+        own[cell.planner].append(cell)
+    first = _verdicts_of(own[planners[0]]) if planners else {}
+    rows = [
+        _row(planner, own[planner], None if at == 0 else paired_difference(_verdicts_of(own[planner]), first))
+        for at, planner in enumerate(planners)
+    ]
+    workers = [planner for planner in planners if planner.startswith(WORKER)]
+    if len(workers) > 1:
+        rows.append(_router([own[planner] for planner in workers], first))
+    return Table(tuple(rows), _categories(items, own))
+
+
+def disagreements(cells: Iterable[Cell], one: str, other: str) -> tuple[tuple[Cell, Cell], ...]:
+    """The cells of one item and repeat of which exactly one is right, those that `one` has right first."""
+    of: defaultdict[tuple[int, int], dict[str, Cell]] = defaultdict(dict)
+    for cell in cells:
+        if cell.planner in (one, other):
+            of[cell.item, cell.repeat][cell.planner] = cell
+    pairs = [(found[one], found[other]) for found in of.values() if len(found) == 2]
+    apart = [pair for pair in pairs if pair[0].result.score.right != pair[1].result.score.right]
+    return tuple(
+        sorted(apart, key=lambda pair: (not pair[0].result.score.right, pair[0].item, pair[0].repeat))
+    )
+
+
+def _verdicts_of(cells: Iterable[Cell]) -> dict[str, bool]:
+    return {f"{cell.item}/{cell.repeat}": cell.result.score.right for cell in cells}
+
+
+def _row(planner: str, cells: Sequence[Cell], difference: PairedDifference | None) -> PlannerRow:
+    results = [cell.result for cell in cells]
+    right = sum(result.score.right for result in results)
+    return PlannerRow(
+        planner=planner,
+        cells=len(cells),
+        right=right,
+        interval=wilson(right, len(cells)),
+        difference=difference,
+        verdicts=Counter(result.score.verdict for result in results),
+        planning_tokens=_mean(results, lambda each: each.planning.total),
+        work_tokens=_mean(results, lambda each: each.work.total),
+        cost=_mean(results, lambda each: (each.planning + each.work).cost),
+        calls=_mean(results, lambda each: each.calls),
+        steps=_mean(results, lambda each: each.steps),
+        seconds=_mean(results, lambda each: each.seconds),
+        shapes=Counter(result.topology for result in results if result.topology is not None),
+        workers=sum((Counter(dict(result.workers)) for result in results), Counter[str]()),
+    )
+
+
+def _mean(results: Iterable[CellResult], of: Callable[[CellResult], float | None]) -> float | None:
+    known = [value for value in map(of, results) if value is not None]
+    return fmean(known) if known else None
+
+
+def _router(workers: Sequence[Sequence[Cell]], first: Mapping[str, bool]) -> PlannerRow:
+    """Right where any worker alone is, on what all of them answered."""
+    verdicts = [_verdicts_of(cells) for cells in workers]
+    common = set.intersection(*(set(each) for each in verdicts))
+    best = {key: any(each[key] for each in verdicts) for key in common}
+    right = sum(best.values())
+    return PlannerRow(
+        planner=ROUTER,
+        cells=len(best),
+        right=right,
+        interval=wilson(right, len(best)),
+        difference=paired_difference(best, first),
+        verdicts={"right": right, "wrong": len(best) - right},
+        computed=True,
+    )
+
+
+def _categories(
+    items: Sequence[Item], own: Mapping[str, Sequence[Cell]]
+) -> Mapping[str, Mapping[str, tuple[int, int]]]:
+    found: dict[str, dict[str, tuple[int, int]]] = {}
+    for planner, cells in own.items():
+        for cell in cells:
+            category = items[cell.item].category
+            if category is not None:
+                right, of = found.setdefault(category, {}).get(planner, (0, 0))
+                found[category][planner] = (right + cell.result.score.right, of + 1)
+    return found
+
+
+# -- as text ---------------------------------------------------------------------------------------
+
+COLUMNS = (
+    "planner", "questions", "right", "accuracy", "low", "high", "difference", "difference_low",
+    "difference_high", "p", "planning_tokens", "work_tokens", "cost", "calls", "steps", "seconds", "no_plan",
+    "failed", "refused", "routing_entropy",
+)  # fmt: skip
+
+
+def row_values(row: PlannerRow) -> Mapping[str, str | float | int | None]:
+    """A row's figures by column, unrounded; None where unknown."""
+    interval, difference = row.interval, row.difference
+    return {
+        "planner": row.planner,
+        "questions": row.cells,
+        "right": row.right,
+        "accuracy": row.accuracy,
+        "low": None if interval is None else interval.low,
+        "high": None if interval is None else interval.high,
+        "difference": None if difference is None else difference.difference,
+        "difference_low": None if difference is None else difference.interval.low,
+        "difference_high": None if difference is None else difference.interval.high,
+        "p": None if difference is None else difference.p,
+        "planning_tokens": row.planning_tokens,
+        "work_tokens": row.work_tokens,
+        "cost": row.cost,
+        "calls": row.calls,
+        "steps": row.steps,
+        "seconds": row.seconds,
+        "no_plan": None if row.computed else row.verdicts.get("no plan", 0),
+        "failed": None if row.computed else row.verdicts.get("failed", 0),
+        "refused": None if row.computed else row.verdicts.get("refused", 0),
+        "routing_entropy": row.routing_entropy,
+    }
+
+
+def as_csv(table: Table) -> str:
+    """The rows as CSV, with a head."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(row_values(row) for row in table.rows)
+    return text.getvalue()
+
+
+_LATEX = str.maketrans({**{mark: f"\\{mark}" for mark in "&%$#_{}"}, "\\": r"\textbackslash{}",
+                        "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"})  # fmt: skip
+
+
+def as_latex(table: Table) -> str:
+    """A `tabular` with accuracy, its interval, the difference to the first planner and the usual costs."""
+    lines = [
+        r"\begin{tabular}{lrrrrrr}",
+        r"planner & accuracy & 95\,\% interval & difference & $p$ & tokens & calls \\",
+        r"\hline",
+    ]
+    for row in table.rows:
+        interval = "" if row.interval is None else f"{row.interval.low:.3f}--{row.interval.high:.3f}"
+        difference, p = "", ""
+        if row.difference is not None:
+            difference, p = f"{row.difference.difference:+.3f}", f"{row.difference.p:.3f}"
+        cells = (
+            row.planner.translate(_LATEX),
+            _rounded(row.accuracy, 3),
+            interval,
+            difference,
+            p,
+            _rounded(row.tokens, 0),
+            _rounded(row.calls, 2),
+        )
+        lines.append(" & ".join(cells) + r" \\")
+    return "\n".join([*lines, r"\end{tabular}"]) + "\n"
+
+
+def _rounded(value: float | None, digits: int) -> str:
+    return "" if value is None else f"{value:.{digits}f}"

@@ -1,0 +1,108 @@
+"""Evaluations as rows: what each is made of, its items in order, and the cells that were begun.
+
+A cell refers to the session that it was answered in, which is an ordinary one and may be removed by now.
+Knows nothing of how items are scored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy import Connection, select
+
+from conductor.evaluation.items import Item
+from conductor.evaluation.spec import CellResult, EvaluationSpec
+from conductor.values.presets import Settings
+from storage.database.schema import EVALUATION_CELLS, EVALUATION_ITEMS, EVALUATIONS
+from storage.records import CellRecord, EvaluationRecord
+from storage.tables import sessions
+from storage.tables.rows import Rows, new_id, record
+
+_EVALUATIONS = Rows(EvaluationRecord, EVALUATIONS, "evaluation", choose="one that is listed")
+_CELLS = select(*(EVALUATION_CELLS.c[name] for name in CellRecord.model_fields))
+
+find = _EVALUATIONS.find
+named = _EVALUATIONS.named
+
+
+def add(connection: Connection, now: float, spec: EvaluationSpec, items: Sequence[Item]) -> EvaluationRecord:
+    """Store an evaluation that is about to begin."""
+    evaluation = new_id()
+    connection.execute(EVALUATIONS.insert(), {"id": evaluation, "created_at": now, "spec": spec})
+    rows = [{"evaluation": evaluation, "item": at, "content": item} for at, item in enumerate(items)]
+    connection.execute(EVALUATION_ITEMS.insert(), rows)
+    return find(connection, evaluation)
+
+
+def listed(connection: Connection) -> tuple[EvaluationRecord, ...]:
+    """All evaluations, newest first."""
+    return _EVALUATIONS.select(connection, by=EVALUATIONS.c.created_at.desc())
+
+
+def items(connection: Connection, evaluation: str) -> tuple[Item, ...]:
+    """The evaluation's items in their order."""
+    find(connection, evaluation)
+    query = select(EVALUATION_ITEMS.c.content).where(EVALUATION_ITEMS.c.evaluation == evaluation)
+    return tuple(connection.scalars(query.order_by(EVALUATION_ITEMS.c.item)))
+
+
+def set_spec(connection: Connection, evaluation: str, spec: EvaluationSpec) -> EvaluationRecord:
+    """Store what an evaluation is made of from now on."""
+    connection.execute(EVALUATIONS.update().where(EVALUATIONS.c.id == evaluation).values(spec=spec))
+    return find(connection, evaluation)
+
+
+def set_end(
+    connection: Connection, evaluation: str, *, ended_at: float | None, reason: str | None = None
+) -> None:
+    """Store when all was done or it was stopped, and why it was; None where it goes on."""
+    find(connection, evaluation)
+    row = EVALUATIONS.update().where(EVALUATIONS.c.id == evaluation)
+    connection.execute(row.values(ended_at=ended_at, reason=reason))
+
+
+def cells(connection: Connection, evaluation: str) -> tuple[CellRecord, ...]:
+    """The cells that were begun, by item, repeat and planner."""
+    own = _CELLS.where(EVALUATION_CELLS.c.evaluation == evaluation)
+    order = (EVALUATION_CELLS.c.item, EVALUATION_CELLS.c.repeat, EVALUATION_CELLS.c.planner)
+    rows = connection.execute(own.order_by(*order)).mappings()
+    return tuple(record(CellRecord, row) for row in rows)
+
+
+def cell_of_session(connection: Connection, session: str) -> CellRecord | None:
+    """The cell that was answered in that session; None where it is of no evaluation."""
+    row = connection.execute(_CELLS.where(EVALUATION_CELLS.c.answered_in == session)).mappings().first()
+    return None if row is None else record(CellRecord, row)
+
+
+def begin_cell(
+    connection: Connection,
+    now: float,
+    evaluation: str,
+    *,
+    item: int,
+    planner: str,
+    repeat: int,
+    query: str,
+    settings: Settings,
+    pool_label: str | None,
+) -> str:
+    """Create the cell and the session that it is answered in, or nothing of them; the session's id."""
+    session = sessions.create(
+        connection, now, query, pool_label=pool_label, origin="evaluation", settings=settings
+    )
+    row = {
+        "evaluation": evaluation,
+        "item": item,
+        "planner": planner,
+        "repeat": repeat,
+        "answered_in": session.id,
+    }
+    connection.execute(EVALUATION_CELLS.insert(), row)
+    return session.id
+
+
+def end_cell(connection: Connection, session: str, result: CellResult) -> None:
+    """Store what the cell that was answered in that session came to."""
+    row = EVALUATION_CELLS.update().where(EVALUATION_CELLS.c.answered_in == session)
+    connection.execute(row.values(result=result))
