@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from functools import partial, wraps
 from inspect import Parameter, Signature, signature
@@ -18,6 +18,7 @@ import typer
 from typer import Argument, BadParameter, Option
 
 from conductor.errors import ConductorError
+from conductor.values.budget import Budget
 from conductor.values.presets import MAX_ROUNDS, Mode
 
 LARGEST = 10**12
@@ -177,8 +178,23 @@ _named = partial(_sought, metavar="A,B", parser=names, complete=_worker_names)
 
 
 @dataclass(frozen=True)
-class Choice:
-    """How an answer is sought: a mode, and what differs from it. None is not chosen."""
+class BudgetOptions:
+    """The limits of what may be spent. None is no limit."""
+
+    budget_tokens: Annotated[int | None, _most("The most tokens.")] = None
+    budget_cost: Annotated[float | None, _sought("The most US dollars.", "USD", above_zero)] = None
+    budget_seconds: Annotated[float | None, _sought("The most seconds.", "S", above_zero)] = None
+    budget_calls: Annotated[int | None, _most("The most calls.")] = None
+
+    @property
+    def limits(self) -> Mapping[str, float | None]:
+        """By the names of a budget's fields."""
+        return {name: getattr(self, f"budget_{name}") for name in Budget.model_fields}
+
+
+@dataclass(frozen=True)
+class Limited(BudgetOptions):
+    """How an answer is sought, but for who plans: a mode, and what differs from it. None is not chosen."""
 
     mode: Annotated[Mode | None, _sought("Default: standard.")] = None
     max_steps: Annotated[int | None, _most("Steps of a plan.")] = None
@@ -186,11 +202,13 @@ class Choice:
     attempts: Annotated[int | None, _most("How often a plan is asked for.")] = None
     workers: Annotated[Sequence[str] | None, _named("Use these workers, in this order.")] = None
     exclude: Annotated[Sequence[str] | None, _named("Do not use these workers.")] = None
+
+
+@dataclass(frozen=True)
+class Choice(Limited):
+    """How an answer is sought, and who plans."""
+
     planner: Annotated[str | None, _sought(_PLANNER, "NAME", str)] = None
-    budget_tokens: Annotated[int | None, _most("The most tokens.")] = None
-    budget_cost: Annotated[float | None, _sought("The most US dollars.", "USD", above_zero)] = None
-    budget_seconds: Annotated[float | None, _sought("The most seconds.", "S", above_zero)] = None
-    budget_calls: Annotated[int | None, _most("The most calls.")] = None
 
 
 class App(typer.Typer):

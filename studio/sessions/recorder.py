@@ -6,7 +6,7 @@ Knows the store, and what of it other threads read meanwhile; knows neither what
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
@@ -19,6 +19,7 @@ from conductor.planner.protocol import PlanRequest
 from conductor.recorder import RunHistory
 from conductor.runs.events import Event, PlanningFailed
 from conductor.values.messages import Usage
+from conductor.values.output import Output
 from conductor.workers.protocol import WorkerCard
 from conductor.workflow.model import Workflow
 from storage.store import SessionStore
@@ -41,7 +42,7 @@ class Place:
 @dataclass(slots=True)
 class SessionRecorder:
     """See `conductor.recorder.Recorder`. `looks_back` is the id of the run before, from round 2 on; a plan
-    with a `place` is an alternative, which becomes no revision.
+    with a `place` is an alternative, which becomes no revision. `known` are outputs of other sessions.
 
     Belongs to the background loop, but for `read_history` and `write_start`.
     """
@@ -52,6 +53,7 @@ class SessionRecorder:
     activity: Activity
     looks_back: str | None = None
     place: Place | None = None
+    known: Mapping[str, Output] = field(default_factory=dict)
     _planning: str = ""
     _attempt: dict[str, Any] = field(default_factory=dict)
     _revision: str = ""
@@ -100,7 +102,8 @@ class SessionRecorder:
         """The session's outputs, and its newest run."""
         latest = self.store.runs.latest(self.session)
         return RunHistory(
-            outputs=self.store.runs.outputs(self.session), latest=None if latest is None else latest.id
+            outputs={**self.known, **self.store.runs.outputs(self.session)},
+            latest=None if latest is None else latest.id,
         )
 
     async def start_run(self, run: WorkflowRun) -> None:

@@ -88,6 +88,34 @@ class SessionRunner:
             self.activities.begin(session, activity, _shown(events, activity, listen))
         return plan
 
+    def begin_answer(
+        self, session: str, request: RunRequest, *, known: Mapping[str, Output], meter: Meter
+    ) -> None:
+        """Plan and run the request, or run the workflow that an earlier process planned for it; returns at
+        once.
+
+        `known` are outputs of other sessions, by fingerprint, which are reused as the session's own are;
+        `meter` counts for many sessions. Raises as `begin_plan` and `WorkflowRun`.
+        """
+        runtime = self.runtime
+        with self.activities.claim(session):
+            head = self.store.revisions.head(session)
+            activity = Activity(plan=LiveState() if head is None else None)
+            recorder = SessionRecorder(self.store, self.background, session, activity, known=known)
+            run = None
+            if head is not None:
+                run = workflow_run(
+                    request,
+                    head.workflow,
+                    runtime.pool_for(meter),
+                    meter=meter,
+                    history=recorder.read_history(),
+                    after=self._before(head),
+                )
+                recorder.write_start(run, revision=head.id)
+            events = self._rounds(request, runtime, meter, recorder, started=run)
+            self.activities.begin(session, activity, _shown(events, activity))
+
     def begin_alternatives(
         self, session: str, request: RunRequest, *, count: int, after: RunState | None = None
     ) -> LiveAlternatives:

@@ -18,7 +18,7 @@ from conductor.workflow.lint import Finding, check
 from conductor.workflow.plan_report import PlanReport
 from storage import Plan, Session
 from studio.cli.opening import confirm_keys, opened, session_of, session_option
-from studio.cli.options import App, Choice, Configured, Query, count
+from studio.cli.options import App, Choice, Configured, Limited, Query, count
 from studio.cli.output.shapes import Shape, findings_shape, report_shape, usage_shape
 from studio.cli.output.terminal import print_remark, print_shown
 from studio.cli.workflow.parse import described, print_problems
@@ -139,7 +139,7 @@ def print_unusable(pool: Pool, settings: Settings) -> None:
             print_remark(f"{name} is not offered to the Conductor: {pool.unusable[name]}")
 
 
-def settings_of(choice: Choice, *, pool: Pool, before: Settings | None = None) -> Settings:
+def settings_of(choice: Limited, *, pool: Pool, before: Settings | None = None) -> Settings:
     """The chosen settings; what is not chosen stays as it was `before`.
 
     Raises `PoolError` for a worker that the pool does not have, `PlanError` for an unknown planner.
@@ -150,10 +150,8 @@ def settings_of(choice: Choice, *, pool: Pool, before: Settings | None = None) -
     for name in ("max_steps", "rounds", "attempts"):
         if (value := getattr(choice, name)) is not None:
             settings[name] = value
-    for limit in ("tokens", "cost", "seconds", "calls"):
-        if (value := getattr(choice, f"budget_{limit}")) is not None:
-            settings["budget"][limit] = value
-    if choice.planner is not None:
+    settings["budget"] |= {name: limit for name, limit in choice.limits.items() if limit is not None}
+    if isinstance(choice, Choice) and choice.planner is not None:
         settings["planner"] = choice.planner
         _ = planner_named(choice.planner)
     if choice.workers is not None or choice.exclude:
@@ -161,7 +159,7 @@ def settings_of(choice: Choice, *, pool: Pool, before: Settings | None = None) -
     return Settings.model_validate(settings)
 
 
-def _workers(choice: Choice, pool: Pool, *, before: Sequence[str]) -> tuple[str, ...]:
+def _workers(choice: Limited, pool: Pool, *, before: Sequence[str]) -> tuple[str, ...]:
     chosen, excluded = choice.workers or (), choice.exclude or ()
     for name in (*chosen, *excluded):
         _ = pool[name]

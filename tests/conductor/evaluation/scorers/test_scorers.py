@@ -11,10 +11,10 @@ import pytest
 
 from conductor.errors import DataError
 from conductor.evaluation.items import Item, ScorerName
+from conductor.evaluation.score import Score
 from conductor.evaluation.scorers import score
 from conductor.evaluation.scorers.code import program_in
 from conductor.evaluation.scorers.limited import limited
-from conductor.evaluation.scorers.score import Score
 from conductor.evaluation.scorers.supervisor import Limits
 
 

@@ -1,0 +1,319 @@
+"""Runs evaluations: every cell an ordinary session, each call that several planners have in common made once.
+
+Knows the workbench and the scorers; prints nothing. What is done is durable after each cell, and an
+evaluation whose process died is resumed: finished cells stay, a cell under way reuses the steps that had
+finished.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from importlib.metadata import PackageNotFoundError, version
+from threading import Event as Flag
+from threading import Lock
+
+from conductor.baselines.named import WORKER, planner_named
+from conductor.engine.meter import Meter
+from conductor.errors import ConductorError, DataError
+from conductor.evaluation.items import DataSet, Item
+from conductor.evaluation.score import Score
+from conductor.evaluation.scorers import score
+from conductor.evaluation.spec import CONDUCTOR, CellResult, EvaluationSpec, cell_result
+from conductor.runs.state import RunState
+from conductor.values.budget import NO_BUDGET, Budget
+from conductor.values.messages import NOTHING_USED
+from conductor.values.output import Output
+from conductor.values.presets import Settings
+from conductor.workers.pool.pool import Pool
+from storage.records import EvaluationRecord
+from studio.workbench import Workbench
+
+HOPELESS = 5
+"""A planner of which so many first cells have no plan or no answer, and none has one, stops the evaluation.
+"""
+
+EVERY_WORKER = f"{WORKER}*"
+
+
+@dataclass(frozen=True)
+class Progress:
+    """`done` of `cells` were scored, `right` by planner; `tokens` and `cost` are what they took, None
+    unknown.
+    """
+
+    cells: int
+    done: int = 0
+    right: Mapping[str, int] = field(default_factory=dict)
+    scored: Mapping[str, int] = field(default_factory=dict)
+    tokens: int | None = 0
+    cost: float | None = 0.0
+    seconds: float = 0.0
+    failure: str | None = None
+
+    @property
+    def seconds_left(self) -> float | None:
+        """By the pace so far; None before the first cell."""
+        return self.seconds / self.done * (self.cells - self.done) if self.done else None
+
+
+Listen = Callable[[Progress], None]
+
+
+class Evaluations:
+    """The evaluations of one workbench's store."""
+
+    def __init__(self, bench: Workbench) -> None:
+        self._bench = bench
+        self._store = bench.store.evaluations
+
+    def add(self, data: DataSet, planners: Sequence[str], spec: EvaluationSpec) -> EvaluationRecord:
+        """Store an evaluation of these planners on the data; `run` makes it.
+
+        `worker:*` stands for each worker of the pool. What the data and the pool are is written into the
+        `spec`. Raises `PlanError` for an unknown planner, `PoolError` for an unknown worker, `DataError` for
+        a planner named twice and for programs to run that are not allowed.
+        """
+        pool = self._bench.pool
+        named = tuple(each for planner in planners for each in _expanded(planner, pool))
+        for planner, times in Counter(named).items():
+            if times > 1:
+                raise DataError(f"The planner {planner!r} is named twice; name each planner once.")
+            _check(planner, pool)
+        if not spec.allow_code and any(item.scored_by == "code" for item in data.items):
+            raise DataError(
+                "These questions are scored by running the programs that models write; allow it with "
+                "--allow-code."
+            )
+        full = spec.model_copy(
+            update={
+                "data": data.name,
+                "digest": data.digest,
+                "planners": named,
+                "pool": tuple((name, _hash(pool[name].card.identity)) for name in pool.names),
+                "version": _version(),
+            }
+        )
+        items = tuple(item.shuffled(spec.seed) for item in data.items)
+        return self._store.add(full, items)
+
+    def run(
+        self,
+        evaluation: str,
+        *,
+        listen: Listen | None = None,
+        stop: Flag | None = None,
+        budget: Budget | None = None,
+    ) -> Progress:
+        """Answer and score what is missing, and wait; the progress at the end. `budget` replaces the
+        evaluation's own, in which all that was used before counts.
+
+        Ends early where `stop` is set, the budget is spent or a planner is hopeless; `failure` is the reason,
+        which the evaluation's record has as well. Raises `PoolError`, and `DataError` where the pool is
+        another one than the evaluation began with.
+        """
+        record = self._store.find(evaluation)
+        self._check_pool(record.spec)
+        if budget is not None:
+            settings = record.spec.settings.model_copy(update={"budget": budget})
+            spec = record.spec.model_copy(update={"settings": settings})
+            record = self._store.set_spec(evaluation, spec)
+        self._store.set_end(evaluation, ended_at=None)
+        work = _Work(self._bench, record, stop or Flag(), listen or (lambda _: None))
+        progress = work.carry_out()
+        self._store.set_end(evaluation, ended_at=time.time(), reason=progress.failure)
+        return progress
+
+    def _check_pool(self, spec: EvaluationSpec) -> None:
+        pool = self._bench.pool
+        for name, identity in spec.pool:
+            if name not in pool.names or _hash(pool[name].card.identity) != identity:
+                raise DataError(
+                    f"The worker {name!r} is not as it was when this evaluation began; go on with the pool "
+                    "of then, or begin another evaluation."
+                )
+
+
+def _expanded(planner: str, pool: Pool) -> Iterable[str]:
+    return [f"{WORKER}{name}" for name in pool.names] if planner == EVERY_WORKER else [planner]
+
+
+def _check(planner: str, pool: Pool) -> None:
+    """Raise `PlanError` for a planner that does not exist, `PoolError` for a worker that does not."""
+    if planner == CONDUCTOR:
+        return
+    _ = planner_named(planner)
+    if planner.startswith(WORKER):
+        _ = pool[planner.removeprefix(WORKER).partition(",")[0]]
+
+
+def _hash(text: str) -> str:
+    return sha256(text.encode()).hexdigest()[:12]
+
+
+def _version() -> str:
+    try:
+        return version("conductor-studio")
+    except PackageNotFoundError:
+        return ""
+
+
+class _Work:
+    """One making of an evaluation, by `parallel` threads; a thread takes an item with all of its planners."""
+
+    def __init__(self, bench: Workbench, record: EvaluationRecord, stop: Flag, listen: Listen) -> None:
+        self._bench = bench
+        self._store = bench.store.evaluations
+        self._evaluation, self._spec = record.id, record.spec
+        self._items = self._store.items(record.id)
+        self._stop, self._listen = stop, listen
+        self._meter = Meter(record.spec.settings.budget)
+        self._begun = time.monotonic()
+        self._lock = Lock()
+        self._failed: Counter[str] = Counter()
+        self._hopeful: set[str] = set()
+        self._known = {(each.item, each.planner, each.repeat): each for each in self._store.cells(record.id)}
+        self.progress = Progress(len(self._items) * len(self._spec.planners) * self._spec.repeats)
+
+    def carry_out(self) -> Progress:
+        for cell in self._known.values():
+            if cell.result is not None:
+                self._count(cell.planner, cell.result)
+                self._meter.calls += cell.result.paid
+                self._meter.count(
+                    tokens=cell.result.spent.total or 0, cost=cell.result.spent.cost or 0.0, estimated=False
+                )
+        units = [(at, repeat) for repeat in range(self._spec.repeats) for at in range(len(self._items))]
+        with ThreadPoolExecutor(self._spec.parallel, thread_name_prefix="evaluation") as threads:
+            waiting: set[Future[None]] = set()
+            for item, repeat in units:
+                if self._ended:
+                    break
+                waiting.add(threads.submit(self._answer_item, item, repeat))
+                if len(waiting) >= self._spec.parallel:
+                    done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+                    for each in done:
+                        each.result()
+            for each in waiting:
+                each.result()
+        return self.progress
+
+    @property
+    def _ended(self) -> bool:
+        return self._stop.is_set() or self.progress.failure is not None
+
+    def _answer_item(self, item: int, repeat: int) -> None:
+        """One item by all planners, one after the other, so that no call is made twice."""
+        outputs: dict[str, Output] = {}
+        for planner in self._spec.planners:
+            if self._ended:
+                return
+            cell = self._known.get((item, planner, repeat))
+            session = cell.answered_in if cell is not None else self._begin(item, planner, repeat)
+            if cell is None or cell.result is None:
+                self._answer(self._items[item], planner, session, known=outputs)
+            outputs |= self._bench.store.runs.outputs(session)
+
+    def _settings(self, planner: str) -> Settings:
+        named = None if planner == CONDUCTOR else planner
+        return self._spec.settings.model_copy(update={"planner": named, "budget": NO_BUDGET})
+
+    def _begin(self, item: int, planner: str, repeat: int) -> str:
+        return self._store.begin_cell(
+            self._evaluation,
+            item=item,
+            planner=planner,
+            repeat=repeat,
+            query=self._items[item].question,
+            settings=self._settings(planner),
+            pool_label=self._bench.pool.label,
+        )
+
+    def _answer(self, item: Item, planner: str, session: str, *, known: Mapping[str, Output]) -> None:
+        runs = self._runs(session)
+        if not runs or runs[-1].status != "finished":
+            try:
+                request = self._bench.request(session)
+                self._bench.runner.begin_answer(session, request, known=known, meter=self._meter)
+                self._bench.activities.wait(session)
+            except ConductorError as error:
+                self._end(f"{planner}: {error}")
+                return
+            runs = self._runs(session)
+        if self._meter.crossing is not None:
+            # What it stopped is no result: a resumed evaluation answers it.
+            self._end(f"The budget is spent: {self._meter.crossing.words}.")
+            return
+        result = self._result(item, session, runs)
+        self._bench.store.runs.add_outputs(session, [each for run in runs for each in run.outputs.values()])
+        self._store.end_cell(session, result)
+        self._bench.activities.forget(session)
+        self._count(planner, result)
+        self._give_up(planner, result, session)
+
+    def _runs(self, session: str) -> list[RunState]:
+        return [self._bench.state(run) for run in reversed(self._bench.store.runs.of_session(session))]
+
+    def _result(self, item: Item, session: str, runs: Sequence[RunState]) -> CellResult:
+        plans = [
+            plan for plan in self._bench.store.plans.of_session(session) if plan.planner_kind != "offline"
+        ]
+        return cell_result(
+            self._score(item, runs),
+            planning=sum((plan.usage for plan in plans), NOTHING_USED),
+            paid_planning=len(plans),
+            runs=runs,
+        )
+
+    def _score(self, item: Item, runs: Sequence[RunState]) -> Score:
+        if not runs:
+            return Score(verdict="no plan")
+        answered = [run for run in runs if run.status == "finished" and run.answer is not None]
+        if not answered:
+            failed = next((step.message for step in runs[-1].steps if step.message), "")
+            return Score(verdict="failed", reason=failed)
+        last = answered[-1]
+        output = None if last.answer_step is None else last.steps[last.answer_step].output
+        if output is not None and output.refused:
+            return Score(verdict="refused", answer=output.text[:2_000])
+        return self._bench.background.wait(score(last.answer or "", item, allow_code=self._spec.allow_code))
+
+    # -- progress ----------------------------------------------------------------------------------
+
+    def _count(self, planner: str, result: CellResult) -> None:
+        used = result.planning + result.work
+        with self._lock:
+            before = self.progress
+            self.progress = replace(
+                before,
+                done=before.done + 1,
+                right={**before.right, planner: before.right.get(planner, 0) + result.score.right},
+                scored={**before.scored, planner: before.scored.get(planner, 0) + 1},
+                tokens=None if before.tokens is None or used.total is None else before.tokens + used.total,
+                cost=None if before.cost is None or used.cost is None else before.cost + used.cost,
+                seconds=time.monotonic() - self._begun,
+            )
+            self._listen(self.progress)
+
+    def _give_up(self, planner: str, result: CellResult, session: str) -> None:
+        """End the evaluation where the planner has answered nothing, again and again."""
+        with self._lock:
+            if result.score.verdict not in ("no plan", "failed"):
+                self._hopeful.add(planner)
+            self._failed[planner] += 1
+            hopeless = planner not in self._hopeful and self._failed[planner] >= HOPELESS
+        if hopeless:
+            plan = self._bench.store.plans.latest(session)
+            why = (
+                result.score.reason or (plan.failure if plan is not None else None) or "it gave no valid plan"
+            )
+            self._end(f"{planner} answered none of the first {HOPELESS} questions: {why}")
+
+    def _end(self, reason: str) -> None:
+        with self._lock:
+            if self.progress.failure is None:
+                self.progress = replace(self.progress, failure=reason)

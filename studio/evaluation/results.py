@@ -1,0 +1,38 @@
+"""What an evaluation in the store came to. Knows the store's records; the table is the library's."""
+
+from __future__ import annotations
+
+from conductor.errors import DataError
+from conductor.evaluation.table import Cell, Table, table_of
+from storage import SessionStore
+from storage.records import EvaluationRecord
+
+
+def find_evaluation(store: SessionStore, prefix: str) -> EvaluationRecord:
+    """The evaluation whose id begins so. Raises `DataError` where there is none, or there are several."""
+    found = store.evaluations.named(prefix)
+    if len(found) != 1:
+        which = "There is no evaluation" if not found else "There are several evaluations"
+        raise DataError(f"{which} {prefix!r}; choose one that `evaluate list` names.")
+    return store.evaluations.find(found[0])
+
+
+def scored_cells(store: SessionStore, evaluation: str) -> tuple[Cell, ...]:
+    """The cells that have a result, by item, repeat and planner."""
+    return tuple(
+        Cell(
+            item=each.item,
+            planner=each.planner,
+            repeat=each.repeat,
+            session=each.answered_in,
+            result=each.result,
+        )
+        for each in store.evaluations.cells(evaluation)
+        if each.result is not None
+    )
+
+
+def table_of_evaluation(store: SessionStore, record: EvaluationRecord) -> Table:
+    """The table of what was scored so far."""
+    items = store.evaluations.items(record.id)
+    return table_of(items, record.spec.planners, scored_cells(store, record.id))

@@ -1,0 +1,62 @@
+"""`evaluate` answers a data set with several planners, prints the table, and is a gate for a team's CI."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from command_line import Line
+
+QUESTIONS = [
+    ("What is 6 * 7?", "42", "product"),
+    ("What is 6 + 7?", "13", "sum"),
+    ("What is the capital of France?", "Paris", "fact"),
+    *((f"What is {n} * 11?", str(n * 11), "product") for n in range(2, 9)),
+]
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> str:
+    lines = [
+        json.dumps({"id": at, "input": question, "target": target, "metadata": {"category": category}})
+        for at, (question, target, category) in enumerate(QUESTIONS)
+    ]
+    file = tmp_path / "questions.jsonl"
+    file.write_text("\n".join([*lines, "{broken"]), encoding="utf-8")
+    return str(file)
+
+
+@pytest.mark.slow
+def test_an_evaluation_is_run_listed_read_and_compared(line: Line, data: str) -> None:
+    refused = line("evaluate", "run", data)
+    assert refused.code == 1
+    assert "Line 11 of questions.jsonl is no item: it is not JSON" in refused.err
+    planners = ("-p", "worker:facts", "-p", "worker:mathematics", "-p", "baseline:vote")
+    result = line("evaluate", "run", data, "--skip-broken", "--json", *planners)
+    assert "line 11 is left out" in result.err
+    shape = json.loads(result.out)
+    assert (result.code, shape["failure"]) == (0, None)
+    right = {row["planner"]: row["right"] for row in shape["planners"]}
+    assert right == {"worker:facts": 1, "worker:mathematics": 9, "baseline:vote": 10, "perfect router": 10}
+    assert shape["categories"]["product"]["worker:mathematics"] == {"right": 8, "of": 8}
+    id = shape["evaluation"]
+    table = line("evaluate", "table", id).out
+    assert table.splitlines()[0].split()[:2] == ["planner", "right"]
+    assert "worker:facts: 9 questions declined." in table
+    assert line("evaluate", "table", id, "--form", "csv").out.startswith("planner,questions,right")
+    assert line("evaluate", "table", id, "--form", "latex").out.startswith(r"\begin{tabular}")
+    gate = line("evaluate", "table", id, "--fail-if-beaten-by", "worker:mathematics")
+    assert gate.code == 1
+    assert "worker:mathematics is better than worker:facts" in gate.err
+    assert line("evaluate", "resume", id, "--json", "--budget-calls", "500").code == 0
+    apart = json.loads(line("evaluate", "compare", id, "worker:facts", "worker:mathematics", "--json").out)
+    (fact, *sums) = apart["disagreements"]
+    assert (fact["question"], fact["right"]) == ("What is the capital of France?", "worker:facts")
+    assert len(sums) == 9
+    session = json.loads(line("sessions", "show", fact["sessions"]["worker:facts"], "--json").out)
+    assert session["session"]["query"] == "What is the capital of France?"
+    listed = json.loads(line("evaluate", "list", "--json").out)["evaluations"]
+    assert [found["id"] for found in listed] == [id]
+    unknown = line("evaluate", "compare", id, "worker:facts", "worker:nobody")
+    assert (unknown.code, "has no planner 'worker:nobody'" in unknown.err) == (1, True)

@@ -1,0 +1,269 @@
+"""An evaluation answers each item once by each planner, pays a shared call once, and resumes where it
+stopped.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from threading import Event as Flag
+from typing import Any
+
+import pytest
+
+from conductor.errors import DataError, PlanError, PoolError
+from conductor.evaluation.items import DataSet, Item
+from conductor.evaluation.spec import EvaluationSpec
+from conductor.evaluation.table import ROUTER, PlannerRow, as_csv, as_latex, disagreements
+from conductor.planner.rule_planner import OfflineConductor
+from conductor.values.budget import Budget
+from conductor.values.messages import Request
+from conductor.values.presets import Settings
+from conductor.workers.pool.pool import Pool
+from conductor.workers.simulated import SimulatedWorker
+from storage import SessionStore
+from studio.evaluation.evaluations import HOPELESS, Evaluations
+from studio.evaluation.results import find_evaluation, scored_cells, table_of_evaluation
+from studio.workbench import Workbench
+
+PLANNERS = ("worker:*", "baseline:vote", "baseline:smoothie", "baseline:moa:layers=2")
+SPEC = EvaluationSpec(data="", digest="", planners=("conductor",), parallel=2)
+
+
+def knows(*right: int) -> Callable[[Request], str]:
+    """Answers "n?" by n where n is among these numbers."""
+
+    def answer(request: Request) -> str:
+        number = int(request.query.split("?")[0])
+        return f"I think.\nAnswer: {number if number in right else -1}"
+
+    return answer
+
+
+@pytest.fixture
+def workers() -> tuple[SimulatedWorker, ...]:
+    return (
+        SimulatedWorker("alpha", answer=knows(0, 1, 2)),
+        SimulatedWorker("beta", answer=knows(0, 1, 3)),
+        SimulatedWorker("gamma", answer=knows(0, 4)),
+    )
+
+
+@pytest.fixture
+def bench(url: str, workers: tuple[SimulatedWorker, ...]) -> Iterator[Workbench]:
+    with Closing(url, workers) as bench:
+        yield bench
+
+
+class Closing:
+    """A workbench over the store at `url` that is closed at the end."""
+
+    def __init__(self, url: str, workers: Sequence[SimulatedWorker]) -> None:
+        pool = Pool(workers=tuple(workers))
+        self.bench = Workbench.over(SessionStore.open(url), pool=pool, conductor=OfflineConductor())
+
+    def __enter__(self) -> Workbench:
+        return self.bench
+
+    def __exit__(self, *_: object) -> None:
+        self.bench.close()
+
+
+def data_of(count: int, **more: Any) -> DataSet:
+    items = tuple(
+        Item(
+            id=f"q{n}",
+            input=f"{n}?",
+            target=(str(n),),
+            metadata={"category": "even" if n % 2 == 0 else "odd"},
+        )
+        for n in range(count)
+    )
+    return DataSet("numbers", items, **more)
+
+
+def begun(bench: Workbench, count: int, *planners: str, spec: EvaluationSpec = SPEC) -> str:
+    return Evaluations(bench).add(data_of(count), planners or PLANNERS, spec).id
+
+
+def rows_of(bench: Workbench, evaluation: str) -> dict[str, PlannerRow]:
+    table = table_of_evaluation(bench.store, bench.store.evaluations.find(evaluation))
+    return {row.planner: row for row in table.rows}
+
+
+def calls(workers: Sequence[SimulatedWorker]) -> list[str]:
+    return [
+        f"{worker.name}:{request.messages[-1].content}" for worker in workers for request in worker.requests
+    ]
+
+
+def test_every_planner_answers_every_item_and_the_table_has_its_figures(
+    bench: Workbench, workers: Sequence[SimulatedWorker]
+) -> None:
+    evaluation = begun(bench, 5)
+    progress = Evaluations(bench).run(evaluation)
+    assert (progress.done, progress.cells, progress.failure) == (30, 30, None)
+    rows = rows_of(bench, evaluation)
+    right = {name: row.right for name, row in rows.items()}
+    assert right == {
+        "worker:alpha": 3, "worker:beta": 3, "worker:gamma": 2, "baseline:vote": 2,
+        "baseline:smoothie": right["baseline:smoothie"], "baseline:moa:layers=2": 3, ROUTER: 5,
+    }  # fmt: skip
+    vote, alpha = rows["baseline:vote"], rows["worker:alpha"]
+    assert (vote.calls, vote.steps, alpha.calls, alpha.steps) == (3, 4, 1, 1)
+    assert vote.work_tokens is not None
+    assert alpha.work_tokens is not None
+    assert vote.work_tokens > alpha.work_tokens
+    assert alpha.difference is None
+    assert vote.difference is not None
+    assert (vote.difference.first, vote.difference.second) == (0, 1)
+    assert vote.workers == {"alpha": 5, "beta": 5, "gamma": 5, "vote": 5}
+    table = table_of_evaluation(bench.store, find_evaluation(bench.store, evaluation[:6]))
+    assert table.categories["even"]["worker:gamma"] == (2, 3)
+    assert as_csv(table).splitlines()[0].startswith("planner,questions,right,accuracy")
+    assert r"baseline:vote & 0.400" in as_latex(table)
+
+
+def test_calls_that_planners_have_in_common_are_made_once(
+    bench: Workbench, workers: Sequence[SimulatedWorker]
+) -> None:
+    """Calls made are the distinct fingerprints: three proposals and one aggregation for each question."""
+    evaluation = begun(bench, 4)
+    Evaluations(bench).run(evaluation)
+    made = calls(workers)
+    assert len(made) == 4 * (3 + 1)
+    cells = scored_cells(bench.store, evaluation)
+    outputs = [
+        output
+        for cell in cells
+        for output in bench.store.runs.outputs(cell.session).values()
+        if output.worker_kind != "offline"
+    ]
+    assert len({output.fingerprint for output in outputs}) == len(made)
+    assert sum(cell.result.paid for cell in cells) == len(made)
+    # A cell's session has what it reused, and needs no call to be run again.
+    last = next(cell for cell in cells if cell.planner == "baseline:vote")
+    bench.running.start(last.session)
+    bench.activities.wait(last.session)
+    assert len(calls(workers)) == len(made)
+
+
+def test_repeats_share_no_output(bench: Workbench, workers: Sequence[SimulatedWorker]) -> None:
+    evaluation = begun(bench, 2, "worker:alpha", "baseline:vote", spec=SPEC.model_copy(update={"repeats": 3}))
+    Evaluations(bench).run(evaluation)
+    assert Counter(calls(workers)) == {f"{w}:{n}?": 3 for w in ("alpha", "beta", "gamma") for n in (0, 1)}
+
+
+def test_a_stopped_evaluation_goes_on_and_answers_nothing_twice(
+    url: str, workers: Sequence[SimulatedWorker]
+) -> None:
+    stop = Flag()
+    with Closing(url, workers) as bench:
+        evaluation = begun(bench, 6)
+        progress = Evaluations(bench).run(
+            evaluation, stop=stop, listen=lambda progress: stop.set() if progress.done >= 7 else None
+        )
+        assert 7 <= progress.done < 36
+    with Closing(url, workers) as bench:
+        again = Evaluations(bench).run(evaluation)
+        assert (again.done, again.failure) == (36, None)
+        cells = bench.store.evaluations.cells(evaluation)
+        assert len({cell.answered_in for cell in cells}) == len(cells) == 36
+        assert bench.store.sessions.count() == 36
+        assert bench.store.evaluations.find(evaluation).reason is None
+    assert len(calls(workers)) == 6 * 4
+
+
+def test_a_cell_whose_process_died_goes_on_in_its_own_session(
+    url: str, workers: Sequence[SimulatedWorker]
+) -> None:
+    with Closing(url, workers) as bench:
+        evaluation = begun(bench, 1, "baseline:vote")
+        store = bench.store.evaluations
+        session = store.begin_cell(
+            evaluation, item=0, planner="baseline:vote", repeat=0, query="0?",
+            settings=Settings(planner="baseline:vote"), pool_label=None,
+        )  # fmt: skip
+        bench.planning.plan(session)
+    with Closing(url, workers) as bench:
+        Evaluations(bench).run(evaluation)
+        (cell,) = bench.store.evaluations.cells(evaluation)
+        assert cell.answered_in == session
+        assert cell.result is not None
+        assert cell.result.score.right
+        assert len(bench.store.plans.of_session(session)) == 1
+        found = bench.store.evaluations.cell_of_session(session)
+        assert found == cell
+    assert len(calls(workers)) == 3
+
+
+def test_a_spent_budget_ends_it_with_what_there_is_and_a_higher_one_goes_on(
+    bench: Workbench, workers: Sequence[SimulatedWorker]
+) -> None:
+    spec = SPEC.model_copy(update={"settings": Settings(budget=Budget(tokens=40)), "parallel": 1})
+    evaluation = begun(bench, 20, "worker:alpha", spec=spec)
+    progress = Evaluations(bench).run(evaluation)
+    assert progress.failure is not None
+    assert progress.failure.startswith("The budget is spent: ")
+    spent = len(calls(workers))
+    assert 0 < progress.done <= spent < 20
+    assert bench.store.evaluations.find(evaluation).reason == progress.failure
+    assert rows_of(bench, evaluation)["worker:alpha"].cells == progress.done
+    assert Evaluations(bench).run(evaluation).done == progress.done
+    assert len(calls(workers)) == spent
+    progress = Evaluations(bench).run(evaluation, budget=Budget(tokens=10_000))
+    assert (progress.done, progress.failure) == (20, None)
+
+
+def test_a_planner_that_never_answers_ends_it_with_the_reason(
+    bench: Workbench, workers: Sequence[SimulatedWorker]
+) -> None:
+    workers[1].fail_on = ""
+    evaluation = begun(bench, 30, "worker:alpha", "worker:beta", spec=SPEC.model_copy(update={"parallel": 1}))
+    progress = Evaluations(bench).run(evaluation)
+    assert progress.failure == (
+        f"worker:beta answered none of the first {HOPELESS} questions: beta was set to fail on this call."
+    )
+    row = rows_of(bench, evaluation)["worker:beta"]
+    assert (row.cells, row.verdicts) == (HOPELESS, {"failed": HOPELESS})
+
+
+def test_disagreements_are_the_cells_of_which_one_is_right(bench: Workbench) -> None:
+    evaluation = begun(bench, 5, "worker:alpha", "worker:beta")
+    Evaluations(bench).run(evaluation)
+    pairs = disagreements(scored_cells(bench.store, evaluation), "worker:alpha", "worker:beta")
+    assert [(left.item, left.result.score.right, right.result.score.right) for left, right in pairs] == [
+        (2, True, False), (3, False, True),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("planners", "error", "reason"),
+    [
+        (["worker:delta"], PoolError, "delta"),
+        (["baseline:nothing"], PlanError, "There is no planner"),
+        (["worker:*", "worker:alpha"], DataError, "is named twice"),
+    ],
+)
+def test_a_wrong_planner_is_refused_before_anything_is_stored(
+    bench: Workbench, planners: list[str], error: type[Exception], reason: str
+) -> None:
+    with pytest.raises(error, match=reason):
+        begun(bench, 2, *planners)
+    assert bench.store.evaluations.listed() == ()
+
+
+def test_another_pool_than_that_of_the_beginning_is_refused(
+    url: str, workers: Sequence[SimulatedWorker]
+) -> None:
+    with Closing(url, workers) as bench:
+        evaluation = begun(bench, 2)
+    others = (SimulatedWorker("alpha", answer="Answer: 1"), *workers[1:])
+    with Closing(url, others) as bench, pytest.raises(DataError, match="The worker 'alpha' is not as it was"):
+        Evaluations(bench).run(evaluation)
+
+
+def test_what_differs_between_two_evaluations_is_named() -> None:
+    other = SPEC.model_copy(update={"seed": 1, "digest": "x"})
+    assert SPEC.differences(SPEC) == ()
+    assert SPEC.differences(other) == ("the questions", "the order of choices (seed)")
