@@ -19,15 +19,13 @@ from conductor.errors import ConductorError
 from pages.components.keyboard.shortcuts import shortcuts, shortcuts_button
 from pages.components.routes.api import api_route, response_runs
 from pages.components.routes.changes import CHANGES
-from pages.components.streamlit_patches.allowed_hosts import allow_hosts
-from pages.components.streamlit_patches.bare_run import in_session, without_session
 from pages.components.streamlit_patches.connection import connection
-from pages.components.streamlit_patches.early_imports import import_early
 from pages.components.streamlit_patches.index_page import index_pages
 from pages.components.streamlit_patches.kept_messages import keep_unsent_messages
+from pages.components.streamlit_patches.startup import import_early, in_session, without_session
 from pages.components.streamlit_patches.uninterrupted_callbacks import finish_callbacks
 from pages.components.streamlit_patches.unknown_fragment import take_unknown_fragments
-from pages.components.streamlit_patches.websocket_disconnect import DisconnectGuard
+from pages.components.streamlit_patches.websocket import DisconnectGuard, allow_hosts
 from pages.components.tab import services
 from pages.components.tab.account import log_out
 from studio.access.exposure import reaches_beyond

@@ -7,6 +7,6 @@ from pathlib import Path
 import streamlit as st
 from starlette.middleware import Middleware
 
-from pages.components.streamlit_patches.websocket_disconnect import DisconnectGuard
+from pages.components.streamlit_patches.websocket import DisconnectGuard
 
 app = st.App(Path(__file__).with_name("graph_demo.py"), middleware=[Middleware(DisconnectGuard)])

@@ -1,11 +1,13 @@
-"""Who closes a tab in the middle of a message has left, and nothing more."""
+"""The websocket accepts the hosts of the app's settings; who closes a tab during a message has left."""
 
 from __future__ import annotations
 
 import pytest
+import streamlit as st
 from starlette.websockets import WebSocket, WebSocketDisconnect
+from streamlit.errors import StreamlitAPIException
 
-from pages.components.streamlit_patches.websocket_disconnect import DisconnectGuard
+from pages.components.streamlit_patches.websocket import DisconnectGuard, allow_hosts
 
 
 class Browser:
@@ -60,3 +62,18 @@ async def test_a_request_that_cannot_be_answered_still_fails():
 
     with pytest.raises(OSError, match="closed"):
         await DisconnectGuard(server)({"type": "http"}, None, broken)
+
+
+@pytest.fixture
+def restored():
+    before = st.get_option("server.allowedHosts")
+    yield
+    allow_hosts(before)
+
+
+def test_streamlits_own_function_refuses_the_option_which_the_patch_sets(restored):
+    with pytest.raises(StreamlitAPIException, match="cannot be set"):
+        st.set_option("server.allowedHosts", ["studio.test"])
+    allow_hosts(["studio.test"])
+    assert "studio.test" in st.get_option("server.allowedHosts")
+    assert "localhost" in st.get_option("server.allowedHosts")

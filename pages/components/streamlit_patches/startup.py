@@ -1,6 +1,8 @@
-"""The script outside a session: the server imports `app.py` once before the first browser connects.
+"""What Streamlit does between its start and the first page, and what it leaves for later.
 
-Streamlit has no hook for what happens then, and logs a warning for each call that expects a session.
+The server imports `app.py` once before the first browser connects. Streamlit has no hook for what happens
+then, and logs a warning for each call that expects a session. When the first page is drawn it imports pandas
+and pyarrow, which take about a second together that the first visitor would wait.
 """
 
 from __future__ import annotations
@@ -29,3 +31,9 @@ def without_session() -> Iterator[None]:
         yield
     finally:
         logger.disabled = before
+
+
+def import_early() -> None:
+    """Import pandas and pyarrow, which no module here uses itself."""
+    import pandas  # noqa: F401, PLC0415 - not before the server starts
+    import pyarrow  # noqa: F401, PLC0415 - the same

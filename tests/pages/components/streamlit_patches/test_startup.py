@@ -1,12 +1,15 @@
-"""The script can be run outside a session without a warning, and only there."""
+"""The script can be run outside a session without a warning, and imports what the first page needs."""
 
 from __future__ import annotations
 
 import logging
+import subprocess
+import sys
 
+import pytest
 import streamlit as st
 
-from pages.components.streamlit_patches.bare_run import LOGGER, in_session, without_session
+from pages.components.streamlit_patches.startup import LOGGER, in_session, without_session
 
 
 def warned(caplog, draw):
@@ -23,3 +26,18 @@ def test_streamlit_warns_about_a_call_outside_a_session_unless_the_patch_is_in_f
         assert not warned(caplog, lambda: st.session_state.get("name"))
     assert warned(caplog, lambda: st.session_state.get("name"))
     assert not in_session()
+
+
+SCRIPT = """
+import sys
+import streamlit
+assert "pandas" not in sys.modules and "pyarrow" not in sys.modules
+from pages.components.streamlit_patches.startup import import_early
+import_early()
+assert "pandas" in sys.modules and "pyarrow" in sys.modules
+"""
+
+
+@pytest.mark.slow
+def test_streamlit_alone_imports_pandas_and_pyarrow_later():
+    subprocess.run([sys.executable, "-c", SCRIPT], check=True, timeout=60)
