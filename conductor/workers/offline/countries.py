@@ -36,6 +36,11 @@ TITLES: Mapping[Property, str] = dict(
     )
 )
 NUMBERS: tuple[Property, ...] = ("population", "area", "gdp")
+STATED = tuple(each for each in PROPERTIES if each not in NUMBERS)
+"""What is stated of a country where nothing is asked for by name."""
+
+MAX_LISTED = 60
+"""The most countries that are listed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,10 +128,9 @@ def country_names() -> Collection[str]:
     return {*names, *_by_name()}
 
 
-@cache
-def languages() -> Collection[str]:
-    """The official languages of all countries, and the first word of each, without regard to case."""
-    return frozenset(_by_value("languages"))
+def value_names(of: Property) -> Collection[str]:
+    """The names of all values of a property, in plain letters and lower case."""
+    return _by_value(of).keys()
 
 
 def named_countries(text: str) -> tuple[Country, ...]:
@@ -134,29 +138,26 @@ def named_countries(text: str) -> tuple[Country, ...]:
     return tuple(dict.fromkeys(_by_name()[name] for name in _names_in(text) if name in _by_name()))
 
 
-def having(text: str, of: Property) -> Mapping[str, tuple[str, tuple[Country, ...]]]:
-    """Each value of a property that a text names, by its key: how it is written, and who has it."""
-    return {name: _by_value(of)[name] for name in _names_in(text, of)}
+def in_place(text: str, of: Country) -> str:
+    """The words of a text with this country in place of those that it names."""
+    return _pattern().sub(of.name, _words(text))
 
 
-def words_beside(text: str, *, values: Collection[str] = ()) -> list[str]:
-    """The words of a text, as keys, without the countries that it names and these `values`."""
-    rest = f" {key_of(text)} "
-    for name in (*(name for name in _names_in(text) if name in _by_name()), *values):
-        rest = rest.replace(f" {name} ", " ", 1)
-    return rest.split()
+def holding(value: str, of: Property) -> tuple[str, tuple[Country, ...]] | None:
+    """How a value of a property is written and who has it, None where nobody has."""
+    return _by_value(of).get(key_of(value))
 
 
-def _names_in(text: str, of: Property | None = None) -> list[str]:
-    """The longest names of countries and capitals, or values of a property, from left to right, as keys."""
-    found = ((name.lower(), name) for name in _pattern(of).findall(_words(text)))
+def _names_in(text: str) -> list[str]:
+    """The longest names of countries and capitals, from left to right, as keys."""
+    found = ((name.lower(), name) for name in _pattern().findall(_words(text)))
     return [key for key, name in found if key not in _CASED or name not in (key, "Us")]
 
 
 @cache
-def _pattern(of: Property | None) -> re.Pattern[str]:
-    names = {*_by_name(), *_by_value("capital")} if of is None else _by_value(of)
-    return re.compile(rf"(?<!\S)(?:{'|'.join(sorted(names, key=len, reverse=True))})(?!\S)", re.IGNORECASE)
+def _pattern() -> re.Pattern[str]:
+    names = sorted({*_by_name(), *_by_value("capital")}, key=len, reverse=True)
+    return re.compile(rf"(?<!\S)(?:{'|'.join(names)})(?!\S)", re.IGNORECASE)
 
 
 @cache

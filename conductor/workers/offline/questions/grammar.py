@@ -17,7 +17,7 @@ from lark import Lark, Token, Tree
 from lark.exceptions import LarkError, UnexpectedCharacters
 from lark.grammar import Rule, Symbol, Terminal
 
-from conductor.workers.offline.countries import country_names
+from conductor.workers.offline.countries import country_names, value_names
 from conductor.workers.offline.questions.quantity import units
 
 _LITERAL = r'"[^"\n]*"'
@@ -128,7 +128,9 @@ def _source() -> tuple[str, dict[str, list[str]]]:
     """The grammar as Lark reads it, and the words of each terminal that stands for some of them."""
     text = Path(__file__).with_name("question.lark").read_text(encoding="utf-8")
     text = re.sub(r"^//.*$", "", text, flags=re.MULTILINE)
-    for name, values in (("UNIT", units()), ("COUNTRY", country_names())):
+    named = {"UNIT": units(), "COUNTRY": country_names()}
+    named |= {"CURRENCY": value_names("currency"), "LANGUAGE": value_names("languages")}
+    for name, values in named.items():
         text = text.replace(f"@{name}@", f"(?:{'|'.join(_escaped(values))})")
     terminals: dict[str, list[str]] = {}
 

@@ -7,12 +7,15 @@ from fractions import Fraction
 from typing import Any
 
 from conductor.workers.offline.countries import (
+    MAX_LISTED,
     NUMBERS,
+    STATED,
+    TITLES,
     Country,
     Property,
     countries,
     country_named,
-    having,
+    holding,
     key_of,
 )
 from conductor.workers.offline.questions.meaning import WORDS, Answer, NotUnderstood
@@ -45,6 +48,53 @@ def stated(text: str, of: Country) -> Answer:
     if name in NUMBERS and not of.number(name):
         raise NotUnderstood("the table has no such number")
     return Answer(of.text(name), (of.line(name),))
+
+
+def properties(*names: str) -> tuple[Property, ...]:
+    return tuple(dict.fromkeys(map(property_named, names)))
+
+
+def places(*found: Country) -> tuple[Country, ...]:
+    return tuple(dict.fromkeys(found))
+
+
+def facts(names: tuple[Property, ...], of: tuple[Country, ...]) -> Answer:
+    """Each property of each country; raises `NotUnderstood` where the table does not have it."""
+    if any(name in NUMBERS and not each.number(name) for each in of for name in names):
+        raise NotUnderstood("the table has no such number")
+    lines = tuple(each.line(name) for each in of for name in names)
+    if len(lines) == 1:
+        return Answer(of[0].text(names[0]), lines)
+    if len(names) == 1:
+        return Answer("; ".join(f"{each.name}: {each.text(names[0])}" for each in of), lines)
+    return Answer("; ".join(f"{line[0].lower()}{line[1:]}" for line in lines), lines)
+
+
+def in_common(of: tuple[Country, ...], text: str) -> Answer:
+    """Whether countries have a value in common."""
+    name = property_named(text)
+    if len(of) < 2 or name in NUMBERS:
+        raise NotUnderstood("what several countries cannot share")
+    values = set(of[0].values(name)).intersection(*(each.values(name) for each in of[1:]))
+    title = TITLES[name].lower()
+    found = f"yes, same {title} ({', '.join(sorted(values))})" if values else f"no, different {title}"
+    return Answer(found, facts((name,), of).working)
+
+
+Holding = tuple[Property, str]
+
+
+def holders(*held: Holding) -> Answer:
+    """The countries that have all these values."""
+    groups = [holding(value, name) or ("", ()) for name, value in held]
+    found = [country for country in groups[0][1] if all(country in others for _, others in groups)]
+    if not found:
+        raise NotUnderstood("no country of the table")
+    titles = (TITLES[name].lower().removesuffix("s") for name, _ in held)
+    condition = " and ".join(f"{title} {value}" for title, (value, _) in zip(titles, groups, strict=True))
+    names = [country.name for country in found]
+    more = f" and {len(names) - MAX_LISTED} more" if len(names) > MAX_LISTED else ""
+    return Answer(", ".join(names[:MAX_LISTED]) + more, (f"Countries with {condition}: {len(names)}",))
 
 
 def property_number(text: str, of: Country) -> Quantity:
@@ -91,14 +141,7 @@ def superlative(*parts: Any) -> Answer:
     """The country that is first or last by a number, in the world or on a continent."""
     words = [part.lower() for part in parts if isinstance(part, str)]
     extreme = words[0]
-    size = next(
-        (
-            word
-            for word in words[1:]
-            if word.split()[-1] in ("area", "population", "people", "inhabitants", "size")
-        ),
-        "",
-    )
+    size = next((word for word in words[1:] if word in WORDS["properties"]), "")
     within = next((part for part in parts if isinstance(part, tuple)), None)
     continent = next((word for word in words[1:] if word != size), within[0] if within else "")
     if "popul" in extreme:
@@ -130,13 +173,11 @@ def count_in(continent: str) -> Answer:
     return Answer(f"{len(names)} (members and observers of the United Nations)", (", ".join(names),))
 
 
-def whose_capital(*cities: str) -> Answer:
-    found = [group for _, group in having(" ".join(cities), "capital").values()]
-    if len(found) != 1 or not any(
-        key_of(cities[0]) == key_of(value) for value in found[0][0].values("capital")
-    ):
+def whose_capital(city: str) -> Answer:
+    _, found = holding(city, "capital") or ("", ())
+    if not found:
         raise NotUnderstood("no capital of the table")
-    return Answer(", ".join(each.name for each in found[0]), tuple(each.line("capital") for each in found[0]))
+    return Answer(", ".join(each.name for each in found), tuple(each.line("capital") for each in found))
 
 
 def is_capital(city: str, of: Country) -> Answer:
@@ -156,14 +197,16 @@ def is_in(of: Country, continent: str) -> Answer:
 
 
 RULES: Mapping[str, Callable[..., Any]] = {
-    "city": str, "property": stated, "property_p": lambda of, text: stated(text, of),
+    "city": str, "property": stated, "known": lambda of, names=STATED: facts(names, of),
+    "on_continent": lambda value: ("continent", value),
+    "with_currency": lambda value: ("currency", value), "with_language": lambda value: ("languages", value),
     "currency": lambda *parts: stated("currency", parts[-1]), "languages": lambda of: stated("languages", of),
     "continent": lambda of: stated("continent", of), "population": lambda of: stated("population", of),
-    "area": lambda of: stated("area", of), "is_capital_p": lambda of, city: is_capital(city, of),
+    "area": lambda of: stated("area", of),
     "is_bigger": affirmed("area"), "is_smaller": affirmed("area", larger=False),
     "is_more_populous": affirmed("population"), "bigger": chosen("area"),
     "smaller": chosen("area", larger=False), "more_populous": chosen("population"),
     "less_populous": chosen("population", larger=False), "world": lambda: ("",),
-    "within": lambda continent: (continent.lower(),), "whose_capital_p": whose_capital,
+    "within": lambda continent: (continent.lower(),),
 }  # fmt: skip
 """What each rule means, by its name in the grammar."""

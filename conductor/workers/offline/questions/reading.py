@@ -57,14 +57,15 @@ def answer_to(question: str, *, today: date) -> tuple[Subject, Answer] | None:
 def _readings(wording: Wording, today: date) -> Iterator[tuple[Subject, Answer]]:
     if not 0 < wording.words.count(" ") <= MAX_WORDS:
         return
+    rules = grammar()
     try:
-        tree = grammar().parse(wording.words)
+        tree = rules.parse(wording.words)
     except LarkError:
         return
     evaluation = _Evaluation(today, wording.quoted)
     question: Any = tree.children[0]
     for reading in question.children if question.data == "_ambig" else (question,):
-        rule = reading.data
+        rule = reading.data.rstrip("0123456789").removesuffix("_")
         subject: Subject = "facts" if rule in _FACTS else "text" if rule in _TEXTS else "mathematics"
         yield from ((subject, answer) for answer in evaluation.of(reading) if isinstance(answer, Answer))
 
@@ -129,7 +130,7 @@ class _Evaluation:
         return ordered
 
 
-def _named(module: ModuleType) -> Mapping[str, Callable[..., Meaning]]:
+def meanings_in(module: ModuleType) -> Mapping[str, Callable[..., Meaning]]:
     """What a module knows the meaning of: the names of its functions, and its `RULES`."""
     own = {name: each for name, each in vars(module).items() if isfunction(each)}
     rules: Mapping[str, Callable[..., Meaning]] = module.RULES
@@ -137,6 +138,6 @@ def _named(module: ModuleType) -> Mapping[str, Callable[..., Meaning]]:
 
 
 MODULES = (numbers, counting, figures, chances, stories, calendar_rules, nations, texts)
-_FACTS, _TEXTS = _named(nations), _named(texts)
-MEANINGS = {name: meaning for module in MODULES for name, meaning in _named(module).items()}
+_FACTS, _TEXTS = meanings_in(nations), meanings_in(texts)
+MEANINGS = {name: meaning for module in MODULES for name, meaning in meanings_in(module).items()}
 """What the rules of the grammar mean, by their names."""

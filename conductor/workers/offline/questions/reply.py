@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from functools import lru_cache
 
+from conductor.workers.offline.countries import in_place, named_countries
 from conductor.workers.offline.questions.meaning import Answer
 from conductor.workers.offline.questions.reading import Subject, answer_to
 from conductor.workers.offline.task import PREVIOUS, Task
@@ -49,7 +50,13 @@ def _found(task: Task) -> tuple[Subject, Answer] | None:
     if task.answers:
         instruction = PREVIOUS.sub(lambda _: task.answers[-1].answer.removesuffix(" %"), instruction)
     own = _answer_to(instruction)
-    return _answer_to(task.query) if own is None and not _PARTICULAR.search(task.instruction) else own
+    if own is not None or _PARTICULAR.search(task.instruction):
+        return own
+    of, asked = (set(named_countries(text)) for text in (instruction, task.query))
+    if of <= asked:
+        return _answer_to(task.query)
+    # Answer the question for Japan.
+    return _answer_to(in_place(task.query, of.pop())) if len(of) == len(asked) == 1 else None
 
 
 _PARTICULAR = re.compile(

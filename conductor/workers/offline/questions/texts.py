@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from conductor.workers.offline.countries import languages
+from conductor.workers.offline.countries import value_names
 from conductor.workers.offline.questions.meaning import WORDS, Answer, NotUnderstood
 from conductor.workers.offline.summary import sentences_of
 
@@ -26,7 +26,7 @@ def _letters(text: str) -> list[str]:
 
 def count_letters(kind: str, text: str) -> Answer:
     kind = kind.lower().removesuffix("s")
-    if isinstance(text, Bare) and (kind == "character" or text.casefold() in languages()):
+    if isinstance(text, Bare) and (kind == "character" or text.casefold() in value_names("languages")):
         raise NotUnderstood("this word or what it names?")
     if kind == "character":
         return Answer(f"{len(text)}", (f"Counted with {text.count(' ')} spaces",))

@@ -2,8 +2,10 @@
 
 import pytest
 
-from conductor.workers.offline.countries import NUMBERS, countries, key_of, named_countries
-from conductor.workers.offline.facts import CANNOT, STATED, fact_check, facts
+from conductor.values.messages import Completion, Message, Part, Request
+from conductor.workers.offline.countries import NUMBERS, STATED, countries, key_of, named_countries
+from conductor.workers.offline.experts import OfflineExpert
+from conductor.workers.offline.facts import CANNOT, fact_check, facts
 from conductor.workers.offline.task import SeenStep, Task
 
 LOOK_UP = "Look up the fact that the question asks for and state it."
@@ -85,25 +87,23 @@ def test_without_a_property_all_four_are_stated() -> None:
     ]  # fmt: skip
 
 
-def test_what_the_table_does_not_hold_is_named() -> None:
-    found = facts(Task(query="Who is the president of France?", instruction=LOOK_UP))
-    assert found == [
-        "No answer: My table does not hold: president. It holds capital, continent, currency, official "
-        "languages, population, area and GDP."
-    ]
-
-
 @pytest.mark.parametrize(
-    ("query", "words"),
+    ("query", "why"),
     [
-        ("How tall is the Eiffel Tower in France?", "tall, eiffel, tower"),
-        ("What was the capital of Germany in 1970?", "1970"),
-        ("What is the capital of the state of Georgia?", "state of"),
+        ("Who is the president of France?", "Words that I do not know: president."),
+        ("How tall is the Eiffel Tower in France?", "Words that I do not know: Eiffel, Tower."),
+        ("What was the capital of Germany in 1970?", "What I do not understand begins at «in 1970»."),
+        (
+            "What is the capital of the state of Georgia?",
+            "What I do not understand begins at «state of Georgia».",
+        ),
     ],
 )
-def test_words_that_it_does_not_understand_are_named(query: str, words: str) -> None:
-    [found] = facts(Task(query=query, instruction=LOOK_UP))
-    assert f"do not understand: {words}." in found
+async def test_what_it_does_not_understand_is_named(query: str, why: str) -> None:
+    request = Request(messages=(Message(role="user", parts=(Part(kind="query", text=query),)),))
+    last = [part async for part in OfflineExpert("facts").stream(request)][-1]
+    assert isinstance(last, Completion)
+    assert last.text.startswith(f"No answer: {why} I am the built-in facts expert")
 
 
 @pytest.mark.parametrize(

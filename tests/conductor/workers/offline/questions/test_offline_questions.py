@@ -24,7 +24,7 @@ from conductor.runs.state import fold
 from conductor.values.budget import NO_BUDGET
 from conductor.workers.offline.questions.grammar import grammar
 from conductor.workers.offline.questions.nearby import examples, nearby
-from conductor.workers.offline.questions.reading import MEANINGS, MODULES, answer_to
+from conductor.workers.offline.questions.reading import MEANINGS, MODULES, answer_to, meanings_in
 from conductor.workers.offline.questions.wording import MAX_CHARACTERS
 from conductor.workers.pool.pool import offline_pool
 
@@ -114,6 +114,8 @@ def test_every_meaning_belongs_to_a_rule_of_the_grammar() -> None:
     rules = {str(rule.alias or rule.origin.name) for rule in grammar().rules}
     named = rules | {re.sub(r"_\d+$", "", rule) for rule in rules}
     assert {name for module in MODULES for name in module.RULES} <= named
+    known = [name for module in MODULES for name in meanings_in(module) if name in named]
+    assert len(known) == len(set(known)), "two modules know the same rule"
     ordered = {rule for rule in rules if re.fullmatch(r"[a-z][a-z_]*_\d+", rule)}
     assert {re.sub(r"_\d+$", "", rule) for rule in ordered} <= set(MEANINGS)
 
