@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 
 from conductor.workers.offline.countries import NUMBERS, TITLES, country_named
@@ -42,43 +42,29 @@ def merged(task: Task) -> list[str]:
 # -- facts side by side ---------------------------------------------------------------------------
 
 
-def _facts_in(response: SeenStep) -> list[tuple[str, str, str]]:
-    """(property, of what, value) of each fact line."""
-    matches = (_FACT.match(line.strip()) for line in response.response.splitlines())
-    return [(match["property"], match["of"], match["value"]) for match in matches if match]
-
-
 def _comparison(seen: Sequence[SeenStep]) -> list[str]:
     """One line for each property with the value of each thing; empty for fewer than two things."""
     values: dict[str, dict[str, str]] = defaultdict(dict)
-    for response in seen:
-        for title, of, value in _facts_in(response):
-            values[title][of] = value
-    if max(map(len, values.values()), default=0) < 2:
+    for line in (line for response in seen for line in response.response.splitlines()):
+        if fact := _FACT.match(line.strip()):
+            values[fact["property"]][fact["of"]] = fact["value"]
+    compared = {title: each for title, each in values.items() if len(each) > 1}
+    if not compared:
         return []
+    found: dict[str, list[str]] = defaultdict(list)
+    for title, each in compared.items():
+        number = next((of for of in NUMBERS if TITLES[of] == title), None)
+        if number is not None:
+            named = filter(None, map(country_named, each))
+            found[f"larger {title.lower()}:"].append(max(named, key=lambda of: of.number(number)).name)
+        else:
+            found["same" if len(set(each.values())) == 1 else "different"].append(title.lower())
     lines = [
         f"{title}: {'; '.join(f'{of} - {value}' for of, value in each.items())}"
         for title, each in values.items()
     ]
-    numbers = [title for title in values if title in ("Population", "Area", "GDP")]
-    compared = {
-        "same": [
-            title
-            for title, each in values.items()
-            if title not in numbers and len(each) > 1 and len(set(each.values())) == 1
-        ],
-        "different": [
-            title for title, each in values.items() if title not in numbers and len(set(each.values())) > 1
-        ],
-    }
-    found = [f"{word} {', '.join(titles).lower()}" for word, titles in compared.items() if titles]
-    found += [f"larger {title.lower()}: {_largest(title, values[title])}" for title in numbers]
-    return [*lines, f"Answer: {'; '.join(found)}"]
-
-
-def _largest(title: str, named: Iterable[str]) -> str:
-    number = next(of for of in NUMBERS if TITLES[of] == title)
-    return max(filter(None, map(country_named, named)), key=lambda country: country.number(number)).name
+    ordered = sorted(found, key=lambda word: (word.startswith("larger"), word == "different"))
+    return [*lines, "Answer: " + "; ".join(f"{word} {', '.join(found[word])}" for word in ordered)]
 
 
 def _beside_facts(seen: Sequence[SeenStep]) -> list[str]:
@@ -89,9 +75,8 @@ def _beside_facts(seen: Sequence[SeenStep]) -> list[str]:
             if line and not _FACT.match(line) and not _ANSWER_LINE.match(line):
                 found[_plain(line)].append((response, line))
     lines = [
-        line if len(sources) == len(seen) else f"{_named(response)}: {line}"
+        sources[0][1] if len(sources) == len(seen) else f"{_named(sources[0][0])}: {sources[0][1]}"
         for sources in found.values()
-        for response, line in sources[:1]
     ]
     return _shortened(lines, of="")
 
