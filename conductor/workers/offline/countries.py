@@ -144,7 +144,7 @@ def in_place(text: str, of: Country) -> str:
 
 
 def holding(value: str, of: Property) -> tuple[str, tuple[Country, ...]] | None:
-    """How a value of a property is written and who has it, None where nobody has."""
+    """How a value of a property is written and who has it, None where there is none."""
     return _by_value(of).get(key_of(value))
 
 

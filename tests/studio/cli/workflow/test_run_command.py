@@ -65,7 +65,7 @@ def test_a_person_reads_the_answer_and_that_no_model_was_called(line: Line) -> N
 def test_a_run_without_an_answer_has_an_exit_code_of_its_own_and_is_found_by_it(line: Line) -> None:
     result = line("run", "Write a poem about rain")
     assert result.code == 3
-    assert result.out.startswith("No answer: Words that I do not know: poem, about, rain. I am the built-in")
+    assert result.out.startswith("No answer: Words that I do not know: poem, rain. I am the built-in")
     assert result.err.count("conductor: near it, this has an answer here: ") == 3
     assert "[1/1] text has no answer" in result.err
     assert "conductor: the run finished without an answer" in result.err
