@@ -18,7 +18,7 @@ from lark.exceptions import LarkError, UnexpectedCharacters
 from lark.grammar import Rule, Symbol, Terminal
 
 from conductor.workers.offline.countries import country_names, value_names
-from conductor.workers.offline.questions.quantity import units
+from conductor.workers.offline.questions.meanings.quantity import units
 
 _LITERAL = r'"[^"\n]*"'
 _GROUP = re.compile(rf"\((\s*{_LITERAL}(?:\s*\|\s*{_LITERAL})+\s*)\)")

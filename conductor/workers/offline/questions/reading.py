@@ -16,7 +16,8 @@ from typing import Any, Literal
 from lark import Token, Tree
 from lark.exceptions import LarkError
 
-from conductor.workers.offline.questions import (
+from conductor.workers.offline.questions.grammar import grammar
+from conductor.workers.offline.questions.meanings import (
     calendar_rules,
     chances,
     counting,
@@ -26,8 +27,7 @@ from conductor.workers.offline.questions import (
     stories,
     texts,
 )
-from conductor.workers.offline.questions.grammar import grammar
-from conductor.workers.offline.questions.meaning import Answer, NotUnderstood
+from conductor.workers.offline.questions.meanings.meaning import Answer, NotUnderstood
 from conductor.workers.offline.questions.wording import Wording, wordings
 
 MAX_READINGS = 400

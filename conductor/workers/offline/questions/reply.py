@@ -11,7 +11,7 @@ from datetime import datetime
 from functools import lru_cache
 
 from conductor.workers.offline.countries import in_place, named_countries
-from conductor.workers.offline.questions.meaning import Answer
+from conductor.workers.offline.questions.meanings.meaning import Answer
 from conductor.workers.offline.questions.reading import Subject, answer_to
 from conductor.workers.offline.task import PREVIOUS, Task
 

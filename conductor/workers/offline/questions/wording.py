@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from conductor.workers.offline.questions.meaning import WORDS
+from conductor.workers.offline.questions.meanings.meaning import WORDS
 
 MAX_CHARACTERS = 600
 """Longer texts are no everyday questions."""

@@ -8,13 +8,14 @@ from __future__ import annotations
 import csv
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cache
+from functools import cache, reduce
+from operator import add
 from pathlib import Path
 
-from conductor.workers.offline.questions.meaning import NotUnderstood
+from conductor.workers.offline.questions.meanings.meaning import NotUnderstood
 
 MAX_DIGITS = 400
 """The most digits of a number that is computed here."""
@@ -196,18 +197,7 @@ def measured(number: Quantity, unit: Unit) -> Quantity:
 
 def total(values: Iterable[Quantity]) -> Quantity:
     """The sum of one or more values."""
-    first, *others = values
-    for each in others:
-        first = first + each
-    return first
-
-
-def applied(function: Callable[..., float], name: str, *values: Quantity) -> Quantity:
-    """A function of plain numbers."""
-    numbers = [each.value for each in values]
-    if any(each.base for each in values):
-        raise NotUnderstood("plain numbers are needed")
-    return Quantity(Fraction(function(*numbers)), how=f"{name}({', '.join(each.how for each in values)})")
+    return reduce(add, values)
 
 
 def _united(left: tuple[Unit, ...], right: tuple[Unit, ...]) -> tuple[Unit, ...]:

@@ -18,8 +18,8 @@ from conductor.workers.offline.countries import (
     holding,
     key_of,
 )
-from conductor.workers.offline.questions.meaning import WORDS, Answer, NotUnderstood
-from conductor.workers.offline.questions.quantity import GIVEN, Quantity, Unit
+from conductor.workers.offline.questions.meanings.meaning import WORDS, Answer, NotUnderstood
+from conductor.workers.offline.questions.meanings.quantity import GIVEN, Quantity, Unit
 
 CLEAR = {"population": 1.05, "area": 1.01}
 """How many times as large a number has to be for the answer which is larger not to depend on the source."""

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from conductor.workers.offline.questions.counting import sides_of
-from conductor.workers.offline.questions.meaning import WORDS, Answer, NotUnderstood
-from conductor.workers.offline.questions.numbers import told
-from conductor.workers.offline.questions.quantity import PI, Quantity, number_text, plain
+from conductor.workers.offline.questions.meanings.counting import sides_of
+from conductor.workers.offline.questions.meanings.meaning import WORDS, Answer, NotUnderstood
+from conductor.workers.offline.questions.meanings.numbers import told
+from conductor.workers.offline.questions.meanings.quantity import PI, Quantity, number_text, plain
 
 Sizes = tuple[tuple[str, Quantity], ...]
 

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
-from conductor.workers.offline.questions.meaning import WORDS, Answer, NotUnderstood
-from conductor.workers.offline.questions.numbers import quoted_numbers, yes_or_no
-from conductor.workers.offline.questions.quantity import Quantity, plain
+from conductor.workers.offline.questions.meanings.meaning import WORDS, Answer, NotUnderstood
+from conductor.workers.offline.questions.meanings.numbers import quoted_numbers, yes_or_no
+from conductor.workers.offline.questions.meanings.quantity import Quantity, plain
 
 MAX_COUNTED = 1_000_000
 MAX_ARRANGED = 100

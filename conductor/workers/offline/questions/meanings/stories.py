@@ -11,9 +11,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from conductor.workers.offline.questions.meaning import WORDS, Answer, NotUnderstood
-from conductor.workers.offline.questions.numbers import as_percent, change, drop, number, told
-from conductor.workers.offline.questions.quantity import Base, Quantity, measured, unit_named, units
+from conductor.workers.offline.questions.meanings.meaning import WORDS, Answer, NotUnderstood
+from conductor.workers.offline.questions.meanings.numbers import as_percent, change, drop, number, told
+from conductor.workers.offline.questions.meanings.quantity import (
+    Base,
+    Quantity,
+    measured,
+    total,
+    unit_named,
+    units,
+)
 
 ONE = number("1")
 
@@ -125,10 +132,7 @@ def story_total(*parts: Any) -> Answer:
         raise NotUnderstood("another thing is asked about")
     if not about:
         _same(*names)
-    count = held[0][1].count
-    for _, amount in held[1:]:
-        count = count + amount.count
-    return told(count)
+    return told(total(amount.count for _, amount in held))
 
 
 # -- one thing for another -------------------------------------------------------------------------------

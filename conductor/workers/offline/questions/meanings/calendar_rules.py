@@ -13,8 +13,8 @@ from typing import Any
 
 from dateutil.relativedelta import relativedelta
 
-from conductor.workers.offline.questions.meaning import WORDS, Answer, NotUnderstood
-from conductor.workers.offline.questions.quantity import Quantity, number_text
+from conductor.workers.offline.questions.meanings.meaning import WORDS, Answer, NotUnderstood
+from conductor.workers.offline.questions.meanings.quantity import Quantity, number_text
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from fractions import Fraction
 from itertools import permutations, product
 from typing import Any
 
-from conductor.workers.offline.questions.counting import is_prime
-from conductor.workers.offline.questions.meaning import Answer, NotUnderstood
+from conductor.workers.offline.questions.meanings.counting import is_prime
+from conductor.workers.offline.questions.meanings.meaning import Answer, NotUnderstood
 
 MAX_OUTCOMES = 70_000
 

@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
-from conductor.workers.offline.questions import quantity
-from conductor.workers.offline.questions.meaning import WORDS, Answer, NotUnderstood
-from conductor.workers.offline.questions.quantity import (
+from conductor.workers.offline.questions.meanings import quantity
+from conductor.workers.offline.questions.meanings.meaning import WORDS, Answer, NotUnderstood
+from conductor.workers.offline.questions.meanings.quantity import (
     Quantity,
     Unit,
     measured,
@@ -184,8 +184,8 @@ def quoted_numbers(text: str) -> list[Quantity]:
 
 
 def _of_whole(function: Callable[..., int], name: str) -> Callable[[list[Quantity]], Quantity]:
-    return lambda values: quantity.applied(
-        lambda *_: function(*(each.whole for each in values)), name, *values
+    return lambda values: plain(
+        Fraction(function(*(each.whole for each in values))), f"{name}({_listed(values)})"
     )
 
 

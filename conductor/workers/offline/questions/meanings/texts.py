@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from conductor.workers.offline.countries import value_names
-from conductor.workers.offline.questions.meaning import WORDS, Answer, NotUnderstood
+from conductor.workers.offline.questions.meanings.meaning import WORDS, Answer, NotUnderstood
 from conductor.workers.offline.summary import sentences_of
 
 VOWELS = frozenset("aeiouAEIOUäöüÄÖÜàáâãèéêìíîòóôõùúû")
