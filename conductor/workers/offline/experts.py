@@ -59,7 +59,7 @@ class OfflineExpert:
         task = Task.of(request)
         async with aclosing(self._lines(task)) as lines:
             async for each in lines:
-                line = _explained(each, task)
+                line = await asyncio.to_thread(_explained, each, task) if isinstance(each, Refusal) else each
                 piece = f"\n{line}" if answer else line
                 answer += piece
                 refused = isinstance(line, Refusal)
@@ -97,9 +97,9 @@ class OfflineExpert:
         return reply(self.expert, task) or looked_up
 
 
-def _explained(line: str, task: Task) -> str:
+def _explained(line: Refusal, task: Task) -> Refusal:
     """A refusal to answer the query, beginning with what of it is not understood."""
-    if not isinstance(line, Refusal) or task.seen:
+    if task.seen:
         return line
     why = why_unanswered(task.query)
     reasons = (why, line.removeprefix(NO_ANSWER), "For anything else, add a model to the pool.")
