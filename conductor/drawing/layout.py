@@ -118,8 +118,8 @@ class Layout:
 class _Scale:
     """Sizes of one kind of card in one direction: a card's, the spaces around it, the most cards in a row.
 
-    Rows are `gap` apart, and up to `more_gap` more where many edges run across. `readable` as in a `Layout`,
-    for titles of 30 letters; `high` is how many pixels the picture may be high.
+    Rows are `gap` apart, and up to `more_gap` more, or what is needed, where many edges run across.
+    `readable` as in a `Layout`, for titles of 30 letters; `high` is how many pixels the picture may be high.
     """
 
     kind: CardKind
@@ -176,6 +176,9 @@ _PORT_INSET = 16
 
 _TRACK_GAP = 8
 """Between neighbouring tracks, where there is room."""
+
+_LEAST_TRACK_GAP, _MOST_NEEDED = 3, 20
+"""Between tracks that are to be seen as two, and how much rows are moved apart for that at most."""
 
 _BEFORE_TRACKS, _BEHIND_TRACKS = 9, 15
 """From the cards to the first track, and from the last one to the cards that the arrows end at."""
@@ -347,7 +350,10 @@ class _Picture:
             count = max(levels.values(), default=-1) + 1
             room = _BEFORE_TRACKS + _BEHIND_TRACKS
             gap = self.scale.gap
-            gap += min(self.scale.more_gap, max(0, room + (count - 1) * _TRACK_GAP - gap))
+            wished, needed = (
+                max(0, room + (count - 1) * each - gap) for each in (_TRACK_GAP, _LEAST_TRACK_GAP)
+            )
+            gap += max(min(self.scale.more_gap, wished), min(_MOST_NEEDED, needed))
             apart = min(_TRACK_GAP, (gap - room) / max(1, count - 1))
             end = starts[-1] + self.depth
             before = (gap - room - (count - 1) * apart) / 2 + _BEFORE_TRACKS

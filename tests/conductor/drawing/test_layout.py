@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import combinations, pairwise
+from random import Random
 
 import pytest
 from hypothesis import given
@@ -245,6 +246,22 @@ def test_thirty_steps_one_below_the_other_leave_room_for_readable_letters(access
     scale = zoom(picture, 1000)
     assert picture.cards[0].height * scale * 0.68 >= 10
     assert picture.cards[0].width * scale >= 186
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_edges_across_to_different_readers_are_seen_as_two_in_thirty_irregular_steps(seed):
+    chance = Random(seed)
+    access = [tuple(chance.sample(range(max(0, at - 6), at), min(at, 1 + at % 3))) for at in range(30)]
+    for picture in pane_layouts(plan(access)):
+        across = [
+            (reader, here[1], sorted((here[0], there[0])))
+            for (_, reader), route in picture.routes.items()
+            for here, there in pairwise(route)
+            if here[1] == there[1]
+        ]
+        for (one, at, (low, high)), (other, beside, (least, most)) in combinations(across, 2):
+            if one != other and abs(at - beside) < 2:
+                assert min(high, most) <= max(low, least), f"steps {one + 1} and {other + 1}"
 
 
 def test_the_same_shape_is_laid_out_once():
