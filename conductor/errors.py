@@ -72,5 +72,9 @@ class EditConflict(StorageError):
     """An edit starts from a revision that is the session's head no more; nothing was changed."""
 
 
+class ViewOnly(StorageError):
+    """Something would change a session for one who may only look at it; nothing was changed."""
+
+
 class SessionBusy(StorageError):
     """The session has a run without an end, and runs once at a time; nothing was changed."""

@@ -34,6 +34,7 @@ from storage.tables import (
     sessions,
     spending,
     text_pieces,
+    view_links,
 )
 
 USE_SECONDS = 60.0
@@ -65,6 +66,9 @@ class Sessions(Part):
     add_tag = write(sessions.add_tag)
     add_tags = write(sessions.add_tags)
     remove_tag = write(sessions.remove_tag)
+
+    view_links_revoked = cached(view_links.revoked)
+    revoke_view_links = write(view_links.revoke)
 
     total = cached(spending.total)
     used_since = cached(spending.since)

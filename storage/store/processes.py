@@ -110,7 +110,7 @@ class Processes(Part):
         Call it before the row is written: a run whose owner's lock is free counts as a dead process's. Raises
         `StorageError`.
         """
-        self._transactions.check_open()
+        self._transactions.check_writable()
         self.lock.hold()
         self._holds = True
         return self.lock.owner

@@ -30,7 +30,7 @@ from storage.store.parts import (
     Tokens,
 )
 from storage.store.processes import Processes
-from storage.store.transactions import Transactions
+from storage.store.transactions import ReadOnly, Transactions
 from storage.store.writer import Clock
 
 
@@ -53,8 +53,8 @@ class SessionStore:
     `SessionStore.open`.
     """
 
-    def __init__(self, database: Database, *, clock: Clock) -> None:
-        self._transactions = shared = Transactions(database, clock=clock)
+    def __init__(self, transactions: Transactions) -> None:
+        self._transactions = shared = transactions
         self.processes = Processes(shared)
         self.sessions = Sessions(shared)
         self.plans = Plans(shared, self.processes)
@@ -75,7 +75,7 @@ class SessionStore:
         An older store is copied aside and brought up to date; a newer one is refused unchanged.
         """
         database = Database(url)
-        store = cls(database, clock=clock)
+        store = cls(Transactions(database, clock=clock))
         try:
             database.create_folder()
             bring_up_to_date(database, now=clock())
@@ -85,6 +85,10 @@ class SessionStore:
             store.close()
             raise
         return store
+
+    def view_only(self) -> SessionStore:
+        """The same store for those who may only look at it: every write raises `ViewOnly`."""
+        return SessionStore(ReadOnly(self._transactions))
 
     def close(self) -> None:
         """Write what is queued and close every connection. May be called twice."""

@@ -9,10 +9,11 @@ import threading
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from functools import partial, wraps
-from typing import Any, Concatenate, ParamSpec, TypeVar, cast
+from typing import Any, Concatenate, NoReturn, ParamSpec, TypeVar, cast
 
 from sqlalchemy import Connection
 
+from conductor.errors import ViewOnly
 from storage.database.database import Database
 from storage.store.writer import Clock, Writer, closed
 
@@ -115,6 +116,10 @@ class Transactions:
         if self.closed:
             raise closed(self.database)
 
+    def check_writable(self) -> None:
+        """Raise `StorageError` where nothing can be written."""
+        self.check_open()
+
     def retry_unwritten(self) -> None:
         """Queue another try to write the events that could not be written; it is not waited for, because an
         error that lasts is reported where it matters.
@@ -125,6 +130,43 @@ class Transactions:
     def write_unwritten(self, connection: Connection) -> None:
         """Write the events that could not be written before."""
         self.writer.unwritten.keep(connection, now=self.clock())
+
+
+class ReadOnly(Transactions):
+    """The reads of other transactions, from their cache; every write raises `ViewOnly`."""
+
+    def __init__(self, of: Transactions) -> None:
+        # Nothing of its own: no connection, no cache, no thread that writes.
+        self._of = of
+        self.database, self.clock = of.database, of.clock
+        self._cache, self._cache_of_events = of._cache, of._cache_of_events
+        self.writer = cast("Writer", _NoWriter())
+
+    def check_open(self) -> None:
+        self._of.check_open()
+
+    def check_writable(self) -> NoReturn:
+        raise _refused()
+
+    def write(self, *_: object, **__: object) -> NoReturn:
+        raise _refused()
+
+    def retry_unwritten(self) -> NoReturn:
+        raise _refused()
+
+    def close(self) -> NoReturn:
+        raise _refused()
+
+
+class _NoWriter:
+    """What stands in the place of the thread that writes."""
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise _refused()
+
+
+def _refused() -> ViewOnly:
+    return ViewOnly("This session is view-only here; nothing was changed. Open it in the app to change it.")
 
 
 class Part:

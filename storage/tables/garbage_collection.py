@@ -34,6 +34,7 @@ from storage.database.schema import (
     TEXTS,
 )
 from storage.fragments import ANY, Reached, reachable
+from storage.tables import view_links
 
 # Quotation marks inside JSON's texts are escaped, so that these are found as keys alone. Earlier versions
 # wrote a blank behind the colon where a text held half of a surrogate pair.
@@ -89,6 +90,7 @@ def remove(connection: Connection, session: str, *, before: float | None) -> int
     runs = connection.execute(RUNS.delete().where(RUNS.c.session == session)).rowcount
     for table in (REVISIONS, PLANS, OUTPUTS, FRAGMENTS, LONG_TEXTS):
         connection.execute(table.delete().where(table.c.session == session))
+    view_links.forget(connection, session)
     connection.execute(SESSIONS.delete().where(SESSIONS.c.id == session))
     return runs
 

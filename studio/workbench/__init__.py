@@ -3,6 +3,7 @@
 from studio.workbench.change_marks import RECENT, Marks, marks
 from studio.workbench.racing import Contender
 from studio.workbench.running import Outlook
+from studio.workbench.view_only import ViewOnlyWorkbench
 from studio.workbench.workbench import Workbench
 
-__all__ = ["RECENT", "Contender", "Marks", "Outlook", "Workbench", "marks"]
+__all__ = ["RECENT", "Contender", "Marks", "Outlook", "ViewOnlyWorkbench", "Workbench", "marks"]

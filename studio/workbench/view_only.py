@@ -1,0 +1,52 @@
+"""A workbench for those who may only look on: the same store and the same activities, and nothing to change.
+
+Whatever would write, begin, stop or wait raises `ViewOnly`, because the parts that do so are not handed down.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn, cast
+
+from conductor.errors import ViewOnly
+from studio.workbench.editing import Editing
+from studio.workbench.experiments import Experiments
+from studio.workbench.planning import Planning
+from studio.workbench.running import Running
+from studio.workbench.workbench import Workbench
+
+
+class ViewOnlyWorkbench(Workbench):
+    """What `of` knows, as it knows it at each moment."""
+
+    def __init__(self, of: Workbench) -> None:
+        # Nothing of its own that stores or runs: no call of the constructor above.
+        self.store = of.store.view_only()
+        self.background = _only(of.background, "live")
+        self.activities = _only(of.activities, "live_plan", "live_alternatives", "busy", "failure")
+        self.runner = _only(of.runner, "runtime", "previous")
+        self._folded, self._folding = of._folded, of._folding
+        self.planning = Planning(self)
+        self.editing = Editing(self)
+        self.running = Running(self)
+        self.experiments = Experiments(self, self.running)
+        self.used_today = of.used_today
+
+    def close(self) -> NoReturn:
+        """Refused: those who look on close nothing."""
+        raise ViewOnly("The workbench is not closed by those who only look at it.")
+
+
+class _Only:
+    """The named attributes of an object; any other raises `ViewOnly`."""
+
+    def __init__(self, of: object, names: tuple[str, ...]) -> None:
+        self._of, self._names = of, names
+
+    def __getattr__(self, name: str) -> Any:
+        if name in self._names:
+            return getattr(self._of, name)
+        raise ViewOnly("This is view-only: nothing can be planned, run, stopped or changed here.")
+
+
+def _only(of: Any, *names: str) -> Any:
+    return cast("Any", _Only(of, names))
