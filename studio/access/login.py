@@ -1,4 +1,5 @@
-"""Who may use the app: those who gave its password; without one, browsers and programs on this machine.
+"""Who may use the app: those who gave its password; without one, browsers and programs on this machine. Those
+who have a view-only link may look at one session.
 
 Stands before the app's pages, its websocket and its files, behind the policy of names and origins. The API
 under /v1 has its own authentication. Knows the password and addresses; knows no Streamlit.
@@ -9,13 +10,15 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import Collection
+from collections.abc import Awaitable, Callable, Collection
+from functools import partial
 from ipaddress import IPv6Address, ip_network
 from pathlib import Path
 from urllib.parse import parse_qs, quote
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette._utils import get_route_path  # the path that Starlette's own routes match
+from starlette.datastructures import MutableHeaders
 from starlette.requests import ClientDisconnect, HTTPConnection, Request
 from starlette.responses import HTMLResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -25,14 +28,22 @@ from studio.access.exposure import HEALTH, PATH
 from studio.access.origin_check import address_in, host_in, is_loopback, refuse
 from studio.access.password import SESSION_SECONDS, SETTING, Password
 from studio.access.rate_limits import RateLimits
+from studio.access.view_links import PARAMETER, ViewLinks
 
 LOGOUT = "/logout"
+
+VIEWED = "x-conductor-viewed"
+"""The header that shows the app which sessions alone a visitor may look at, separated by commas. It is set
+here and nowhere else: what a visitor sends under this name is dropped.
+"""
 
 ATTEMPTS = 10
 """How often a minute an address may try a password."""
 
 ALL_ATTEMPTS = 60
 """How often a minute all addresses together may."""
+
+_NO_LINK = "This view-only link is not valid any more. Ask for another one, or log in."
 
 _MAX_BODY = 10_000
 _BODY_SECONDS = 10.0
@@ -48,16 +59,23 @@ _HEADERS = {
 
 
 class Login:
-    """Middleware of the app. `hosts` are the server's names beside localhost and addresses; `below` is the
-    path that the app is below, "" where it is below none.
+    """Middleware of the app. `links` admit to one session each; `hosts` are the server's names beside
+    localhost and addresses; `below` is the path that the app is below, "" where it is below none.
     """
 
     def __init__(
-        self, app: ASGIApp, *, password: Password | None, hosts: Collection[str] = (), below: str = ""
+        self,
+        app: ASGIApp,
+        *,
+        password: Password | None,
+        links: ViewLinks | None = None,
+        hosts: Collection[str] = (),
+        below: str = "",
     ) -> None:
         base = f"/{below.strip('/')}" if below.strip("/") else ""
         self._app = app
         self._password = password
+        self._links = links
         self._hosts = hosts
         self._health = f"{base}{HEALTH}"
         self._logout = f"{base}{LOGOUT}"
@@ -69,7 +87,7 @@ class Login:
         elif self._password is not None:
             await self._with(self._password, scope, receive, send)
         elif self._is_here(scope):
-            await self._app(scope, receive, send)
+            await self._app(_viewing(scope, ()), receive, send)
         else:
             await refuse(_only_here(), scope, receive, send)
 
@@ -91,18 +109,53 @@ class Login:
         session = asked.cookies.get(_cookie(asked), "")
         admitted = password.admits(session)
         if scope["type"] == "websocket" and admitted:
-            await self._app(scope, *_while_admitted(password, session, receive, send))
+            own = _while_admitted(partial(_now, password.admits, session), receive, send)
+            await self._app(_viewing(scope, ()), *own)
         elif scope["type"] == "http" and get_route_path(scope) == self._logout:
             await self._logged_out(password, session if admitted else None, asked)(scope, receive, send)
         elif scope["type"] == "http" and _is_form(scope, asked):
             answer = await self._attempted(password, Request(scope, receive))
             await answer(scope, receive, send)
         elif admitted:
-            await self._app(scope, receive, send)
-        elif scope["type"] == "http" and "text/html" in asked.headers.get("accept", ""):
-            await _page(asked)(scope, receive, send)
+            await self._app(_viewing(scope, ()), receive, send)
+        elif await self._viewed(scope, receive, send):
+            pass
+        elif scope["type"] == "http" and _is_page(asked):
+            wrong = _NO_LINK if PARAMETER in asked.query_params else ""
+            await _page(asked, wrong=wrong)(scope, receive, send)
         else:
             await refuse(_no_session(), scope, receive, send)
+
+    # -- with a view-only link -----------------------------------------------------------------------
+
+    async def _viewed(self, scope: Scope, receive: Receive, send: Send) -> bool:
+        """Let a visitor look at the sessions whose links they followed; whether they had any.
+
+        A page is there by the link in its own address, all else by the cookie that the page brought: the
+        address of a websocket names no session.
+        """
+        asked = HTTPConnection(scope)
+        if self._links is None or scope.get("method", "GET") not in ("GET", "HEAD"):
+            return False
+        page = scope["type"] == "http" and _is_page(asked)
+        named = [(asked.query_params.get("session", ""), asked.query_params.get(PARAMETER, ""))]
+        kept = await self._valid(named if page else _kept_links(asked))
+        if not kept:
+            return False
+        viewing = _viewing(scope, [session for session, _ in kept])
+        if scope["type"] == "websocket":
+            await self._app(viewing, *_while_admitted(partial(self._all_valid, kept), receive, send))
+        else:
+            await self._app(viewing, receive, _keeping(kept, asked, send) if page else send)
+        return True
+
+    async def _valid(self, links: list[tuple[str, str]]) -> list[tuple[str, str]]:
+        """Those of the links, as sessions and values, that admit now."""
+        admits = self._links.admits if self._links is not None else None
+        return [link for link in links if admits is not None and await asyncio.to_thread(admits, *link)]
+
+    async def _all_valid(self, links: list[tuple[str, str]]) -> bool:
+        return await self._valid(links) == links
 
     async def _attempted(self, password: Password, request: Request) -> Response:
         wait = self._wait(request)
@@ -137,14 +190,20 @@ class Login:
         return answer
 
 
-def _while_admitted(password: Password, session: str, receive: Receive, send: Send) -> tuple[Receive, Send]:
-    """Both ways of a websocket as long as its session lasts; the first message after that closes it."""
+async def _now(admits: Callable[[str], bool], session: str) -> bool:
+    return admits(session)
+
+
+def _while_admitted(
+    admitted: Callable[[], Awaitable[bool]], receive: Receive, send: Send
+) -> tuple[Receive, Send]:
+    """Both ways of a websocket as long as its visitor is admitted; the first message after that closes it."""
     closed = False
 
     async def received() -> Message:
         nonlocal closed
         message = await receive()
-        if message["type"] == "websocket.receive" and not password.admits(session):
+        if message["type"] == "websocket.receive" and not await admitted():
             closed = True
             await send({"type": "websocket.close", "code": 1008})
             return {"type": "websocket.disconnect", "code": 1008}
@@ -155,6 +214,51 @@ def _while_admitted(password: Password, session: str, receive: Receive, send: Se
             await send(message)
 
     return received, sent
+
+
+def _viewing(scope: Scope, sessions: Collection[str]) -> Scope:
+    """The scope that shows the app which sessions alone may be looked at; none where all may be used."""
+    name = VIEWED.encode()
+    others = [(key, value) for key, value in scope["headers"] if key != name]
+    viewed = [(name, ",".join(sessions).encode())] if sessions else []
+    return {**scope, "headers": [*others, *viewed]}
+
+
+def _kept_links(asked: HTTPConnection) -> list[tuple[str, str]]:
+    """The sessions and the values of the links that a browser followed."""
+    prefix = _view_cookie(asked, "")
+    return [
+        (name.removeprefix(prefix), value) for name, value in asked.cookies.items() if name.startswith(prefix)
+    ]
+
+
+def _keeping(links: list[tuple[str, str]], asked: HTTPConnection, send: Send) -> Send:
+    """Send an answer with the cookies of these links."""
+    kept = Response()
+    for session, value in links:
+        kept.set_cookie(
+            _view_cookie(asked, session),
+            value,
+            max_age=SESSION_SECONDS,
+            httponly=True,
+            # Where a page of another site links here, a strict one would be missing at the next reload.
+            samesite="lax",
+            secure=_is_encrypted(asked),
+        )
+    cookies = kept.headers.getlist("set-cookie")
+
+    async def sent(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            for cookie in cookies:
+                headers.append("set-cookie", cookie)
+        await send(message)
+
+    return sent
+
+
+def _is_page(asked: HTTPConnection) -> bool:
+    return "text/html" in asked.headers.get("accept", "")
 
 
 async def _given(request: Request) -> str:
@@ -190,8 +294,17 @@ def _is_form(scope: Scope, asked: HTTPConnection) -> bool:
 
 def _cookie(asked: HTTPConnection) -> str:
     """The cookie's name; servers on other ports of a machine are sent its cookies, too."""
+    return f"conductor-session{_port(asked)}"
+
+
+def _view_cookie(asked: HTTPConnection, session: str) -> str:
+    """The name of the cookie of a session's link."""
+    return f"conductor-view{_port(asked)}-{session}"
+
+
+def _port(asked: HTTPConnection) -> str:
     port = asked.headers.get("host", "").rpartition(":")[2]
-    return f"conductor-session-{port}" if port.isdecimal() else "conductor-session"
+    return f"-{port}" if port.isdecimal() else ""
 
 
 def _is_encrypted(asked: HTTPConnection) -> bool:

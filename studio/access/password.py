@@ -63,6 +63,10 @@ class Password:
         head = session.rpartition(".")[0]
         self._closed[head] = int(head.partition(".")[0])
 
+    def derived(self, purpose: str) -> bytes:
+        """A key for another purpose than sessions: signatures for one never count for the other."""
+        return hmac.new(self._key, b"\0" + purpose.encode(), hashlib.sha256).digest()
+
     def _signature(self, head: str) -> str:
         return hmac.new(self._key, head.encode(errors="replace"), hashlib.sha256).hexdigest()
 

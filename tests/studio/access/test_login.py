@@ -13,8 +13,10 @@ from starlette.routing import Mount, Route, WebSocketRoute
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from studio.access.login import ATTEMPTS, Login
+from conductor.errors import UnknownId
+from studio.access.login import ATTEMPTS, VIEWED, Login
 from studio.access.password import Password
+from studio.access.view_links import OPEN, ViewLinks
 
 TEXT = "correct horse battery"
 PAGE = {"accept": "text/html"}
@@ -40,7 +42,7 @@ def password() -> Password:
     return Password(TEXT)
 
 
-def client_of(password: Password | None, **more: Any) -> TestClient:
+def client_of(password: Password | None, *, links: ViewLinks | None = None, **more: Any) -> TestClient:
     """Asks an app behind `Login`, from this machine where nothing else is given."""
     routes = [
         Mount("/v1", routes=[Route("/models", _page)]),
@@ -48,7 +50,7 @@ def client_of(password: Password | None, **more: Any) -> TestClient:
         Route("/_stcore/health", _page),
         Route("/{any:path}", _page, methods=["GET", "PUT", "POST"]),
     ]
-    guard = Middleware(Login, password=password, hosts={"studio.example.org"})
+    guard = Middleware(Login, password=password, links=links, hosts={"studio.example.org"})
     options = {"base_url": HERE, "client": ("127.0.0.1", 50000), "follow_redirects": False, **more}
     return TestClient(Starlette(routes=routes, middleware=[guard]), **options)
 
@@ -195,3 +197,86 @@ def test_a_link_of_another_site_offers_the_page_to_who_has_logged_in(password: P
     page = client.get('/sessions?q="><script>', headers={**PAGE, "sec-fetch-site": "cross-site"})
     assert 'href="./sessions?q=%22%3E%3Cscript%3E"' in page.text
     assert "href=" not in client.get("/sessions", headers=PAGE).text.replace('href="data:,"', "")
+
+
+# -- with a view-only link --------------------------------------------------------------------------
+
+
+def watched(links: ViewLinks, password: Password) -> TestClient:
+    """Asks an app that answers which sessions alone may be looked at."""
+
+    async def told(request: Any) -> PlainTextResponse:
+        return PlainTextResponse(request.headers.get(VIEWED, "anything"))
+
+    async def stream(websocket: WebSocket) -> None:
+        await websocket.accept()
+        async for _ in websocket.iter_text():
+            await websocket.send_text(websocket.headers.get(VIEWED, "anything"))
+
+    routes = [
+        WebSocketRoute("/stream", stream),
+        Route("/{any:path}", told, methods=["GET", "PUT", "POST", "DELETE"]),
+    ]
+    app = Starlette(routes=routes, middleware=[Middleware(Login, password=password, links=links)])
+    return TestClient(app, base_url=HERE, client=("192.168.1.9", 1), follow_redirects=False)
+
+
+def test_a_view_only_link_admits_to_its_session_alone_until_it_is_revoked(password: Password) -> None:
+    revoked = {"one": 0, "two": 0}
+
+    def count(session: str) -> int:
+        if session not in revoked:
+            raise UnknownId("There is none.")
+        return revoked[session]
+
+    links = ViewLinks(password, count)
+    client, mine = watched(links, password), {VIEWED: "two"}
+    link = f"/?session=one&view={links.value('one')}"
+
+    # What is not that link is the login page, and says so where it was one.
+    assert "not valid any more" not in client.get("/?session=one", headers=PAGE).text
+    for wrong in (f"/?session=two&view={links.value('one')}", "/?session=one&view=", "/?session=x&view=1"):
+        answer = client.get(wrong, headers=PAGE)
+        assert (answer.status_code, "not valid any more" in answer.text) == (401, True)
+    assert client.get(link).status_code == 401, "only a page is opened by it"
+
+    # The link opens the page; its cookie all else that the page asks for, and only reading.
+    answer = client.get(link, headers=PAGE | mine)
+    assert (answer.status_code, answer.text) == (200, "one")
+    cookie = answer.headers["set-cookie"]
+    assert cookie.startswith("conductor-view-8501-one=")
+    assert {"HttpOnly", "SameSite=lax"} <= set(cookie.split("; "))
+    assert client.get("/changes", headers=mine).text == "one"
+    for write in (client.put, client.post, client.delete):
+        assert write("/_stcore/upload_file", headers=mine).status_code == 401
+    for page in ("/", "/sessions", "/?session=two"):
+        assert 'type="password"' in client.get(page, headers=PAGE).text
+
+    with client.websocket_connect(STREAM, headers=mine) as stream:
+        stream.send_text("a")
+        assert stream.receive_text() == "one"
+        assert client.get(f"/?session=two&view={links.value('two')}", headers=PAGE).text == "two"
+        assert client.get("/changes").text == "one,two"
+        revoked["one"] += 1
+        stream.send_text("a")
+        with pytest.raises(WebSocketDisconnect):
+            stream.receive_text()
+    assert "not valid any more" in client.get(link, headers=PAGE).text
+    assert client.get("/changes").text == "two"
+    assert client.get(f"/?session=one&view={links.value('one')}", headers=PAGE).text == "one"
+
+    # A login is worth more than a link, whatever the address says; another password ends all links.
+    assert log_in(client).status_code == 303
+    assert client.get(link, headers=PAGE | mine).text == "anything"
+    assert links.value("one") != ViewLinks(Password("another horse battery"), count).value("one")
+
+
+def test_a_link_is_no_session_of_the_password_and_admits_nobody_without_one(password: Password) -> None:
+    links = ViewLinks(password, lambda _: 0)
+    head = "9999999999.one"
+    for forged in (links.value("one"), f"{head}.{links.value(head)}", f"one 0.{links.value('one')}"):
+        assert not password.admits(forged)
+    open_ = ViewLinks(None, lambda _: 0)
+    assert (open_.value("one"), open_.signed) == (OPEN, False)
+    assert not open_.admits("one", OPEN)
+    assert not links.admits("one\nx", links.value("one"))
