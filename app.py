@@ -28,6 +28,7 @@ from pages.components.streamlit_patches.unknown_fragment import take_unknown_fra
 from pages.components.streamlit_patches.websocket import DisconnectGuard, allow_hosts
 from pages.components.tab import services
 from pages.components.tab.account import log_out
+from pages.components.tab.state import TabState
 from studio.access.exposure import reaches_beyond
 from studio.access.login import Login
 from studio.access.origin_check import OwnOrigin
@@ -48,14 +49,13 @@ OTHERS = {
 }
 
 
-def navigation() -> Any:
-    """The pages, by name."""
-    return st.navigation(
-        [
-            st.Page("pages/workbench.py", title="Workbench", icon=":material/account_tree:", default=True),
-            *(st.Page(f"pages/{name}.py", title=title, icon=icon) for name, (title, icon) in OTHERS.items()),
-        ]
-    )
+def navigation(tab: TabState | None = None) -> Any:
+    """The pages, by name; those that `tab` may open, with links where it shows any."""
+    workbench = st.Page("pages/workbench.py", title="Workbench", icon=":material/account_tree:", default=True)
+    others = [st.Page(f"pages/{name}.py", title=title, icon=icon) for name, (title, icon) in OTHERS.items()]
+    if tab is not None and tab.watched:
+        return st.navigation([workbench, *([] if tab.view_only is not None else others)], position="hidden")
+    return st.navigation([workbench, *others])
 
 
 def main() -> None:
@@ -66,9 +66,11 @@ def main() -> None:
     st.html(STYLES)
     connection()
     shortcuts()
-    navigation().run()
-    shortcuts_button()
-    log_out()
+    tab = TabState()
+    navigation(tab).run()
+    if not tab.watched:
+        shortcuts_button()
+        log_out()
 
 
 def middleware() -> list[Middleware]:
@@ -80,7 +82,9 @@ def middleware() -> list[Middleware]:
     below = st.get_option("server.baseUrlPath")
     return [
         Middleware(OwnOrigin, hosts=access.hosts),
-        Middleware(Login, password=access.password, hosts=access.hosts, below=below),
+        Middleware(
+            Login, password=access.password, links=services.view_links(), hosts=access.hosts, below=below
+        ),
         Middleware(DisconnectGuard),
     ]
 

@@ -13,10 +13,11 @@ from pages.components.panes import STYLES, pane_handle
 from pages.components.streamlit_patches.initial_values import drawn_to_the_end
 from pages.components.tab.fields import Shown
 from pages.components.tab.notices import errors_shown, pool_notice
-from pages.components.tab.services import workbench
+from pages.components.tab.services import services, workbench
 from pages.components.tab.state import TabState, plain
 from pages.components.tab.tab_storage import tab_storage
 from pages.components.view_models.session import SessionView
+from pages.components.workbench.audience.watched import watched
 from pages.components.workbench.bar.bar import bar
 from pages.components.workbench.canvas import graph
 from pages.components.workbench.conflicts import conflicts, show_news
@@ -65,6 +66,9 @@ _FOCUS_FALLBACKS = {
     "conflict-decisions": ("conflict-decisions", "run", "share"),
     "history-restore": ("history-fork",),
     "history-more": ("history-fork",),
+    "present": (),
+    # Drawn again where a session begins to be presented, and where that ends.
+    "graph-room": ("present",),
 }
 
 
@@ -73,21 +77,24 @@ def page() -> None:
     with errors_shown("page"):
         tab = TabState()
         tab.drawn()
-        bench = workbench()
-        if not pool_notice():
+        bench = workbench() if tab.view_only is None else services().viewed
+        if not pool_notice(link=not tab.watched):
             return
         # Taken before anything is read: what changes from now on is news.
         seen = marks(bench, tab.session)
+        current = _current(bench, tab)
         with st.container(key="machinery"):
             load_library()
             # The first rule counts: the chips stand in the box of the welcome page, too.
             keep_focus({**settings_focus_fallbacks(bench.pool.names), **_FOCUS_FALLBACKS})
-            current = _current(bench, tab)
             if current is None:
                 watch(tab, seen)
             else:
                 current.watch(seen)
         view = None if current is None else current.of_page
+        if tab.watched:
+            watched(bench, tab, current)
+            return
         sidebar(bench, tab)
         if current is None or view is None:
             welcome(bench, tab)

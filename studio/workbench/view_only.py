@@ -11,6 +11,7 @@ from conductor.errors import ViewOnly
 from studio.workbench.editing import Editing
 from studio.workbench.experiments import Experiments
 from studio.workbench.planning import Planning
+from studio.workbench.racing import Racing
 from studio.workbench.running import Running
 from studio.workbench.workbench import Workbench
 
@@ -28,6 +29,7 @@ class ViewOnlyWorkbench(Workbench):
         self.planning = Planning(self)
         self.editing = Editing(self)
         self.running = Running(self)
+        self.racing = Racing(self)
         self.experiments = Experiments(self, self.running)
         self.used_today = of.used_today
 

@@ -65,6 +65,12 @@ def test_axe_finds_nothing_serious_on_any_page(visit, paced_app, browser, theme)
     for panel in ("Timeline", "Access", "Check", "Trials", "Plans", "History", "Code"):
         desk.drawer(panel)
         assert_accessible(desk.page)
+    for way in ("present=1", "view=1"):
+        watched = WorkbenchPage(visit(paced_app, f"/?session={session}&{way}", inside=context))
+        watched.finished()
+        watched.graph.drawn()
+        assert_accessible(watched.page)
+        watched.page.close()
     for name in ("Compare", "Sessions", "Pool"):
         desk.page.get_by_role("link", name=name, exact=True).first.click()
         expect(desk.page.get_by_role("heading", name=name, level=1)).to_be_visible()

@@ -205,6 +205,7 @@ def race_clock(race: Race) -> None:
             "first_speed": first_speed(seconds),
             "replay": replay,
             "mark": st.session_state.get(_MARK),
+            "presented": False,
         },
         key=key,
         on_select=lambda: None,

@@ -56,6 +56,8 @@ def workflow_graph(
     selection_revision: int,
     locked: bool,
     inspector: str,
+    editable: bool = True,
+    large: bool = False,
     selection_known: bool = True,
     least_widths: Sequence[int] | None = None,
     opened: int | None = None,
@@ -73,7 +75,8 @@ def workflow_graph(
     layout is shown, where that is not when it can be read. `selected` counts only when `selection_revision`
     has changed: the browser selects at once and reports it, and an answer that is under way must not undo a
     newer click. Where it is not `selection_known`, what the browser has selected stays, and it is reported
-    once more. `locked` disables all editing.
+    once more. `locked` disables all editing while work is under way; what is not `editable` is never
+    edited. `large` is for an audience: letters as large as there is room for.
     The result, also under `st.session_state[key]`, has
 
     - `selected`: {"step", "at"}, the selected step or None and when it was selected (state; then
@@ -103,6 +106,8 @@ def workflow_graph(
         "selection_revision": selection_revision,
         "selection_known": selection_known,
         "locked": locked,
+        "editable": editable,
+        "large": large,
         "inspector": inspector,
         "most_steps": MAX_STEPS,
         "opened": opened,

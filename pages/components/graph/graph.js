@@ -41,7 +41,8 @@ class WorkflowGraph {
   update(component, picture) {
     const { data } = this.component = component, { direction, kind } = data.pictures[picture];
     this.stats.updates++;
-    this.locked = data.locked;
+    this.locked = data.locked || !data.editable;
+    this.view.enlarge(data.large);
     this.down = direction === "down";
     this.root.querySelector(".note").hidden = direction === data.direction;
     this.readTheme();
@@ -133,6 +134,8 @@ class WorkflowGraph {
     this.selectedEdge = id;
     this.changed();
   }
+
+  get idle() { return !this.link && !this.selectedEdge && this.selected === null; }
 
   escape() {
     if (this.link) this.endLink();

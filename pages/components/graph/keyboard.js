@@ -23,7 +23,8 @@ function keyAction(graph, key) {
     case "End": return go(cards.length - 1);
     case "Enter": return selected === null ? null : () => graph.open();
     case "o": case "O": return () => graph.toggleInside(selected);
-    case "Escape": return () => graph.escape();
+    // Where nothing is selected, the key is the page's.
+    case "Escape": return graph.idle ? null : () => graph.escape();
     case "Delete":
     case "Backspace": return () => graph.remove();
     case "+": case "=": return () => graph.view.zoom(1.25);

@@ -9,6 +9,8 @@ const ROOM = ".st-key-graph-room";
 const phone = window.matchMedia("(max-width: 700px)");
 // A scroll bar that comes with a higher picture must not bring back the lower one, and so on for ever.
 const INDIFFERENT = 24;
+// The size of the page's letters at which an audience's graph has its usual ones; at larger ones it has larger ones.
+const USUAL_LETTERS = 13;
 
 // What was scrolled to once is not scrolled to again; each component has a module of its own.
 const revealed = globalThis.conductorRevealed ??= new Set();
@@ -60,15 +62,18 @@ class Frame {
   // The first that can be read here as a whole, or almost so, as letters never get smaller than they may; else the
   // one that lacks the least room.
   forRoom(pictures) {
-    const height = this.room.clientHeight - BAR_HEIGHT - 2 * MARGIN;
-    const room = pictures.map(({ least_width, least_height }) => Math.min(this.width / least_width, height / least_height));
-    const fitting = room.findIndex((share) => share >= 0.92);
-    return fitting < 0 ? room.indexOf(Math.max(...room)) : fitting;
+    const { large } = this.component.data;
+    const wanted = large ? parseFloat(getComputedStyle(document.documentElement).fontSize) / USUAL_LETTERS : 1;
+    const height = this.room.clientHeight - (large ? 0 : BAR_HEIGHT) - 2 * MARGIN;
+    const room = pictures.map(({ least_width, least_height }) => Math.min(this.width / least_width, height / least_height) / wanted);
+    const fitting = [0.92, ...(large ? [0.75] : [])].map((least) => room.findIndex((share) => share >= least));
+    return fitting.find((at) => at >= 0) ?? room.indexOf(Math.max(...room));
   }
 
   fill() {
     const height = phone.matches ? "auto" : `${this.room.clientHeight}px`;
     this.root.toggleAttribute("data-list", phone.matches);
+    this.root.classList.toggle("large", this.component.data.large);
     // The room has a frame of its own.
     if (this.root.style.height !== height) Object.assign(this.root.style, { height, border: "0", borderRadius: "0" });
   }

@@ -1,13 +1,15 @@
 // The window onto the picture: vis.Network holds the canvas, pans and zooms; this decides what is shown.
 
 const MARGIN = 24;
-const LEAST_ZOOM = 0.05, MOST_ZOOM = 2.5, MOST_FITTED = 1.15;
+const LEAST_ZOOM = 0.05, MOST_ZOOM = 2.5;
+const MOST_FITTED = 1.15, MOST_ENLARGED = 2.2;
 
 class View {
   constructor(canvas, { drawCard, drawBelow, drawAbove }) {
     this.canvas = canvas;
     this.drawCard = drawCard;
     this.touched = false;
+    this.mostFitted = MOST_FITTED;
     this.box = { left: 0, top: 0, right: 1, bottom: 1 };
     this.nodes = new vis.DataSet();
     this.network = new vis.Network(canvas, { nodes: this.nodes, edges: new vis.DataSet() }, {
@@ -39,11 +41,19 @@ class View {
     if (!this.network || !width || !height) return;
     this.touched = false;
     const { left, top, right, bottom } = this.box;
-    const fitted = Math.min(MOST_FITTED, (width - 2 * MARGIN) / (right - left), (height - 2 * MARGIN) / (bottom - top));
+    const fitted = Math.min(this.mostFitted, (width - 2 * MARGIN) / (right - left), (height - 2 * MARGIN) / (bottom - top));
     // While the page is still being laid out there may be less room than margin.
     const scale = Math.max(LEAST_ZOOM / 4, fitted);
     const animation = animated && !stillness.matches ? { duration: 180, easingFunction: "easeOutQuad" } : false;
     this.network.moveTo({ scale, position: { x: (left + right) / 2, y: (top + bottom) / 2 }, animation });
+  }
+
+  // For an audience the picture fills its room.
+  enlarge(large) {
+    const most = large ? MOST_ENLARGED : MOST_FITTED;
+    if (most === this.mostFitted) return;
+    this.mostFitted = most;
+    if (!this.touched) this.fit();
   }
 
   resized() {

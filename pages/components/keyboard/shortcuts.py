@@ -35,6 +35,7 @@ SHORTCUTS: Mapping[str, tuple[Shortcut, ...]] = {
         SHEET,
         Shortcut("Tab Shift+Tab", "Next and previous thing that can be used"),
         Shortcut("Esc", "Close what is open"),
+        Shortcut("P", "Present the session, and end that", presses="present"),
     ),
     "Question": (
         Shortcut("Enter", "Plan, or plan and run"),
@@ -61,6 +62,12 @@ SHORTCUTS: Mapping[str, tuple[Shortcut, ...]] = {
         Shortcut("0", "Fit the graph to its pane"),
         Shortcut("F", "Fill the screen with it"),
     ),
+    "Presented": (
+        Shortcut("Space", "Play and pause the replay"),
+        Shortcut("← → Home End", "Go to the moment before or next, to the beginning or end"),
+        Shortcut("F", "Fill the screen"),
+        Shortcut("Esc", "Back to the workbench", presses="presented-end"),
+    ),
     "Timeline, access, history": (
         Shortcut("↑ ↓ Home End", "Select a row"),
         Shortcut("Space Enter", "On a square of Access: give or take the access"),
@@ -68,6 +75,9 @@ SHORTCUTS: Mapping[str, tuple[Shortcut, ...]] = {
     ),
 }
 """By where they count, in the order in which they are shown."""
+
+_KEYS = {"Esc": "escape"}
+"""What the browser calls a key, where a keyboard has another name for it."""
 
 _BUTTON = '<button type="button" class="show-shortcuts">Keyboard <kbd>?</kbd></button>'
 
@@ -89,7 +99,7 @@ def shortcuts() -> None:
             data={
                 "pressed": [
                     {
-                        "key": one.keys.rpartition("+")[2].lower(),
+                        "key": _KEYS.get(one.keys, one.keys.rpartition("+")[2].lower()),
                         "ctrl": "Ctrl+" in one.keys,
                         "shift": "Shift+" in one.keys,
                         "button": f".st-key-{one.presses}",

@@ -1,4 +1,6 @@
-"""Who uses this tab, and at which address: the author's name, the link to log out, the API's URL."""
+"""Who uses this tab, and at which address: the author's name, the link to log out, the API's URL, and what a
+visitor with a view-only link may look at.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +10,7 @@ from urllib.parse import urlsplit
 import streamlit as st
 
 from pages.components.tab.services import access
+from studio.access.login import VIEWED
 
 AUTHOR = "CONDUCTOR_AUTHOR"
 """The environment variable with the name of the app's user, for apps without a login."""
@@ -22,6 +25,12 @@ def author() -> str | None:
     user = st.user.to_dict()
     known = (user.get("name") or user.get("email")) if user.get("is_logged_in") else None
     return str(known) if known else os.environ.get(AUTHOR) or None
+
+
+def viewable() -> tuple[str, ...] | None:
+    """The sessions that are all this visitor may look at; None for those who may do anything."""
+    named = st.context.headers.get(VIEWED)
+    return None if named is None else tuple(named.split(","))
 
 
 def log_out() -> None:

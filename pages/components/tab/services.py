@@ -17,9 +17,10 @@ from conductor.workers.health.probe import HealthProbe
 from storage import SessionStore, data_folder, default_url
 from studio.access.exposure import Access, configured_access
 from studio.access.machine_token import MachineToken
+from studio.access.view_links import ViewLinks
 from studio.composition import ConfiguredRuntime
 from studio.sessions.retention import apply_daily
-from studio.workbench import Workbench
+from studio.workbench import ViewOnlyWorkbench, Workbench
 
 TIDYING_SECONDS = 2.0
 """How long the store stays open for what removes long deleted sessions; the rest of them goes another day."""
@@ -30,6 +31,7 @@ class Services:
     """What the pages of all tabs share. The pool file may change: `configured` reads it as it is now."""
 
     workbench: Workbench
+    viewed: ViewOnlyWorkbench
     configured: ConfiguredRuntime
     probe: HealthProbe
     finder: Finder
@@ -52,7 +54,8 @@ def services() -> Services:
             tidying = threading.Thread(target=apply_daily, args=(bench.store,), name="retention", daemon=True)
             tidying.start()
             spawn = bench.background.spawn
-            _opened.append(Services(bench, configured, HealthProbe(spawn), Finder(spawn), tidying))
+            viewed = ViewOnlyWorkbench(bench)
+            _opened.append(Services(bench, viewed, configured, HealthProbe(spawn), Finder(spawn), tidying))
         return _opened[0]
 
 
@@ -67,6 +70,16 @@ def access() -> Access:
     return configured_access(st.get_option("server.address"))
 
 
+@cache
+def view_links() -> ViewLinks:
+    """The links with which people look at a session. Raises `ServeError` as `access`."""
+
+    def revoked(session: str) -> int:
+        return workbench().store.sessions.view_links_revoked(session)
+
+    return ViewLinks(access().password, revoked)
+
+
 def machine_token() -> MachineToken:
     """This machine's token, beside the store. Raises `StorageError` where the store's URL is none."""
     return MachineToken.below(data_folder(default_url()))
@@ -75,6 +88,7 @@ def machine_token() -> MachineToken:
 def close() -> None:
     """Stop runs and close the store, where they were opened."""
     access.cache_clear()
+    view_links.cache_clear()
     with _lock:
         while _opened:
             last = _opened.pop()

@@ -17,8 +17,10 @@ from streamlit.errors import StreamlitAPIException
 from conductor.drawing.layout import Direction
 from conductor.runs.replay import Replay
 from conductor.values.presets import Settings
+from pages.components.tab.account import viewable
 from pages.components.tab.download import Download
 from pages.components.tab.edit_memory import EditMemory, Remembered
+from studio.access.view_links import PARAMETER
 
 NoticeKind = Literal["error", "info"]
 
@@ -63,8 +65,41 @@ class TabState(EditMemory):
     """The mark of the player's last request."""
 
     @property
+    def presents(self) -> bool:
+        """Whether the page shows its session to an audience: in large letters, with nothing around it."""
+        return st.query_params.get("present") == "1" and self.session is not None
+
+    @property
+    def watched(self) -> bool:
+        """Whether the page only shows its session, and changes nothing of it."""
+        return self.presents or self.view_only is not None
+
+    @property
+    def view_only(self) -> str | None:
+        """The session that this tab may look at, whatever its address becomes; "" where there is none, None
+        for a tab that may do anything.
+        """
+        if "view-only" not in st.session_state:
+            allowed, named = viewable(), st.query_params.get("session", "")
+            if allowed is None and PARAMETER not in st.query_params:
+                return None
+            st.session_state["view-only"] = named if allowed is None or named in allowed else ""
+        return cast("str", st.session_state["view-only"])
+
+    def present(self) -> None:
+        """Show the session so, from its answer or from what goes on."""
+        st.query_params["present"] = "1"
+        self.select(None)
+
+    def end_presenting(self) -> None:
+        """Show the workbench again."""
+        st.query_params.pop("present", None)
+
+    @property
     def session(self) -> str | None:
         """The open session's id; the URL counts, a page switch loses it, so it is remembered too."""
+        if self.view_only is not None:
+            return self.view_only or None
         named = st.query_params.get("session")
         if named:
             if named != self.remembered:
@@ -125,7 +160,8 @@ class TabState(EditMemory):
     @property
     def shows_selection(self) -> list[str]:
         """The keys of the fragments beside the graph that show which step is selected."""
-        return ["inspector", "run", *(["panels"] if self.panel_selects else [])]
+        panels = ["panels"] if self.panel_selects and not self.presents else []
+        return ["inspector", *([] if self.watched else ["run"]), *panels]
 
     @property
     def download(self) -> Download | None:

@@ -15,7 +15,7 @@ _timeline = component(
     __file__,
     html="timeline.html",
     css="timeline.css",
-    js="axis.js rows.js player.js timeline.js",
+    js="axis.js rows.js player.js player_keys.js timeline.js",
 )
 
 
@@ -28,7 +28,8 @@ class TimelineData(TypedDict):
     that was sent. `choosing`: rows can be selected. `inspector` is the key of the container whose first field
     gets the focus when Enter is pressed. `moments` are others to which the player goes from one to the next
     beside those of the rows. `replay` is {"position", "playing", "speed"} or None; it counts only
-    where `mark` is that of the last request that was sent.
+    where `mark` is that of the last request that was sent. `presented`: the player alone, which takes the
+    page's keys: Space, arrows, Home, End; F for the full screen.
     """
 
     rows: Sequence[Mapping[str, Any]]
@@ -47,6 +48,7 @@ class TimelineData(TypedDict):
     first_speed: float
     replay: Mapping[str, Any] | None
     mark: str | None
+    presented: bool
 
 
 def run_timeline(

@@ -9,6 +9,7 @@ class Timeline {
     this.listeners = new AbortController();
     this.rows = new Rows(root, (choice) => this.component.setStateValue("selected", choice), () => this.open());
     this.player = new Player(root, (position) => this.drawMoment(position));
+    this.keys = new PlayerKeys(this.player);
     this.observer = new ResizeObserver(() => this.resized());
     this.observer.observe(root);
     this.listen(root.querySelector(".body"));
@@ -29,6 +30,8 @@ class Timeline {
     this.rows.show(data, this.span);
     this.drawAxis();
     this.player.update(component);
+    this.root.classList.toggle("presented", data.presented);
+    this.keys.listen(data.presented);
     fillTable(this.root.querySelector(".table"), data.rows);
     this.drawLegend(data);
   }
@@ -114,6 +117,7 @@ class Timeline {
   destroy() {
     this.listeners.abort();
     this.observer.disconnect();
+    this.keys.listen(false);
     this.player.destroy();
   }
 }

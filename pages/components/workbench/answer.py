@@ -50,7 +50,10 @@ def pool_notes(view: SessionView) -> list[str]:
 
 
 def outcome(bench: Workbench, tab: TabState, view: SessionView) -> None:
-    """The end of a run: the answer, or what failed, what was kept and what to do; then another round."""
+    """The end of a run: the answer, or what failed, what was kept and what to do; then another round.
+
+    For those who watch, nothing that changes the session.
+    """
     state = view.state
     if state is None or state.live or state.workflow is None:
         return
@@ -63,7 +66,8 @@ def outcome(bench: Workbench, tab: TabState, view: SessionView) -> None:
     used = bench.store.sessions.total(view.session.id)
     if used.known_words and used != used_of(state):
         st.caption(plain(f"The session, with planning and all runs: {' · '.join(used.known_words)}"))
-    _what_happened(view, state, state.workflow, when="" if view.as_run else "Before your edits: ")
+    when = "" if view.as_run else "Before your edits: "
+    _what_happened(view, state, state.workflow, when=when, acts=not tab.watched)
     if state.answer is not None:
         notes = [] if view.as_run else ["of the run before your edits"]
         notes += [*answer_notes(state), *(pool_notes(view) or answer_kind(state))]
@@ -73,12 +77,13 @@ def outcome(bench: Workbench, tab: TabState, view: SessionView) -> None:
             rendered_text(state.answer, key=f"answer-{state.run}", label="Answer", notes=notes)
         if state.warning:
             st.caption(plain(state.warning))
-        thumbs(bench, view)
+        if not tab.watched:
+            thumbs(bench, view)
     elif not state.whole:
         _earlier_answer(bench, view, state)
     if view.kept_answer is not None:
         _kept(view.kept_answer)
-    if state.status == "finished":
+    if state.status == "finished" and not tab.watched:
         _another_round(bench, tab, view, state)
 
 
@@ -142,7 +147,7 @@ def _resumption(view: SessionView) -> str | None:
     return None if resumption is None else f"A rerun resumes: {resumption.words}."
 
 
-def _what_happened(view: SessionView, state: RunState, workflow: Workflow, *, when: str) -> None:
+def _what_happened(view: SessionView, state: RunState, workflow: Workflow, *, when: str, acts: bool) -> None:
     kept = counted(sum(step.output is not None for step in state.steps), "finished output")
     for at, step in enumerate(state.steps):
         if step.status == "failed":
@@ -156,6 +161,8 @@ def _what_happened(view: SessionView, state: RunState, workflow: Workflow, *, wh
         st.caption(f"{when}{plain(f'The budget is used up: {state.crossing.words}{cut}.')}")
     elif state.crossing is not None:
         _over_budget(state.crossing, kept=kept, when=when)
+        if acts:
+            action("Raise the limit", "tune", open_settings, "budget", key="raise-limit")
     if state.covers is not None:
         names = ", ".join(str(step + 1) for step in state.covers)
         st.caption(f"{when}This run covered step {names} only; the others were left as they are.")
@@ -188,13 +195,12 @@ def _sums(state: RunState) -> list[str]:
 
 
 def _over_budget(crossing: BudgetExceeded, *, kept: str, when: str) -> None:
-    """Which limit it was, what was kept, and the way to raise it."""
+    """Which limit it was, and what was kept."""
     st.warning(
         f"{when}Stopped at the budget: {plain(crossing.words)}. {kept} kept; a rerun counts from zero and "
         "continues from there.",
         icon=STATE_ICONS["over_budget"],
     )
-    action("Raise the limit", "tune", open_settings, "budget", key="raise-limit")
 
 
 def thumbs(bench: Workbench, view: SessionView) -> None:

@@ -24,7 +24,10 @@ _DIRECTIONS: tuple[Direction, ...] = ("down", "right")
 
 
 def graph(bench: Workbench, tab: TabState, view: SessionView) -> None:
-    """The workflow's graph; selecting redraws the inspector only, editing the whole page."""
+    """The workflow's graph; selecting redraws the inspector only, editing the whole page.
+
+    For those who watch, nothing in it can be edited; presented, its letters are large.
+    """
     if view.head is None:
         return
     workflow = view.head.workflow
@@ -38,12 +41,13 @@ def graph(bench: Workbench, tab: TabState, view: SessionView) -> None:
 
     def edited() -> None:
         asked = st.session_state[key].edit
-        if asked and not view.locked:
+        if asked and not view.locked and not tab.watched:
             editor.from_graph(asked)
         tab.ask_redraw()
 
     def opened() -> None:
-        inside.asked(st.session_state[key].inside, above=())
+        if not tab.watched:
+            inside.asked(st.session_state[key].inside, above=())
         tab.ask_redraw()
 
     def turned() -> None:
@@ -69,6 +73,8 @@ def graph(bench: Workbench, tab: TabState, view: SessionView) -> None:
         selection_revision=tab.selection_revision,
         selection_known=tab.selection_known,
         locked=view.locked,
+        editable=not tab.watched,
+        large=tab.presents,
         inspector="inspector",
         opened=inside.way[0].step if inside.way else None,
         revision=view.head.id,

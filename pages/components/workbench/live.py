@@ -43,8 +43,10 @@ def budget_meter(view: SessionView) -> None:
         st.caption("Includes the planning and the rounds that led to this run.")
 
 
-def streaming(view: SessionView) -> None:
-    """What running steps are writing just now."""
+def streaming(view: SessionView, *, height: int = 130, steady: bool = True) -> None:
+    """What running steps are writing just now, each in so many pixels of height, or in fewer while it is
+    short where it is not `steady`.
+    """
     state = view.state
     if state is None or state.workflow is None or not state.live:
         return
@@ -54,14 +56,14 @@ def streaming(view: SessionView) -> None:
             if step.status == "running":
                 worker = state.workflow.steps[at].worker
                 rendered_text(
-                    step.text or f"{silence(step).capitalize()}…",
+                    step.text if step.text.strip() else f"{silence(step).capitalize()}…",
                     key=f"stream-{state.run}-{at}",
                     label=step_name(state.workflow, at),
                     notes=[stand_in(worker, step) or worker, *withdrawn_note(step), *pool_notes(view)],
                     copy=False,
                     live=True,
-                    height=130,
-                    steady=True,
+                    height=height,
+                    steady=steady,
                 )
 
 

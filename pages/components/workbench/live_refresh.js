@@ -101,6 +101,8 @@ class Watcher {
 async function answer({ url, of }) {
   try {
     const response = await fetch(of ? `${url}?session=${encodeURIComponent(of)}` : url, { cache: "no-store" });
+    // The view-only link by which the page was opened was revoked: its document shows that.
+    if (response.status === 401 && new URLSearchParams(location.search).has("view")) location.reload();
     const now = response.ok ? await response.json() : {};
     return "session" in now ? now : null;
   } catch {

@@ -1,4 +1,5 @@
-"""The pane beside the graph: the answer, the selected step, or what is written just now.
+"""The pane beside the graph: the answer, the selected step, or what is written just now. For those who watch,
+it has nothing that changes them.
 
 The server draws all three; which one is seen is decided in the browser, at once.
 """
@@ -11,15 +12,22 @@ import streamlit as st
 
 from pages.components.panes import Phase, reading_tabs
 from pages.components.tab.state import TabState
+from pages.components.view_models.card_content import step_name
+from pages.components.view_models.run_text import author_notes
 from pages.components.view_models.session import SessionView
 from pages.components.widgets.controls import session_comparison
+from pages.components.widgets.rendered_text import rendered_text
 from pages.components.workbench.answer import earlier_rounds, outcome
 from pages.components.workbench.live import budget_meter, live_planning, progress, streaming
 from pages.components.workbench.live_refresh import CurrentView
 from pages.components.workbench.plan import no_plan, plan_panel, why_this_plan
 from pages.components.workbench.question.conversation import conversation_view
 from pages.components.workbench.step.inspector import inspector, preview_steps
+from pages.components.workbench.step.watched import watched_step
 from studio.workbench import Workbench
+
+_BEGUN = 60
+"""Characters from which on a running step's words fill the pane of an audience."""
 
 
 def reading_pane(bench: Workbench, tab: TabState, current: CurrentView) -> None:
@@ -28,17 +36,19 @@ def reading_pane(bench: Workbench, tab: TabState, current: CurrentView) -> None:
     with st.container(key="read-pane", gap=None):
         # The tabs come with the step, so that they know which one has been drawn.
         current.fragment("inspector", partial(_step, bench, tab), follows="step")
-        with st.container(key="read-preview"):
-            preview_steps(bench, view)
+        if not tab.watched:
+            with st.container(key="read-preview"):
+                preview_steps(bench, view)
         with st.container(key="read-answer", gap="small"):
             _answer(bench, tab, current)
         with st.container(key="read-live", gap="small"):
-            _live(bench, current)
+            _live(bench, tab, current)
 
 
 def _step(bench: Workbench, tab: TabState, view: SessionView) -> None:
     reading_tabs(
-        session=view.session.id,
+        # What is shown first before an audience does not depend on what was read before.
+        session=f"{view.session.id}{' presented' if tab.presents else ''}",
         phase=_phase(view),
         begun=0 if view.run is None else view.run.started_at,
         step=tab.selected,
@@ -46,7 +56,7 @@ def _step(bench: Workbench, tab: TabState, view: SessionView) -> None:
         part=tab.part,
     )
     with st.container(key="read-step"):
-        inspector(bench, tab, view)
+        (watched_step if tab.watched else inspector)(bench, tab, view)
 
 
 def _phase(view: SessionView) -> Phase:
@@ -61,27 +71,30 @@ def _answer(bench: Workbench, tab: TabState, current: CurrentView) -> None:
     """The answer, and how it came about: the rounds and the conversation before, why this plan."""
     view = current.of_page
     # What the Conductor was asked after the workflow shown, where that gave no other one.
-    if not view.busy:
+    if not view.busy and not tab.watched:
         no_plan(bench, tab, view)
     ran = view.state is not None and view.state.workflow is not None
     if ran:
         current.fragment("answer", partial(outcome, bench, tab))
     elif not view.locked:
         st.caption("Nothing has run yet. Run calls the workers; their answer will stand here.")
+    if tab.presents:
+        return
     earlier_rounds(bench, tab, view.session.id)
     if view.plan is not None:
         (why_this_plan if ran else plan_panel)(view.plan, view.planned)
     conversation_view(view.session)
-    session_comparison(bench.store, view.session.id)
+    if not tab.watched:
+        session_comparison(bench.store, view.session.id)
 
 
-def _live(bench: Workbench, current: CurrentView) -> None:
+def _live(bench: Workbench, tab: TabState, current: CurrentView) -> None:
     """What is written just now."""
     view = current.of_page
     if view.busy and not view.live:
         live_planning(bench, current, stop=False)
     elif view.live:
-        current.fragment("live", _running, follows="live")
+        current.fragment("live", _presented if tab.presents else _running, follows="live")
     else:
         st.caption("Nothing runs just now. While it does, the words of each step appear here.")
 
@@ -91,3 +104,26 @@ def _running(view: SessionView) -> None:
         progress(view.state)
         budget_meter(view)
         streaming(view)
+
+
+def _presented(view: SessionView) -> None:
+    """The same for an audience: what is written, and what was finished last."""
+    state = view.state
+    if state is None or not state.live or state.workflow is None:
+        return
+    running = [step for step in state.steps if step.status == "running"]
+    streaming(view, height={1: 380, 2: 170}.get(len(running), 100), steady=len(running) > 1)
+    # A step that has begun to write is what is looked at.
+    if any(len(step.text) > _BEGUN for step in running):
+        return
+    ended = [at for at, step in enumerate(state.steps) if step.text and step.finished_at is not None]
+    if ended:
+        at = max(ended, key=lambda at: state.steps[at].finished_at or 0.0)
+        own = state.workflow.steps[at].worker
+        rendered_text(
+            state.steps[at].text,
+            key=f"finished-{state.run}-{at}",
+            label=step_name(state.workflow, at),
+            notes=["finished last", *author_notes(own, state.steps[at])],
+            copy=False,
+        )

@@ -13,7 +13,7 @@ import pytest
 
 from conductor.engine.experiments import EdgeTest
 from conductor.engine.scope import EDITED, FORCE
-from conductor.errors import ConductorError, ViewOnly
+from conductor.errors import ConductorError, UnknownId, ViewOnly
 from conductor.planner.rule_planner import OfflineConductor
 from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
@@ -21,7 +21,7 @@ from conductor.workflow.file import write_plan
 from conductor.workflow.model import Step, Workflow
 from storage import SessionStore
 from studio.gallery import GALLERY
-from studio.workbench import ViewOnlyWorkbench, Workbench
+from studio.workbench import Contender, ViewOnlyWorkbench, Workbench
 
 STEPS = Workflow.of(
     [Step(instruction="Find it.", worker="alpha"), Step(instruction="Check.", worker="beta", access=(0,))]
@@ -64,7 +64,7 @@ class Stage:
     def parts(self) -> Iterator[tuple[str, Any, type]]:
         """What a page can reach of the workbench: its parts by name, with the class of what stands behind."""
         yield "workbench", self.viewed, type(self.viewed)
-        for name in ("planning", "editing", "running", "experiments", "store"):
+        for name in ("planning", "editing", "running", "racing", "experiments", "store"):
             yield name, getattr(self.viewed, name), type(getattr(self.bench, name))
         for name in ("background", "activities", "runner"):
             yield name, getattr(self.viewed, name), type(getattr(self.bench, name))
@@ -85,6 +85,8 @@ class Stage:
             "limit": 8, "thumbs": "up", "name": "new", "id": self.token.id, "token": self.token,
             "older_than": 0.0, "task": "tidy", "every": 0.0,
         }  # fmt: skip
+        contender = Contender(self.session, STEPS, "As edited", self.head.id)
+        values |= {"left": contender, "right": contender, "contenders": [contender]}
         ids = {"sessions": "session", "plans": "plan", "revisions": "revision", "runs": "run"}
         if parameter == "id" and (kind := part.removeprefix("store.")) != "tokens":
             return values[ids.get(kind, "experiment")]
@@ -123,6 +125,8 @@ def called(stage: Stage, name: str, part: Any, method: str, kind: type) -> str:
             list(found)
     except ViewOnly:
         return "refused"
+    except UnknownId:
+        return "read"  # and nothing of that id was found
     except ConductorError:
         return "refused anyway" if f"{name}.{method}" in REFUSED_ANYWAY else "failed"
     return "read"
@@ -148,6 +152,7 @@ def test_every_public_method_refuses_or_changes_nothing(stage: Stage) -> None:
         "editing.edit",
         "running.start",
         "running.stop",
+        "racing.start",
         "experiments.stop",
         "background.spawn",
         "activities.claim",

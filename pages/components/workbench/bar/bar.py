@@ -19,12 +19,22 @@ from pages.components.workbench.live_refresh import CurrentView
 from storage import Session
 from studio.workbench import Workbench
 
+_VIEW_ONLY = (
+    "This link shows the session as it is, and as it goes on: its plan, its run, its answer. Nothing can be "
+    "changed here."
+)
+
 
 def bar(bench: Workbench, tab: TabState, current: CurrentView) -> None:
     """Draw it for the session of `current`."""
     view = current.of_page
     with st.container(key="bar", horizontal=True, vertical_alignment="center", gap="small", wrap=False):
-        _title(bench, tab, view.session)
+        if tab.view_only is None:
+            _title(bench, tab, view.session)
+        else:
+            _fixed_title(view.session)
+            with st.container(key="view-only"):
+                st.badge("View only", icon=":material/visibility:", color="primary", help=_VIEW_ONLY)
         if view.session.pool_label:
             st.badge(view.session.pool_label, icon=":material/cloud_off:", color="gray")
         with st.container(key="bar-state"):
@@ -32,6 +42,10 @@ def bar(bench: Workbench, tab: TabState, current: CurrentView) -> None:
         if view.replay is not None:
             with st.container(horizontal=True, key="toolbar", gap="xsmall", width="content", wrap=False):
                 action("Back to the end", "last_page", tab.leave_replay, key="replay-end", type="primary")
+                _present(tab)
+        elif tab.view_only is not None:
+            with st.container(horizontal=True, key="toolbar", gap="xsmall", width="content", wrap=False):
+                _present(tab)
         elif view.head is not None:
             with st.container(
                 horizontal=True,
@@ -44,6 +58,12 @@ def bar(bench: Workbench, tab: TabState, current: CurrentView) -> None:
                 _undo_and_redo(bench, tab, view)
                 current.fragment("run", partial(run_buttons, bench, tab))
                 share(bench, tab, view)
+                _present(tab)
+
+
+def _present(tab: TabState) -> None:
+    tip = "Present (P): graph and answer in large letters, for an audience"
+    action("Present", "slideshow", tab.present, key="present", help=tip, type="tertiary")
 
 
 def _title(bench: Workbench, tab: TabState, session: Session) -> None:
@@ -63,6 +83,12 @@ def _title(bench: Workbench, tab: TabState, session: Session) -> None:
             label_visibility="collapsed",
             on_change=committing(tab, key, renamed),
         )
+
+
+def _fixed_title(session: Session) -> None:
+    with st.container(key="session-head"):
+        st.title(plain(session.title, limit=90), anchor=False)
+        st.markdown(f"**{plain(session.title, limit=90)}**")
 
 
 def _state(view: SessionView) -> None:

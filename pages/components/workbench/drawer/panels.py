@@ -25,7 +25,7 @@ from studio.workbench import Workbench
 class Panel:
     """A view of a workflow, or of its run where it `needs_run`. `remark` is what its name shows more, such as
     a count; "" where nothing. `selects`: it shows which step is selected; `moves`: while the
-    run does.
+    run does. `viewed`: those who only look on have it, too.
     """
 
     icon: str
@@ -34,10 +34,11 @@ class Panel:
     remark: Callable[[Workbench, SessionView], str] = lambda _bench, _view: ""
     selects: bool = False
     moves: bool = False
+    viewed: bool = False
 
 
 PANELS: Mapping[str, Panel] = {
-    "Timeline": Panel("view_timeline", timeline_view, needs_run=True, selects=True, moves=True),
+    "Timeline": Panel("view_timeline", timeline_view, needs_run=True, selects=True, moves=True, viewed=True),
     "Access": Panel("grid_on", access_view, selects=True),
     "Check": Panel("rule", check_view, remark=remark),
     "Trials": Panel("science", trials_view, needs_run=True, selects=True),
@@ -53,7 +54,8 @@ def panels(bench: Workbench, tab: TabState, view: SessionView) -> None:
     if view.head is None:
         return
     ran = view.state is not None and view.state.workflow is not None
-    name = _chosen(bench, view, [name for name, panel in PANELS.items() if ran or not panel.needs_run])
+    own = [name for name, panel in PANELS.items() if panel.viewed or not tab.watched]
+    name = _chosen(bench, view, [name for name in own if ran or not PANELS[name].needs_run])
     tab.panel_selects = name is not None and PANELS[name].selects
     # While a replay plays, its player advances in the browser without the server.
     tab.panel_moves = name is not None and PANELS[name].moves and view.replay is None

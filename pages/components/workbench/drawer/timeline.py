@@ -41,17 +41,34 @@ def timeline_view(bench: Workbench, tab: TabState, view: SessionView) -> None:
     if view.run is None or view.head is None:
         return
     run = _run_choice(bench, tab, view) or view.run
-    state = bench.state(run)
-    if state.workflow is None:
+    found = _read(bench, run)
+    if found is None:
         return
-    # What was not kept of a run cannot be replayed.
-    kept = not state.live and bench.unsaved(run) is None
-    recorded = recording(bench.store, run.id) if kept else None
-    timeline = timeline_of(state, now=time.time(), moments=NOTHING if recorded is None else recorded.moments)
+    state, timeline, recorded = found
     if not state.is_run_of(view.head.workflow):
         st.caption("Of a run of another workflow than the one above; its replay shows that one.")
     _bars(tab, view, run, state=state, timeline=timeline, recorded=recorded)
     _edges(state, timeline, key=run.id)
+
+
+def player(bench: Workbench, tab: TabState, view: SessionView) -> None:
+    """Draw what replays the run shown, alone, before an audience."""
+    found = None if view.run is None else _read(bench, view.run)
+    if view.run is not None and found is not None:
+        state, timeline, recorded = found
+        _bars(tab, view, view.run, state=state, timeline=timeline, recorded=recorded)
+
+
+def _read(bench: Workbench, run: RunRecord) -> tuple[RunState, Timeline, Recording | None] | None:
+    """A run by time, and what of it can be replayed; None where it has not begun."""
+    state = bench.state(run)
+    if state.workflow is None:
+        return None
+    # What was not kept of a run cannot be replayed.
+    kept = not state.live and bench.unsaved(run) is None
+    recorded = recording(bench.store, run.id) if kept else None
+    moments = NOTHING if recorded is None else recorded.moments
+    return state, timeline_of(state, now=time.time(), moments=moments), recorded
 
 
 def _bars(
@@ -103,6 +120,7 @@ def _bars(
             "first_speed": first_speed(timeline.seconds),
             "replay": replay,
             "mark": tab.replay_mark,
+            "presented": tab.presents,
         },
         key=key,
         on_select=selected,

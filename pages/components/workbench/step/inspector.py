@@ -50,7 +50,7 @@ def inspector(bench: Workbench, tab: TabState, view: SessionView) -> None:
             return
         shown = Shown(tab, head, place="inspector")
         editor = Editor(bench, tab, view.session.id, head, shown)
-        state = _state_of(bench, view, selected)
+        state = state_of(bench, view, selected)
         with st.container(
             horizontal=True, vertical_alignment="center", gap="small", wrap=False, key="step-head"
         ):
@@ -73,7 +73,7 @@ def preview_steps(bench: Workbench, view: SessionView) -> None:
         return
     workflow, previews = view.head.workflow, []
     for at, step in enumerate(workflow.steps):
-        state = _state_of(bench, view, at)
+        state = state_of(bench, view, at)
         previews.append(
             Preview(
                 name=step_name(workflow, at),
@@ -139,7 +139,7 @@ def _output(editor: Editor, view: SessionView, step: int, state: StepState | Non
         output_view(view, step, state)
 
 
-def _state_of(bench: Workbench, view: SessionView, step: int) -> StepState | None:
+def state_of(bench: Workbench, view: SessionView, step: int) -> StepState | None:
     """The step's state in the run shown; after an edit, and where that run left the step out, that of its
     known output. None where it will run.
     """

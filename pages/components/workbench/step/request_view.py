@@ -53,7 +53,9 @@ _MANY = 6
 
 
 def sight(editor: Editor, view: SessionView, step: int, state: StepState | None) -> None:
-    """Draw what `step` saw, if it was sent anything. `state` is the step's, as the page shows it."""
+    """Draw what `step` saw, if it was sent anything. `state` is the step's, as the page shows it. Those who
+    watch cannot let it see more.
+    """
     bench = editor.bench
     sent = request_sent(bench, view, editor.workflow, step, state)
     if sent is None:
@@ -66,7 +68,7 @@ def sight(editor: Editor, view: SessionView, step: int, state: StepState | None)
         reader=reader(bench.pool.cards, sent.workflow.steps[sent.step].worker, sent.own),
         hidden=unseen(editor, step),
         origins=origins(bench, view, sent),
-        let_see=partial(_grant, editor, step),
+        let_see=None if editor.tab.watched else partial(_grant, editor, step),
         locked=view.locked,
         notes=sent.notes,
         before=lambda: asked_before(bench, sent.run, sent.step),
