@@ -168,6 +168,7 @@ class Camera:
     """Takes pictures of one page in one size and theme."""
 
     def __init__(self, page: Page, url: str, folder: Path, mark: str) -> None:
+        page.set_default_timeout(10_000)
         self.page, self.desk, self._url, self._folder, self._mark = (
             page,
             WorkbenchPage(page),
@@ -205,16 +206,23 @@ class Camera:
 def workbench_views(camera: Camera, sessions: Sessions) -> Iterator[tuple[str, Callable[[], None]]]:
     """What is done for each picture, in turn."""
     desk, page = camera.desk, camera.page
+
+    def drawer(panel: str) -> None:
+        # On a phone the step lies over the drawer.
+        desk.read("Answer")
+        desk.drawer(panel)
+        camera.drawn()
+
     for steps, session in sessions.ran.items():
         yield f"{steps:02}-answer", lambda session=session: camera.open(f"/?session={session}")
         yield f"{steps:02}-step", lambda: camera.step("End")
         if steps != 5:
-            yield f"{steps:02}-timeline", lambda: (desk.drawer("Timeline"), camera.drawn())
+            yield f"{steps:02}-timeline", lambda: drawer("Timeline")
             continue
         yield "05-saw", lambda: (desk.part("Saw"), camera.drawn())
         yield "05-instruction", lambda: (desk.part("Instruction"), camera.drawn())
         for panel in DRAWER:
-            yield f"05-{panel.lower()}", lambda panel=panel: (desk.drawer(panel), camera.drawn())
+            yield f"05-{panel.lower()}", lambda panel=panel: drawer(panel)
         yield "05-share", lambda: (desk.share(), camera.drawn())
     yield "long-answer", lambda: camera.open(f"/?session={sessions.long}")
     yield "waiting", lambda: camera.open(f"/?session={sessions.waiting}")

@@ -1,4 +1,5 @@
-// What the canvas shows, as a list that is read aloud: one option a card, text nodes only.
+// What the canvas shows, as a list that is read aloud: one option a card, text nodes only. On a phone, where the list
+// stands in place of the canvas, each option is seen as well, in fewer words.
 
 let outlines = 0;
 
@@ -11,10 +12,14 @@ class Outline {
 
   show(cards, edges, selected) {
     while (this.list.children.length > cards.length) this.list.lastChild.remove();
+    const seen = this.list.closest("[data-list]") !== null;
     cards.forEach((card) => {
-      const name = nameOf(card, cards.length, edges), option = this.list.children[card.step];
-      if (!option) this.list.append(element("div", { id: this.prefix + card.step, role: "option" }, name));
-      else if (option.textContent !== name) option.textContent = name;
+      const name = nameOf(card, cards.length, edges);
+      if (!this.list.children[card.step]) this.list.append(element("div", { id: this.prefix + card.step, role: "option" }));
+      const option = this.list.children[card.step], parts = seen ? [element("span", "said", name), ...lines(card)] : [name];
+      const drawn = parts.map((part) => part.textContent ?? part).join("");
+      if (option.textContent !== drawn) option.replaceChildren(...parts);
+      option.dataset.status = card.content.status;
     });
     markOption(this.stage, this.list.children, selected);
   }
@@ -26,4 +31,14 @@ function nameOf({ step, content }, count, edges) {
   const excerpt = content.excerpt && !content.streams && `“${content.excerpt}”`;
   const parts = [CHANGE_WORDS[content.change], content.title, `worker ${content.worker}`, ...content.badges, STATUS_WORDS[content.status], content.note, ...content.figures, content.remark, content.inside, excerpt, access];
   return `Step ${step + 1} of ${count}: ${parts.filter(Boolean).join(", ")}`;
+}
+
+// Number and title with what came of it, and below them who did it and how the output begins.
+function lines({ step, content }) {
+  const { title, note, status, worker, excerpt, body } = content;
+  const line = (name, ...parts) => element("span", { class: name, "aria-hidden": "true" }, ...parts);
+  return [
+    line("head", element("b", {}, `${step + 1}. `, element("bdi", {}, title)), element("span", {}, note || STATUS_WORDS[status])),
+    line("more", [worker, excerpt || body].filter(Boolean).join(" · ")),
+  ];
 }

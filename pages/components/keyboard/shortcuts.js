@@ -35,8 +35,8 @@ class Shortcuts {
     this.sheet.replaceChildren(
       element("header", {}, element("h2", { id: "shortcuts-title" }, "Keyboard"),
         element("button", { type: "button", class: "close-shortcuts" }, "Close")),
-      ...data.groups.map(({ name, rows }) => element("section", {}, element("h3", {}, name),
-        element("dl", {}, ...rows.flatMap(([keys, does]) => [element("dt", {}, ...keys.map(keyCaps)), element("dd", {}, does)])))));
+      element("div", "groups", ...data.groups.map(({ name, rows }) => element("section", {}, element("h3", {}, name),
+        element("dl", {}, ...rows.flatMap(([keys, does]) => [element("dt", {}, ...keys.map(keyCaps)), element("dd", {}, does)]))))));
   }
 
   show() {

@@ -19,7 +19,8 @@ Phase = Literal["ready", "live", "replay", "done"]
 _tabs = component(
     "conductor_reading_tabs",
     __file__,
-    html='<div class="reading-tabs" role="tablist" aria-label="Shown beside the graph"></div>',
+    html='<div class="reading-tabs" role="tablist" aria-label="Shown beside the graph"></div>'
+    '<button type="button" class="close-step" aria-label="Close the step">\u00d7</button>',
     js="tabs.js",
     isolated=False,
 )

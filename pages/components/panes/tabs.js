@@ -22,6 +22,8 @@ class ReadingTabs {
     }));
     list.append(...Object.values(this.tabs));
     list.addEventListener("keydown", (event) => this.key(event), { signal });
+    // On a phone the step lies over what was read before.
+    list.nextElementSibling.addEventListener("click", () => this.show(PHASES[this.data.phase]), { signal });
     window.addEventListener("conductor-step", ({ detail }) => {
       // Of the graph whose steps this pane shows; others show theirs below them.
       if (detail.graph === "inspector") this.selected(detail.step);
