@@ -40,12 +40,12 @@ class Shortcuts {
   }
 
   show() {
-    if (!this.sheet.open) this.sheet.showModal();
+    // A dialog keeps the focus to itself.
+    if (!this.sheet.open && !document.querySelector('[role="dialog"]')) this.sheet.showModal();
   }
 
   pressed(event) {
-    // What is open over the page has the keyboard.
-    if (event.altKey || this.sheet.open || document.querySelector('[role="dialog"]')) return;
+    if (event.altKey || this.sheet.open) return;
     const control = event.ctrlKey || event.metaKey, typed = event.key.toLowerCase();
     const field = event.composedPath().find((node) => node.matches?.("input, textarea, select, [contenteditable]"));
     if (!field && !control && typed === this.data.sheet) {
