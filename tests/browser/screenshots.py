@@ -71,6 +71,16 @@ print(f"{saved / 280:.0%} less")
 }
 """The workers of the pool, and what each answers."""
 
+QUERIES = {
+    1: "Which city in May?",
+    12: "Where shall the team meet in May?",
+    30: "Where shall the new office be?",
+    5: "Lisbon or Porto for a weekend in May?",
+}
+
+RECORDERS = ("facts-8b", "views-8b", "doubts-8b", "editor-70b")
+"""The workers of the recorded session."""
+
 PLANS = (
     Step(instruction="Lisbon: gather weather, opening hours and prices for a weekend.", worker="researcher"),
     Step(instruction="Porto: gather weather, opening hours and prices for a weekend.", worker="scout"),
@@ -101,7 +111,7 @@ def pool_file(pace: int | None = None) -> str:
     return "\n".join(
         f"[[worker]]\nname = '{name}'\nkind = 'simulated'\n{pace}"
         f"answer = {json.dumps(answer, ensure_ascii=False)}\n"
-        for name, answer in WORKERS.items()
+        for name, answer in [*WORKERS.items(), *((name, "Ready.") for name in RECORDERS)]
     )
 
 
@@ -142,13 +152,8 @@ def planted(folder: Path, database: str) -> Sessions:
         waiting = bench.ask("Where shall we go next?").id
         bench.editing.edit(waiting, workflows[5], note="Written by hand")
         long = ran("Which store for append-only events?", workflows[5].with_worker(4, "writer"))
-        sessions = {
-            steps: ran("Lisbon or Porto for a weekend in May?", flow) for steps, flow in workflows.items()
-        }
+        sessions = {steps: ran(QUERIES[steps], flow) for steps, flow in workflows.items()}
         session = sessions[5]
-        swap = bench.experiments.begin(session, Swap(step=2, workers=("critic", "editor")))
-        if swap.work is not None:
-            swap.work.result(60)
         edited = (
             workflows[5]
             .with_worker(3, "analyst")
@@ -157,6 +162,9 @@ def planted(folder: Path, database: str) -> Sessions:
         )
         bench.editing.edit(session, edited, note="Asked for somebody who dislikes rain")
         bench.running.start(session).done.wait(60)
+        swap = bench.experiments.begin(session, Swap(step=2, workers=("critic", "editor")))
+        if swap.work is not None:
+            swap.work.result(60)
         second, first = (run.id for run in bench.store.runs.of_session(session))
         recorded = open_recorded(bench.store, RECORDED[1]).id
         return Sessions(sessions, long, waiting, recorded, (first, second))
@@ -169,13 +177,8 @@ class Camera:
 
     def __init__(self, page: Page, url: str, folder: Path, mark: str) -> None:
         page.set_default_timeout(10_000)
-        self.page, self.desk, self._url, self._folder, self._mark = (
-            page,
-            WorkbenchPage(page),
-            url,
-            folder,
-            mark,
-        )
+        self.page, self.desk = page, WorkbenchPage(page)
+        self._url, self._folder, self._mark = url, folder, mark
 
     def open(self, path: str) -> None:
         """Go there, and wait until it is drawn."""
@@ -258,6 +261,7 @@ def documented(camera: Camera, sessions: Sessions) -> None:
     camera.open(f"/?session={sessions.recorded}")
     camera.take("workbench")
     desk.drawer("Timeline")
+    page.evaluate("document.documentElement.style.setProperty('--drawer-room', '23rem')")
     camera.drawn()
     camera.take("tour-timeline", ".st-key-drawer")
     camera.open(f"/?session={sessions.ran[5]}")
@@ -273,10 +277,9 @@ def documented(camera: Camera, sessions: Sessions) -> None:
     camera.take(
         "tour-trials", '[class*="st-key-experiment-"]:not(.st-key-experiment-kind, .st-key-experiment-begin)'
     )
-    page.set_viewport_size({"width": 1280, "height": 1250})
+    # So narrow that the sidebar is closed.
+    page.set_viewport_size({"width": 1100, "height": 1250})
     camera.open(f"/compare?left=run:{first}&right=run:{second}")
-    page.get_by_role("button", name="Collapse sidebar").click(force=True)
-    camera.drawn()
     camera.take("tour-compare", ".stMainBlockContainer")
 
 
