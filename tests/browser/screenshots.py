@@ -280,7 +280,7 @@ def documented(camera: Camera, sessions: Sessions) -> None:
     # So narrow that the sidebar is closed.
     page.set_viewport_size({"width": 1100, "height": 1250})
     camera.open(f"/compare?left=run:{first}&right=run:{second}")
-    camera.take("tour-compare", ".stMainBlockContainer")
+    camera.take("tour-compare")
 
 
 @contextmanager
