@@ -85,6 +85,7 @@ def test_a_session_is_presented_by_keyboard_in_letters_that_can_be_read_from_afa
     expect(desk.answer).to_be_visible()
 
     # A card shows its step; the way out is the same key, and hands the focus back.
+    desk.settled()
     desk.graph.click(1)
     expect(desk.inspector.get_by_role("heading", name="2. Collect the positions")).to_be_visible()
     keys.press("Escape")
@@ -156,6 +157,9 @@ def test_a_view_only_tab_follows_a_run_and_changes_nothing_whatever_it_sends(vis
     guest.keyed("present").get_by_role("button").click()
     expect(page.get_by_role("heading", name="Which one?")).to_be_visible()
     expect(guest.keyed("bar")).to_have_count(0)
+    expect(page.get_by_role("button", name="Replay", exact=True)).to_be_visible()
+    expect(guest.answer).to_be_visible()
+    guest.settled()
     keys.press("ArrowLeft")
     expect(guest.graph.cards.nth(1)).to_contain_text("running")
     keys.press("p")

@@ -102,7 +102,8 @@ def test_a_number_stands_left_of_a_title_that_is_written_from_right_to_left(visi
     )
     desk = WorkbenchPage(visit(offline_app, f"/?session={session}"))
     desk.run()
-    desk.finished()
+    expect(desk.region("No answer")).to_be_visible()
+    desk.settled()
     for view, title in (("Timeline", ".timeline .row .name"), ("Access", ".access .row .title")):
         desk.drawer(view)
         number, dot, _, *letters = desk.page.locator(title).first.evaluate(LEFTS)

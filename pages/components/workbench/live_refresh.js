@@ -6,6 +6,9 @@
 // what others change, so typing there holds up nothing.
 
 const AGAIN = 5000;                                         // milliseconds until the same change is reported again
+// Streamlit sends what is set within one task for one fragment alone, and the press that chose what is read may have
+// set something in another.
+const AFTER_A_PRESS = 50;
 const FAILED = 5000;                                        // and until a server that did not answer is called again
 const OWN = ".st-key-query";
 const NEWS = "This session was changed elsewhere; the page follows when you leave the field.";
@@ -34,9 +37,9 @@ class Watcher {
     this.note = note;
     this.reported = { mark: null, at: 0 };
     this.listeners = new AbortController();
-    const { signal } = this.listeners, now = () => this.tick();
-    document.addEventListener("visibilitychange", now, { signal });
-    window.addEventListener("conductor-reads", now, { signal });
+    const { signal } = this.listeners;
+    document.addEventListener("visibilitychange", () => this.tick(), { signal });
+    window.addEventListener("conductor-reads", () => setTimeout(() => this.tick(), AFTER_A_PRESS), { signal });
   }
 
   update(component) {

@@ -51,9 +51,7 @@ def inspector(bench: Workbench, tab: TabState, view: SessionView) -> None:
         shown = Shown(tab, head, place="inspector")
         editor = Editor(bench, tab, view.session.id, head, shown)
         state = state_of(bench, view, selected)
-        with st.container(
-            horizontal=True, vertical_alignment="center", gap="small", wrap=False, key="step-head"
-        ):
+        with st.container(horizontal=True, vertical_alignment="center", gap="small", key="step-head"):
             st.subheader(plain(step_name(head.workflow, selected), limit=80), anchor=False)
             worker = worker_field(editor, shown, selected, cards=bench.pool.cards, locked=view.live)
             run_menu(bench, tab, view, selected)
