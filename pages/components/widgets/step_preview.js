@@ -40,6 +40,6 @@ class StepPreview {
   }
 }
 
-const AS_SHOWN = { heading: true, framed: true, copy: false, live: false, height: 280, steady: false };
+const AS_SHOWN = { heading: true, framed: true, copy: false, live: false, height: null, steady: false };
 
 export default mounted(".step-preview", (root) => new StepPreview(root));

@@ -100,7 +100,6 @@ def reasoning_view(state: StepState | None, *, key: str) -> None:
         label="Reasoning",
         heading=False,
         live=state.status == "running",
-        height=280,
     )
 
 
@@ -114,12 +113,8 @@ def retry_text(retry: Retry) -> str:
     return f"Attempt {retry.attempt} gave nothing: {message}; asked again {after}"
 
 
-def step_output(
-    state: StepState, *, worker: str, key: str, notes: Sequence[str] = (), height: int | None = 280
-) -> None:
-    """The output of a step of `worker`, or why there is none, with `notes` on it; `height` in pixels, None
-    for all of it.
-    """
+def step_output(state: StepState, *, worker: str, key: str, notes: Sequence[str] = ()) -> None:
+    """The output of a step of `worker`, or why there is none, with `notes` on it."""
     if state.message:
         st.error(plain(state.message), icon=":material/error:")
     if state.status == "blocked":
@@ -142,7 +137,6 @@ def step_output(
             label="Output",
             notes=[*output_notes(state), *notes],
             live=state.status == "running",
-            height=height,
         )
     if facts := [*step_facts(state), *request_name(state)]:
         st.caption(plain(" · ".join(facts)))

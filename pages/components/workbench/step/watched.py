@@ -28,11 +28,11 @@ def watched_step(bench: Workbench, tab: TabState, view: SessionView) -> None:
             st.subheader(plain(step_name(head.workflow, at), limit=80), anchor=False)
             st.caption(plain(step.worker), width="content")
         if tab.presents:
-            _output(bench, view, at, step, key=key, height=None)
+            _output(bench, view, at, step, key=key)
             return
         output, instruction, saw, reasoning = st.tabs(list(PARTS), key=f"watched-parts-{key}")
         with output:
-            _output(bench, view, at, step, key=key, height=280)
+            _output(bench, view, at, step, key=key)
         with instruction:
             rendered_text(step.instruction, key=f"instruction-{key}", label="Instruction", heading=False)
             reads = ", ".join(step_name(head.workflow, read) for read in step.access)
@@ -44,13 +44,11 @@ def watched_step(bench: Workbench, tab: TabState, view: SessionView) -> None:
             reasoning_view(state_of(bench, view, at), key=key)
 
 
-def _output(
-    bench: Workbench, view: SessionView, at: int, step: Step, *, key: str, height: int | None
-) -> None:
+def _output(bench: Workbench, view: SessionView, at: int, step: Step, *, key: str) -> None:
     state = state_of(bench, view, at)
     if state is None:
         st.caption("Not run yet.")
         return
     status_badge(state)
     retries(state, key=key)
-    step_output(state, worker=step.worker, key=key, height=height)
+    step_output(state, worker=step.worker, key=key)
