@@ -104,12 +104,12 @@ def _figure(name: str, one: float | None, other: float | None, written: Callable
 
 
 def difference(one: float | None, other: float | None, written: Callable[[float], str]) -> str:
-    """How much more or less the other is, with the share where that is known; "=" where it is the same, "-"
-    where either is unknown.
+    """How much more or less the other is, with the share where that is known; "=" where both read the same,
+    "-" where either is unknown.
     """
     if one is None or other is None:
         return "-"
-    if one == other:
+    if written(one) == written(other):
         return "="
     sign, gap = "+" if other > one else "−", abs(other - one)
     if not one:

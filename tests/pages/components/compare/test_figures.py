@@ -8,6 +8,7 @@ import pytest
 
 from conductor.runs.state import RunState
 from conductor.runs.step_state import StepState
+from conductor.text.formatting import duration
 from conductor.values.messages import Usage
 from conductor.workflow.model import Step, Workflow
 from pages.components.compare.figures import difference, figures, named_apart, raced, verdict
@@ -56,6 +57,10 @@ def test_the_figures_of_two_revisions_are_those_of_their_plans(bench, session):
 )
 def test_a_difference_to_the_unknown_is_unknown(one, other, words):
     assert difference(one, other, lambda number: f"{number:g}") == words
+
+
+def test_what_reads_the_same_is_the_same() -> None:
+    assert difference(0.0004, 0.0003, duration) == "="
 
 
 def run_of(*, at=0.0, seconds=2.0, cost=None, tokens=None, status="finished", answer="Yes."):
