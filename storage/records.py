@@ -182,7 +182,7 @@ class SessionFilter(Value):
     tags must all be there. Topology and workers are the current workflow's. `since` and `until` are Unix
     seconds, of `updated_at`, both included. `least_tokens` is compared with what is known of planning and
     of runs whose tokens are known, and `most_tokens` finds only sessions where nothing is unknown.
-    `deleted` selects the deleted sessions in place of the others.
+    `deleted` selects the deleted sessions in place of the others, `evaluated` those of evaluations.
     """
 
     search: str = ""
@@ -195,6 +195,7 @@ class SessionFilter(Value):
     least_tokens: int | None = None
     most_tokens: int | None = None
     deleted: bool = False
+    evaluated: bool = False
 
     @property
     def reversed_range(self) -> str | None:
@@ -208,4 +209,4 @@ class SessionFilter(Value):
 
 
 EVERYTHING = SessionFilter()
-"""All sessions that are not deleted."""
+"""All sessions that are not deleted, but for the thousands that evaluations make."""

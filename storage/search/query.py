@@ -149,6 +149,10 @@ def _texts_by(
 
 def _conditions(connection: Connection, filter: SessionFilter) -> Iterator[ColumnElement[bool]]:
     yield SESSIONS.c.deleted_at.is_not(None) if filter.deleted else SESSIONS.c.deleted_at.is_(None)
+    if filter.evaluated:
+        yield SESSIONS.c.origin == "evaluation"
+    elif not filter.deleted:
+        yield SESSIONS.c.origin.is_distinct_from("evaluation")
     if filter.states:
         yield SESSIONS.c.state.in_(filter.states)
     if filter.topologies:

@@ -12,7 +12,7 @@ from storage import SessionFilter
 
 T = TypeVar("T")
 
-NAMES = ("q", "state", "topology", "worker", "tag", "from", "to", "least", "most", "deleted")
+NAMES = ("q", "state", "topology", "worker", "tag", "from", "to", "least", "most", "deleted", "evaluated")
 """The parameters of the URL that are read; others are ignored."""
 
 STATES = tuple(STATE_ICONS)
@@ -34,6 +34,7 @@ def filter_of(named: Mapping[str, Sequence[str]]) -> SessionFilter:
         least_tokens=_read(_tokens, first.get("least")),
         most_tokens=_read(_tokens, first.get("most")),
         deleted=first.get("deleted") == "yes",
+        evaluated=first.get("evaluated") == "yes",
     )
 
 
@@ -51,6 +52,7 @@ def address_of(filter: SessionFilter) -> dict[str, list[str]]:
         "least": [] if filter.least_tokens is None else [str(filter.least_tokens)],
         "most": [] if filter.most_tokens is None else [str(filter.most_tokens)],
         "deleted": ["yes"] if filter.deleted else [],
+        "evaluated": ["yes"] if filter.evaluated else [],
     }
     return {name: list(values) for name, values in named.items() if values}
 

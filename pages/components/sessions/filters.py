@@ -68,6 +68,7 @@ def _fields(bench: Workbench, tab: TabState, listed: SessionList) -> None:
     with st.container(horizontal=True):
         tokens("Tokens, at least", "least_tokens")
         tokens("at most", "most_tokens")
+    field(st.toggle, "Sessions of evaluations", "evaluated")
     field(st.toggle, "Deleted sessions", "deleted")
 
 
@@ -114,6 +115,8 @@ def _conditions(filter: SessionFilter) -> Iterator[tuple[str, dict[str, Any]]]:
     """What is set beside the search, and how the filter is without it."""
     if filter.deleted:
         yield "Deleted sessions", {"deleted": False}
+    if filter.evaluated:
+        yield "Sessions of evaluations", {"evaluated": False}
     for name, words in (
         ("states", state_label),
         ("topologies", str),

@@ -25,6 +25,7 @@ _ORIGINS: Mapping[SessionOrigin, str] = {
     "import": "imported",
     "api": "from the API",
     "fork": "fork",
+    "evaluation": "of an evaluation",
 }
 
 _KINDS = {"query": "Query", "tag": "Tag", "instruction": "Instruction", "answer": "Answer", "title": "Title"}

@@ -80,6 +80,7 @@ class Filter(Stored):
     until: Annotated[float | None, _only("Updated then or earlier.", "YYYY-MM-DD", _last_moment)] = None
     tokens: Annotated[Any, _only("As 100..5000, 100.. or ..5000.", "A..B", _range)] = None
     deleted: Annotated[bool, flag("--deleted", "List the deleted sessions in place of the others.")] = False
+    evaluated: Annotated[bool, flag("--evaluated", "List the sessions of evaluations instead.")] = False
     limit: Annotated[int, count("List N sessions.")] = 50
     offset: Annotated[int, count("Leave out the first N.", least=0)] = 0
 

@@ -21,7 +21,7 @@ from conductor.values.messages import Request
 from conductor.values.presets import Settings
 from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
-from storage import SessionStore
+from storage import SessionFilter, SessionStore
 from studio.evaluation.evaluations import HOPELESS, Evaluations
 from studio.evaluation.results import find_evaluation, scored_cells, table_of_evaluation
 from studio.workbench import Workbench
@@ -169,7 +169,9 @@ def test_a_stopped_evaluation_goes_on_and_answers_nothing_twice(
         assert (again.done, again.failure) == (36, None)
         cells = bench.store.evaluations.cells(evaluation)
         assert len({cell.answered_in for cell in cells}) == len(cells) == 36
-        assert bench.store.sessions.count() == 36
+        assert bench.store.sessions.count(SessionFilter(evaluated=True)) == 36
+        assert bench.store.sessions.count() == 0
+        assert bench.store.sessions.newest(limit=5) == ()
         assert bench.store.evaluations.find(evaluation).reason is None
     assert len(calls(workers)) == 6 * 4
 

@@ -43,6 +43,7 @@ def _some(options):
         least_tokens=_TOKENS,
         most_tokens=_TOKENS,
         deleted=st.booleans(),
+        evaluated=st.booleans(),
     )
 )
 def test_an_address_leads_back_to_its_filter(filter):
