@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from playwright.sync_api import expect
@@ -107,7 +108,8 @@ def test_two_plans_of_a_question_race_live_and_again_on_one_clock(visit, paced_a
 
     # Both are ordinary runs; the other plan has a session of its own.
     with paced_app.store() as store:
-        runs = [store.runs.find(name.partition("%3A")[2]) for name in raced.partition("?")[2].split("&")]
+        named = parse_qs(urlsplit(raced).query)
+        runs = [store.runs.find(named[side][0].removeprefix("run:")) for side in ("left", "right")]
         assert runs[0].session == session
         assert store.sessions.find(runs[1].session).forked_from == head
     page.get_by_role("link", name="Open session").nth(1).click()

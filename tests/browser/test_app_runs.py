@@ -124,3 +124,28 @@ def test_a_killed_server_leaves_an_interrupted_run_whose_outputs_a_rerun_uses(ow
     desk.finished()
     expect(desk.page.get_by_text("1 step ran · 1 reused")).to_be_visible()
     assert own_app.calls(session) == [[0, 1], [1]]
+
+
+JOINED = """panel => {
+  document.dispatchEvent(new Event("visibilitychange"));
+  panel.click();
+}"""
+"""A tick of the page and a press in another fragment, which the browser sends in one message."""
+
+
+def test_a_press_that_is_sent_with_a_tick_is_drawn_at_once(visit, paced_app):
+    session = paced_app.plant(QUICK, ENDLESS)
+    desk = WorkbenchPage(visit(paced_app, f"/?session={session}"))
+    desk.run()
+    expect(desk.graph.cards.nth(1)).to_contain_text("running")
+    for panel, shown in (
+        ("History", "Fork from here"),
+        ("Code", "This workflow"),
+        ("History", "Fork from here"),
+    ):
+        tab = desk.page.get_by_role("radio", name=panel, exact=True)
+        desk.settled()
+        tab.evaluate(JOINED)
+        expect(desk.page.get_by_text(shown).first).to_be_visible()
+    desk.keyed("stop").get_by_role("button").click()
+    expect(desk.keyed("stop")).to_have_count(0)

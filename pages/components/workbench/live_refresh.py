@@ -16,6 +16,7 @@ import streamlit as st
 from conductor.errors import StorageError
 from pages.components.routes.changes import PATH
 from pages.components.streamlit_patches.component import component
+from pages.components.streamlit_patches.joined_message import others_changed
 from pages.components.tab.notices import errors_shown
 from pages.components.tab.state import TabState
 from pages.components.view_models.session import SessionView
@@ -114,7 +115,7 @@ class CurrentView:
             moved_on = self.of_page.phase != self.of("tick").phase
         except StorageError:
             moved_on = True  # the page shows what is wrong
-        if moved_on:
+        if moved_on or others_changed("changes"):
             self._tab.ask_redraw()
             return
         reads = st.session_state["changes"].tick

@@ -1,0 +1,21 @@
+"""Whether one message of the browser has changes of several widgets, of which one asked for its fragment
+alone.
+
+What is set while a message waits to be sent goes into the same one, and Streamlit runs the fragment of the
+first widget only (the browser's console has "Multiple different fragmentIds detected"): a press that follows
+a timer's tick at once has its callback called, and its fragment is not drawn again. Knows how Streamlit
+keeps the state of widgets, not what they are for.
+"""
+
+from __future__ import annotations
+
+from streamlit.runtime.scriptrunner_utils.script_run_context import get_script_run_ctx
+
+
+def others_changed(own: str) -> bool:
+    """Called in a callback of the widget whose key is `own`: whether another one has changed as well."""
+    context = get_script_run_ctx()
+    if context is None:
+        return False
+    state = context.session_state._state
+    return any(state._widget_changed(id) for id in state._new_widget_state if f"-{own}" not in id)
