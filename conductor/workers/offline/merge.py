@@ -23,6 +23,7 @@ MAX_NUMBER = 1_000
 _FACT = re.compile(rf"^(?P<property>{'|'.join(TITLES.values())}) of (?P<of>[^:]+): (?P<value>.+)$")
 _NUMBER = re.compile(r"(?<![\w.])-?\d+(?:[.,]\d+)*")
 _COMPARES = re.compile(r"\bcompar", re.IGNORECASE)
+_WHICH_OF_THEM = re.compile(r"\b(?:which|who|whose)\b[^.!]*\bor\b", re.IGNORECASE)
 _ANSWER_LINE = re.compile(r"^[^\w\n]*(?:final )?answer[^\w\n]*:", re.IGNORECASE)
 _LARGE_POWER = re.compile(r"e[-+]?[\d_]{4,}", re.IGNORECASE)
 
@@ -35,6 +36,14 @@ def merged(task: Task) -> list[str]:
         return [*_repeated(task.seen), Refusal(f"{', '.join(missing)} gave none.")]
     disagreements = _disagreements(task.seen)
     if (table := _comparison(task.seen)) and not disagreements:
+        if _WHICH_OF_THEM.search(task.query) and "larger" not in table[-1]:
+            # What they have in common and what not is no answer to which of them it is.
+            *facts, _ = table
+            return [
+                *_beside_facts(task.seen),
+                *facts,
+                Refusal("these facts do not decide which of them it is."),
+            ]
         return [*_beside_facts(task.seen), *table]
     return [*_repeated(task.seen), *disagreements, *_conclusion(task.answers)]
 

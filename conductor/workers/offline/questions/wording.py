@@ -59,6 +59,7 @@ _SMALL, _TENS = (WORDS["numbers"][key].split() for key in ("small", "tens"))
 _VALUES = {word: at for at, word in enumerate(_SMALL)} | {word: 10 * at for at, word in enumerate(_TENS, 2)}
 _SCALES = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 _ANY_WORD = "|".join([*_VALUES, *_SCALES])
+_AND_A_HALF = re.compile(r" and a (?:half|quarter)\b", re.IGNORECASE)
 _NUMBER_WORDS = re.compile(
     rf"\b(?:(?:an? )?half a dozen|(?:a )?couple of|(?:(?:an?|\d[\d.]*|{'|'.join(_VALUES)})[ -])?(?:dozens?|"
     rf"{'|'.join(_SCALES)})(?:(?: and |[ -])(?:{_ANY_WORD}|\d+))*"
@@ -75,6 +76,8 @@ def with_digits(text: str) -> str:
 def _number(match: re.Match[str]) -> str:
     """Number words as digits; as they are where they make no number, such as "two three"."""
     text = match[0].lower().replace("-", " ")
+    if _AND_A_HALF.match(match.string, match.end()) and text.split()[-1].rstrip("s") in (*_SCALES, "dozen"):
+        return match[0]  # a dozen and a half is 18, and in other words 12.5
     if "dozen" in text:
         count = text.removeprefix("an ").removeprefix("a ").split()[0]
         each = {"half": 6, "dozen": 12, "dozens": 0}.get(count)
