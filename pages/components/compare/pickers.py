@@ -5,7 +5,7 @@ Knows the query parameters and the store; what is done with the choice is the pa
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from functools import partial
 
 import streamlit as st
@@ -112,7 +112,7 @@ def _picker(bench: Workbench, which: Which, side: Side | None) -> None:
             placeholder="Choose a run or a revision",
             format_func=lambda address: names.get(address, address),
             label_visibility="collapsed",
-            on_change=lambda: _take(which, st.session_state[key]),
+            on_change=lambda: _take(which, st.session_state[key], of=names),
         )
 
 
@@ -130,7 +130,7 @@ def session_picker(
     st.session_state[key] = session
 
     def selected() -> None:
-        if st.session_state[key] is not None:
+        if st.session_state[key] in titles:
             on_select(st.session_state[key])
 
     st.selectbox(
@@ -147,10 +147,12 @@ def session_picker(
     return session
 
 
-def _take(which: Which, address: str | None) -> None:
-    if address is not None:
+def _take(which: Which, address: str | None, *, of: Container[str]) -> None:
+    # The browser sends the words of an option: no address once they change, as those of a running run do.
+    if address is not None and address in of:
         st.query_params[which] = address
 
 
 def _take_newest(store: SessionStore, which: Which, session: str) -> None:
-    _take(which, next(iter(choices(store, session)), None))
+    found = choices(store, session)
+    _take(which, next(iter(found), None), of=found)

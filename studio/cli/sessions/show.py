@@ -37,7 +37,12 @@ def show(id: SessionId, options: Stored) -> int:
 def _summary_of(store: SessionStore, session: Session) -> SessionSummary:
     """The session as a list shows it."""
     at = session.updated_at
-    alike = SessionFilter(since=at, until=at, deleted=session.deleted_at is not None)
+    alike = SessionFilter(
+        since=at,
+        until=at,
+        deleted=session.deleted_at is not None,
+        evaluated=session.origin == "evaluation",
+    )
     # Sessions that were imported together may have been updated at one moment.
     found = store.sessions.listed(alike, limit=store.sessions.count(alike))
     return next(summary for summary in found if summary.id == session.id)
