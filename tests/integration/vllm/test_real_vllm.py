@@ -48,7 +48,7 @@ def completion(
     served: Served, pool_file: Path, *, constraint: Constraint, dialect: Dialect, think: bool, seed: int
 ) -> str:
     """One planning call, as sent by nobody but this test."""
-    cards = tuple(read_pool(pool_file).cards.values())
+    cards = tuple(worker.card for worker in read_pool(pool_file).workers)
     held = PlanBounds(len(cards), MAX_STEPS, dialect, room_to_think=think).parameters(constraint)
     body: dict[str, Any] = {
         "model": served.conductor["model"],
