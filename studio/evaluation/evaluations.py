@@ -189,18 +189,28 @@ class _Work:
                 )
         units = [(at, repeat) for repeat in range(self._spec.repeats) for at in range(len(self._items))]
         with ThreadPoolExecutor(self._spec.parallel, thread_name_prefix="evaluation") as threads:
-            waiting: set[Future[None]] = set()
-            for item, repeat in units:
-                if self._ended:
-                    break
-                waiting.add(threads.submit(self._answer_item, item, repeat))
-                if len(waiting) >= self._spec.parallel:
-                    done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-                    for each in done:
-                        each.result()
-            for each in waiting:
-                each.result()
+            try:
+                self._answer_all(threads, units)
+            except BaseException:
+                # The pool waits for its threads: they are to begin nothing more, also after an interrupt.
+                self._stop.set()
+                raise
+        if self.progress.failure is None and self.progress.done < self.progress.cells:
+            self._end("It was stopped.")
         return self.progress
+
+    def _answer_all(self, threads: ThreadPoolExecutor, units: Iterable[tuple[int, int]]) -> None:
+        waiting: set[Future[None]] = set()
+        for item, repeat in units:
+            if self._ended:
+                break
+            waiting.add(threads.submit(self._answer_item, item, repeat))
+            if len(waiting) >= self._spec.parallel:
+                done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+                for each in done:
+                    each.result()
+        for each in waiting:
+            each.result()
 
     @property
     def _ended(self) -> bool:

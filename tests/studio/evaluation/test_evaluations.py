@@ -22,7 +22,7 @@ from conductor.values.presets import Settings
 from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
 from storage import SessionFilter, SessionStore
-from studio.evaluation.evaluations import HOPELESS, Evaluations
+from studio.evaluation.evaluations import HOPELESS, Evaluations, Progress
 from studio.evaluation.results import find_evaluation, scored_cells, table_of_evaluation
 from studio.workbench import Workbench
 
@@ -164,6 +164,7 @@ def test_a_stopped_evaluation_goes_on_and_answers_nothing_twice(
             evaluation, stop=stop, listen=lambda progress: stop.set() if progress.done >= 7 else None
         )
         assert 7 <= progress.done < 36
+        assert bench.store.evaluations.find(evaluation).reason == "It was stopped."
     with Closing(url, workers) as bench:
         again = Evaluations(bench).run(evaluation)
         assert (again.done, again.failure) == (36, None)
@@ -174,6 +175,17 @@ def test_a_stopped_evaluation_goes_on_and_answers_nothing_twice(
         assert bench.store.sessions.newest(limit=5) == ()
         assert bench.store.evaluations.find(evaluation).reason is None
     assert len(calls(workers)) == 6 * 4
+
+
+def test_an_interrupt_begins_nothing_more(bench: Workbench, workers: Sequence[SimulatedWorker]) -> None:
+    def interrupted(_: Progress) -> None:
+        raise KeyboardInterrupt
+
+    evaluation = begun(bench, 20, "worker:alpha", "worker:beta", "worker:gamma")
+    with pytest.raises(KeyboardInterrupt):
+        Evaluations(bench).run(evaluation, listen=interrupted)
+    assert len(calls(workers)) <= 2 * SPEC.parallel
+    assert bench.store.evaluations.find(evaluation).ended_at is None
 
 
 def test_a_cell_whose_process_died_goes_on_in_its_own_session(
