@@ -12,8 +12,10 @@ from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 
 # Each takes the rest of its line as it is: what must be trimmed there would be tried at every character.
-_LINE = re.compile(r"^[^\w\n]*(?:the )?(?:final )?answer[^\w\n]*:\s*(\S.*)", re.IGNORECASE | re.MULTILINE)
-_SENTENCE = re.compile(r"\b(?:answer|result) is:?[ \t]+(\S.*)", re.IGNORECASE)
+ANSWER_LINE = re.compile(
+    r"^[^\w\n]*(?:the )?(?:final )?answer[^\w\n]*?:\s*(\S.*)", re.IGNORECASE | re.MULTILINE
+)
+ANSWER_SENTENCE = re.compile(r"\b(?:answer|result) is:?\s+(\S.*)", re.IGNORECASE)
 _BOXED = re.compile(r"\\(?:boxed|fbox)\s*\{")
 _CHOICE = re.compile(r"^\(?([A-Za-z])\)?(?:[.:)]\s.*|\))?$", re.DOTALL)
 _MARKS = re.compile(r"[$€£¥₹]|\\(?:text|mathrm|mathbf)\{([^{}]*)\}|\\[,;! ]|\\\$|\\%|[*_`]")
@@ -23,6 +25,9 @@ _LONGEST_NUMBER = 60
 
 NO_ANSWER = "No answer: "
 """How the last line of a response begins that declines to answer, as the built-in experts write it."""
+
+NOT_CHECKED = " (not checked)"
+"""How they mark an answer that has no second way; no part of the answer."""
 
 
 def final_answer(response: str) -> str:
@@ -36,7 +41,7 @@ def final_answer(response: str) -> str:
         return ""
     if (boxed := _last_boxed(response)) is not None:
         return boxed.strip()
-    for pattern in (_LINE, _SENTENCE):
+    for pattern in (ANSWER_LINE, ANSWER_SENTENCE):
         if found := pattern.findall(response):
             return _bare(found[-1])
     return _bare(last)
@@ -83,4 +88,4 @@ def _last_boxed(response: str) -> str | None:
 
 
 def _bare(line: str) -> str:
-    return line.strip().strip("*").strip().removesuffix(".").strip()
+    return line.strip().strip("*").strip().removesuffix(NOT_CHECKED).removesuffix(".").strip()

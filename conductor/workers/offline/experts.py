@@ -13,12 +13,13 @@ from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 from conductor.errors import WorkerError
+from conductor.text.final_answer import NO_ANSWER
 from conductor.values.messages import Completion, Delta, Request
 from conductor.workers.offline.facts import fact_check, facts
 from conductor.workers.offline.process import CALCULATOR, TIME_LIMIT
 from conductor.workers.offline.questions.reading import why_unanswered
 from conductor.workers.offline.questions.reply import NOT_CHECKED, reply
-from conductor.workers.offline.task import NO_ANSWER, Refusal, Task
+from conductor.workers.offline.task import Refusal, Task
 from conductor.workers.offline.text import text
 from conductor.workers.protocol import Worker, WorkerCard
 

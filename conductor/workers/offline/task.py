@@ -10,14 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from conductor.text.final_answer import ANSWER_LINE, ANSWER_SENTENCE, NO_ANSWER, NOT_CHECKED
+
 if TYPE_CHECKING:
     from conductor.values.messages import Request
 
-# Each takes the rest of its line as it is: what must be trimmed there would be tried at every character.
-_ANSWER = re.compile(r"^[^\w\n]*(?:final )?answer[^\w\n]*?:\s*(\S.*)", re.IGNORECASE | re.MULTILINE)
-_SENTENCE = re.compile(r"\b(?:answer|result) is:?\s+(\S.*)", re.IGNORECASE)
-_NOT_CHECKED = " (not checked)"
-NO_ANSWER = "No answer: "
 _PLAN = re.compile(r"^\s*plan\b|\b(?:do not|don't|without) solv", re.IGNORECASE)
 _CHECK = re.compile(r"^\W*(?:please )?(?:check|verify|re-?check|double-check|review)\b", re.IGNORECASE)
 PREVIOUS = re.compile(
@@ -108,9 +105,9 @@ def answer_in(response: str) -> str | None:
     """
     if SeenStep(0, "", response).refusal:
         return None
-    if found := _ANSWER.findall(response):
-        return str(found[-1]).rstrip().rstrip("*").strip().removesuffix(_NOT_CHECKED)
-    if found := _SENTENCE.findall(response):
-        return str(found[-1]).strip().removesuffix(".").strip().removesuffix(_NOT_CHECKED)
+    if found := ANSWER_LINE.findall(response):
+        return str(found[-1]).rstrip().rstrip("*").strip().removesuffix(NOT_CHECKED)
+    if found := ANSWER_SENTENCE.findall(response):
+        return str(found[-1]).strip().removesuffix(".").strip().removesuffix(NOT_CHECKED)
     lines = response.strip().splitlines()
     return lines[0].strip() if len(lines) == 1 and len(lines[0]) <= 200 else None

@@ -8,9 +8,9 @@ from functools import partial
 import streamlit as st
 
 from conductor.runs.state import RunState
+from conductor.text.final_answer import NO_ANSWER
 from conductor.values.output import NO_ANSWER as REFUSED
 from conductor.workers.offline.questions.nearby import offered
-from conductor.workers.offline.task import NO_ANSWER
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models.session import SessionView
 from pages.components.widgets.controls import action

@@ -20,6 +20,8 @@ from conductor.text.final_answer import comparable, final_answer
         ("\\boxed{an open one, and\nAnswer: 3", "3"),
         ("The answer is 17.", "17"),
         ("First line\nParis", "Paris"),
+        ("Computed.\nAnswer: 5/6 (not checked)", "5/6"),
+        ("The answer is\n17", "17"),
         ("Paris\n\n", "Paris"),
         ("", ""),
         ("I looked.\nNo answer: I know nothing of that.", ""),
