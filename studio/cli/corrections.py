@@ -14,8 +14,8 @@ from typing import Annotated
 from typer import Argument
 
 from conductor.errors import DataError
+from conductor.learning.corrections.lessons import CorrectionSettings, Learnt, lesson_of, read_rows
 from conductor.learning.environment import training_module
-from conductor.learning.lessons import CorrectionSettings, Learnt, lesson_of, read_rows
 from conductor.planner.corrections import LeftOut, Row, row_of
 from conductor.planner.local.card import read_card
 from conductor.text.formatting import counted, percent
@@ -66,7 +66,7 @@ def corrections(
             f"whose workers are {', '.join(known)}."
         )
     settings = CorrectionSettings(seed=seed, epochs=epochs, lr=lr, dpo_epochs=dpo)
-    training = training_module("conductor.learning.corrections")
+    training = training_module("conductor.learning.corrections.training")
     learnt: Learnt = training.learn_corrections(
         folder, lessons, out=out, settings=settings, listen=print_remark
     )

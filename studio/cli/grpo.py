@@ -18,10 +18,10 @@ from typer import Argument, BadParameter
 from conductor.engine.estimate import ANSWER_TOKENS
 from conductor.errors import DataError, PoolError
 from conductor.evaluation.items import DataSet, ScorerName
-from conductor.learning.cost import TrainingCost, training_cost, usable
 from conductor.learning.environment import check_environment
-from conductor.learning.grpo_run import GrpoRun
-from conductor.learning.recipe import RECIPES, GrpoRecipe
+from conductor.learning.grpo.cost import TrainingCost, training_cost, usable
+from conductor.learning.grpo.recipe import RECIPES, GrpoRecipe
+from conductor.learning.grpo.run import GrpoRun
 from conductor.learning.reward import Variant
 from conductor.text.formatting import counted, dollars
 from conductor.workers.pool.pool import Pool, configured_pool
@@ -163,7 +163,7 @@ def _train(
         print_remark(f"{out} has this run already: it goes on from its last checkpoint, if there is one.")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")
-    from conductor.learning.trl_grpo import Training, train  # noqa: PLC0415 - imports torch
+    from conductor.learning.grpo.trl_grpo import Training, train  # noqa: PLC0415 - imports torch
 
     training = Training(recipe, questions.items, pool, usable(pool), out, allow_code=allow_code, cpu=cpu)
     folder = train(training, resume=resume, remark=print_remark)

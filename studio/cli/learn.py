@@ -16,11 +16,11 @@ from pydantic import ValidationError
 from typer import Argument, Option
 
 from conductor.errors import DataError
-from conductor.learning.acceptance import Results, checks
+from conductor.learning.demonstration.acceptance import Results, checks
+from conductor.learning.demonstration.run_folder import RESULTS, Metrics, RunFolder
+from conductor.learning.demonstration.settings import DemoSettings
 from conductor.learning.environment import training_module
 from conductor.learning.reward import Variant
-from conductor.learning.run_folder import RESULTS, Metrics, RunFolder
-from conductor.learning.settings import DemoSettings
 from conductor.text.formatting import percent
 from studio.cli.corrections import corrections
 from studio.cli.grpo import grpo
@@ -107,7 +107,7 @@ def demo(
 
 def _demonstration(folder: RunFolder, settings: DemoSettings, threads: int) -> Any:
     """The run, where this environment can train. Raises `ConductorError` where it cannot."""
-    demonstration = training_module("conductor.learning.demonstration")
+    demonstration = training_module("conductor.learning.demonstration.training")
     return demonstration.Demonstration(folder, settings, listen=_print_metrics, threads=threads)
 
 

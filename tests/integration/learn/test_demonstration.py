@@ -18,12 +18,12 @@ import torch
 from tokenizers import Tokenizer
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from conductor.learning.acceptance import Results
-from conductor.learning.contenders import CONDUCTOR, ORACLE
-from conductor.learning.demonstration import TRAINED, WARM, Demonstration, Stopped
-from conductor.learning.model import Texts, Vocabulary, log_probabilities, sample
-from conductor.learning.run_folder import METRICS, STATE, Metrics, RunFolder
-from conductor.learning.settings import DemoSettings
+from conductor.learning.demonstration.acceptance import Results
+from conductor.learning.demonstration.contenders import CONDUCTOR, ORACLE
+from conductor.learning.demonstration.run_folder import METRICS, STATE, Metrics, RunFolder
+from conductor.learning.demonstration.settings import DemoSettings
+from conductor.learning.demonstration.training import TRAINED, WARM, Demonstration, Stopped
+from conductor.learning.small_llama.model import Texts, Vocabulary, log_probabilities, sample
 from conductor.orchard import draw, orchard_pool
 from conductor.planner.local.card import read_card
 from conductor.planner.local.prompt import NameMask, prompt_text
@@ -116,9 +116,9 @@ def test_padding_changes_no_probability(small: Path):
 SCRIPT = """
 import asyncio, sys
 from pathlib import Path
-from conductor.learning.demonstration import Demonstration
-from conductor.learning.run_folder import RunFolder
-from conductor.learning.settings import DemoSettings
+from conductor.learning.demonstration.training import Demonstration
+from conductor.learning.demonstration.run_folder import RunFolder
+from conductor.learning.demonstration.settings import DemoSettings
 settings = DemoSettings.model_validate_json(sys.argv[2])
 asyncio.run(Demonstration(RunFolder(Path(sys.argv[1]), settings), settings, listen=print).run())
 """

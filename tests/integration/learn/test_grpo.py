@@ -16,8 +16,8 @@ from tiny_qwen import CARDS, ITEMS, questions, write_tiny
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from conductor.errors import WorkerError
-from conductor.learning.recipe import GrpoRecipe
-from conductor.learning.trl_grpo import LOG, Training, train, trainer_config
+from conductor.learning.grpo.recipe import GrpoRecipe
+from conductor.learning.grpo.trl_grpo import LOG, Training, train, trainer_config
 from conductor.workers.pool.pool import Pool, offline_pool
 from conductor.workers.simulated import SimulatedWorker
 

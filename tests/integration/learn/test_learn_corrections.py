@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from conductor.learning.corrections import learn_corrections
-from conductor.learning.exam import Exam
-from conductor.learning.lessons import CorrectionSettings, Lesson
+from conductor.learning.corrections.lessons import CorrectionSettings, Lesson
+from conductor.learning.corrections.training import learn_corrections
+from conductor.learning.demonstration.exam import Exam
 from conductor.learning.reward import Judge
 from conductor.orchard import draw, orchard_pool
 from conductor.planner.local.card import CARD, read_card

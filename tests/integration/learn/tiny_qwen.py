@@ -15,9 +15,9 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast, Qwen2Config, Qwen2ForCausalLM
 
 from conductor.evaluation.items import Item
-from conductor.learning.draws import Draw
-from conductor.learning.recipe import GrpoRecipe
-from conductor.learning.trl_rollouts import Chat, chat_of
+from conductor.learning.grpo.draws import Draw
+from conductor.learning.grpo.recipe import GrpoRecipe
+from conductor.learning.grpo.trl_rollouts import Chat, chat_of
 from conductor.workers.pool.pool import offline_pool
 from conductor.workflow.model import Step, Workflow
 

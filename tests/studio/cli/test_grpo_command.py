@@ -10,7 +10,7 @@ import pytest
 from command_line import Line
 
 from conductor.learning import environment
-from conductor.learning.recipe import GrpoRecipe
+from conductor.learning.grpo.recipe import GrpoRecipe
 from conductor.workers.pool.pool import read_pool
 from studio.cli.grpo import pool_lines
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from command_line import Line
 
-from conductor.learning.contenders import CONDUCTOR, MIXTURE, ROUTER
-from conductor.learning.run_folder import RESULTS
+from conductor.learning.demonstration.contenders import CONDUCTOR, MIXTURE, ROUTER
+from conductor.learning.demonstration.run_folder import RESULTS
 
 RESULT = {
     "rows": [

@@ -4,7 +4,7 @@ import pytest
 from local_conductor import PLAN, TEXTS, WORKERS
 from tokenizers import Tokenizer
 
-from conductor.learning.tokenizer import make_tokenizer
+from conductor.learning.small_llama.tokenizer import make_tokenizer
 from conductor.planner.local.prompt import NameMask, local_prompt, plan_text, prompt_text
 from conductor.planner.parsing.parse import parse
 from conductor.planner.protocol import PlanRequest

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from conductor.learning.exam import Exam
+from conductor.learning.demonstration.exam import Exam
 from conductor.learning.reward import Judge
 from conductor.llama.model import read_llama
 from conductor.orchard import draw, orchard_pool

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from conductor.errors import WorkerError
 from conductor.evaluation.items import Item
 from conductor.learning.gauges import Gauges, gauges_of
-from conductor.learning.recipe import GrpoRecipe
+from conductor.learning.grpo.recipe import GrpoRecipe
 from conductor.learning.reward import Judge, Outcome, Reward
 from conductor.planner.parsing.parse import parse
 from conductor.planner.protocol import PlanRequest

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from conductor.errors import DataError
-from conductor.learning.grpo_run import FILE, GrpoRun
-from conductor.learning.recipe import GrpoRecipe
+from conductor.learning.grpo.recipe import GrpoRecipe
+from conductor.learning.grpo.run import FILE, GrpoRun
 
 RUN = GrpoRun(recipe=GrpoRecipe(steps=10), data="mine", digest="d1", workers=(("a", "one"),))
 

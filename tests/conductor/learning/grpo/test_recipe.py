@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from conductor.learning.recipe import RECIPES, GrpoRecipe
+from conductor.learning.grpo.recipe import RECIPES, GrpoRecipe
 
 
 def test_the_published_recipe_is_two_hundred_steps_of_four_questions_with_64_rollouts():

@@ -15,25 +15,25 @@ from typing import Any
 import torch
 from tokenizers import Tokenizer
 
-from conductor.learning.acceptance import Results
 from conductor.learning.charts import Series, line_chart, moving_mean
-from conductor.learning.confidence import confidence_in
-from conductor.learning.contenders import ROUTER, contenders, reachable, table_of
-from conductor.learning.exam import Exam, Result
-from conductor.learning.folder import llama_config, write_folder
+from conductor.learning.demonstration.acceptance import Results
+from conductor.learning.demonstration.contenders import ROUTER, contenders, reachable, table_of
+from conductor.learning.demonstration.exam import Exam, Result
+from conductor.learning.demonstration.grpo import Grpo
+from conductor.learning.demonstration.run_folder import Metrics, RunFolder
+from conductor.learning.demonstration.settings import DemoSettings
+from conductor.learning.demonstration.warm_start import WarmStart
 from conductor.learning.gauges import Alarm, CollapseWatch, Gauges
-from conductor.learning.grpo import Grpo
-from conductor.learning.model import (
+from conductor.learning.reward import Judge
+from conductor.learning.small_llama.confidence import confidence_in
+from conductor.learning.small_llama.folder import llama_config, write_folder
+from conductor.learning.small_llama.model import (
     Vocabulary,
     new_model,
     sample,
     weights_of,
 )
-from conductor.learning.reward import Judge
-from conductor.learning.run_folder import Metrics, RunFolder
-from conductor.learning.settings import DemoSettings
-from conductor.learning.tokenizer import make_tokenizer
-from conductor.learning.warm_start import WarmStart
+from conductor.learning.small_llama.tokenizer import make_tokenizer
 from conductor.orchard import INSTRUCTIONS, draw, orchard_pool
 from conductor.planner.local.card import ConductorCard, Confidence
 from conductor.planner.local.prompt import plan_text, prompt_text

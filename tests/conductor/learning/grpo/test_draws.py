@@ -3,8 +3,8 @@ from __future__ import annotations
 from collections import Counter
 
 from conductor.evaluation.items import Item
-from conductor.learning.draws import draws, prompt_of
-from conductor.learning.recipe import GrpoRecipe
+from conductor.learning.grpo.draws import draws, prompt_of
+from conductor.learning.grpo.recipe import GrpoRecipe
 from conductor.workers.pool.pool import offline_pool
 
 ITEMS = [

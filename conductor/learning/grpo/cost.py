@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from conductor.engine.bound_workflow import BoundWorkflow
 from conductor.engine.estimate import estimate
 from conductor.evaluation.items import Item
-from conductor.learning.draws import draws, prompt_of
-from conductor.learning.recipe import GrpoRecipe
+from conductor.learning.grpo.draws import draws, prompt_of
+from conductor.learning.grpo.recipe import GrpoRecipe
 from conductor.values.provenance import LIKELY_CHARACTERS
 from conductor.workers.pool.pool import Pool
 from conductor.workers.protocol import WorkerCard

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from conductor.errors import DataError
-from conductor.learning.lessons import Lesson, lesson_of, read_rows
+from conductor.learning.corrections.lessons import Lesson, lesson_of, read_rows
 from conductor.planner.corrections import LeftOut
 from conductor.planner.format import format_plan
 from conductor.planner.local.prompt import prompt_text

@@ -5,8 +5,8 @@ from worker_cases import card_of
 
 from conductor.engine.estimate import ANSWER_TOKENS
 from conductor.evaluation.items import Item
-from conductor.learning.cost import TrainingCost, training_cost, usable
-from conductor.learning.recipe import RECIPES
+from conductor.learning.grpo.cost import TrainingCost, training_cost, usable
+from conductor.learning.grpo.recipe import RECIPES
 from conductor.workers.pool.pool import Pool, offline_pool
 from conductor.workers.protocol import Price
 from conductor.workers.simulated import SimulatedWorker

@@ -10,7 +10,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from conductor.errors import DataError
-from conductor.learning.recipe import GrpoRecipe
+from conductor.learning.grpo.recipe import GrpoRecipe
 from conductor.values.messages import Value
 
 FILE = "recipe.json"

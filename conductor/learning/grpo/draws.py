@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from conductor.evaluation.items import Item
-from conductor.learning.recipe import GrpoRecipe
+from conductor.learning.grpo.recipe import GrpoRecipe
 from conductor.planner.prompt.prompt import plan_messages
 from conductor.planner.protocol import PlanRequest
 from conductor.values.messages import Message

@@ -24,10 +24,10 @@ from trl import GRPOConfig, GRPOTrainer
 
 from conductor.errors import DataError
 from conductor.evaluation.items import Item
-from conductor.learning.draws import Draw, draws
-from conductor.learning.recipe import GrpoRecipe
+from conductor.learning.grpo.draws import Draw, draws
+from conductor.learning.grpo.recipe import GrpoRecipe
+from conductor.learning.grpo.trl_rollouts import TrlRollouts, chat_of
 from conductor.learning.reward import Judge
-from conductor.learning.trl_rollouts import TrlRollouts, chat_of
 from conductor.text.formatting import counted, percent
 from conductor.workers.pool.pool import Pool
 from conductor.workers.protocol import WorkerCard

@@ -2,9 +2,17 @@ from __future__ import annotations
 
 import pytest
 
-from conductor.learning.acceptance import Results, checks
-from conductor.learning.contenders import CONDUCTOR, MIXTURE, ORACLE, ROUTER, contenders, reachable, table_of
-from conductor.learning.exam import Exam, Result
+from conductor.learning.demonstration.acceptance import Results, checks
+from conductor.learning.demonstration.contenders import (
+    CONDUCTOR,
+    MIXTURE,
+    ORACLE,
+    ROUTER,
+    contenders,
+    reachable,
+    table_of,
+)
+from conductor.learning.demonstration.exam import Exam, Result
 from conductor.learning.reward import Judge
 from conductor.orchard import orchard_pool
 from conductor.planner.local.prompt import plan_text

@@ -12,8 +12,8 @@ from typing import Any
 
 import torch
 
-from conductor.learning.model import Texts, Vocabulary, log_probabilities
-from conductor.learning.settings import DemoSettings
+from conductor.learning.demonstration.settings import DemoSettings
+from conductor.learning.small_llama.model import Texts, Vocabulary, log_probabilities
 from conductor.orchard import draw, teacher_plan
 from conductor.planner.local.prompt import plan_text, prompt_text
 

@@ -11,7 +11,7 @@ from statistics import fmean
 
 from conductor.baselines.ensembles import mixture_of_agents, single
 from conductor.evaluation.statistics import Interval, paired_difference, wilson
-from conductor.learning.exam import Exam, Result, right_by_question
+from conductor.learning.demonstration.exam import Exam, Result, right_by_question
 from conductor.learning.reward import Judge, Outcome
 from conductor.values.messages import Sampling, Value
 

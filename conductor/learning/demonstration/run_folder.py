@@ -16,7 +16,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from conductor.errors import DataError
-from conductor.learning.settings import DemoSettings
+from conductor.learning.demonstration.settings import DemoSettings
 
 SETTINGS, METRICS, STATE, RESULTS = "settings.json", "metrics.jsonl", "state.pt", "results.json"
 

@@ -7,7 +7,7 @@ import numpy as np
 from local_conductor import TEXTS, WORKERS, write_untrained
 from tokenizers import Tokenizer
 
-from conductor.learning.folder import as_safetensors
+from conductor.learning.small_llama.folder import as_safetensors
 from conductor.planner.local.card import CARD, read_card
 
 

@@ -14,12 +14,12 @@ from typing import Any
 
 import torch
 
-from conductor.learning.exam import item_of, random_pool
+from conductor.learning.demonstration.exam import item_of, random_pool
+from conductor.learning.demonstration.settings import DemoSettings
+from conductor.learning.demonstration.warm_start import BETAS
 from conductor.learning.gauges import Gauges, gauges_of
-from conductor.learning.model import Vocabulary, completion_log_probabilities, sample
 from conductor.learning.reward import Judge, Reward
-from conductor.learning.settings import DemoSettings
-from conductor.learning.warm_start import BETAS
+from conductor.learning.small_llama.model import Vocabulary, completion_log_probabilities, sample
 from conductor.orchard import Question, draw
 from conductor.planner.local.prompt import prompt_text
 

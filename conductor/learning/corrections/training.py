@@ -19,10 +19,10 @@ from tokenizers import Tokenizer
 from torch.nn.functional import logsigmoid
 from transformers import LlamaForCausalLM
 
-from conductor.learning.confidence import confidence_in
-from conductor.learning.folder import write_folder
-from conductor.learning.lessons import CorrectionSettings, Learnt, Lesson
-from conductor.learning.model import Texts, Vocabulary, log_probabilities, sample, weights_of
+from conductor.learning.corrections.lessons import CorrectionSettings, Learnt, Lesson
+from conductor.learning.small_llama.confidence import confidence_in
+from conductor.learning.small_llama.folder import write_folder
+from conductor.learning.small_llama.model import Texts, Vocabulary, log_probabilities, sample, weights_of
 from conductor.llama.checkpoint import TOKENIZER
 from conductor.llama.model import read_llama
 from conductor.orchard import draw, orchard_pool

@@ -1,13 +1,13 @@
 """What a trained Conductor has to reach, and whether a run's results do. Pure.
 
-Knows results as `demonstration.py` writes them; measures nothing.
+Knows results as `training.py` writes them; measures nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from conductor.learning.contenders import CONDUCTOR, MIXTURE, ROUTER, Row
+from conductor.learning.demonstration.contenders import CONDUCTOR, MIXTURE, ROUTER, Row
 from conductor.values.messages import Value
 
 

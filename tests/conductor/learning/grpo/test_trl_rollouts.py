@@ -12,10 +12,10 @@ import pytest
 
 from conductor.errors import WorkerError
 from conductor.evaluation.items import Item
-from conductor.learning.draws import draws
-from conductor.learning.recipe import GrpoRecipe
+from conductor.learning.grpo.draws import draws
+from conductor.learning.grpo.recipe import GrpoRecipe
+from conductor.learning.grpo.trl_rollouts import TrlRollouts, chat_of
 from conductor.learning.reward import Judge
-from conductor.learning.trl_rollouts import TrlRollouts, chat_of
 from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from conductor.learning.tokenizer import END, PAD
+from conductor.learning.small_llama.tokenizer import END, PAD
 from conductor.planner.local.card import CARD, ConductorCard
 
 Weights = Mapping[str, NDArray[np.float32]]

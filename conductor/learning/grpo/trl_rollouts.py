@@ -12,10 +12,17 @@ from dataclasses import replace
 from typing import Any
 
 from conductor.evaluation.items import Item
-from conductor.learning.draws import Draw, prompt_of
-from conductor.learning.recipe import GrpoRecipe
+from conductor.learning.grpo.draws import Draw, prompt_of
+from conductor.learning.grpo.recipe import GrpoRecipe
+from conductor.learning.grpo.rollouts import (
+    Rollout,
+    gauges,
+    one_step_share,
+    rolled_out,
+    worth,
+    worth_of_first,
+)
 from conductor.learning.reward import Judge
-from conductor.learning.rollouts import Rollout, gauges, one_step_share, rolled_out, worth, worth_of_first
 from conductor.planner.protocol import PlanRequest
 
 Chat = list[dict[str, str]]

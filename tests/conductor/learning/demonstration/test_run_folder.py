@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from conductor.errors import DataError
-from conductor.learning.run_folder import METRICS, STATE, RunFolder
-from conductor.learning.settings import DemoSettings
+from conductor.learning.demonstration.run_folder import METRICS, STATE, RunFolder
+from conductor.learning.demonstration.settings import DemoSettings
 
 SETTINGS = DemoSettings(seed=3)
 

@@ -1,0 +1,1 @@
+"""Corrections that people made of plans, as lessons, and a small Conductor that learns them."""
