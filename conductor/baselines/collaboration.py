@@ -152,17 +152,21 @@ def unrolled(task: str, mode: Mode, agents: Sequence[Agent], sampling: Sampling)
 
 
 def mode_of(workflow: Workflow) -> Mode | None:
-    """The mode that this workflow was unrolled in; None for a workflow that is none of these."""
+    """The mode that this workflow was unrolled in, whatever its steps sample with; None for any other."""
+    shape = _shape(workflow)
     for mode in MODES:
         count, rest = divmod(len(workflow) - 1, 2 if mode in ("debate", "reflection") else 1)
         agents = [Agent(step.worker, step.instruction.partition(":")[0]) for step in workflow.steps[:count]]
-        sampling = workflow.steps[0].sampling
         for name, task in TASKS.items():
             if rest or not agents or not all(agent.role in task.roles for agent in agents):
                 continue
-            if unrolled(name, mode, agents, sampling) == workflow:
+            if _shape(unrolled(name, mode, agents, Sampling())) == shape:
                 return mode
     return None
+
+
+def _shape(workflow: Workflow) -> list[tuple[str, str, tuple[int, ...]]]:
+    return [(step.instruction, step.worker, step.access) for step in workflow.steps]
 
 
 def _seen(mode: Mode, at: int) -> Sequence[int]:

@@ -52,6 +52,7 @@ def test_a_workflows_mode_is_known_again(mode: Mode) -> None:
         _, agents = drawn(task, ["a", "b"], Chances.alike(2), draw, mode=mode, agents=None)
         workflow = unrolled(task, mode, agents, Sampling(max_tokens=9))
         assert mode_of(workflow) == mode
+        assert mode_of(workflow.with_sampling(0, Sampling(temperature=0.9))) == mode
         assert mode_of(workflow.with_instruction(len(workflow) - 1, "Decide.")) is None
     assert mode_of(Workflow.of([Step(instruction="Answer.", worker="a")])) is None
 
