@@ -46,14 +46,22 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 class ApiServer(uvicorn.Server):
     """Serves `api` under `/v1` at `host` and `port` (0: any free one); `run` blocks until it is stopped.
 
-    The port is taken on creation: `ServeError` where it cannot be. `ready` is set once it answers.
+    The port is taken on creation: `ServeError` where it cannot be. `ready` is set once it answers. A
+    `listener` listens at `host` already.
     """
 
-    def __init__(self, api: Starlette, *, host: str = "127.0.0.1", port: int = 0) -> None:
+    def __init__(
+        self,
+        api: Starlette,
+        *,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        listener: socket.socket | None = None,
+    ) -> None:
         allow_many_connections()
-        self._listener = _listener(host, port)
+        self._listener = listener or listen(host, port)
         self.port: int = self._listener.getsockname()[1]
-        self.base_url = f"http://{f'[{host}]' if ':' in host else host}:{self.port}{PATH}"
+        self.base_url = url_of(host, self._listener)
         self.ready = Event()
         self._runs: ResponseRuns = api.state.runs
         app = Starlette(
@@ -71,6 +79,7 @@ class ApiServer(uvicorn.Server):
             access_log=False,
             proxy_headers=False,
             server_header=False,
+            backlog=1 if isinstance(listener, SharedListener) else BACKLOG,
             timeout_graceful_shutdown=_CLOSING_SECONDS,
         )
         super().__init__(config)
@@ -91,7 +100,13 @@ class ApiServer(uvicorn.Server):
         await self._runs.settle()
 
 
-def _listener(host: str, port: int) -> socket.socket:
+def url_of(host: str, listener: socket.socket) -> str:
+    """The API's base URL at a socket that listens at `host`."""
+    return f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}{PATH}"
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket that listens there, at any free port for 0. Raises `ServeError`."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # asyncio sends without delay only on sockets that name TCP; others hold small pieces back for 40 ms.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
@@ -105,6 +120,20 @@ def _listener(host: str, port: int) -> socket.socket:
         ) from error
     listener.listen(BACKLOG)
     return listener
+
+
+class SharedListener(socket.socket):
+    """A listening socket that several processes share, from which each takes one connection at a time.
+
+    asyncio takes as many at once as its backlog has, so the process that wakes first would take all of many.
+    Here that is 1, and the system's queue stays as long as it is.
+    """
+
+    def __init__(self, shared: socket.socket) -> None:
+        super().__init__(shared.family, shared.type, shared.proto, fileno=shared.detach())
+
+    def listen(self, backlog: int = 0, /) -> None:
+        """Does nothing: it listens already."""
 
 
 # -- connections -----------------------------------------------------------------------------------

@@ -5,18 +5,19 @@ from __future__ import annotations
 import json
 import os
 import runpy
-import signal
 import socket
 import sys
 import threading
 import time
 import urllib.request
-from contextlib import closing, suppress
+from contextlib import suppress
+from functools import partial
 from http.client import HTTPException
 from pathlib import Path
 from typing import Annotated
 
 from conductor.errors import PoolError, ServeError
+from conductor.workers.pool.pool import configured_pool
 from studio.access.exposure import HEALTH, OPEN, configured_access, reaches_beyond
 from studio.access.password import SETTING
 from studio.cli.opening import confirm_keys
@@ -27,11 +28,15 @@ _APP = Path(__file__).resolve().parents[2] / "app.py"
 _APP_HOST = "localhost"
 _APP_PORT = 8501
 _EVERY = (None, "0.0.0.0", "::")  # noqa: S104 - printed as the address at which this machine finds it
-_API_PORT = 8600
+_API_HOST, _API_PORT = "127.0.0.1", 8600
+MOST_PROCESSES = 64
 _PORT_HELP = f"Default: {_APP_PORT}, or {_API_PORT} for the API alone."
 _HOST_HELP = f"The address to listen at; beyond loopback the app needs {SETTING}."
 
 _port = count(_PORT_HELP, "PORT", least=0, most=65535)
+_processes = count(
+    "Answer with N processes, with --api-only and a store on PostgreSQL.", least=1, most=MOST_PROCESSES
+)
 # An empty address would be every one of this machine.
 _host = option(_HOST_HELP, "HOST", not_empty("name an address, like 127.0.0.1"))
 
@@ -46,6 +51,7 @@ def serve(
     api_open: Annotated[bool, flag("--api-open", "Require no token of programs on this machine.")] = False,
     app_url: Annotated[str | None, option("The app's address, for links to runs.", "URL")] = None,
     *,
+    processes: Annotated[int, _processes] = 1,
     options: Configured,
 ) -> int:
     """Start the app, or the API alone.
@@ -60,6 +66,11 @@ def serve(
         os.environ["CONDUCTOR_APP_URL"] = app_url
     if api_open:
         os.environ[OPEN] = "1"
+    if processes > 1 and not api_only:
+        raise ServeError(
+            "The app is one process; add --api-only, or leave --processes out. Several apps may share a "
+            "store on PostgreSQL, each started by itself (docs/postgresql.md)."
+        )
     access = configured_access(host)
     if not api_only and access.password is None and reaches_beyond(host):
         raise ServeError(
@@ -70,7 +81,7 @@ def serve(
     with suppress(PoolError):
         confirm_keys(options.pool, ask=True)
     if api_only:
-        return _serve_api(host, port, options)
+        return _serve_api(host, port, processes, options)
     return _serve_app(host, port, as_json=options.json)
 
 
@@ -129,42 +140,44 @@ def _free_port(host: str, port: int) -> int:
 # -- the API alone ---------------------------------------------------------------------------------
 
 
-def _serve_api(host: str | None, port: int | None, options: Configured) -> int:
+def _serve_api(host: str | None, port: int | None, processes: int, options: Configured) -> int:
     # Here, because the app is started without it.
     from storage import SessionStore, data_folder, default_url  # noqa: PLC0415
-    from studio.access.auth import TokenAuthenticator  # noqa: PLC0415
+    from storage.database.database import sqlite_file  # noqa: PLC0415
     from studio.access.machine_token import MachineToken  # noqa: PLC0415
-    from studio.api.app import api  # noqa: PLC0415
-    from studio.api.server import ApiServer  # noqa: PLC0415
-    from studio.composition import ConfiguredRuntime  # noqa: PLC0415
-    from studio.gc_tuning import settle  # noqa: PLC0415
-    from studio.sessions.retention import apply_daily  # noqa: PLC0415
-    from studio.workbench import Workbench  # noqa: PLC0415
+    from studio.api.processes import Processes  # noqa: PLC0415
+    from studio.api.server import listen, url_of  # noqa: PLC0415
+    from studio.cli.api_process import serve_at  # noqa: PLC0415
 
-    configured = ConfiguredRuntime()
-    with closing(Workbench(SessionStore.open(default_url()), configured)) as workbench:
-        store = workbench.store
-        app_url = os.environ.get("CONDUCTOR_APP_URL") or None
-        token = MachineToken.below(data_folder(default_url()))
-        try:
-            token.create()
-        except ServeError as error:
-            # Other tokens still work.
-            print_remark(str(error))
-        is_open = configured_access(host).api_open
-        auth = TokenAuthenticator(lambda: store.tokens, machine=token.read, is_open=is_open)
-        served = api(lambda: workbench, auth, app_url=app_url)
-        server = ApiServer(served, host=host or "127.0.0.1", port=_API_PORT if port is None else port)
-        _print_address(server.base_url, None if is_open else token.path, options)
-        threading.Thread(target=apply_daily, args=(store,), name="retention", daemon=True).start()
-        # Reads the pool, so that offline workers are ready before the first request.
-        if (fault := configured.fault) is not None:
-            print_remark(str(fault))
-        settle()
-        # uvicorn ends in order, then raises the signal again; runs are stopped and kept first.
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
-        with suppress(KeyboardInterrupt):
-            server.run()
+    url, host = default_url(), host or _API_HOST
+    if processes > 1 and os.name != "posix":
+        raise ServeError("Several processes can share a port on POSIX systems only; leave --processes out.")
+    if processes > 1 and sqlite_file(url) is not None:
+        raise ServeError(
+            f"{processes} processes need a store that all of them may write to at once, and {url} is a file: "
+            "name a PostgreSQL database in CONDUCTOR_DATABASE_URL or --database (docs/postgresql.md), or "
+            "leave --processes out."
+        )
+    # Made or brought up to date here, so that what is wrong with it ends the command.
+    SessionStore.open(url).close()
+    token = MachineToken.below(data_folder(url))
+    try:
+        token.create()
+    except ServeError as error:
+        # Other tokens still work.
+        print_remark(str(error))
+    listener = listen(host, _API_PORT if port is None else port)
+    is_open = configured_access(host).api_open
+    _print_address(url_of(host, listener), None if is_open else token.path, options)
+    try:
+        configured_pool()
+    except PoolError as error:
+        print_remark(str(error))
+    serve = partial(serve_at, host)
+    if processes == 1:
+        serve(listener)
+    else:
+        Processes(serve, listener, number=processes).run()
     return 0
 
 

@@ -123,6 +123,22 @@ def test_an_address_that_is_not_of_this_machine_is_one_sentence(
     assert result.err.count("\n") == 1
 
 
+@pytest.mark.usefixtures("nothing_starts")
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        ([], "conductor: The app is one process; add --api-only, or leave --processes out. "),
+        (["--api-only"], "conductor: 2 processes need a store that all of them may write to at once, and "),
+    ],
+)
+def test_several_processes_are_of_the_api_alone_and_on_postgresql(
+    line: Line, options: list[str], error: str
+) -> None:
+    result = line("serve", "--port", "0", "--processes", "2", *options)
+    assert (result.code, result.out) == (1, "")
+    assert result.err.startswith(error)
+
+
 # -- the API alone ---------------------------------------------------------------------------------
 
 

@@ -1,0 +1,84 @@
+"""`serve --api-only` on PostgreSQL, with one process or several, as its clients and its machine see it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psycopg
+
+from storage import SessionStore
+
+ROOT = Path(__file__).parents[1]
+SECONDS = 60
+POOL = """
+[[worker]]
+name = "alpha"
+base_url = "{url}"
+model = "simulated"
+"""
+
+
+@dataclass(frozen=True)
+class ApiProcesses:
+    """A running command; `url` ends with /v1, `log` is what it writes to stderr."""
+
+    process: subprocess.Popen[str]
+    url: str
+    token: str
+    log: Path
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {"authorization": f"Bearer {self.token}"}
+
+    def ask(self, path: str, **asked: Any) -> httpx.Response:
+        """Ask `worker:alpha`, over a connection of its own, and read the whole answer."""
+        asked = {"model": "worker:alpha", **asked}
+        return httpx.post(f"{self.url}/{path}", json=asked, headers=self.headers, timeout=SECONDS)
+
+    def end(self) -> int:
+        """Send SIGTERM; the exit code."""
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(SECONDS)
+
+
+@contextmanager
+def serving_processes(database: str, folder: Path, upstream: str, *options: str) -> Iterator[ApiProcesses]:
+    """`serve --api-only` with further options; its only worker, `alpha`, is the endpoint `upstream`."""
+    folder.mkdir(exist_ok=True)
+    (folder / "pool.toml").write_text(POOL.format(url=upstream), encoding="utf-8")
+    with SessionStore.open(database) as store:
+        _, token = store.tokens.create(folder.name)
+    settings = {"CONDUCTOR_DATABASE_URL": database, "CONDUCTOR_POOL": str(folder / "pool.toml")}
+    command = [sys.executable, "-m", "conductor", "serve", "--api-only", "--port", "0", "--json", *options]
+    environment = {**os.environ, **settings, "PYTHONPATH": str(ROOT)}
+    log = folder / "log"
+    with (
+        log.open("w") as errors,
+        subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=errors, env=environment, cwd=folder, text=True
+        ) as process,
+    ):
+        try:
+            assert process.stdout is not None
+            yield ApiProcesses(process, json.loads(process.stdout.readline())["url"], token, log)
+        finally:
+            if process.poll() is None:
+                process.terminate()
+
+
+def owners(database: str, *, status: str = "running") -> dict[str, int]:
+    """The process of each run with that status, by session."""
+    with psycopg.connect(database) as connection:
+        rows = connection.execute("SELECT session, owner FROM runs WHERE status = %s", [status])
+        return {session: int(owner.split("-")[0]) for session, owner in rows}
