@@ -17,7 +17,7 @@ from starlette.middleware import Middleware
 
 from conductor.errors import ConductorError
 from pages.components.keyboard.shortcuts import shortcuts, shortcuts_button
-from pages.components.routes.api import api_route, response_runs
+from pages.components.routes.api import api_route, response_runs, routes_beside
 from pages.components.routes.changes import CHANGES
 from pages.components.streamlit_patches.connection import connection
 from pages.components.streamlit_patches.index_page import index_pages
@@ -131,7 +131,7 @@ else:
         navigation()
     own = index_pages(list(OTHERS), title=TITLE, icon=ICON, styles=STYLES.read_text(encoding="utf-8"))
     try:
-        routes = [*own, *CHANGES, api_route()]
+        routes = [*own, *CHANGES, *routes_beside(), api_route()]
         app = st.App(__file__, lifespan=lifespan, routes=routes, middleware=middleware())
     except ConductorError as error:
         sys.exit(f"conductor: {error}")

@@ -5,12 +5,14 @@ The composition root of the app and the commands; nothing below knows where its 
 
 from __future__ import annotations
 
+import os
 import threading
 from pathlib import Path
 
 from conductor.errors import PoolError
 from conductor.runtime import Runtime, runtime_of
 from conductor.text.named_file import read_whole
+from conductor.workers.endpoint.timing import waiting_calls
 from conductor.workers.keys.hosts import HOSTS_FILE
 from conductor.workers.keys.secret import SECRETS_FILE
 from conductor.workers.offline.process import CALCULATOR
@@ -18,6 +20,9 @@ from conductor.workers.offline.questions.grammar import prepare
 from conductor.workers.pool.pool import configured_path, configured_pool
 from conductor.workers.pool.toml_file import named_files
 from storage.store import SessionStore, default_url
+from studio.telemetry.logs import LOG, RunLog, log_as_json
+from studio.telemetry.metrics import Metrics
+from studio.telemetry.observer import Observer
 from studio.workbench import Workbench
 
 _Version = tuple[int, int, int, int] | None
@@ -28,6 +33,20 @@ def open_workbench(*, pool: Path | None = None, database: str | None = None) -> 
     """Raises `PoolError` or `StorageError`. Without a pool file or URL the configured ones are opened."""
     runtime = _prepared(runtime_of(configured_pool(pool)))
     return Workbench(SessionStore.open(database or default_url()), lambda: runtime)
+
+
+def served_workbench(configured: ConfiguredRuntime, metrics: Metrics) -> Workbench:
+    """The workbench of a server: its work is counted in `metrics` and, as configured, logged and traced.
+
+    Raises `StorageError`.
+    """
+    store = SessionStore.open(default_url())
+    metrics.show_queues(writes=lambda: store.waiting_writes, calls=waiting_calls)
+    observers: list[Observer] = [metrics]
+    if os.environ.get(LOG) == "json":
+        log_as_json()
+        observers.append(RunLog)
+    return Workbench(store, configured, observers=observers)
 
 
 def _prepared(runtime: Runtime) -> Runtime:

@@ -109,6 +109,22 @@ class SessionStore:
         self.close()
 
     @property
+    def waiting_writes(self) -> int:
+        """Writes that the writer has not begun yet."""
+        return self._transactions.writer.waiting
+
+    def check_writable(self) -> None:
+        """Write something without a meaning. Raises `StorageError` where that fails, and while events of runs
+        could not be written.
+        """
+        self._transactions.check_writable()
+        self._transactions.retry_unwritten()
+        # The writer itself changes a counter in each such transaction.
+        self._transactions.write(lambda _: None)
+        if self._transactions.writer.unwritten:
+            raise StorageError("Events of runs could not be written yet; look at the disk of the store.")
+
+    @property
     def size(self) -> int:
         """Bytes the store takes."""
         return self._transactions.database.size

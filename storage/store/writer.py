@@ -91,6 +91,11 @@ class Writer:
             write.events.append(event)
         return write.done
 
+    @property
+    def waiting(self) -> int:
+        """Writes in the queue; neighbouring events count as one."""
+        return len(self._queue)
+
     def close(self) -> None:
         """Write what waits, then stop. May be called twice."""
         with self._changed:

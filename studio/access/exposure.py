@@ -23,6 +23,16 @@ HEALTH = "/_stcore/health"
 """Where Streamlit answers whether the app is there."""
 
 
+LIVE = "/healthz"
+"""Where a server answers that its process lives."""
+
+READY = "/readyz"
+"""Where a server answers whether it can take requests: its store and its pool can be used."""
+
+METRICS = "/metrics"
+"""Where a server's metrics are, for those who may use its API."""
+
+
 @dataclass(frozen=True)
 class Access:
     """`hosts` are the names of the server beside localhost and addresses; `password` is the app's, None where

@@ -24,7 +24,7 @@ from starlette.responses import HTMLResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from studio.access.errors import ApiError
-from studio.access.exposure import HEALTH, PATH
+from studio.access.exposure import HEALTH, LIVE, METRICS, PATH, READY
 from studio.access.origin_check import address_in, host_in, is_loopback, refuse
 from studio.access.password import SESSION_SECONDS, SETTING, Password
 from studio.access.rate_limits import RateLimits
@@ -92,7 +92,8 @@ class Login:
             await refuse(_only_here(), scope, receive, send)
 
     def _is_for_everybody(self, path: str) -> bool:
-        return path in (PATH, self._health) or path.startswith(f"{PATH}/")
+        # The metrics have the API's own authentication.
+        return path in (PATH, LIVE, READY, METRICS, self._health) or path.startswith(f"{PATH}/")
 
     def _is_here(self, scope: Scope) -> bool:
         """Whether both ends of the connection are on this machine, and the request names one of its hosts."""

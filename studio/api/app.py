@@ -31,6 +31,7 @@ from studio.api.answers.run_metadata import Shape
 from studio.api.answers.streaming import EventStream, until_disconnect
 from studio.api.backend import Backend
 from studio.api.errors import ErrorBody, Json, answer_in_openais_shape, api_error, unsupported
+from studio.api.metering import RequestMeter
 from studio.api.models import (
     NAMES,
     ModelEntry,
@@ -48,6 +49,7 @@ from studio.api.requests.chat import ChatRequest
 from studio.api.requests.request import ApiRequest
 from studio.api.requests.responses import ResponsesRequest
 from studio.api.requests.run_request import run_request
+from studio.telemetry.metrics import Metrics
 from studio.workbench import Workbench
 
 router = APIRouter()
@@ -59,8 +61,9 @@ def api(
     *,
     app_url: str | None = None,
     beside_app: bool = False,
+    metrics: Metrics | None = None,
 ) -> FastAPI:
-    """The app; `workbench` may open the workbench on its first call.
+    """The app; `workbench` may open the workbench on its first call, `metrics` count its requests.
 
     Links to runs begin with `app_url`, or with this server's own address where the app is beside it; else
     there are none. `state.runs` are all runs, to be stopped before the server.
@@ -73,7 +76,7 @@ def api(
         root_path_in_servers=False,
         docs_url=None,
         redoc_url=None,
-        middleware=[Middleware(UnreadBody)],
+        middleware=[Middleware(RequestMeter, metrics=metrics), Middleware(UnreadBody)],
     )
     answer_in_openais_shape(app)
     # Not included as a router, whose routes the answer to a wrong method could not list.

@@ -10,7 +10,7 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from threading import Event
 from types import FrameType
@@ -21,7 +21,7 @@ import uvicorn
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
-from starlette.routing import Mount
+from starlette.routing import Mount, Route
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from conductor.errors import ServeError
@@ -47,7 +47,7 @@ class ApiServer(uvicorn.Server):
     """Serves `api` under `/v1` at `host` and `port` (0: any free one); `run` blocks until it is stopped.
 
     The port is taken on creation: `ServeError` where it cannot be. `ready` is set once it answers. A
-    `listener` listens at `host` already.
+    `listener` listens at `host` already. `beside` are more routes, at the root.
     """
 
     def __init__(
@@ -57,6 +57,7 @@ class ApiServer(uvicorn.Server):
         host: str = "127.0.0.1",
         port: int = 0,
         listener: socket.socket | None = None,
+        beside: Sequence[Route] = (),
     ) -> None:
         allow_many_connections()
         self._listener = listener or listen(host, port)
@@ -65,7 +66,7 @@ class ApiServer(uvicorn.Server):
         self.ready = Event()
         self._runs: ResponseRuns = api.state.runs
         app = Starlette(
-            routes=[Mount(PATH, api)],
+            routes=[Mount(PATH, api), *beside],
             middleware=[Middleware(OwnOrigin, hosts=configured_hosts(host))],
             exception_handlers={HTTPException: error_answer},
         )

@@ -14,6 +14,7 @@ from contextlib import suppress
 from functools import partial
 from http.client import HTTPException
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated
 
 from conductor.errors import PoolError, ServeError
@@ -52,6 +53,7 @@ def serve(
     app_url: Annotated[str | None, option("The app's address, for links to runs.", "URL")] = None,
     *,
     processes: Annotated[int, _processes] = 1,
+    log_json: Annotated[bool, flag("--log-json", "Log as JSON lines, without texts and keys.")] = False,
     options: Configured,
 ) -> int:
     """Start the app, or the API alone.
@@ -66,6 +68,8 @@ def serve(
         os.environ["CONDUCTOR_APP_URL"] = app_url
     if api_open:
         os.environ[OPEN] = "1"
+    if log_json:
+        os.environ["CONDUCTOR_LOG"] = "json"
     if processes > 1 and not api_only:
         raise ServeError(
             "The app is one process; add --api-only, or leave --processes out. Several apps may share a "
@@ -148,6 +152,7 @@ def _serve_api(host: str | None, port: int | None, processes: int, options: Conf
     from studio.api.processes import Processes  # noqa: PLC0415
     from studio.api.server import listen, url_of  # noqa: PLC0415
     from studio.cli.api_process import serve_at  # noqa: PLC0415
+    from studio.telemetry.logs import LOG, log_as_json  # noqa: PLC0415
 
     url, host = default_url(), host or _API_HOST
     if processes > 1 and os.name != "posix":
@@ -177,7 +182,13 @@ def _serve_api(host: str | None, port: int | None, processes: int, options: Conf
     if processes == 1:
         serve(listener)
     else:
-        Processes(serve, listener, number=processes).run()
+        if os.environ.get(LOG) == "json":
+            # Of what starts and replaces them.
+            log_as_json()
+        with TemporaryDirectory(prefix="conductor-metrics-") as shared:
+            # The client of Prometheus reads it in each process: together they count as one server.
+            os.environ["PROMETHEUS_MULTIPROC_DIR"] = shared
+            Processes(serve, listener, number=processes).run()
     return 0
 
 

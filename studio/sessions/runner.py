@@ -38,6 +38,7 @@ from storage.store import SessionStore
 from studio.sessions.activity import Activities, Activity, LiveAlternatives
 from studio.sessions.background_runs import Background, LiveRun, LiveState
 from studio.sessions.recorder import Place, SessionRecorder
+from studio.telemetry.observer import Observer, Watches
 
 Listener = Callable[[Event], None]
 """Called with each event in the background loop's thread; must be quick."""
@@ -51,6 +52,7 @@ class SessionRunner:
     background: Background
     activities: Activities
     runtimes: Runtimes
+    observers: Sequence[Observer] = ()
 
     @property
     def runtime(self) -> Runtime:
@@ -85,7 +87,7 @@ class SessionRunner:
             else:
                 conductor = runtime.planner_for(request.settings)
                 events = plan_round(asked, request, conductor=conductor, meter=meter, recorder=recorder)
-            self.activities.begin(session, activity, _shown(events, activity, listen))
+            self.activities.begin(session, activity, _shown(events, activity, self._watches(session), listen))
         return plan
 
     def begin_answer(
@@ -114,7 +116,7 @@ class SessionRunner:
                 )
                 recorder.write_start(run, revision=head.id)
             events = self._rounds(request, runtime, meter, recorder, started=run)
-            self.activities.begin(session, activity, _shown(events, activity))
+            self.activities.begin(session, activity, _shown(events, activity, self._watches(session)))
 
     def begin_alternatives(
         self, session: str, request: RunRequest, *, count: int, after: RunState | None = None
@@ -136,7 +138,9 @@ class SessionRunner:
                 conductor = runtime.planner_for(request.settings)
                 events = recorded_plan(asked, request, conductor=conductor, meter=meter, recorder=recorder)
                 plans.append((events, Activity(plan=plan)))
-            self.activities.begin(session, activity, _all_shown(plans))
+            self.activities.begin(
+                session, activity, _all_shown(plans, [self._watches(session) for _ in plans])
+            )
         return live
 
     def begin_run(
@@ -170,7 +174,7 @@ class SessionRunner:
             )
             live = recorder.write_start(run, revision=revision.id)
             events = self._rounds(request, runtime, meter, recorder, started=run)
-            self.activities.begin(session, activity, _shown(events, activity, listen))
+            self.activities.begin(session, activity, _shown(events, activity, self._watches(session), listen))
         return live
 
     def begin_session(self, request: RunRequest, stored_as: RequestSession, *, listen: Listener) -> str:
@@ -199,7 +203,7 @@ class SessionRunner:
             if run is not None:
                 self.background.register(run)
             events = self._rounds(request, runtime, meter, recorder, started=run)
-            self.activities.begin(session, activity, _shown(events, activity, listen))
+            self.activities.begin(session, activity, _shown(events, activity, self._watches(session), listen))
         return session
 
     def previous(self, revision: Revision) -> tuple[SeenResponse, ...]:
@@ -215,6 +219,9 @@ class SessionRunner:
     ) -> SessionRecorder:
         looks_back = None if after is None else after.run
         return SessionRecorder(self.store, self.background, session, activity, looks_back, place)
+
+    def _watches(self, session: str) -> Watches:
+        return Watches(self.observers, session)
 
     @staticmethod
     def _rounds(
@@ -238,23 +245,28 @@ class SessionRunner:
 
 
 async def _shown(
-    events: AsyncGenerator[Event, None], activity: Activity, listen: Listener | None = None
+    events: AsyncGenerator[Event, None], activity: Activity, watches: Watches, listen: Listener | None = None
 ) -> None:
-    """Read events to their end, and pass them to other threads and to the listener."""
+    """Read events to their end, and pass them to other threads, to those who look on and to the listener."""
     try:
         async with aclosing(events):
             async for event in events:
                 activity.show(event)
+                watches.see(event)
                 if listen is not None:
                     listen(event)
     finally:
         activity.end()
+        watches.end()
 
 
-async def _all_shown(plans: Sequence[tuple[AsyncGenerator[Event, None], Activity]]) -> None:
+async def _all_shown(
+    plans: Sequence[tuple[AsyncGenerator[Event, None], Activity]], watches: Sequence[Watches]
+) -> None:
     """Read the events of plans that are requested at once, all to their ends."""
     try:
-        ends = await asyncio.gather(*(_shown(*plan) for plan in plans), return_exceptions=True)
+        shown = [_shown(*plan, watch) for plan, watch in zip(plans, watches, strict=True)]
+        ends = await asyncio.gather(*shown, return_exceptions=True)
     finally:
         # Also those that were stopped before they began.
         for _, activity in plans:

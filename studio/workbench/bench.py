@@ -5,6 +5,7 @@ Knows what a session is now; changes none.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from threading import Lock
 
 from conductor.errors import WorkflowError
@@ -19,6 +20,7 @@ from storage.store import SessionStore
 from studio.sessions.activity import Activities
 from studio.sessions.background_runs import Background
 from studio.sessions.runner import SessionRunner
+from studio.telemetry.observer import Observer
 
 FOLDED_RUNS = 64
 """Runs whose state is cached; a page reads the same ones many times."""
@@ -28,15 +30,17 @@ class Bench:
     """One store and the activities of its sessions.
 
     Has its own background loop. The pool and the Conductor that `runtimes` returns may change; work under way
-    continues with the earlier ones.
+    continues with the earlier ones. `observers` look on while sessions plan and run.
     """
 
-    def __init__(self, store: SessionStore, runtimes: Runtimes) -> None:
+    def __init__(
+        self, store: SessionStore, runtimes: Runtimes, *, observers: Sequence[Observer] = ()
+    ) -> None:
         self.store = store
         self.background = Background(store.runs)
         store.processes.watch_stops(self.background.cancel)
         self.activities = Activities(self.background)
-        self.runner = SessionRunner(store, self.background, self.activities, runtimes)
+        self.runner = SessionRunner(store, self.background, self.activities, runtimes, observers)
         self._folded: dict[str, RunState] = {}
         # Tabs and requests have a thread each.
         self._folding = Lock()

@@ -7,7 +7,9 @@ returns; a run's events are written behind it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import copy
+from dataclasses import replace
 
 from conductor.errors import QueryError, WorkflowError
 from conductor.planner.planner import check_query
@@ -18,7 +20,7 @@ from conductor.values.presets import Settings
 from conductor.workers.pool.pool import Pool
 from storage.records import Session, SessionOrigin
 from storage.store import SessionStore
-from studio.sessions.runner import SessionRunner
+from studio.telemetry.observer import Observer
 from studio.workbench.bench import Bench
 from studio.workbench.editing import Editing
 from studio.workbench.experiments import Experiments
@@ -31,8 +33,10 @@ from studio.workbench.used_today import UsedToday
 class Workbench(Bench):
     """A store with what a person does in its sessions."""
 
-    def __init__(self, store: SessionStore, runtimes: Runtimes) -> None:
-        super().__init__(store, runtimes)
+    def __init__(
+        self, store: SessionStore, runtimes: Runtimes, *, observers: Sequence[Observer] = ()
+    ) -> None:
+        super().__init__(store, runtimes, observers=observers)
         self._add_parts()
 
     def _add_parts(self) -> None:
@@ -46,7 +50,7 @@ class Workbench(Bench):
     def on(self, runtimes: Runtimes) -> Workbench:
         """The same store and activities with another pool and its Conductor; closed with this one."""
         other = copy(self)
-        other.runner = SessionRunner(self.store, self.background, self.activities, runtimes)
+        other.runner = replace(self.runner, runtimes=runtimes)
         other._add_parts()
         return other
 

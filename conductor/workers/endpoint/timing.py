@@ -78,6 +78,11 @@ class Traffic:
             self._under_way[loop] -= 1
             self._call_first()
 
+    @property
+    def waiting(self) -> int:
+        """Requests that have not begun."""
+        return len(self._queue)
+
     def idle(self, now: float) -> bool:
         """Whether it was not used for long, no request is left, and no limit looks back to an earlier one."""
         with self._lock:
@@ -151,6 +156,12 @@ def traffic_of(endpoint: Endpoint) -> Traffic:
         found = _traffic.setdefault(address, Traffic())
         found.used_at = now
     return found
+
+
+def waiting_calls() -> int:
+    """Requests of this process that wait in the queues of all endpoints."""
+    with _finding:
+        return sum(traffic.waiting for traffic in _traffic.values())
 
 
 # -- deadlines ---------------------------------------------------------------------------------------

@@ -10,27 +10,37 @@ import os
 from functools import cache
 
 from starlette.applications import Starlette
-from starlette.routing import Mount
+from starlette.routing import Mount, Route
 
-from pages.components.tab.services import access, machine_token, workbench
+from pages.components.tab.services import access, machine_token, metrics, workbench
 from studio.access.auth import TokenAuthenticator
 from studio.access.exposure import PATH
 from studio.api.answers.response_run import ResponseRuns
 from studio.api.app import api
+from studio.api.operating import operating_routes
+
+
+@cache
+def _auth() -> TokenAuthenticator:
+    return TokenAuthenticator(
+        lambda: workbench().store.tokens, machine=lambda: machine_token().read(), is_open=access().api_open
+    )
 
 
 @cache
 def _app() -> Starlette:
-    auth = TokenAuthenticator(
-        lambda: workbench().store.tokens, machine=lambda: machine_token().read(), is_open=access().api_open
-    )
     app_url = os.environ.get("CONDUCTOR_APP_URL") or None
-    return api(workbench, auth, app_url=app_url, beside_app=True)
+    return api(workbench, _auth(), app_url=app_url, beside_app=True, metrics=metrics())
 
 
 def api_route() -> Mount:
     """The route to the process's one API. Raises `ServeError` as `access`."""
     return Mount(PATH, _app())
+
+
+def routes_beside() -> list[Route]:
+    """The routes with which a server is operated. Raises `ServeError` as `access`."""
+    return operating_routes(workbench, _auth(), metrics())
 
 
 def response_runs() -> ResponseRuns:

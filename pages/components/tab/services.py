@@ -14,13 +14,14 @@ import streamlit as st
 
 from conductor.workers.discovery.local_servers import Finder
 from conductor.workers.health.probe import HealthProbe
-from storage import SessionStore, data_folder, default_url
+from storage import data_folder, default_url
 from studio.access.exposure import Access, configured_access
 from studio.access.machine_token import MachineToken
 from studio.access.view_links import ViewLinks
-from studio.composition import ConfiguredRuntime
+from studio.composition import ConfiguredRuntime, served_workbench
 from studio.evaluation.background import BackgroundEvaluations
 from studio.sessions.retention import apply_daily
+from studio.telemetry.metrics import Metrics
 from studio.workbench import ViewOnlyWorkbench, Workbench
 
 TIDYING_SECONDS = 2.0
@@ -52,7 +53,7 @@ def services() -> Services:
     with _lock:
         if not _opened:
             configured = ConfiguredRuntime()
-            bench = Workbench(SessionStore.open(default_url()), configured)
+            bench = served_workbench(configured, metrics())
             tidying = threading.Thread(target=apply_daily, args=(bench.store,), name="retention", daemon=True)
             tidying.start()
             spawn = bench.background.spawn
@@ -66,6 +67,12 @@ def services() -> Services:
 def workbench() -> Workbench:
     """The process's workbench. Raises as `services`."""
     return services().workbench
+
+
+@cache
+def metrics() -> Metrics:
+    """The process's metrics, of all its workbenches."""
+    return Metrics()
 
 
 @cache

@@ -280,3 +280,12 @@ def test_a_link_is_no_session_of_the_password_and_admits_nobody_without_one(pass
     assert (open_.value("one"), open_.signed) == (OPEN, False)
     assert not open_.admits("one", OPEN)
     assert not links.admits("one\nx", links.value("one"))
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz", "/metrics"])
+def test_the_addresses_of_those_who_run_the_server_decide_themselves_who_may_read_them(
+    password: Password, path: str
+) -> None:
+    assert client_of(password).get(path).status_code == 200
+    assert client_of(password).get(f"{path}/more").status_code == 401
+    assert client_of(None, client=("192.0.2.7", 5)).get(path).status_code == 200

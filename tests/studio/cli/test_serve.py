@@ -168,6 +168,32 @@ def test_the_api_alone_answers_with_a_token_and_ends_in_order(folder: Path) -> N
 
 
 @pytest.mark.slow
+def test_the_log_is_json_lines_without_the_question_or_the_token(folder: Path) -> None:
+    with serve("--api-only", "--port", "0", "--json", "--log-json") as server:
+        url = json.loads(server.stdout.readline())["url"]
+        try:
+            token = (folder / "data" / "api-token").read_text()
+            key = {"authorization": f"Bearer {token}"}
+            asked = {"model": "conductor", "messages": [{"role": "user", "content": "What is 17*23?"}]}
+            answer = httpx.post(f"{url}/chat/completions", json=asked, headers=key, timeout=20).json()
+            metrics = httpx.get(f"{url.removesuffix('/v1')}/metrics", headers=key).text
+            assert 'conductor_runs_total{outcome="finished"} 1.0' in metrics
+        finally:
+            server.send_signal(signal.SIGTERM)
+        log = server.communicate(timeout=20)[1]
+    lines = [json.loads(line) for line in log.splitlines()]
+    session = answer["conductor"]["session"]
+    assert [line["event"] for line in lines if line.get("session") == session][:2] == [
+        "plan began",
+        "plan ended",
+    ]
+    (request,) = [line for line in lines if line["event"] == "request"]
+    assert (request["route"], request["status"], request["session"]) == ("/v1/chat/completions", 200, session)
+    assert "17*23" not in log
+    assert token not in log
+
+
+@pytest.mark.slow
 def test_a_port_that_is_taken_is_one_sentence_of_the_api(line: Line) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         result = line("serve", "--api-only", "--port", str(taken.getsockname()[1]))

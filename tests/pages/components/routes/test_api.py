@@ -9,7 +9,7 @@ import pytest
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
-from pages.components.routes.api import api_route
+from pages.components.routes.api import api_route, routes_beside
 from pages.components.tab import services
 
 ASKED = {"model": "worker:alpha", "messages": [{"role": "user", "content": "What is 17*23?"}]}
@@ -22,7 +22,9 @@ def client(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[TestClie
     (tmp_path / "pool.toml").write_text('[[worker]]\nkind = "simulated"\nname = "alpha"\n', encoding="utf-8")
     services.machine_token().create()
     key = {"authorization": f"Bearer {services.machine_token().read()}"}
-    with TestClient(Starlette(routes=[api_route()]), base_url="http://localhost", headers=key) as client:
+    with TestClient(
+        Starlette(routes=[*routes_beside(), api_route()]), base_url="http://localhost", headers=key
+    ) as client:
         yield client
     services.close()
 
@@ -34,3 +36,11 @@ def test_an_answer_is_a_session_of_the_app(client: TestClient) -> None:
     assert answer["conductor"]["url"] == f"http://localhost/?session={session.id}"
     assert client.get("/v1/nowhere").json()["error"]["code"] == "unknown_url"
     assert client.get("/v1/models", headers={"authorization": ""}).status_code == 401
+
+
+def test_the_app_is_ready_and_counts_what_its_api_does(client: TestClient) -> None:
+    assert client.get("/readyz").json() == {"status": "ok", "store": "ok", "pool": "ok"}
+    client.post("/v1/chat/completions", json=ASKED).raise_for_status()
+    metrics = client.get("/metrics").text
+    assert 'conductor_steps_total{outcome="finished",worker="alpha"}' in metrics
+    assert client.get("/metrics", headers={"authorization": ""}).status_code == 401

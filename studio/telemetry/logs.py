@@ -1,0 +1,127 @@
+"""The log as JSON lines: what happened, with ids, without texts of people or models and without keys.
+
+A line has `time` (ISO 8601, UTC), `level`, `logger` and `event`, then fields of that event. Knows spans and
+logging; the runs' lines are made of spans, which hold no text.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+import time
+import traceback
+from datetime import UTC, datetime
+from typing import Any, TextIO
+
+from conductor.errors import PoolError, ServeError, StorageError
+from conductor.runs.events import Event
+from studio.telemetry.spans import Skipped, Span, SpanReader
+
+LOG = "CONDUCTOR_LOG"
+"""The environment variable that, set to json, has a server write its log as JSON lines."""
+
+FIELDS = "conductor_fields"
+"""The name under which a record of ours carries its fields."""
+
+_log = logging.getLogger("conductor.runs")
+_SAFE = (PoolError, ServeError, StorageError)
+"""Errors whose messages name settings and files; others may quote what was asked or answered."""
+
+
+class JsonLines(logging.Formatter):
+    """One JSON object a line, in ASCII.
+
+    Of an error, its type and places in the code are written, its message only where that quotes no text.
+    Lines of other libraries are written by their format only, without the values.
+    """
+
+    def format(self, record: logging.LogRecord) -> str:
+        """See `logging.Formatter.format`."""
+        line: dict[str, Any] = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "event": record.getMessage() if _is_ours(record) else str(record.msg),
+            **getattr(record, FIELDS, {}),
+        }
+        error = record.exc_info[1] if record.exc_info else None
+        if error is not None:
+            line["error"] = type(error).__name__
+            line["at"] = [
+                f"{frame.filename}:{frame.lineno} {frame.name}"
+                for frame in traceback.extract_tb(error.__traceback__)
+            ]
+            if isinstance(error, _SAFE):
+                line["reason"] = str(error)
+        return json.dumps(line)
+
+
+def _is_ours(record: logging.LogRecord) -> bool:
+    return record.name.partition(".")[0] in ("conductor", "studio", "storage", "pages")
+
+
+def log_as_json(stream: TextIO | None = None) -> None:
+    """Write the log of this process as JSON lines to `stream` (standard error), runs and requests too."""
+    handler = logging.StreamHandler(stream or sys.stderr)
+    handler.setFormatter(JsonLines())
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(logging.WARNING)
+    logging.getLogger("conductor").setLevel(logging.INFO)
+
+
+def log_request(*, route: str, method: str, status: int, seconds: float, session: str | None) -> None:
+    """A line of a request that was answered to its end; `session` is that which it made."""
+    fields = {"route": route, "method": method, "status": status, "seconds": round(seconds, 4)}
+    if session is not None:
+        fields["session"] = session
+    logging.getLogger("conductor.api").info("request", extra={FIELDS: fields})
+
+
+class RunLog:
+    """The watch of one session that writes a line for what began, ended or was skipped."""
+
+    def __init__(self, session: str) -> None:
+        self._session = session
+        self._reader = SpanReader()
+
+    def see(self, event: Event) -> None:
+        """See `Watch.see`."""
+        for change in self._reader.read(event):
+            self._write(change)
+
+    def end(self) -> None:
+        """See `Watch.end`."""
+        for span in self._reader.end(time.time()):
+            self._write(span)
+
+    def _write(self, change: Span | Skipped) -> None:
+        fields = {"session": self._session, "run": change.run, **_fields_of(change)}
+        # What is unknown is left out.
+        known = {name: value for name, value in fields.items() if value is not None}
+        _log.info(_name_of(change), extra={FIELDS: known})
+
+
+def _name_of(change: Span | Skipped) -> str:
+    if isinstance(change, Skipped):
+        return "step skipped"
+    return f"{change.kind} {'began' if change.outcome is None else 'ended'}"
+
+
+def _fields_of(change: Span | Skipped) -> dict[str, object]:
+    if isinstance(change, Skipped):
+        return {"step": change.step, "worker": change.worker, "outcome": change.outcome}
+    usage = change.usage
+    return {
+        "round": change.round,
+        "step": change.step,
+        "worker": change.worker,
+        "instead_of": change.instead_of,
+        "outcome": change.outcome,
+        "seconds": None if change.seconds is None else round(change.seconds, 4),
+        "retries": change.retries or None,
+        "input_tokens": None if usage is None else usage.prompt_tokens,
+        "output_tokens": None if usage is None else usage.completion_tokens,
+        "dollars": None if usage is None else usage.cost,
+    }

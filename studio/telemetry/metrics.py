@@ -1,0 +1,192 @@
+"""A server's numbers for Prometheus: requests, runs, steps, tokens, dollars, queues, latency by worker.
+
+Labels are bounded: workers' names, routes' templates and words of fixed lists; never a text, a key or an id.
+What is unknown is counted as unknown and adds to no sum. Knows spans and prometheus_client.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
+from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
+from prometheus_client.multiprocess import MultiProcessCollector
+
+from conductor.runs.events import Event
+from studio.telemetry.spans import Skipped, Span, SpanReader
+
+CONTENT_TYPE = CONTENT_TYPE_LATEST
+"""The media type of `Metrics.text`."""
+
+_SECONDS = (0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0)
+
+
+SHARED = "PROMETHEUS_MULTIPROC_DIR"
+"""The environment variable that names the folder in which processes of one server share their counts;
+prometheus_client reads it when it is first imported.
+"""
+
+
+class Metrics:
+    """The metrics of one process, counted from its start, or of all that share a folder. Safe in several
+    threads.
+
+    The processor time and memory of a process, and its queues, are there only where it shares nothing.
+    """
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        self._shared = SHARED in os.environ
+        if self._shared:
+            _forget_the_dead(Path(os.environ[SHARED]))
+        else:
+            ProcessCollector(registry=self.registry)
+        self._requests = self._counter("api_requests", "Answers by status.", "route", "method", "status")
+        self._request_seconds = self._histogram(
+            "api_request_seconds", "From a request to the end of its answer, streams included.", "route"
+        )
+        self._requests_now = self._gauge("api_requests_in_progress", "Requests without the end of an answer.")
+        self._runs = self._counter("runs", "Runs of workflows that ended.", "outcome")
+        self._run_seconds = self._histogram("run_seconds", "Wall time of a run.")
+        self._now = self._gauge("in_progress", "What is under way: plans, runs, steps.", "kind")
+        self._plans = self._counter("plans", "Calls of a planner that ended.", "planner", "outcome")
+        self._steps = self._counter("steps", "Steps that ended, by who answered.", "worker", "outcome")
+        self._call_seconds = self._histogram(
+            "call_seconds", "A call of a worker or planner, its retries included.", "kind", "worker"
+        )
+        self._tokens = self._counter("tokens", "Tokens, where known.", "kind", "worker", "direction")
+        self._dollars = self._counter("cost_dollars", "US dollars, where known.", "kind", "worker")
+        self._unknown = self._counter(
+            "calls_with_unknown",
+            "Calls of which the tokens or the cost are unknown.",
+            "kind",
+            "worker",
+            "what",
+        )
+        self._retries = self._counter("retries", "Calls that were made again.", "kind", "worker")
+        self._writes_waiting = self._gauge("store_waiting_writes", "Writes that wait for the store's writer.")
+        self._calls_waiting = self._gauge(
+            "waiting_calls", "Calls that wait for the limits of their endpoint."
+        )
+        self._fallbacks = self._counter("fallbacks", "Steps that another worker answered.", "worker")
+
+    def text(self) -> bytes:
+        """All of them in Prometheus's text format."""
+        if not self._shared:
+            return generate_latest(self.registry)
+        together = CollectorRegistry()
+        MultiProcessCollector(together)  # type: ignore[no-untyped-call]
+        return generate_latest(together)
+
+    def show_queues(self, *, writes: Callable[[], int], calls: Callable[[], int]) -> None:
+        """Show how many writes wait for the store's writer, how many calls for their endpoint's limits.
+
+        Both are read when the metrics are.
+        """
+        if not self._shared:
+            self._writes_waiting.set_function(writes)
+            self._calls_waiting.set_function(calls)
+
+    def __call__(self, session: str) -> SpanMetrics:  # noqa: ARG002 - an id is no label
+        """See `Observer`."""
+        return SpanMetrics(self)
+
+    # -- requests ------------------------------------------------------------------------------------
+
+    def request_begun(self) -> None:
+        """A request came; `request_ended` follows."""
+        self._requests_now.inc()
+
+    def request_ended(self, *, route: str, method: str, status: int, seconds: float) -> None:
+        """It was answered to the end, or its client left."""
+        self._requests_now.dec()
+        self._requests.labels(route, method, str(status)).inc()
+        self._request_seconds.labels(route).observe(seconds)
+
+    # -- runs ----------------------------------------------------------------------------------------
+
+    def count(self, change: Span | Skipped) -> None:
+        """Count what began, ended or was skipped."""
+        if isinstance(change, Skipped):
+            self._steps.labels(change.worker, change.outcome).inc()
+        elif change.outcome is None:
+            self._now.labels(change.kind).inc()
+        else:
+            self._now.labels(change.kind).dec()
+            self._count_ended(change, change.outcome, change.seconds or 0.0)
+
+    def _count_ended(self, span: Span, outcome: str, seconds: float) -> None:
+        worker = span.worker
+        if worker is None:
+            self._runs.labels(outcome).inc()
+            self._run_seconds.observe(seconds)
+            return
+        (self._plans if span.kind == "plan" else self._steps).labels(worker, outcome).inc()
+        self._call_seconds.labels(span.kind, worker).observe(seconds)
+        if span.retries:
+            self._retries.labels(span.kind, worker).inc(span.retries)
+        if span.instead_of is not None:
+            self._fallbacks.labels(span.instead_of).inc()
+        self._count_usage(span, worker)
+
+    def _count_usage(self, span: Span, worker: str) -> None:
+        usage = span.usage
+        if usage is None:
+            return
+        tokens = {"input": usage.prompt_tokens, "output": usage.completion_tokens}
+        for direction, number in tokens.items():
+            if number is not None:
+                self._tokens.labels(span.kind, worker, direction).inc(number)
+        if usage.cost is not None:
+            self._dollars.labels(span.kind, worker).inc(usage.cost)
+        for what, known in (("tokens", usage.total), ("cost", usage.cost)):
+            if known is None:
+                self._unknown.labels(span.kind, worker, what).inc()
+
+    def _counter(self, name: str, help: str, *labels: str) -> Counter:
+        return Counter(f"conductor_{name}", help, labels, registry=self.registry)
+
+    def _gauge(self, name: str, help: str, *labels: str) -> Gauge:
+        return Gauge(f"conductor_{name}", help, labels, registry=self.registry, multiprocess_mode="livesum")
+
+    def _histogram(self, name: str, help: str, *labels: str) -> Histogram:
+        return Histogram(f"conductor_{name}", help, labels, registry=self.registry, buckets=_SECONDS)
+
+
+def _forget_the_dead(folder: Path) -> None:
+    """Remove what processes had under way that are no more; what they counted stays."""
+    for file in folder.glob("gauge_live*.db"):
+        if not _lives(int(file.stem.rpartition("_")[2])):
+            file.unlink(missing_ok=True)
+
+
+def _lives(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        # Another user's.
+        return True
+    return True
+
+
+class SpanMetrics:
+    """The watch of one session."""
+
+    def __init__(self, metrics: Metrics) -> None:
+        self._metrics = metrics
+        self._reader = SpanReader()
+
+    def see(self, event: Event) -> None:
+        """See `Watch.see`."""
+        for change in self._reader.read(event):
+            self._metrics.count(change)
+
+    def end(self) -> None:
+        """See `Watch.end`."""
+        for span in self._reader.end(time.time()):
+            self._metrics.count(span)

@@ -1,0 +1,227 @@
+"""What begins and ends in a session, read from its events: planning, runs, steps, and those inside of steps.
+
+Metrics, logs and traces are made of these spans and of nothing else. Knows events; keeps no text of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from conductor.runs.events import (
+    AnswerKept,
+    Event,
+    PlanningFailed,
+    PlanningRetried,
+    PlanningStarted,
+    PlanRejected,
+    RunFinished,
+    RunStarted,
+    StepBlocked,
+    StepCancelled,
+    StepFailed,
+    StepFellBack,
+    StepFinished,
+    StepInner,
+    StepKept,
+    StepRetried,
+    StepReused,
+    StepStarted,
+    WorkflowPlanned,
+)
+from conductor.values.messages import Usage
+from conductor.values.output import WorkerKind
+
+SpanKind = Literal["plan", "run", "step"]
+Place = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Planning, a run or a step's call, from `started_at` to `ended_at` (Unix seconds; None while it lasts).
+
+    `place` is unique in a session; the span in which it happens is at the `parent` place, None at the top.
+    `worker` is who plans or answers: after a fallback the one that answered, the called one is `instead_of`.
+    `step` is 0-based. `outcome` is a word of a fixed list, None while it lasts. `usage` is None where no call
+    was made, and where the calls inside have it: their sum would count them twice.
+    """
+
+    kind: SpanKind
+    place: Place
+    parent: Place | None
+    run: str
+    started_at: float
+    round: int = 1
+    worker: str | None = None
+    worker_kind: WorkerKind | None = None
+    step: int | None = None
+    instead_of: str | None = None
+    retries: int = 0
+    ended_at: float | None = None
+    outcome: str | None = None
+    usage: Usage | None = None
+
+    @property
+    def seconds(self) -> float | None:
+        """How long it took, None while it lasts."""
+        return None if self.ended_at is None else max(0.0, self.ended_at - self.started_at)
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A step of a run that made no call: its worker and why, a word of a fixed list."""
+
+    run: str
+    step: int
+    worker: str
+    outcome: str
+
+
+Change = Span | Skipped
+"""A span that began, or ended (then it has an `outcome`), or a step without a call."""
+
+
+class SpanReader:
+    """Reads the events of one session in their order."""
+
+    def __init__(self) -> None:
+        self._open: dict[Place, Span] = {}
+        self._workers: dict[Place, tuple[str, ...]] = {}
+        # Spans in which others happened.
+        self._nesting: set[Place] = set()
+
+    def read(self, event: Event, within: Place | None = None) -> Iterator[Change]:
+        """What the event begins and ends, in the step at the place `within`, if any."""
+        above = within or ()
+        here = (*above, event.run)
+        match event:
+            case PlanningStarted():
+                yield self._begun(
+                    Span(
+                        kind="plan",
+                        place=here,
+                        parent=within,
+                        run=event.run,
+                        started_at=event.at,
+                        round=event.round,
+                        worker=event.planner,
+                        worker_kind=event.planner_kind,
+                    )
+                )
+            case WorkflowPlanned():
+                yield from self._ended(here, event.at, "planned", event.usage)
+            case AnswerKept():
+                yield from self._ended(here, event.at, "answer_kept", event.usage)
+            case PlanRejected():
+                yield from self._ended(here, event.at, "rejected", event.usage)
+            case PlanningFailed():
+                yield from self._ended(here, event.at, "failed", Usage())
+            case RunStarted():
+                self._workers[here] = tuple(step.worker for step in event.workflow.steps)
+                yield self._begun(
+                    Span(
+                        kind="run",
+                        place=here,
+                        parent=within,
+                        run=event.run,
+                        started_at=event.at,
+                        round=event.round,
+                    )
+                )
+            case RunFinished():
+                yield from self._end_below(here, event.at, "interrupted")
+                yield from self._ended(here, event.at, event.outcome, None)
+                self._workers.pop(here, None)
+            case PlanningRetried():
+                self._retried(here)
+            case StepInner():
+                step = (*here, str(event.step))
+                yield from self.read(event.event, step)
+            case _:
+                yield from self._of_step(event, here)
+
+    def end(self, at: float) -> Iterator[Span]:
+        """What lasts still, ended as cancelled: no more events come. The inner ones come first."""
+        for place in sorted(self._open, key=len, reverse=True):
+            yield from self._ended(place, at, "cancelled", Usage())
+
+    def _of_step(self, event: Event, run: Place) -> Iterator[Change]:
+        if not isinstance(event, _OF_A_STEP):
+            return
+        place = (*run, str(event.step))
+        match event:
+            case StepStarted():
+                yield self._begun(
+                    Span(
+                        kind="step",
+                        place=place,
+                        parent=run,
+                        run=event.run,
+                        started_at=event.at,
+                        round=self._open[run].round if run in self._open else 1,
+                        worker=event.worker,
+                        worker_kind=event.worker_kind,
+                        step=event.step,
+                    )
+                )
+            case StepFinished(output=output):
+                outcome = "refused" if output.refused else "empty" if output.empty else "finished"
+                yield from self._ended(place, event.at, outcome, output.usage)
+            case StepFailed():
+                yield from self._ended(place, event.at, "failed", event.usage)
+            case StepCancelled():
+                yield from self._ended(place, event.at, "cancelled", event.usage)
+            case StepRetried():
+                self._retried(place)
+            case StepFellBack():
+                span = self._open[place]
+                self._open[place] = replace(
+                    span,
+                    worker=event.worker,
+                    worker_kind=event.worker_kind,
+                    instead_of=span.instead_of or span.worker,
+                )
+            case StepKept() | StepReused() | StepBlocked():
+                workers = self._workers.get(run, ())
+                if event.step < len(workers):
+                    yield Skipped(event.run, event.step, workers[event.step], _SKIPPED[event.type])
+
+    def _begun(self, span: Span) -> Span:
+        self._open[span.place] = span
+        return span
+
+    def _ended(self, place: Place, at: float, outcome: str, usage: Usage | None) -> Iterator[Span]:
+        span = self._open.pop(place, None)
+        if span is None:
+            # Planning for which the budget has no room fails before it starts.
+            return
+        nested = place in self._nesting
+        self._nesting.discard(place)
+        if span.parent is not None:
+            self._nesting.add(span.parent)
+        uses = None if span.kind == "run" or nested else usage
+        yield replace(span, ended_at=at, outcome=outcome, usage=uses)
+
+    def _retried(self, place: Place) -> None:
+        span = self._open[place]
+        self._open[place] = replace(span, retries=span.retries + 1)
+
+    def _end_below(self, run: Place, at: float, outcome: str) -> Iterator[Span]:
+        below = [place for place in self._open if len(place) > len(run) and place[: len(run)] == run]
+        for place in sorted(below, key=len, reverse=True):
+            yield from self._ended(place, at, outcome, Usage())
+
+
+_OF_A_STEP = (
+    StepStarted
+    | StepFinished
+    | StepFailed
+    | StepCancelled
+    | StepRetried
+    | StepFellBack
+    | StepKept
+    | StepReused
+    | StepBlocked
+)
+_SKIPPED = {"step_kept": "kept", "step_reused": "reused", "step_blocked": "blocked"}

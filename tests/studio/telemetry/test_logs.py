@@ -1,0 +1,95 @@
+"""The log as JSON lines: what happened, and nothing that somebody wrote."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+from collections.abc import Iterator
+from typing import Any
+
+import nested_run
+import pytest
+
+from conductor.errors import FormatError, StorageError
+from conductor.values.messages import Usage
+from studio.telemetry.logs import JsonLines, RunLog, log_as_json, log_request
+
+SECRET = "sk-secret-1234567890"
+
+
+@pytest.fixture
+def written(monkeypatch: pytest.MonkeyPatch) -> Iterator[io.StringIO]:
+    """What the log has; afterwards it is as it was."""
+    root, ours, stream = logging.getLogger(), logging.getLogger("conductor"), io.StringIO()
+    before, level, own = root.handlers[:], root.level, ours.level
+    log_as_json(stream)
+    yield stream
+    root.handlers[:] = before
+    root.setLevel(level)
+    ours.setLevel(own)
+
+
+def lines(written: io.StringIO) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in written.getvalue().splitlines()]
+
+
+def test_a_run_is_logged_with_its_ids_and_no_text_of_it(written: io.StringIO) -> None:
+    log = RunLog("session-1")
+    for event in nested_run.events("run-1"):
+        log.see(event)
+    log.end()
+    found = lines(written)
+    assert {line["session"] for line in found} == {"session-1"}
+    ended = [line for line in found if line["event"] == "run ended" and line["run"] == "run-1"]
+    assert [line["outcome"] for line in ended] == ["finished"]
+    steps = [line for line in found if line["event"] == "step ended" and line["run"] == "run-1"]
+    assert [line["step"] for line in steps] == [0, 1, 2]
+    assert steps[0]["input_tokens"] == 1_000
+    for text in ("Hard", "Collect the facts", "said", nested_run.HOSTILE, "Do it", "Which one"):
+        assert text not in written.getvalue()
+
+
+def test_what_is_unknown_is_left_out(written: io.StringIO) -> None:
+    log = RunLog("s")
+    teller = nested_run.Teller("r")
+    log.see(teller.started(0, "alpha"))
+    log.see(teller.finished(0, "alpha", "text", usage=Usage(prompt_tokens=3)))
+    (_, ended) = lines(written)
+    assert ended["input_tokens"] == 3
+    assert not {"output_tokens", "dollars"} & ended.keys()
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (FormatError(f"Not JSON: {SECRET}"), None),
+        (KeyError(SECRET), None),
+        (StorageError("The disk is full."), "The disk is full."),
+    ],
+)
+def test_an_error_is_logged_by_its_type_and_its_place(
+    written: io.StringIO, error: Exception, reason: str | None
+) -> None:
+    try:
+        raise error
+    except type(error):
+        logging.getLogger("studio.api").exception("it broke")
+    (line,) = lines(written)
+    assert (line["event"], line["error"], line.get("reason")) == ("it broke", type(error).__name__, reason)
+    assert "test_logs.py" in line["at"][0]
+    assert SECRET not in written.getvalue()
+
+
+def test_the_values_in_a_line_of_another_library_are_not_written() -> None:
+    record = logging.LogRecord("httpx", logging.WARNING, "f", 1, "to %s", (f"http://x/?key={SECRET}",), None)
+    assert json.loads(JsonLines().format(record))["event"] == "to %s"
+
+
+def test_a_request_is_logged_by_its_route_and_the_session_that_it_made(written: io.StringIO) -> None:
+    log_request(route="/v1/responses/{id}", method="GET", status=200, seconds=0.25, session=None)
+    log_request(route="/v1/responses", method="POST", status=200, seconds=1.5, session="abc")
+    first, second = lines(written)
+    assert (first["route"], first["status"], first["seconds"]) == ("/v1/responses/{id}", 200, 0.25)
+    assert "session" not in first
+    assert second["session"] == "abc"

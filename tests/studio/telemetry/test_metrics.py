@@ -1,0 +1,123 @@
+"""What is counted of runs: the same tokens as the fold of a request counts, by names and fixed words."""
+
+from __future__ import annotations
+
+from functools import reduce
+
+import nested_run
+import pytest
+from prometheus_client.parser import text_string_to_metric_families as families
+from timed_run import timed_events, timed_workflow
+
+from conductor.runs.events import Event, PlanningFailed, PlanningStarted, StepFellBack, StepFinished
+from conductor.runs.request import RequestState
+from conductor.values.messages import Usage
+from studio.telemetry.metrics import Metrics
+from studio.telemetry.observer import Watches
+
+Samples = dict[tuple[str, tuple[tuple[str, str], ...]], float]
+
+
+def samples(metrics: Metrics) -> Samples:
+    return {
+        (one.name.removeprefix("conductor_"), tuple(sorted(one.labels.items()))): one.value
+        for family in families(metrics.text().decode())
+        for one in family.samples
+    }
+
+
+def counted(*events: Event) -> Metrics:
+    metrics = Metrics()
+    watches = Watches([metrics], "session")
+    for event in events:
+        watches.see(event)
+    watches.end()
+    return metrics
+
+
+def total(found: Samples, name: str, **labels: str) -> float:
+    return sum(
+        value for (of, has), value in found.items() if of == name and labels.items() <= dict(has).items()
+    )
+
+
+def test_tokens_and_dollars_are_those_of_the_fold_with_each_inner_call_counted_once() -> None:
+    events = nested_run.events()
+    found, state = samples(counted(*events)), reduce(RequestState.advance, events, RequestState())
+    usage = state.known_usage
+    assert total(found, "tokens_total", direction="input") == usage.prompt_tokens
+    assert total(found, "tokens_total", direction="output") == usage.completion_tokens
+    assert total(found, "cost_dollars_total") == pytest.approx(usage.cost)
+    assert total(found, "in_progress") == 0
+
+
+def test_a_run_its_steps_and_their_seconds_are_counted_by_worker() -> None:
+    events = timed_events(timed_workflow([], [0], [0]), [1.0, 2.0, 4.0], fail=[2])
+    found = samples(counted(*events))
+    assert total(found, "runs_total", outcome="failed") == 1
+    assert total(found, "run_seconds_sum") == 5
+    assert total(found, "steps_total", worker="w1", outcome="finished") == 1
+    assert total(found, "steps_total", worker="w3", outcome="failed") == 1
+    assert [total(found, "call_seconds_sum", worker=name) for name in ("w1", "w2", "w3")] == [1, 2, 4]
+
+
+def test_steps_that_make_no_call_are_counted_apart_and_take_no_time() -> None:
+    found = samples(counted(*timed_events(timed_workflow([], [0]), [1.0, 1.0], fail=[0])))
+    assert total(found, "steps_total", worker="w2", outcome="blocked") == 1
+    assert total(found, "call_seconds_count", worker="w2") == 0
+
+
+def test_what_is_unknown_adds_to_no_sum_and_is_counted_as_unknown() -> None:
+    events = [
+        one.model_copy(update={"output": one.output.model_copy(update={"usage": Usage()})})
+        if isinstance(one, StepFinished)
+        else one
+        for one in timed_events(timed_workflow([]), [1.0])
+    ]
+    found = samples(counted(*events))
+    assert not [name for name, _ in found if name.startswith(("tokens_total", "cost_dollars_total"))]
+    assert total(found, "calls_with_unknown_total", worker="w1", what="tokens") == 1
+    assert total(found, "calls_with_unknown_total", worker="w1", what="cost") == 1
+
+
+def test_a_call_that_fell_back_counts_for_the_worker_that_answered() -> None:
+    started, *rest = timed_events(timed_workflow([]), [1.0])
+    fell = StepFellBack(run="r", seq=2, at=rest[0].at, step=0, worker="b", worker_kind="model", message="503")
+    found = samples(counted(started, rest[0], fell, *rest[1:]))
+    assert total(found, "steps_total", worker="b", outcome="finished") == 1
+    assert total(found, "fallbacks_total", worker="w1") == 1
+
+
+def test_planning_that_failed_and_work_that_was_cut_off_are_counted_to_their_ends() -> None:
+    begun = PlanningStarted(run="p", seq=0, at=10, query="q", planner="model", planner_kind="model")
+    failed = PlanningFailed(run="p", seq=1, at=12, message="no answer")
+    found = samples(counted(begun, failed, begun))
+    assert total(found, "plans_total", planner="model", outcome="failed") == 1
+    assert total(found, "plans_total", planner="model", outcome="cancelled") == 1
+    assert total(found, "in_progress") == 0
+
+
+def test_no_label_holds_a_text_or_an_id() -> None:
+    allowed = {"gpt-5", "conductor", "writer-8b", "critic-7b", "input", "output", "plan", "step", "run"}
+    words = {"planned", "rejected", "finished", "failed", "empty", "tokens", "cost", "+Inf", "interrupted"}
+    for _, labels in samples(counted(*nested_run.events("secret-run"))):
+        for name, value in labels:
+            if name != "le":
+                assert value in allowed | words, (name, value)
+
+
+def test_an_observer_that_fails_is_left_out_and_the_others_see_on(caplog: pytest.LogCaptureFixture) -> None:
+    class Broken:
+        def see(self, event: Event) -> None:
+            raise KeyError(event.run)
+
+        def end(self) -> None:
+            raise AssertionError("it was to see no more")
+
+    metrics = Metrics()
+    watches = Watches([lambda _: Broken(), metrics], "session")
+    for event in timed_events(timed_workflow([]), [1.0]):
+        watches.see(event)
+    watches.end()
+    assert total(samples(metrics), "runs_total") == 1
+    assert len([one for one in caplog.records if "observer" in one.message]) == 1
