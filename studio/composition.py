@@ -9,7 +9,7 @@ import os
 import threading
 from pathlib import Path
 
-from conductor.errors import PoolError
+from conductor.errors import PoolError, ServeError
 from conductor.runtime import Runtime, runtime_of
 from conductor.text.named_file import read_whole
 from conductor.workers.endpoint.timing import waiting_calls
@@ -25,6 +25,9 @@ from studio.telemetry.metrics import Metrics
 from studio.telemetry.observer import Observer
 from studio.workbench import Workbench
 
+TRACES = "OTEL_EXPORTER_OTLP_ENDPOINT"
+"""OpenTelemetry's environment variable with the address of a collector; where it is set, runs are traced."""
+
 _Version = tuple[int, int, int, int] | None
 """Of a file: its inode, its size, and when its content and its entry were changed; None without one."""
 
@@ -38,15 +41,29 @@ def open_workbench(*, pool: Path | None = None, database: str | None = None) -> 
 def served_workbench(configured: ConfiguredRuntime, metrics: Metrics) -> Workbench:
     """The workbench of a server: its work is counted in `metrics` and, as configured, logged and traced.
 
-    Raises `StorageError`.
+    Raises `StorageError`, and `ServeError` where traces are wanted and cannot be made.
     """
-    store = SessionStore.open(default_url())
-    metrics.show_queues(writes=lambda: store.waiting_writes, calls=waiting_calls)
     observers: list[Observer] = [metrics]
     if os.environ.get(LOG) == "json":
         log_as_json()
         observers.append(RunLog)
+    if os.environ.get(TRACES):
+        observers.append(_traces())
+    store = SessionStore.open(default_url())
+    metrics.show_queues(writes=lambda: store.waiting_writes, calls=waiting_calls)
     return Workbench(store, configured, observers=observers)
+
+
+def _traces() -> Observer:
+    try:
+        from studio.telemetry.traces import configured_traces  # noqa: PLC0415 - an extra
+
+        return configured_traces()
+    except ImportError as error:
+        raise ServeError(
+            f"{TRACES} names where traces of runs go, and {error.name} is not installed; install it with: "
+            "pip install 'conductor-studio[otel]' - or unset the variable."
+        ) from error
 
 
 def _prepared(runtime: Runtime) -> Runtime:

@@ -1,0 +1,121 @@
+"""Traces of sessions, as an exporter gets them: one tree a session, and no text."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+import nested_run
+import pytest
+from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.trace import SpanKind, StatusCode
+from timed_run import timed_events, timed_workflow
+
+from conductor.errors import ServeError
+from conductor.runs.events import Event, StepFellBack
+from conductor.values.messages import Usage
+from studio.composition import TRACES, ConfiguredRuntime, served_workbench
+from studio.telemetry.metrics import Metrics
+from studio.telemetry.observer import Watches
+from studio.telemetry.traces import Traces
+
+
+def traced(events: Sequence[Event], *, session: str = "s1") -> list[ReadableSpan]:
+    exporter, provider = InMemorySpanExporter(), TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    watches = Watches([Traces(provider.get_tracer("test"))], session)
+    for event in events:
+        watches.see(event)
+    watches.end()
+    return list(exporter.get_finished_spans())
+
+
+def tree(spans: Sequence[ReadableSpan], parent: int | None = None, depth: int = 0) -> list[str]:
+    inside = [span for span in spans if (span.parent.span_id if span.parent else None) == parent]
+    inside.sort(key=lambda span: span.start_time)
+    return [
+        line
+        for span in inside
+        for line in ("  " * depth + span.name, *tree(spans, span.context.span_id, depth + 1))
+    ]
+
+
+def named(spans: Sequence[ReadableSpan], name: str) -> ReadableSpan:
+    (span,) = [span for span in spans if span.name == name]
+    return span
+
+
+def test_a_run_is_a_tree_with_what_its_steps_did_inside() -> None:
+    spans = traced(nested_run.events())
+    assert len({span.context.trace_id for span in spans}) == 1
+    lines = tree(spans)
+    assert lines[:3] == ["invoke_agent conductor", "  invoke_workflow conductor", "    invoke_agent gpt-5"]
+    assert "      plan conductor" in lines
+    assert "        invoke_agent writer-8b" in lines
+    assert "            invoke_agent critic-7b" in lines
+    assert len(lines) == len(spans)
+    assert {span.kind for span in spans} == {SpanKind.INTERNAL}
+
+
+def test_a_step_has_its_times_its_usage_and_its_place() -> None:
+    spans = traced(timed_events(timed_workflow([], [0]), [1.0, 2.0]))
+    step = named(spans, "invoke_agent w2")
+    assert (step.end_time - step.start_time) / 1e9 == pytest.approx(2.0)
+    attributes = dict(step.attributes)
+    assert attributes["gen_ai.operation.name"] == "invoke_agent"
+    assert attributes["gen_ai.conversation.id"] == "s1"
+    assert (attributes["conductor.run.id"], attributes["conductor.step"]) == ("r", 1)
+    assert attributes["conductor.outcome"] == "finished"
+    assert step.status.status_code is StatusCode.UNSET
+
+
+def test_a_failed_step_is_an_error_and_a_blocked_one_has_no_span() -> None:
+    spans = traced(timed_events(timed_workflow([], [0]), [1.0, 1.0], fail=[0]))
+    failed = named(spans, "invoke_agent w1")
+    assert (failed.status.status_code, failed.attributes["error.type"]) == (StatusCode.ERROR, "failed")
+    assert failed.status.description is None
+    assert not [span for span in spans if "w2" in span.name]
+    assert named(spans, "invoke_workflow conductor").status.status_code is StatusCode.ERROR
+
+
+def test_what_is_unknown_has_no_attribute() -> None:
+    teller = nested_run.Teller("r")
+    usage = Usage(prompt_tokens=5)
+    step = named(
+        traced([teller.started(0, "a"), teller.finished(0, "a", "text", usage=usage)]), "invoke_agent a"
+    )
+    assert step.attributes["gen_ai.usage.input_tokens"] == 5
+    assert not {"gen_ai.usage.output_tokens", "conductor.usage.dollars"} & step.attributes.keys()
+
+
+def test_after_a_fallback_the_span_names_who_answered() -> None:
+    teller = nested_run.Teller("r")
+    started = teller.started(0, "a")
+    fell = teller.tell(StepFellBack, step=0, worker="b", worker_kind="model", message=nested_run.HOSTILE)
+    step = named(traced([started, fell, teller.finished(0, "b", "text")]), "invoke_agent a")
+    assert (step.attributes["gen_ai.agent.name"], step.attributes["conductor.instead_of"]) == ("b", "a")
+
+
+def test_what_was_cut_off_ends_all_the_same() -> None:
+    teller = nested_run.Teller("r")
+    spans = traced([teller.started(0, "a")])
+    assert named(spans, "invoke_agent a").attributes["conductor.outcome"] == "cancelled"
+    assert tree(spans) == ["invoke_agent conductor", "  invoke_agent a"]
+
+
+def test_no_span_holds_a_text() -> None:
+    found = "\n".join(span.to_json() for span in traced(nested_run.events()))
+    for text in ("Hard", "Collect the facts", "said", nested_run.HOSTILE, "Which one", "Do it"):
+        assert text not in found
+
+
+def test_traces_that_are_wanted_and_cannot_be_made_are_an_error(
+    monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    monkeypatch.chdir(tmp_path_factory.mktemp("traces"))
+    monkeypatch.setenv(TRACES, "http://127.0.0.1:9")
+    monkeypatch.setitem(sys.modules, "opentelemetry.exporter.otlp.proto.http.trace_exporter", None)
+    with pytest.raises(ServeError, match=r"install it with: pip install 'conductor-studio\[otel\]'"):
+        served_workbench(ConfiguredRuntime(), Metrics())
