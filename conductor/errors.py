@@ -52,6 +52,10 @@ class WorkerError(ConductorError):
     """A worker could not give an answer. Raised by workers; the engine turns it into an event."""
 
 
+class AnswerFormError(WorkerError):
+    """A worker's answer is not the JSON that was asked for, or that cannot be checked."""
+
+
 class ServeError(ConductorError):
     """A server of models cannot be started, is not the requested one, or ended unasked."""
 

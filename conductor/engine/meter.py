@@ -38,8 +38,10 @@ class Reservation:
     def receive(self, text: str) -> None:
         """Count another piece of the answer, which may cross a limit."""
 
-    def withdraw(self) -> None:
-        """What has come counts as used, by estimate: the same prompt is sent once more."""
+    def withdraw(self, used: Usage | None = None) -> None:
+        """What has come counts as used, by estimate unless it is known: the same prompt is sent once more."""
+        if used is not None:
+            self.settle(used)
 
     def settle(self, usage: Usage, *, answer: str = "") -> None:  # noqa: ARG002 - an estimate needs the answer
         """The call has ended with this usage; what of it is unknown is counted as estimated.
@@ -87,11 +89,14 @@ class _Estimate(Reservation):
         self._answer.add(text)
         self._meter.check()
 
-    def withdraw(self) -> None:
+    def withdraw(self, used: Usage | None = None) -> None:
+        known = None if used is None else used.total
         received = self._answer.total
-        cost = self._cost(self.prompt, received) or 0.0
+        cost = None if used is None else used.cost
+        cost = self._cost(self.prompt, received) if cost is None else cost
         self._answer = TokenCount(self._card)
-        self._meter.count(tokens=self.prompt + received, cost=cost, estimated=self._counted)
+        tokens = self.prompt + received if known is None else known
+        self._meter.count(tokens=tokens, cost=cost or 0.0, estimated=self._counted and known is None)
 
     def settle(self, usage: Usage, *, answer: str = "") -> None:
         if not self._answer.total:

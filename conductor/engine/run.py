@@ -40,7 +40,7 @@ from conductor.runs.events import (
     StepThought,
 )
 from conductor.values.budget import NO_BUDGET, Crossing
-from conductor.values.messages import Completion, Request, Retried, Usage
+from conductor.values.messages import NOTHING_USED, Completion, Request, Retried, Usage
 from conductor.values.output import Output
 from conductor.workers.pool.pool import Pool
 from conductor.workers.protocol import FellBack, Inner, Worker, WorkerCard
@@ -58,7 +58,8 @@ class _Call:
 
     `answering` is the worker that answers at present: the step's own or its fallback. `room` is the call's
     reservation of the budget. `spoken`: a piece of the answer came. `withdrawn`: pieces of the answer or of
-    its reasoning no longer count.
+    its reasoning no longer count, and what they cost is not known. `used` is the cost of whole answers that
+    were withdrawn.
     """
 
     step: int
@@ -70,6 +71,7 @@ class _Call:
     room: Reservation
     spoken: bool = False
     withdrawn: bool = False
+    used: Usage = NOTHING_USED
     task: asyncio.Task[None] | None = None
 
     def stop(self) -> None:
@@ -279,6 +281,8 @@ class WorkflowRun:
         """Make `call`. Returns the next call of the same task, None where there is none."""
         worker = call.worker
         try:
+            if (refusal := worker.card.refusal(call.request.sampling)) is not None:
+                raise WorkerError(f"{refusal}; give the step a worker that is a model of an endpoint.")
             completion = await read_stream(
                 worker.stream(call.request),
                 on_text=partial(self._add_text, StepDelta, call),
@@ -333,12 +337,14 @@ class WorkflowRun:
                 raise WorkerError(
                     f"{reason}; a part was sent on and cannot be withdrawn, run the step again."
                 )
-            call.withdrawn = True
-            call.room.withdraw()
+            call.withdrawn = call.withdrawn or item.used is None
+            call.room.withdraw(item.used)
+        if isinstance(item, Retried) and item.used is not None:
+            call.used += item.used
         stamp = self._record.stamp()
         match item:
             case Retried():
-                event: Event = StepRetried(**stamp, step=call.step, **dict(item))
+                event: Event = StepRetried(**stamp, step=call.step, **item.model_dump(exclude={"used"}))
             case FellBack():
                 call.answering = self.pool[item.worker].card
                 event = StepFellBack(**stamp, step=call.step, **dict(item))
@@ -363,7 +369,7 @@ class WorkflowRun:
             worker=answering.name,
             worker_kind=answering.kind,
             # No usage was reported for an answer that was withdrawn.
-            usage=Usage() if call.withdrawn else completion.usage,
+            usage=Usage() if call.withdrawn else call.used + completion.usage,
             seconds=stamp["at"] - call.started_at,
             finish_reason=completion.finish_reason,
             request_id=completion.request_id,

@@ -128,7 +128,7 @@ async def _ask(
     def note(item: Asked | Planned | HandedOver | Retried) -> None:
         notes.append(item)
         if isinstance(item, Retried):
-            record.add(PlanningRetried(**record.stamp(), **dict(item)))
+            record.add(PlanningRetried(**record.stamp(), **item.model_dump(exclude={"used"})))
 
     try:
         completion = await read_stream(

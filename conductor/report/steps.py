@@ -103,8 +103,7 @@ def _badges(own: StepState) -> tuple[str, ...]:
 
 
 def _sampling(step: Step) -> tuple[str, ...]:
-    set_by_hand = step.sampling.model_dump(exclude_none=True)
-    return tuple(f"{name.replace('_', ' ')} {value:g}" for name, value in set_by_hand.items())
+    return step.sampling.words
 
 
 def _problem(own: StepState) -> str:

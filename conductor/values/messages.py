@@ -7,9 +7,11 @@ which words came from which step.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
+
+from conductor.values.response_format import ResponseFormat
 
 
 class Value(BaseModel):
@@ -22,20 +24,37 @@ Number = TypeVar("Number", int, float)
 
 
 class Sampling(Value):
-    """A step's or worker's sampling parameters; None leaves the choice to the worker."""
+    """A step's or worker's sampling parameters; None leaves the choice to the worker.
+
+    `response_format` is the form that the answer is to have. Where there is none it is not written, so that
+    fingerprints are those from before there was one.
+    """
 
     temperature: float | None = Field(default=None, ge=0, le=2, strict=True)
     max_tokens: int | None = Field(default=None, ge=1, strict=True)
+    response_format: ResponseFormat | None = Field(default=None, exclude_if=lambda form: form is None)
 
     @property
     def unset(self) -> bool:
-        return self.temperature is None and self.max_tokens is None
+        return self.temperature is None and self.max_tokens is None and self.response_format is None
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The parameters that are set, by name."""
+        return {name: value for name, value in self if value is not None}
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The parameters that are set, for people."""
+        form = () if self.response_format is None else (self.response_format.words,)
+        numbers = {name: value for name, value in self.given.items() if name != "response_format"}
+        return (*(f"{name.replace('_', ' ')} {value:g}" for name, value in numbers.items()), *form)
 
     def over(self, defaults: Sampling) -> Sampling:
         """These parameters, and `defaults` where they leave one open."""
         if self.unset:
             return defaults
-        return defaults.model_copy(update=self.model_dump(exclude_none=True))
+        return defaults.model_copy(update=self.given)
 
 
 RequestStyle = Literal["ours", "paper", "moa"]
@@ -204,13 +223,15 @@ class Thought:
 class Retried(Value):
     """Attempt `attempt` (from 1) gave no answer, for the reason in `message`; called again after `seconds`.
 
-    `withdrawn` is how many characters of text and reasoning it had given: they no longer count.
+    `withdrawn` is how many characters of text and reasoning it had given: they no longer count. `used` is
+    what a withdrawn answer that was whole had cost, None where none had come to its end.
     """
 
     attempt: int
     message: str
     seconds: float
     withdrawn: int = 0
+    used: Usage | None = None
 
 
 FinishReason = Literal["stop", "length", "refused", "other"]

@@ -38,12 +38,13 @@ class WorkerCard(Value):
     """What is known of a worker without a call.
 
     `strengths` is the one line a Conductor reads. `model` is the served model's name, for an expert or a
-    fake its kind of skill. `takes_sampling`: sampling parameters have an effect. `context` is how many tokens
-    a call may hold, `endpoint` the base URL of a served model (never with a key in it), `fallback` the worker
-    that answers where it fails. `tokenizer` is the path of its `tokenizer.json`, where that is known.
-    `parameters` is what else decides its answers. `unusable` is the reason why it cannot be called with the
-    present settings, None where none is known. `nested` workers do a step by an inner workflow, whose calls
-    are counted one by one.
+    fake its kind of skill. `takes_sampling`: sampling parameters have an effect. `takes_form`: it answers in
+    the form that a request's sampling names, or fails. `context` is how many tokens a call may hold,
+    `endpoint` the base URL of a served model (never with a key in it), `fallback` the worker that answers
+    where it fails. `tokenizer` is the path of its `tokenizer.json`, where that is known. `parameters` is
+    what else decides its answers. `unusable` is the reason why it cannot be called with the present
+    settings, None where none is known. `nested` workers do a step by an inner workflow, whose calls are
+    counted one by one.
     """
 
     name: str
@@ -52,6 +53,7 @@ class WorkerCard(Value):
     model: str
     sampling: Sampling = Sampling()
     takes_sampling: bool = False
+    takes_form: bool = False
     prompt_style: PromptStyle = "ours"
     price: Price | None = None
     context: int | None = None
@@ -61,6 +63,13 @@ class WorkerCard(Value):
     parameters: str = ""
     nested: bool = False
     unusable: str | None = None
+
+    def refusal(self, sampling: Sampling) -> str | None:
+        """Why it cannot answer in the form that is asked for, without a full stop; None where it can."""
+        if sampling.response_format is None or self.takes_form:
+            return None
+        what = "is simulated and calls no model" if self.kind == "simulated" else "is no model of an endpoint"
+        return f"{self.name} {what}, so it cannot answer with {sampling.response_format.words}"
 
     # Not cached: a copy of a card would have the cached value as well, whatever differs in the copy.
     @property

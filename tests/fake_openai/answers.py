@@ -47,14 +47,17 @@ class Answer:
     usage: Mapping[str, int] | None
 
 
-def answer(body: Mapping[str, Any]) -> Answer:
-    """The answer to a request's body, cut at its limit of tokens. Raises `CannotAnswerError`."""
+def answer(body: Mapping[str, Any], *, text: str | None = None) -> Answer:
+    """The answer to a request's body, with this text where it is given, cut at its limit of tokens.
+
+    Raises `CannotAnswerError`.
+    """
     model = body["model"]
     prompt = "\n\n".join(message["content"] for message in body["messages"])
     field = "reasoning" if model.startswith(REASONING_FIELD) else "reasoning_content"
     thoughts = _tokens(_THOUGHT) if model.startswith(REASONING) else []
     deltas = [{field: token} for token in thoughts] + [
-        {"content": token} for token in _tokens(_text(body, prompt))
+        {"content": token} for token in _tokens(text or _text(body, prompt))
     ]
     limit = body.get("max_completion_tokens") or body.get("max_tokens") or len(deltas)
     prompt_tokens, completion = len(_tokens(prompt)), min(limit, len(deltas))

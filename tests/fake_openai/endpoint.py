@@ -31,7 +31,7 @@ _MODELS = ("simulated", f"{REASONING}simulated", f"{REASONING_FIELD}simulated")
 
 @dataclass(kw_only=True)
 class FakeOpenAI:
-    """The settings of the endpoint, and what it remembers.
+    """The settings of the endpoint, and what it remembers. `texts` are its next answers, one after another.
 
     `models` are the names it answers to beside `fault:...`; without any it answers to every name. Without
     `tokens_per_second` everything is sent at once. With a `key`, requests without it are refused. The list of
@@ -43,12 +43,14 @@ class FakeOpenAI:
     key: str | None = field(default=None, repr=False)
     owned_by: str = "simulated"
     lists_faults: bool = True
+    texts: list[str] = field(default_factory=list)
     log: Log = field(default_factory=Log)
     _refusals: Counter[tuple[str, str]] = field(default_factory=Counter, repr=False)
 
     def forget(self) -> None:
         """Clears the log and the counts."""
         self.log.clear()
+        self.texts.clear()
         self._refusals.clear()
 
     def respond(self, path: str, headers: Mapping[str, str], content: bytes) -> tuple[Entry, Script]:
@@ -91,7 +93,7 @@ class FakeOpenAI:
                 self._refusals[name, str(body)] += 1
                 return script
         try:
-            answered = answer(body)
+            answered = answer(body, text=self.texts.pop(0) if self.texts else None)
         except CannotAnswerError as error:
             return refused(400, str(error))
         for name, call in calls:

@@ -44,6 +44,8 @@ class ChatClient:
         self._connections = Connections(endpoint)
         self._asks_usage = True
         self._limit = "max_tokens"
+        self._in_words: set[str] = set()
+        """The forms of an answer that this endpoint has no parameter for."""
 
     async def stream(
         self,
@@ -80,7 +82,7 @@ class ChatClient:
                 if reply.shown and withdrawn:
                     raise failure.after(call.attempt) from failure.__cause__
                 withdrawn = withdrawn or bool(reply.shown)
-                learned = self._learn(failure, body)
+                learned = self._learn(failure, body, sampling)
                 if learned is None:
                     retried = call.retry(failure, withdrawn=reply.shown)
                 else:
@@ -152,17 +154,24 @@ class ChatClient:
             self._limit: sampling.max_tokens,
             "reasoning_effort": self.endpoint.reasoning_effort,
         }
+        form = sampling.response_format
+        written = [{"role": message.role, "content": joined(message.content)} for message in messages]
+        if form is not None and form.type in self._in_words:
+            written[-1]["content"] += f"\n\n{form.request}"
+            form = None
         return {
             "model": self.endpoint.model,
-            "messages": [{"role": message.role, "content": joined(message.content)} for message in messages],
+            "messages": written,
             "stream": True,
             **({"stream_options": {"include_usage": True}} if self._asks_usage else {}),
             **{name: value for name, value in named.items() if value is not None},
             **self.endpoint.extra,
+            # After the pool file's own: the form of this answer was asked for.
+            **({} if form is None else {"response_format": form.wire}),
             **extra,
         }
 
-    def _learn(self, failure: EndpointFailure, body: Mapping[str, Any]) -> str | None:
+    def _learn(self, failure: EndpointFailure, body: Mapping[str, Any], sampling: Sampling) -> str | None:
         """Adapts to this refusal of `body`; the change in words, None where nothing changes."""
         if "stream_options" in body and (
             failure.refuses("stream_options") or failure.refuses("include_usage")
@@ -172,6 +181,16 @@ class ChatClient:
         if "max_tokens" in body and failure.refuses("max_completion_tokens"):
             self._limit = "max_completion_tokens"
             return "with max_completion_tokens"
+        form = sampling.response_format
+        # A schema that is refused for its own fault is the client's to correct.
+        if (
+            form is not None
+            and form.type not in self._in_words
+            and failure.refuses("response_format")
+            and "invalid schema" not in failure.server_message.lower()
+        ):
+            self._in_words.add(form.type)
+            return "with the form of the answer in words"
         return None
 
     # -- the answer --------------------------------------------------------------------------------

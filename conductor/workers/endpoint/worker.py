@@ -1,17 +1,19 @@
 """A language model as a worker: any endpoint with OpenAI's chat completions.
 
 Knows the worker protocol; the calls are the client's. What does not fit its context is refused before it
-is sent, and a call is priced here.
+is sent, a call is priced here, and an answer has the form that was asked for.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
+from functools import partial
 
-from conductor.values.messages import Completion, Request, Sampling
+from conductor.values.messages import Completion, Message, Request, Sampling
 from conductor.workers.endpoint.client import ChatClient, ChatItem
 from conductor.workers.endpoint.config import Endpoint
+from conductor.workers.endpoint.formed_answer import formed
 from conductor.workers.endpoint.tokens import check_context
 from conductor.workers.protocol import Price, PromptStyle, WorkerCard
 
@@ -44,6 +46,7 @@ class OpenAIWorker:
             model=endpoint.model,
             sampling=sampling,
             takes_sampling=True,
+            takes_form=True,
             prompt_style=prompt_style,
             price=price,
             context=context,
@@ -65,6 +68,20 @@ class OpenAIWorker:
             call="this step",
             advice="let the step see less, lower max_tokens, or give it another worker",
         )
-        async with aclosing(self.client.stream(request.messages, sampling=request.sampling)) as items:
+        sampling = request.sampling
+        form, ask = sampling.response_format, partial(self._answer, sampling)
+        answer = (
+            ask(request.messages)
+            if form is None
+            else formed(ask, request.messages, form, name=self.card.name, max_tokens=sampling.max_tokens)
+        )
+        async with aclosing(answer) as items:
+            async for item in items:
+                yield item
+
+    async def _answer(
+        self, sampling: Sampling, messages: Sequence[Message]
+    ) -> AsyncGenerator[ChatItem, None]:
+        async with aclosing(self.client.stream(messages, sampling=sampling)) as items:
             async for item in items:
                 yield self.card.priced(item) if isinstance(item, Completion) else item

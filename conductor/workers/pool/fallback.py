@@ -44,6 +44,8 @@ class FallbackWorker:
                 raise
             message = str(error)
         other = self.second.card
+        if (refusal := other.refusal(request.sampling)) is not None:
+            raise WorkerError(f"{message} Its fallback {refusal}.")
         yield FellBack(worker=other.name, worker_kind=other.kind, message=message)
         async with Opened(self.second.stream(self._for_second(request))) as items:
             async for item in items:
@@ -56,5 +58,6 @@ class FallbackWorker:
         sampling = Sampling(
             temperature=other.temperature if asked.temperature == own.temperature else asked.temperature,
             max_tokens=other.max_tokens if asked.max_tokens == own.max_tokens else asked.max_tokens,
+            response_format=asked.response_format,
         )
         return replace(request, sampling=sampling)

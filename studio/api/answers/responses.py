@@ -135,6 +135,15 @@ def _ended(request: ResponsesRequest, run: ResponseRun) -> Shape:
     }
 
 
+def _format(request: ResponsesRequest) -> Shape:
+    """The form of the answer, as it was asked for."""
+    asked = None if request.text is None else request.text.format
+    if asked is None or asked.type != "json_schema":
+        return {"type": "text" if asked is None else asked.type}
+    named = {"name": asked.name, "description": asked.description, "strict": asked.strict}
+    return {"type": asked.type, **named, "schema": asked.schema_}
+
+
 def _shape(request: ResponsesRequest, run: ResponseRun, *, status: str) -> Shape:
     """The response as far as it is known from the beginning."""
     return {
@@ -156,7 +165,7 @@ def _shape(request: ResponsesRequest, run: ResponseRun, *, status: str) -> Shape
         "service_tier": "default",
         "store": request.store is not False,
         "temperature": request.temperature,
-        "text": {"format": {"type": "text"}},
+        "text": {"format": _format(request)},
         "tool_choice": request.tool_choice or "auto",
         "tools": [],
         "top_p": request.top_p,

@@ -9,6 +9,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from conductor.values.conversation import Conversation, Turn
+from conductor.values.response_format import ResponseFormat
 from studio.access.errors import ApiError
 from studio.api.requests.request import (
     COMMON_REASONS,
@@ -17,6 +18,8 @@ from studio.api.requests.request import (
     ApiRequest,
     Effort,
     EmptyList,
+    FormKind,
+    NamedSchema,
     Question,
     RequestPart,
     StreamOptions,
@@ -84,17 +87,31 @@ class ChatStreamOptions(StreamOptions):
     include_usage: bool | None = None
 
 
-class TextFormat(RequestPart):
-    """The only format of an answer."""
+class AnswerFormat(RequestPart):
+    """The form of the answer; `json_schema` stands beside the type of that name only."""
 
-    type: Literal["text"]
+    type: FormKind
+    json_schema: NamedSchema | None = None
+
+    @property
+    def form(self) -> ResponseFormat | None:
+        """The form, None for text. Raises `ApiError` for a schema that is too large."""
+        if self.json_schema is not None:
+            return self.json_schema.form(param="response_format.json_schema.schema")
+        return ResponseFormat(type="json_object") if self.type == "json_object" else None
+
+
+def _check_form(wanted: AnswerFormat) -> None:
+    """Raise `ApiError` where a schema is missing, or stands beside another type."""
+    if (wanted.type == "json_schema") != (wanted.json_schema is not None):
+        message = "Invalid value for 'response_format': json_schema and its type belong together."
+        raise ApiError(message, param="response_format.json_schema", code="invalid_value")
 
 
 _REASONS = {
     **COMMON_REASONS,
     "n": "a run gives one answer; send several requests for several.",
     "stop": "it is a text or at most four, none of them empty.",
-    "response_format": "workers answer in plain text; describe the form of the text in a message.",
     "modalities": "an answer is text.",
     "audio": "an answer is text.",
     "prediction": "no worker takes one.",
@@ -136,7 +153,7 @@ class ChatRequest(ApiRequest):
     ) = None
     reasoning_effort: Effort | None = None
     n: Annotated[int, Field(ge=1, le=1)] | None = None
-    response_format: TextFormat | None = None
+    response_format: AnswerFormat | None = None
     modalities: Annotated[tuple[Literal["text"], ...], Field(min_length=1)] | None = None
     frequency_penalty: Zero = None
     presence_penalty: Zero = None
@@ -157,6 +174,8 @@ class ChatRequest(ApiRequest):
         if self.max_tokens is not None and self.max_completion_tokens is not None:
             message = "Give one of 'max_completion_tokens' and 'max_tokens'; they mean the same."
             raise ApiError(message, param="max_tokens", code="invalid_value")
+        if self.response_format is not None:
+            _check_form(self.response_format)
         super().check()
 
     @cached_property
@@ -170,4 +189,5 @@ class ChatRequest(ApiRequest):
             token_limit=self.max_completion_tokens or self.max_tokens,
             limit_parameter="max_completion_tokens" if self.max_tokens is None else "max_tokens",
             stops=(self.stop,) if isinstance(self.stop, str) else self.stop or (),
+            form=None if self.response_format is None else self.response_format.form,
         )

@@ -19,6 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from conductor.values.conversation import Conversation
 from conductor.values.presets import MAX_ROUNDS
+from conductor.values.response_format import MAX_SCHEMA, ResponseFormat
 from conductor.workflow.model import MAX_STEPS
 from studio.access.errors import ApiError
 from studio.api.errors import unsupported
@@ -47,6 +48,10 @@ Metadata = Annotated[
     dict[Annotated[str, Field(min_length=1, max_length=64)], Annotated[str, Field(max_length=512)]],
     Field(max_length=16),
 ]
+
+FormKind = Literal["text", "json_object", "json_schema"]
+FormName = Annotated[str, Field(pattern=r"^[a-zA-Z0-9_-]{1,64}$")]
+FormDescription = Annotated[str, Field(max_length=2_000)]
 
 
 class RequestPart(BaseModel):
@@ -80,6 +85,25 @@ class Steering(RequestPart):
     events: bool = False
 
 
+class NamedSchema(RequestPart):
+    """A JSON Schema of the answer."""
+
+    name: FormName
+    description: FormDescription | None = None
+    schema_: dict[str, Any] = Field(alias="schema")
+    strict: bool | None = None
+
+    def form(self, *, param: str) -> ResponseFormat:
+        """The form that it describes. Raises `ApiError` for a schema that is too large."""
+        try:
+            return ResponseFormat.of_schema(
+                self.schema_, name=self.name, description=self.description, strict=self.strict
+            )
+        except ValidationError:
+            message = f"The schema has more than {MAX_SCHEMA:,} characters; leave out what is not needed."
+            raise ApiError(message, param=param, code="invalid_value") from None
+
+
 class StreamOptions(RequestPart):
     """What a stream contains besides the answer."""
 
@@ -95,7 +119,8 @@ class Question:
 
     `history` has the instructions and the messages before the `query`. The answer has at most `token_limit`
     tokens, a limit that was given by the name `limit_parameter`, and ends before the first of the
-    texts `stops`. `effort` is how hard to think.
+    texts `stops`. `effort` is how hard to think. The answer has the `form`, where one is asked for by the
+    name `form_parameter`.
     """
 
     query: str
@@ -104,6 +129,8 @@ class Question:
     token_limit: int | None
     limit_parameter: str
     stops: tuple[str, ...] = ()
+    form: ResponseFormat | None = None
+    form_parameter: str = "response_format"
 
 
 class ApiRequest(RequestPart, ABC):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Discriminator, Field, Tag
 
 from conductor.values.conversation import Conversation, Turn
+from conductor.values.response_format import ResponseFormat
 from studio.access.errors import ApiError
 from studio.api.requests.request import (
     COMMON_REASONS,
@@ -17,6 +18,10 @@ from studio.api.requests.request import (
     ApiRequest,
     Effort,
     EmptyList,
+    FormDescription,
+    FormKind,
+    FormName,
+    NamedSchema,
     Question,
     RequestPart,
     Tokens,
@@ -74,16 +79,40 @@ class Reasoning(RequestPart):
     generate_summary: Unsupported = None
 
 
-class ResponseFormat(RequestPart):
-    """The only format of an answer."""
+class TextFormat(RequestPart):
+    """The form of the answer; all but the type belong to `json_schema`."""
 
-    type: Literal["text"]
+    type: FormKind
+    name: FormName | None = None
+    description: FormDescription | None = None
+    schema_: dict[str, Any] | None = Field(default=None, alias="schema")
+    strict: bool | None = None
+
+    @property
+    def form(self) -> ResponseFormat | None:
+        """The form, None for text. Raises `ApiError` for a schema that is too large."""
+        if self.name is not None and self.schema_ is not None:
+            named = NamedSchema(
+                name=self.name, description=self.description, schema=self.schema_, strict=self.strict
+            )
+            return named.form(param="text.format.schema")
+        return ResponseFormat(type="json_object") if self.type == "json_object" else None
+
+    def check(self) -> None:
+        """Raise `ApiError` where a schema or its name is missing, or stands beside another type."""
+        given = {"name": self.name, "schema": self.schema_}
+        for name, value in {**given, "description": self.description, "strict": self.strict}.items():
+            if (value is not None and self.type != "json_schema") or (
+                value is None and self.type == "json_schema" and name in given
+            ):
+                message = "Invalid value for 'text.format': a name and a schema belong to json_schema."
+                raise ApiError(message, param=f"text.format.{name}", code="invalid_value")
 
 
 class Text(RequestPart):
     """The form of the answer."""
 
-    format: ResponseFormat | None = None
+    format: TextFormat | None = None
     verbosity: Literal["medium"] | None = None
 
 
@@ -92,7 +121,6 @@ _REASONS = {
     "reasoning.summary": "the run contains the workers' reasoning; open its link.",
     "reasoning.generate_summary": "the run contains the workers' reasoning; open its link.",
     "reasoning.effort": "give one of minimal, low, medium, high, xhigh and max.",
-    "text.format.type": "workers answer in plain text; describe the form of the text in a message.",
     "text.verbosity": 'request the length of the answer in a message; only "medium" changes nothing.',
     "truncation": 'nothing is left out of a conversation; only "disabled" is possible.',
     "include": "the answer's object 'conductor' has all further data.",
@@ -145,6 +173,8 @@ class ResponsesRequest(ApiRequest):
             if not isinstance(last, InputMessage) or last.role != "user":
                 where = f"input.{len(self.input) - 1}.role"
                 raise ApiError("The last message must be the user's.", param=where, code="invalid_value")
+        if self.text is not None and self.text.format is not None:
+            self.text.format.check()
         super().check()
 
     @cached_property
@@ -157,7 +187,14 @@ class ResponsesRequest(ApiRequest):
             effort=None if self.reasoning is None else self.reasoning.effort,
             token_limit=self.max_output_tokens,
             limit_parameter="max_output_tokens",
+            form=self.form,
+            form_parameter="text.format",
         )
+
+    @property
+    def form(self) -> ResponseFormat | None:
+        """The form of the answer, None for text."""
+        return None if self.text is None or self.text.format is None else self.text.format.form
 
     @property
     def _turns(self) -> list[Turn]:

@@ -5,16 +5,19 @@ Pure but for the workflow that it reads from the backend. A request cannot excee
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 
+from conductor.errors import FormatError
 from conductor.runs.request import RunRequest
 from conductor.values.budget import Budget
 from conductor.values.conversation import MAX_CONVERSATION, Conversation
 from conductor.values.messages import Sampling
 from conductor.values.presets import MODES, Mode, Settings
 from conductor.workers.computed import is_computed
+from conductor.workers.endpoint.schema_check import check_schema
 from conductor.workers.pool.pool import Pool
 from conductor.workers.protocol import WorkerCard
 from conductor.workflow.file import read_plan
@@ -26,7 +29,7 @@ from studio.api import stored
 from studio.api.backend import Backend
 from studio.api.errors import unsupported
 from studio.api.models import Model, check_planner, model_of, unknown_model
-from studio.api.requests.request import MAX_MESSAGES, ApiRequest, Effort, RequestBudget, Steering
+from studio.api.requests.request import MAX_MESSAGES, ApiRequest, Effort, Question, RequestBudget, Steering
 
 STRAIGHT = "Answer the user."
 """The instruction of the one step of a worker's model; the worker itself does not get it."""
@@ -53,22 +56,24 @@ async def run_request(
     _check_length(request, history, model)
     cards = pool.cards
     workers = _allowed(request.steering, principal, {name: cards[name] for name in pool.names})
-    sampling = Sampling(temperature=request.temperature, max_tokens=asked.token_limit)
-    limit_in = asked.limit_parameter
+    sampling = Sampling(
+        temperature=request.temperature, max_tokens=asked.token_limit, response_format=asked.form
+    )
+    await _check_form(asked)
     workflow = await _workflow(request, model, principal, backend)
     if workflow is not None:
         if model.kind == "worker":
             history = history.model_copy(update={"verbatim": True})
         _check_runs(request, model, workflow, cards=cards, allowed=workers)
-        workflow = with_sampling(workflow, sampling, cards=cards, limit_in=limit_in)
-    elif not sampling.unset and not any(cards[name].takes_sampling for name in workers or pool.names):
-        raise _takes_none("no worker that may answer", sampling, limit_in=limit_in)
+        workflow = with_sampling(workflow, sampling, cards=cards, asked=asked)
+    else:
+        _check_any_takes(sampling, [cards[name] for name in workers or pool.names], asked=asked)
     wanted = RunRequest(
         query=asked.query,
         conversation=history,
         settings=_settings(request, model, workers, principal),
         workflow=workflow,
-        finish=partial(with_sampling, sampling=sampling, cards=cards, limit_in=limit_in),
+        finish=partial(with_sampling, sampling=sampling, cards=cards, asked=asked),
         sent_on=bool(request.stream),
     )
     keep = request.store is not False
@@ -94,26 +99,47 @@ def _check_length(request: ApiRequest, history: Conversation, model: Model) -> N
 
 
 def with_sampling(
-    workflow: Workflow, sampling: Sampling, *, cards: Mapping[str, WorkerCard], limit_in: str
+    workflow: Workflow, sampling: Sampling, *, cards: Mapping[str, WorkerCard], asked: Question
 ) -> Workflow:
     """The workflow whose final step has this sampling where it is set, else its own.
 
-    Raises `ApiError` where that step's worker takes none.
+    Raises `ApiError` where that step's worker takes none, or its output stands already and no worker is to
+    give it the form that is asked for.
     """
-    chosen = sampling.model_dump(exclude_none=True)
-    if not chosen:
+    if sampling.unset:
         return workflow
     final = workflow.steps[workflow.final]
-    if not cards[final.worker].takes_sampling:
-        raise _takes_none(
-            f"the worker {final.worker!r}, which gives the answer,", sampling, limit_in=limit_in
-        )
-    return workflow.with_sampling(workflow.final, final.sampling.model_copy(update=chosen))
+    if final.pin is not None and asked.form is not None:
+        raise unsupported(asked.form_parameter, "the output of the final step is pinned.")
+    _check_any_takes(sampling, [cards[final.worker]], asked=asked)
+    return workflow.with_sampling(workflow.final, final.sampling.model_copy(update=sampling.given))
 
 
-def _takes_none(who: str, sampling: Sampling, *, limit_in: str) -> ApiError:
-    param = "temperature" if sampling.temperature is not None else limit_in
-    return unsupported(param, f"{who} takes no sampling parameters.")
+def _check_any_takes(sampling: Sampling, cards: Sequence[WorkerCard], *, asked: Question) -> None:
+    """Raise `ApiError` where none of the workers that may answer takes what is set."""
+    who = (
+        f"the worker {cards[0].name!r}, which gives the answer,"
+        if len(cards) == 1
+        else "no worker that may answer"
+    )
+    if sampling.response_format is not None and all(card.refusal(sampling) for card in cards):
+        raise unsupported(asked.form_parameter, f"{cards[0].refusal(sampling)}.")
+    plain = sampling.model_copy(update={"response_format": None})
+    if not plain.unset and not any(card.takes_sampling for card in cards):
+        param = "temperature" if sampling.temperature is not None else asked.limit_parameter
+        raise unsupported(param, f"{who} takes no sampling parameters.")
+
+
+async def _check_form(asked: Question) -> None:
+    """Raise `ApiError` where no answer could have the form that is asked for."""
+    if asked.form is None:
+        return
+    if asked.stops:
+        raise unsupported("stop", "an answer of JSON ends where its JSON does.")
+    try:
+        await asyncio.to_thread(check_schema, asked.form)
+    except FormatError as error:
+        raise ApiError(str(error), param=asked.form_parameter, code="invalid_schema") from None
 
 
 # -- workers ---------------------------------------------------------------------------------------

@@ -231,6 +231,17 @@ def test_an_answer_that_was_withdrawn_stays_used_by_estimate() -> None:
     assert (meter.used.tokens, meter.used.cost) == (150 + 120, 150.0 + 120.0)
 
 
+@pytest.mark.parametrize("budget", [Budget(tokens=1000), Budget(calls=9)])
+def test_a_whole_answer_that_was_withdrawn_counts_as_it_is_known(budget: Budget) -> None:
+    meter = Meter(budget)
+    call = meter.admit(card(), ["a" * 400])
+    assert call is not None
+    call.receive("b" * 200)
+    call.withdraw(Usage(prompt_tokens=90, completion_tokens=30, cost=2.0))
+    call.settle(Usage(prompt_tokens=150, completion_tokens=10, cost=1.0))
+    assert (meter.used.tokens, meter.used.cost) == (120 + 160, 3.0)
+
+
 def test_an_answer_is_not_asked_for_again_beyond_the_limit() -> None:
     meter, crossings = Meter(Budget(tokens=240)), list[Crossing]()
     meter.watch(crossings.append)

@@ -62,7 +62,7 @@ def test_sampling_that_means_nothing_is_refused(wrong: dict[str, object]) -> Non
 
 def test_sampling_is_unset_until_any_of_it_is_set() -> None:
     assert Sampling().unset
-    some: dict[str, float | int] = {"temperature": 0.0, "max_tokens": 1}
+    some = {"temperature": 0.0, "max_tokens": 1, "response_format": {"type": "json_object"}}
     assert some.keys() == Sampling.model_fields.keys()
     assert not any(Sampling.model_validate({name: value}).unset for name, value in some.items())
 

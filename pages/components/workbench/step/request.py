@@ -198,5 +198,4 @@ def _name(source: Source) -> str:
 
 
 def _sampling(sampling: Sampling) -> str:
-    given = [f"{name.replace('_', ' ')} {value:g}" for name, value in sampling if value is not None]
-    return ", ".join(given) or "no sampling of its own"
+    return ", ".join(sampling.words) or "no sampling of its own"

@@ -70,7 +70,20 @@ CHAT: dict[str, Row] = {
     "stop": (["END", ["a", "b", "c", "d"]], ["", ["a", ""], ["a"] * 5, [1]]),
     "reasoning_effort": (["minimal", "low", "medium", "high", "xhigh", "max"], ["none", "extreme"]),
     "n": ([1], [2, 0, "1"]),
-    "response_format": ([{"type": "text"}], [{"type": "json_object"}, {"type": "json_schema"}]),
+    "response_format": (
+        [
+            {"type": "text"},
+            {"type": "json_object"},
+            {"type": "json_schema", "json_schema": {"name": "n", "schema": {}, "strict": None}},
+        ],
+        [
+            {"type": "xml"},
+            {"type": "json_schema"},
+            {"type": "json_schema", "json_schema": {"name": "n"}},
+            {"type": "json_schema", "json_schema": {"name": "n n", "schema": {}}},
+            {"type": "json_object", "json_schema": {"name": "n", "schema": {}}},
+        ],
+    ),
     "modalities": ([["text"]], [["text", "audio"], []]),
     "frequency_penalty": ([0, 0.0], [0.5]),
     "presence_penalty": ([0], [-1]),
@@ -106,7 +119,20 @@ RESPONSES: dict[str, Row] = {
     "stream_options": ([{}], [{"include_obfuscation": True}]),
     "max_output_tokens": ([1], [0]),
     "reasoning": ([{"effort": "low"}, {}], [{"effort": "none"}, {"summary": "auto"}]),
-    "text": ([{"format": {"type": "text"}}], [{"format": {"type": "json_object"}}, {"verbosity": "low"}]),
+    "text": (
+        [
+            {"format": {"type": "text"}},
+            {"format": {"type": "json_object"}},
+            {"format": {"type": "json_schema", "name": "n", "schema": {"type": "object"}, "strict": True}},
+        ],
+        [
+            {"verbosity": "low"},
+            {"format": {"type": "json_schema", "schema": {}}},
+            {"format": {"type": "json_schema", "name": "n"}},
+            {"format": {"type": "text", "name": "n"}},
+            {"format": {"type": "json_object", "strict": True}},
+        ],
+    ),
     "truncation": (["disabled"], ["auto"]),
     "background": ([False], [True]),
     "include": ([[]], [["message.output_text.logprobs"]]),
