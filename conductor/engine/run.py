@@ -338,9 +338,10 @@ class WorkflowRun:
                     f"{reason}; a part was sent on and cannot be withdrawn, run the step again."
                 )
             call.withdrawn = call.withdrawn or item.used is None
+        if isinstance(item, Retried) and (item.withdrawn or item.used is not None):
+            # An empty answer has no text to withdraw, and was paid for.
+            call.used += item.used or NOTHING_USED
             call.room.withdraw(item.used)
-        if isinstance(item, Retried) and item.used is not None:
-            call.used += item.used
         stamp = self._record.stamp()
         match item:
             case Retried():

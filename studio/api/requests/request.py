@@ -94,13 +94,13 @@ class NamedSchema(RequestPart):
     strict: bool | None = None
 
     def form(self, *, param: str) -> ResponseFormat:
-        """The form that it describes. Raises `ApiError` for a schema that is too large."""
+        """The form that it describes. Raises `ApiError` for a schema that is too large, or has NaN in it."""
         try:
             return ResponseFormat.of_schema(
                 self.schema_, name=self.name, description=self.description, strict=self.strict
             )
         except ValidationError:
-            message = f"The schema has more than {MAX_SCHEMA:,} characters; leave out what is not needed."
+            message = f"The schema is no JSON, or has more than {MAX_SCHEMA:,} characters; make it smaller."
             raise ApiError(message, param=param, code="invalid_value") from None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from simulated_time import in_simulated_time, now
+from worker_cases import Scripted
 from workflow_cases import workflow_of
 
 from conductor.engine.bound_workflow import BoundWorkflow
@@ -12,7 +13,7 @@ from conductor.engine.run import WorkflowRun
 from conductor.runs.events import BudgetExceeded, Event, RunFinished, StepStarted
 from conductor.runs.state import RunState, fold
 from conductor.values.budget import Budget
-from conductor.values.messages import Usage
+from conductor.values.messages import Completion, Delta, Retried, Usage
 from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
 from conductor.workflow.model import Workflow
@@ -149,3 +150,24 @@ async def test_a_budget_that_planning_has_used_up_is_said_to_be_the_reason() -> 
     assert (state.status, state.steps[0].status) == ("over_budget", "waiting")
     assert state.crossing is not None
     assert (state.crossing.limit, state.crossing.used) == ("tokens", 11)
+
+
+@pytest.mark.parametrize("withdrawn", ["", "no"])
+async def test_an_answer_that_was_asked_for_again_is_paid_for_even_where_it_was_empty(withdrawn: str) -> None:
+    first = Usage(prompt_tokens=5, completion_tokens=1, cost=2.0)
+    second = Usage(prompt_tokens=7, completion_tokens=2, cost=3.0)
+    worker = Scripted(
+        [
+            Delta(withdrawn),
+            Retried(attempt=1, message="No.", seconds=0, withdrawn=len(withdrawn), used=first),
+            Completion(text="yes", usage=second),
+        ]
+    )
+    pool, meter = Pool(workers=(worker,)), Meter(Budget(tokens=1000))
+    going = WorkflowRun(
+        BoundWorkflow.of(workflow_of(()), query="why?", pool=pool), pool, run="r", meter=meter
+    )
+    (step,) = fold([event async for event in going.events()]).steps
+    assert step.output is not None
+    assert (step.output.text, step.output.usage) == ("yes", first + second)
+    assert (meter.used.tokens, meter.used.cost) == (15, 5.0)

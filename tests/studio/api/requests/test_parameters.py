@@ -287,3 +287,10 @@ def test_a_byte_order_mark_before_the_body_is_passed_over(endpoint: str) -> None
     assert read(BOM_UTF8 + content) == read(content)
     with pytest.raises(ApiError, match="not JSON"):
         read(BOM_UTF8 + BOM_UTF8 + content)
+
+
+def test_a_schema_with_what_is_no_json_is_refused() -> None:
+    schema = {"name": "n", "schema": {"const": float("nan")}}
+    with pytest.raises(ApiError, match="The schema is no JSON, or has more") as refused:
+        _ = asked("chat", "response_format", {"type": "json_schema", "json_schema": schema}).question
+    assert refused.value.param == "response_format.json_schema.schema"
