@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import os
 import secrets
-import sys
 from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
@@ -20,26 +19,8 @@ from sqlalchemy import Connection, text
 from sqlalchemy.exc import SQLAlchemyError
 
 from conductor.errors import StorageError
+from conductor.text.file_lock import is_at, is_free, locked_file
 from storage.database.database import Database
-
-if sys.platform == "win32":
-    import msvcrt
-
-    def _lock(file: IO[bytes]) -> bool:
-        with suppress(OSError):
-            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
-            return True
-        return False
-else:
-    import fcntl
-
-    def _lock(file: IO[bytes]) -> bool:
-        """Lock it until it is closed; False where it is locked. Programs started here do not inherit it."""
-        with suppress(BlockingIOError):
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return True
-        return False
-
 
 _HELD = """SELECT (classid::bigint << 32) | objid::bigint FROM pg_locks
     WHERE locktype = 'advisory' AND objsubid = 1 AND mode = 'ShareLock' AND granted
@@ -67,24 +48,24 @@ class FileLock:
     def hold(self) -> None:
         """Take the lock, unless it is held; also where it was lost. Removes the files of dead processes."""
         with self._mutex:
-            if self._file is not None and _is_at(self._file, self._path):
+            if self._file is not None and is_at(self._file, self._path):
                 return
             try:
                 if self._file is not None:
                     self._file.close()
-                self._file = _locked(self._path)
+                self._file = locked_file(self._path)
             except OSError as error:
                 raise self._refused(error) from error
             for other in self._folder.iterdir():
                 with suppress(OSError):
-                    if other != self._path and _is_free(other):
+                    if other != self._path and is_free(other):
                         other.unlink()
 
     def free(self, connection: Connection, owners: Collection[str]) -> frozenset[str]:  # noqa: ARG002
         """Those of the owners whose lock is free now."""
         try:
             # Earlier versions wrote paths, which name no file here and must not lead elsewhere.
-            return frozenset(o for o in owners if Path(o).name != o or _is_free(self._folder / o))
+            return frozenset(o for o in owners if Path(o).name != o or is_free(self._folder / o))
         except OSError as error:
             raise self._refused(error) from error
 
@@ -164,41 +145,6 @@ def owner_lock(database: Database) -> FileLock | ServerLock:
     """The lock of a store that is being opened; it is not taken yet."""
     owner = f"{os.getpid()}-{secrets.token_hex(8)}"
     return FileLock(database.path.resolve(), owner) if database.path else ServerLock(database, owner)
-
-
-def _locked(path: Path) -> IO[bytes]:
-    """The file at that path, locked; it and its folder are made where they are missing."""
-    while True:
-        # Another process may take the file for a dead one's, and remove it before it is locked.
-        path.parent.mkdir(exist_ok=True)
-        try:
-            file = path.open("ab")
-        except FileNotFoundError:
-            continue
-        try:
-            if _lock(file) and _is_at(file, path):
-                return file
-        except OSError:
-            file.close()
-            raise
-        file.close()
-
-
-def _is_at(file: IO[bytes], path: Path) -> bool:
-    """Whether the open file is the one at that path."""
-    try:
-        return os.path.samestat(os.fstat(file.fileno()), path.stat())
-    except FileNotFoundError:
-        return False
-
-
-def _is_free(path: Path) -> bool:
-    """Whether the file's lock is free; True where there is no such file."""
-    try:
-        with path.open("rb") as file:
-            return _lock(file)
-    except (FileNotFoundError, IsADirectoryError):
-        return True
 
 
 def _key(owner: str) -> int:

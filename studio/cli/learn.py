@@ -93,10 +93,12 @@ def demo(
     if (done := folder.results) is not None:
         print_remark(f"{out} has a finished run; these are its results.")
         return _shown(Results.model_validate(done), out, options)
-    demonstration = _demonstration(folder, settings, threads)
-    if any(demonstration.steps):
-        print_remark("going on after step {} of the warm start and {} of GRPO.".format(*demonstration.steps))
-    found = asyncio.run(demonstration.run())
+    with folder.held():
+        demonstration = _demonstration(folder, settings, threads)
+        if any(demonstration.steps):
+            steps = demonstration.steps
+            print_remark("going on after step {} of the warm start and {} of GRPO.".format(*steps))
+        found = asyncio.run(demonstration.run())
     if isinstance(found, Results):
         return _shown(found, out, options)
     raise DataError(

@@ -20,6 +20,14 @@ from conductor.learning.demonstration.acceptance import Results
 from conductor.learning.demonstration.contenders import ROUTER, contenders, reachable, table_of
 from conductor.learning.demonstration.exam import Exam, Result
 from conductor.learning.demonstration.grpo import Grpo
+from conductor.learning.demonstration.plan_pairs import (
+    PLANS,
+    Planned,
+    pairs_before,
+    pairs_exam,
+    planned_of,
+    read_pairs,
+)
 from conductor.learning.demonstration.run_folder import Metrics, RunFolder
 from conductor.learning.demonstration.settings import DemoSettings
 from conductor.learning.demonstration.warm_start import WarmStart
@@ -167,6 +175,8 @@ class Demonstration:
         sampled = await self._result(exam, sampled=True)
         self._before = {"greedy": greedy.accuracy, "sampled": sampled.accuracy}
         await self._evaluate(0)
+        pairs = pairs_exam(self._names)
+        self._folder.write(PLANS, pairs_before(pairs, await self._planned(pairs)))
         self._write(WARM, results={"accuracy": greedy.accuracy, "sampled": sampled.accuracy}, least=None)
         self._save()
 
@@ -207,6 +217,12 @@ class Demonstration:
             planning += (made.ids != self._vocabulary.pad).sum(1).tolist()
         return await Result.of(plans, planning, exam, self._judge)
 
+    async def _planned(self, exam: Exam) -> list[Planned]:
+        """The likeliest plan for each question, with what it comes to."""
+        made = sample(self._model, self._vocabulary, exam.prompts, exam.pools, generator=None)
+        outcomes = await Judge(self._pool).judge(made.texts, exam.items, exam.pools)
+        return planned_of(made.texts, outcomes, exam)
+
     async def _measure(self) -> Results:
         count, names = self._settings.acceptance, self._names
         exam = Exam.drawn(count, names, seed=_EXAM_SEED)
@@ -245,6 +261,10 @@ class Demonstration:
             self._folder.path / TRAINED, [(question.text, pool) for question, pool in asked]
         )
         self._write(TRAINED, results=shape, least=least)
+        pairs = read_pairs(self._folder.path)
+        # A run that began before there were pairs has none.
+        if pairs is not None:
+            self._folder.write(PLANS, pairs.after(await self._planned(pairs_exam(names))))
         self._draw_pictures(results)
         self._folder.write_results(shape)
         return results

@@ -20,6 +20,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from conductor.learning.demonstration.acceptance import Results
 from conductor.learning.demonstration.contenders import CONDUCTOR, ORACLE
+from conductor.learning.demonstration.plan_pairs import ASKED, read_pairs
 from conductor.learning.demonstration.run_folder import METRICS, STATE, Metrics, RunFolder
 from conductor.learning.demonstration.settings import DemoSettings
 from conductor.learning.demonstration.training import TRAINED, WARM, Demonstration, Stopped
@@ -60,6 +61,10 @@ def test_a_finished_run_has_its_conductors_its_table_and_its_pictures(small: Pat
     assert rows[ORACLE].accuracy == 1
     assert rows[CONDUCTOR].tokens is not None
     assert {path.name for path in small.glob("*.svg")} == {"accuracy.svg", "gauges.svg", "plans.svg"}
+    pairs = read_pairs(small)
+    assert pairs is not None
+    assert len(pairs.pairs) == ASKED
+    assert any(pair.after is not None and pair.after.workflow is not None for pair in pairs.pairs)
     card = read_card(small / TRAINED)
     assert card.workers == NAMES
     assert card.least is not None

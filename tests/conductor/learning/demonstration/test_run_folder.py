@@ -1,12 +1,15 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from conductor.errors import DataError
-from conductor.learning.demonstration.run_folder import METRICS, STATE, RunFolder
+from conductor.learning.demonstration.run_folder import METRICS, STATE, RunFolder, holder
 from conductor.learning.demonstration.settings import DemoSettings
 
 SETTINGS = DemoSettings(seed=3)
@@ -62,3 +65,53 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path):
     (tmp_path / "file").touch()
     with pytest.raises(DataError, match="cannot be written"):
         RunFolder(tmp_path / "file" / "run", SETTINGS)
+
+
+def test_one_process_at_a_time_trains_in_a_folder(tmp_path: Path):
+    folder = RunFolder(tmp_path, SETTINGS)
+    assert holder(tmp_path) is None
+    with folder.held():
+        found = holder(tmp_path)
+        assert found is not None
+        assert found.process == os.getpid()
+        with pytest.raises(DataError, match=f"Process {os.getpid()} trains"), folder.held():
+            pass
+        assert holder(tmp_path) is not None
+    assert holder(tmp_path) is None
+    with folder.held():
+        pass
+
+
+@pytest.mark.slow
+def test_a_killed_process_holds_no_folder(tmp_path: Path):
+    RunFolder(tmp_path, SETTINGS)
+    program = f"""
+import sys
+from pathlib import Path
+from conductor.learning.demonstration.run_folder import RunFolder
+from conductor.learning.demonstration.settings import DemoSettings
+with RunFolder(Path({str(tmp_path)!r}), DemoSettings(seed=3)).held():
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+    with subprocess.Popen(
+        [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "held\n"
+        found = holder(tmp_path)
+        assert found is not None
+        assert found.process == other.pid
+        other.kill()
+        other.wait()
+    assert holder(tmp_path) is None
+
+
+def test_what_cannot_be_written_any_more_is_named(tmp_path: Path):
+    folder = RunFolder(tmp_path, SETTINGS)
+    (tmp_path / METRICS).mkdir()
+    with pytest.raises(DataError, match="What was stored is kept"):
+        folder.add({"kind": "grpo", "step": 1})
+    (tmp_path / STATE).mkdir()
+    with pytest.raises(DataError, match="cannot be written"):
+        folder.save(b"state")
