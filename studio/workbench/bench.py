@@ -40,6 +40,7 @@ class Bench:
         self.background = Background(store.runs)
         store.processes.watch_stops(self.background.cancel)
         self.activities = Activities(self.background)
+        self._observers = observers
         self.runner = SessionRunner(store, self.background, self.activities, runtimes, observers)
         self._folded: dict[str, RunState] = {}
         # Tabs and requests have a thread each.

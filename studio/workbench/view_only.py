@@ -25,6 +25,7 @@ class ViewOnlyWorkbench(Workbench):
         self.background = _only(of.background, "live")
         self.activities = _only(of.activities, "live_plan", "live_alternatives", "busy", "failure")
         self.runner = _only(of.runner, "runtime", "previous")
+        self._observers = ()
         self._folded, self._folding = of._folded, of._folding
         self.planning = Planning(self)
         self.editing = Editing(self)

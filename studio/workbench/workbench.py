@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import replace
 
 from conductor.errors import QueryError, WorkflowError
 from conductor.planner.planner import check_query
@@ -20,6 +19,7 @@ from conductor.values.presets import Settings
 from conductor.workers.pool.pool import Pool
 from storage.records import Session, SessionOrigin
 from storage.store import SessionStore
+from studio.sessions.runner import SessionRunner
 from studio.telemetry.observer import Observer
 from studio.workbench.bench import Bench
 from studio.workbench.editing import Editing
@@ -50,7 +50,7 @@ class Workbench(Bench):
     def on(self, runtimes: Runtimes) -> Workbench:
         """The same store and activities with another pool and its Conductor; closed with this one."""
         other = copy(self)
-        other.runner = replace(self.runner, runtimes=runtimes)
+        other.runner = SessionRunner(self.store, self.background, self.activities, runtimes, self._observers)
         other._add_parts()
         return other
 
