@@ -74,13 +74,13 @@ class RunFolder:
             yield
 
     def _hold(self, file: IO[bytes]) -> None:
-        for _ in range(_TRIES):
-            if lock(file):
-                break
-            time.sleep(_TRY_SECONDS)
-        else:
-            raise DataError(f"{_trained_in(self.path)}; wait for its end, or name another folder.")
         try:
+            for _ in range(_TRIES):
+                if lock(file):
+                    break
+                time.sleep(_TRY_SECONDS)
+            else:
+                raise DataError(f"{_trained_in(self.path)}; wait for its end, or name another folder.")
             file.truncate(0)
             file.write(Holder(process=os.getpid(), since=time.time()).model_dump_json().encode())
             file.flush()

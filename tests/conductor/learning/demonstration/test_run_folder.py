@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import json
 import os
 import subprocess
@@ -115,3 +116,12 @@ def test_what_cannot_be_written_any_more_is_named(tmp_path: Path):
     (tmp_path / STATE).mkdir()
     with pytest.raises(DataError, match="cannot be written"):
         folder.save(b"state")
+
+
+def test_a_disk_without_locks_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def refused(_: object) -> bool:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr("conductor.learning.demonstration.run_folder.lock", refused)
+    with pytest.raises(DataError, match="No locks available"), RunFolder(tmp_path, SETTINGS).held():
+        pass
