@@ -132,8 +132,17 @@ JOINED = """panel => {
 }"""
 """A tick of the page and a press in another fragment, which the browser sends in one message."""
 
+FOLLOWED = """panel => {
+  const tick = () => document.dispatchEvent(new Event("visibilitychange"));
+  tick();
+  panel.click();
+  for (const later of [0, 1, 2, 3, 4, 6, 8, 12]) setTimeout(tick, later);
+}"""
+"""The same, with more ticks right behind, one of which waits while the whole page is asked for."""
 
-def test_a_press_that_is_sent_with_a_tick_is_drawn_at_once(visit, paced_app):
+
+@pytest.mark.parametrize("sent", [JOINED, FOLLOWED], ids=["with a tick", "before other ticks"])
+def test_a_press_that_is_sent_with_a_tick_is_drawn_at_once(visit, paced_app, sent):
     session = paced_app.plant(QUICK, ENDLESS)
     desk = WorkbenchPage(visit(paced_app, f"/?session={session}"))
     desk.run()
@@ -145,7 +154,7 @@ def test_a_press_that_is_sent_with_a_tick_is_drawn_at_once(visit, paced_app):
     ):
         tab = desk.page.get_by_role("radio", name=panel, exact=True)
         desk.settled()
-        tab.evaluate(JOINED)
+        tab.evaluate(sent)
         expect(desk.page.get_by_text(shown).first).to_be_visible()
     desk.keyed("stop").get_by_role("button").click()
     expect(desk.keyed("stop")).to_have_count(0)

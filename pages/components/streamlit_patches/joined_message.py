@@ -3,8 +3,9 @@ alone.
 
 What is set while a message waits to be sent goes into the same one, and Streamlit runs the fragment of the
 first widget only (the browser's console has "Multiple different fragmentIds detected"): a press that follows
-a timer's tick at once has its callback called, and its fragment is not drawn again. Knows how Streamlit
-keeps the state of widgets, not what they are for.
+a timer's tick at once has its callback called, and its fragment is not drawn again. And a message that waits
+while a whole page is asked for has its callbacks called in that run, which a callback's `st.rerun` of
+fragments would replace. Knows how Streamlit keeps the state of widgets, not what they are for.
 """
 
 from __future__ import annotations
@@ -19,3 +20,9 @@ def others_changed(own: str) -> bool:
         return False
     state = context.session_state._state
     return any(state._widget_changed(id) for id in state._new_widget_state if f"-{own}" not in id)
+
+
+def whole_page_follows() -> bool:
+    """Called in a callback: whether the whole page is drawn after it, and no fragment alone."""
+    context = get_script_run_ctx()
+    return context is not None and not context.fragment_ids_this_run

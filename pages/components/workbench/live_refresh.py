@@ -16,7 +16,7 @@ import streamlit as st
 from conductor.errors import StorageError
 from pages.components.routes.changes import PATH
 from pages.components.streamlit_patches.component import component
-from pages.components.streamlit_patches.joined_message import others_changed
+from pages.components.streamlit_patches.joined_message import others_changed, whole_page_follows
 from pages.components.tab.notices import errors_shown
 from pages.components.tab.state import TabState
 from pages.components.view_models.session import SessionView
@@ -115,6 +115,8 @@ class CurrentView:
             moved_on = self.of_page.phase != self.of("tick").phase
         except StorageError:
             moved_on = True  # the page shows what is wrong
+        if whole_page_follows():
+            return
         if moved_on or others_changed("changes"):
             self._tab.ask_redraw()
             return
