@@ -63,8 +63,8 @@ async def orchestrate(
     It begins with the round after the run `after` (None: the first), or with a run that the recorder has
     `started` already. Each plan's and each run's events have ids of their own, and planning's begin with
     `PlanningStarted`. The stream ends when the Conductor keeps the answer, when a round gives no plan, does
-    not finish or covers a part of the workflow only, or after the last round. Without a `recorder` outputs
-    are remembered until the stream ends.
+    not finish, covers a part of the workflow only or calls tools, or after the last round. Without a
+    `recorder` outputs are remembered until the stream ends.
     """
     recorder = recorder or MemoryRecorder()
     run = started
@@ -94,7 +94,7 @@ async def orchestrate(
                 # The next round reads outputs, not the pieces of their texts.
                 if not last and not isinstance(event, TextPiece):
                     state = advance(state, event)
-        if last or state.status != "finished" or not state.whole:
+        if last or state.status != "finished" or not state.whole or state.calls_tools:
             return
         after, run, given = state, None, None
 

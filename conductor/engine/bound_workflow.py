@@ -79,7 +79,7 @@ class BoundWorkflow:
             own,
             identity=self.identities[step],
             query=self.query,
-            conversation=self.conversation,
+            conversation=self._conversation_of(step),
             seen=[output.text for output in read],
             by_hand=[at for at, output in enumerate(read) if output.hand is not None],
             previous=[done.response for done in self.previous] if own.sees_previous else (),
@@ -90,7 +90,8 @@ class BoundWorkflow:
     def request(
         self, step: int, outputs: Mapping[int, Output], *, address: str, defaults: Sampling | None = None
     ) -> Request:
-        """What `step`'s worker is sent: one user message, but where it is `verbatim`.
+        """What `step`'s worker is sent: one user message, but where it is `verbatim`, and behind it, in the
+        final step's, what follows the query.
 
         `address` is the step's fingerprint; tags carry a nonce cut from it, so that no response can close or
         forge one, and a rerun sends the same words. `defaults` is the worker's own sampling, used where the
@@ -104,7 +105,12 @@ class BoundWorkflow:
         if self.styles[step] == "moa":
             return Request(messages=moa_messages(context), sampling=sampling)
         parts = paper_parts(context) if self.styles[step] == "paper" else tagged_parts(context)
-        return Request(messages=(Message(role="user", parts=tuple(parts)),), sampling=sampling)
+        following = [turn.message for turn in context.conversation.following]
+        return Request(messages=(Message("user", tuple(parts)), *following), sampling=sampling)
+
+    def _conversation_of(self, step: int) -> Conversation:
+        """What follows the query are results for the final step, which leave the others as they were."""
+        return self.conversation if step == self.workflow.final else self.conversation.before
 
     def _names_final(self, step: int) -> bool:
         """Whether the step's request names it the last one; so a proposer's is the same in any workflow."""
@@ -125,7 +131,7 @@ class BoundWorkflow:
         ]
         return PromptContext(
             query=self.query,
-            conversation=self.conversation,
+            conversation=self._conversation_of(step),
             instruction=own.instruction,
             seen=[*self.previous, *seen] if own.sees_previous else seen,
             final=self._names_final(step),

@@ -9,14 +9,14 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from conductor.values.conversation import NO_CONVERSATION, Conversation, Turn
+from conductor.values.conversation import NO_CONVERSATION, Conversation
 from conductor.values.messages import Message, Part, RequestStyle, SeenResponse
 
 STYLES: Mapping[RequestStyle, str] = {"ours": "steps-1", "paper": "paper-1", "moa": "moa-1"}
 """Names and versions of the layouts: a changed layout changes every fingerprint."""
 
 _PLAIN_TAGS = ("overall_task", "agent_subtask", "agent_response")
-_CONVERSATION_TAGS = ("instructions", "conversation", "user", "assistant")
+_CONVERSATION_TAGS = ("instructions", "conversation", "user", "assistant", "tool")
 
 VERBATIM = "verbatim-1"
 """The name of no layout at all: the messages as they came."""
@@ -89,10 +89,11 @@ def paper_parts(context: PromptContext) -> list[Part]:
 
 def verbatim_messages(conversation: Conversation, query: str) -> tuple[Message, ...]:
     """The conversation and the query, message by message and without a word of ours."""
-    messages = [Message(role=turn.role, parts=(_turn(turn),)) for turn in conversation.turns]
+    messages = [turn.message for turn in conversation.turns]
     if conversation.instructions:
         messages.insert(0, Message(role="system", parts=(Part("system", conversation.instructions),)))
-    return (*messages, Message(role="user", parts=(Part("query", query),)))
+    following = [turn.message for turn in conversation.following]
+    return (*messages, Message(role="user", parts=(Part("query", query),)), *following)
 
 
 def moa_messages(context: PromptContext) -> tuple[Message, ...]:
@@ -113,10 +114,6 @@ def moa_messages(context: PromptContext) -> tuple[Message, ...]:
         return (Message(role="system", parts=tuple(parts)), *messages)
     first = (*messages[0].parts, Part("frame", "\n\n"), *parts)
     return (Message(role="system", parts=first), *messages[1:])
-
-
-def _turn(turn: Turn) -> Part:
-    return Part("system" if turn.role == "system" else "turn", turn.text)
 
 
 def _closing(context: PromptContext, between: str) -> tuple[Part, Part]:

@@ -27,6 +27,7 @@ from conductor.runs.events import (
     RunOutcome,
     RunStarted,
     StepBlocked,
+    StepCallDelta,
     StepCancelled,
     StepDelta,
     StepFailed,
@@ -40,7 +41,7 @@ from conductor.runs.events import (
     StepThought,
 )
 from conductor.values.budget import NO_BUDGET, Crossing
-from conductor.values.messages import NOTHING_USED, Completion, Request, Retried, Usage
+from conductor.values.messages import NOTHING_USED, CallDelta, Completion, Request, Retried, Usage
 from conductor.values.output import Output
 from conductor.workers.pool.pool import Pool
 from conductor.workers.protocol import FellBack, Inner, Worker, WorkerCard
@@ -249,7 +250,7 @@ class WorkflowRun:
         """What a call takes of the budget; None, and the run is over its budget, where that has no room."""
         # A Conductor's calls are counted where it makes them.
         meter = Meter(NO_BUDGET) if card.nested else self._meter
-        prompt = [message.content for message in request.messages] if meter.estimates else ()
+        prompt = request.written if meter.estimates else ()
         room = meter.admit(card, prompt)
         if room is None and meter.crossing is not None:
             self._over_budget(meter.crossing)
@@ -287,6 +288,7 @@ class WorkflowRun:
                 worker.stream(call.request),
                 on_text=partial(self._add_text, StepDelta, call),
                 on_thought=partial(self._add_text, StepThought, call),
+                on_call=partial(self._add_call, call),
                 note=partial(self._note, call),
                 count=call.room.receive,
             )
@@ -358,9 +360,22 @@ class WorkflowRun:
             call.spoken = call.spoken or kind is StepDelta
             self._record.add(kind(**self._record.stamp(), step=call.step, text=text))
 
+    def _add_call(self, call: _Call, piece: CallDelta) -> None:
+        if not self._over:
+            call.spoken = True
+            event = StepCallDelta(
+                **self._record.stamp(),
+                step=call.step,
+                index=piece.index,
+                text=piece.text,
+                id=piece.id,
+                name=piece.name,
+            )
+            self._record.add(event)
+
     def _step_finished(self, call: _Call, completion: Completion) -> _Call | None:
         if self._over:
-            call.room.settle(completion.usage, answer=completion.text)
+            call.room.settle(completion.usage, answer=completion.written)
             return None
         stamp, answering = self._record.stamp(), call.answering
         output = Output(
@@ -374,6 +389,7 @@ class WorkflowRun:
             seconds=stamp["at"] - call.started_at,
             finish_reason=completion.finish_reason,
             request_id=completion.request_id,
+            tool_calls=completion.tool_calls,
             instead_of=None if answering is call.worker.card else call.worker.card.name,
             run=self.run,
             step=call.step,
@@ -381,7 +397,7 @@ class WorkflowRun:
         self._record.add(StepFinished(**stamp, step=call.step, output=output))
         self._outputs[call.step] = output
         del self._calls[call.step]
-        call.room.settle(completion.usage, answer=completion.text)
+        call.room.settle(completion.usage, answer=completion.written)
         return self._launch(self._schedule.done(call.step), task=call.task)
 
     def _step_failed(self, call: _Call, message: str) -> None:
@@ -436,7 +452,7 @@ class WorkflowRun:
             RunFinished(
                 **self._record.stamp(),
                 outcome=outcome,
-                answer=None if step is None else self._outputs[step].text,
+                answer=None if step is None else self._outputs[step].shown,
                 answer_step=step,
                 warning=warning,
                 answered=given is not None and not given.empty and not given.refused,

@@ -55,9 +55,7 @@ def compare_evaluations(
 def _verdicts(cells: Iterable[Cell]) -> dict[str, dict[str, bool]]:
     found: dict[str, dict[str, bool]] = {}
     for cell in cells:
-        verdicts = found.setdefault(cell.planner, {})
-        if cell.result.score.known:
-            verdicts[f"{cell.item}/{cell.repeat}"] = cell.result.score.right
+        found.setdefault(cell.planner, {})[f"{cell.item}/{cell.repeat}"] = cell.result.score.right
     return found
 
 

@@ -14,12 +14,13 @@ from conductor.errors import WorkerError
 from conductor.planner.prompt.prompt import plan_messages
 from conductor.planner.prompt.structured_output import MAX_REGEX_STEPS, Constraint, PlanBounds
 from conductor.planner.protocol import Asked, PlanRequest
-from conductor.values.messages import Completion, Delta, Retried, Thought
-from conductor.workers.endpoint.client import ChatItem
+from conductor.values.messages import CallDelta, Completion, Delta, Retried, Thought
 from conductor.workers.endpoint.failures import EndpointFailure
 from conductor.workers.endpoint.tokens import check_context
 from conductor.workers.pool.schema import ConductorTable
 from conductor.workflow.plan_report import Form
+
+_Item = Delta | Thought | Retried | Completion
 
 _LISTING_SECONDS = 10.0
 _NO_LIST = frozenset((404, 405, 501))
@@ -63,7 +64,7 @@ class ModelConductor:
             f"ModelConductor({self.card.name!r}, model={self.card.model!r}, endpoint={self.card.endpoint!r})"
         )
 
-    async def stream(self, request: PlanRequest) -> AsyncGenerator[Asked | ChatItem, None]:
+    async def stream(self, request: PlanRequest) -> AsyncGenerator[Asked | _Item, None]:
         """See `Conductor.stream`. A constraint that the endpoint refused is not tried again."""
         rungs, doubt = await self._rungs(request)
         attempt = 0
@@ -98,7 +99,7 @@ class ModelConductor:
 
     async def _asked(
         self, request: PlanRequest, constraint: Constraint
-    ) -> AsyncGenerator[Asked | ChatItem, None]:
+    ) -> AsyncGenerator[Asked | _Item, None]:
         form: Form = "json" if constraint == "json" else "lists"
         messages = plan_messages(
             request,
@@ -128,7 +129,9 @@ class ModelConductor:
         )
         async with aclosing(stream) as items:
             async for item in items:
-                yield self.card.priced(item) if isinstance(item, Completion) else item
+                # A planner is offered no tools, so it calls none.
+                if not isinstance(item, CallDelta):
+                    yield self.card.priced(item) if isinstance(item, Completion) else item
 
     # -- constraints -------------------------------------------------------------------------------
 

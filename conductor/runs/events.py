@@ -170,6 +170,21 @@ class StepThought(_Event):
     text: str
 
 
+class StepCallDelta(_Event):
+    """A step's worker wrote more of a call of a tool: `text` belongs to the arguments of the call at `index`.
+
+    The first piece of a call has its id and its name, which the others lack; the last of it as with
+    `StepDelta`.
+    """
+
+    type: Literal["step_call_delta"] = "step_call_delta"
+    step: int
+    index: int
+    text: str
+    id: str | None = None
+    name: str | None = None
+
+
 class StepRetried(_Event):
     """A step's worker gave no answer at its `attempt`-th try (from 1), and is called again after `seconds`.
 
@@ -256,10 +271,10 @@ RunOutcome = Literal["finished", "failed", "cancelled", "interrupted", "over_bud
 class RunFinished(_Event):
     """The run is over.
 
-    `answer` is the response of step `answer_step`, None when no step has a response. `warning` is the reason
-    why the answer is not the final step's response. The outcome `interrupted` is written by the process that
-    finds a run whose own process died. `answered` is False where the step that the run was for declined to
-    answer, or gave nothing.
+    `answer` is the response of step `answer_step` as people read it, None when no step has a response.
+    `warning` is the reason why the answer is not the final step's response. The outcome `interrupted` is
+    written by the process that finds a run whose own process died. `answered` is False where the step that
+    the run was for declined to answer, or gave nothing.
     """
 
     type: Literal["run_finished"] = "run_finished"
@@ -285,6 +300,7 @@ Event = Annotated[
     | StepStarted
     | StepDelta
     | StepThought
+    | StepCallDelta
     | StepRetried
     | StepFellBack
     | StepInner
@@ -297,7 +313,7 @@ Event = Annotated[
     Field(discriminator="type"),
 ]
 
-TextPiece = PlanningDelta | PlanningThought | StepDelta | StepThought
+TextPiece = PlanningDelta | PlanningThought | StepDelta | StepThought | StepCallDelta
 """Events that carry a piece of a text; the end of its call carries the whole text."""
 
 StepInner.model_rebuild()

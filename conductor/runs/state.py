@@ -25,6 +25,7 @@ from conductor.runs.events import (
     RunOutcome,
     RunStarted,
     StepBlocked,
+    StepCallDelta,
     StepCancelled,
     StepDelta,
     StepFailed,
@@ -103,6 +104,12 @@ class RunState:
         if self.planning_failure is not None or self.report is None or self.report.ok:
             return self.planning_failure
         return " ".join(problem.message for problem in self.report.problems)
+
+    @property
+    def calls_tools(self) -> bool:
+        """Whether the answer is calls of tools, whose results the client is to send."""
+        output = None if self.answer_step is None else self.steps[self.answer_step].output
+        return output is not None and bool(output.tool_calls)
 
     @property
     def whole(self) -> bool:
@@ -223,7 +230,7 @@ def joined(events: Iterable[Event]) -> Iterator[Event]:
     pieces: dict[tuple[type[Event], int | None], list[TextPiece]] = {}
     for event in events:
         if isinstance(event, TextPiece):
-            step = event.step if isinstance(event, StepDelta | StepThought) else None
+            step = event.step if isinstance(event, StepDelta | StepThought | StepCallDelta) else None
             pieces.setdefault((type(event), step), []).append(event)
         else:
             if pieces:
@@ -260,6 +267,7 @@ def advance(state: RunState, event: Event) -> RunState:
             | StepBlocked()
             | StepCancelled()
             | StepThought()
+            | StepCallDelta()
             | StepRetried()
             | StepFellBack()
         ):

@@ -12,6 +12,7 @@ from conductor.runs.events import (
     KeptBecause,
     PlanningRetried,
     StepBlocked,
+    StepCallDelta,
     StepCancelled,
     StepDelta,
     StepFailed,
@@ -124,6 +125,7 @@ StepEvent = (
     | StepStarted
     | StepDelta
     | StepThought
+    | StepCallDelta
     | StepRetried
     | StepFellBack
     | StepFinished
@@ -147,6 +149,9 @@ def advance_step(step: StepState, event: StepEvent) -> StepState:
             return fast_replace(step, text=step.text + event.text)
         case StepThought():
             return fast_replace(step, reasoning=step.reasoning + event.text)
+        case StepCallDelta():
+            # Half a call can neither be made nor read: the output shows the whole one.
+            return step
         case StepRetried():
             before = fast_replace(step, text="", reasoning="") if event.withdrawn else step
             return fast_replace(before, retries=(*step.retries, retry(event)))
@@ -190,7 +195,7 @@ def _with_output(step: StepState, output: Output, **changes: Any) -> StepState:
     return fast_replace(
         step,
         status=status_of(output),
-        text=output.text,
+        text=output.shown,
         reasoning=output.reasoning,
         output=output,
         usage=output.usage,

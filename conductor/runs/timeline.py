@@ -18,6 +18,7 @@ from conductor.runs.events import (
     Event,
     RunFinished,
     StepBlocked,
+    StepCallDelta,
     StepDelta,
     StepKept,
     StepRetried,
@@ -52,7 +53,7 @@ class Moments:
         last = None
         for event in events:
             match event:
-                case StepDelta():
+                case StepDelta() | StepCallDelta():
                     first_words.setdefault(event.step, event.at)
                 case StepRetried() if event.withdrawn:
                     first_words.pop(event.step, None)

@@ -6,34 +6,65 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Literal
 
-from conductor.values.messages import Part, Value
+from pydantic import Field
+
+from conductor.values.messages import Message, Part, Value
+from conductor.values.tools import ToolCall
 
 MAX_CONVERSATION = 1_000_000
 """The most characters a conversation may have."""
 
 
 class Turn(Value):
-    """One message of a conversation, as it came."""
+    """One message of a conversation, as it came.
 
-    role: Literal["system", "user", "assistant"]
+    An assistant's may have `tool_calls`; a tool's is the result of the call `tool_call_id`.
+    """
+
+    role: Literal["system", "user", "assistant", "tool"]
     text: str
+    tool_calls: tuple[ToolCall, ...] = Field(default=(), exclude_if=lambda calls: not calls)
+    tool_call_id: str | None = Field(default=None, exclude_if=lambda call: call is None)
+
+    @property
+    def shown(self) -> str:
+        """The text, and the calls of tools in words."""
+        texts = (self.text, *(call.words for call in self.tool_calls))
+        return "\n\n".join(text for text in texts if text.strip()) if self.tool_calls else self.text
+
+    @property
+    def characters(self) -> int:
+        return len(self.text) + sum(len(call.name) + len(call.arguments) for call in self.tool_calls)
+
+    @property
+    def message(self) -> Message:
+        """The same as a worker is sent it."""
+        part = Part("system" if self.role == "system" else "turn", self.text)
+        return Message(self.role, (part,), self.tool_calls, self.tool_call_id)
 
 
 class Conversation(Value):
     """What comes before a query: the messages, oldest first, and the `instructions` for the answer.
 
     `verbatim`: a workflow of one step sends all of it to its worker as it is, message by message, without any
-    text of this program. What a workflow of several steps sees does not depend on it.
+    text of this program. What a workflow of several steps sees does not depend on it. `following` comes after
+    the query: calls of tools and their results, which the final step alone is sent.
     """
 
     instructions: str = ""
     turns: tuple[Turn, ...] = ()
     verbatim: bool = False
+    following: tuple[Turn, ...] = Field(default=(), exclude_if=lambda turns: not turns)
 
     @property
     def nothing(self) -> bool:
         """Whether there is nothing before the query."""
-        return not (self.turns or self.instructions or self.verbatim)
+        return not (self.turns or self.instructions or self.verbatim or self.following)
+
+    @property
+    def before(self) -> Conversation:
+        """What stands before the query."""
+        return self.model_copy(update={"following": ()}) if self.following else self
 
     @cached_property
     def system(self) -> str:
@@ -44,16 +75,17 @@ class Conversation(Value):
     @cached_property
     def exchange(self) -> tuple[Turn, ...]:
         """The messages of the user and the assistant."""
-        return tuple(turn for turn in self.turns if turn.role != "system" and turn.text.strip())
+        return tuple(turn for turn in self.turns if turn.role != "system" and turn.shown.strip())
 
     def after(self, query: str, answer: str) -> Conversation:
         """This conversation with a question and its answer at its end."""
         asked, answered = Turn(role="user", text=query), Turn(role="assistant", text=answer)
-        return self.model_copy(update={"turns": (*self.turns, asked, answered)})
+        turns = (*self.turns, asked, *self.following, answered)
+        return self.model_copy(update={"turns": turns, "following": ()})
 
     @property
     def characters(self) -> int:
-        return len(self.instructions) + sum(len(turn.text) for turn in self.turns)
+        return len(self.instructions) + sum(turn.characters for turn in (*self.turns, *self.following))
 
     def opening(
         self,
@@ -79,7 +111,7 @@ class Conversation(Value):
             between = f"{between}{earlier}<conversation{mark}>\n"
             for turn in self.exchange:
                 parts.append(Part("frame", f"{between}<{turn.role}{mark}>\n"))
-                parts.append(Part("turn", written(turn.text)))
+                parts.append(Part("turn", written(turn.shown)))
                 between = f"\n</{turn.role}{mark}>\n"
             between = f"{between}</conversation{mark}>\n\n"
         return [*parts, Part("frame", f"{between}<{task}{mark}>\n")]

@@ -6,12 +6,14 @@ which words came from which step.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from conductor.values.response_format import ResponseFormat
+from conductor.values.tools import ToolCall, ToolOffer
 
 
 class Value(BaseModel):
@@ -26,17 +28,18 @@ Number = TypeVar("Number", int, float)
 class Sampling(Value):
     """A step's or worker's sampling parameters; None leaves the choice to the worker.
 
-    `response_format` is the form that the answer is to have. Where there is none it is not written, so that
-    fingerprints are those from before there was one.
+    `response_format` is the form that the answer is to have, `tools` are what it may call. Where there is
+    none of them it is not written, so that fingerprints are those from before there was one.
     """
 
     temperature: float | None = Field(default=None, ge=0, le=2, strict=True)
     max_tokens: int | None = Field(default=None, ge=1, strict=True)
     response_format: ResponseFormat | None = Field(default=None, exclude_if=lambda form: form is None)
+    tools: ToolOffer | None = Field(default=None, exclude_if=lambda tools: tools is None)
 
     @property
     def unset(self) -> bool:
-        return self.temperature is None and self.max_tokens is None and self.response_format is None
+        return not self.given
 
     @property
     def given(self) -> dict[str, Any]:
@@ -46,9 +49,9 @@ class Sampling(Value):
     @property
     def words(self) -> tuple[str, ...]:
         """The parameters that are set, for people."""
-        form = () if self.response_format is None else (self.response_format.words,)
-        numbers = {name: value for name, value in self.given.items() if name != "response_format"}
-        return (*(f"{name.replace('_', ' ')} {value:g}" for name, value in numbers.items()), *form)
+        rest = tuple(value.words for value in (self.response_format, self.tools) if value is not None)
+        numbers = {name: value for name, value in self.given.items() if isinstance(value, int | float)}
+        return (*(f"{name.replace('_', ' ')} {value:g}" for name, value in numbers.items()), *rest)
 
     def over(self, defaults: Sampling) -> Sampling:
         """These parameters, and `defaults` where they leave one open."""
@@ -138,13 +141,18 @@ _set_kind, _set_text, _set_step, _set_worker, _set_round, _set_by_hand = (
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One chat message; its content is its parts' texts one after another."""
+    """One chat message; its content is its parts' texts one after another.
+
+    An assistant's message may have `tool_calls`; a tool's is the result of the call `tool_call_id`.
+    """
 
     # Dataclasses, as `Part` is one, are made in half the time; unknown fields are refused all the same.
     __pydantic_config__ = Value.model_config
 
-    role: Literal["system", "user", "assistant"]
+    role: Literal["system", "user", "assistant", "tool"]
     parts: tuple[Part, ...]
+    tool_calls: Annotated[tuple[ToolCall, ...], Field(exclude_if=lambda calls: not calls)] = ()
+    tool_call_id: Annotated[str | None, Field(exclude_if=lambda call: call is None)] = None
 
     @property
     def content(self) -> str:
@@ -202,8 +210,20 @@ class Request:
             if part.kind == "response" and part.step is not None
         )
 
+    @property
+    def written(self) -> tuple[str, ...]:
+        """All that a worker is sent to read: contents, calls of tools, and the tools that are offered."""
+        return written(self.messages, self.sampling)
+
     def _text(self, kind: PartKind) -> str:
         return "".join(p.text for message in self.messages for p in message.parts if p.kind == kind)
+
+
+def written(messages: Sequence[Message], sampling: Sampling) -> tuple[str, ...]:
+    """The texts that a worker is sent to read: contents, calls of tools, and the tools that are offered."""
+    calls = [call.name + call.arguments for message in messages for call in message.tool_calls]
+    tools = [] if sampling.tools is None else [tool.model_dump_json() for tool in sampling.tools.tools]
+    return (*(message.content for message in messages), *calls, *tools)
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,6 +231,19 @@ class Delta:
     """A piece of a streamed answer; joined they are the completion's text. Never stored; there are many."""
 
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallDelta:
+    """A piece of a call of a tool: of the arguments of the call at `index`, which count from 0.
+
+    The first piece of a call has its id and its name, which the others lack. Never stored, as `Delta`.
+    """
+
+    index: int
+    text: str
+    id: str | None = None
+    name: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,15 +267,17 @@ class Retried(Value):
     used: Usage | None = None
 
 
-FinishReason = Literal["stop", "length", "refused", "other"]
-"""Why an answer ends: it is complete, no tokens were left, its worker declined to answer, or unknown."""
+FinishReason = Literal["stop", "length", "refused", "tool_calls", "other"]
+"""Why an answer ends: it is complete, no tokens were left, its worker declined to answer, it calls tools
+whose results its worker is to be sent, or unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Completion:
     """The end of a stream: the whole text, the reasoning separate from it, and what it cost.
 
-    `request_id` is the provider's name of the call, None where it has none.
+    `request_id` is the provider's name of the call, None where it has none. `tool_calls` are those that the
+    client is to make.
     """
 
     text: str
@@ -250,3 +285,9 @@ class Completion:
     usage: Usage = Usage()
     finish_reason: FinishReason = "stop"
     request_id: str | None = None
+    tool_calls: tuple[ToolCall, ...] = ()
+
+    @property
+    def written(self) -> str:
+        """All that was written beside the reasoning, to be counted."""
+        return "".join([self.text, *(call.name + call.arguments for call in self.tool_calls)])

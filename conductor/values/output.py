@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Literal
 
+from pydantic import Field
+
 from conductor.values.messages import FinishReason, Usage, Value
+from conductor.values.tools import ToolCall
 
 WorkerKind = Literal["model", "offline", "simulated"]
 """Who answers: a language model, a built-in expert that computes, or a simulated worker."""
@@ -33,7 +36,7 @@ class Output(Value):
     `seconds` is the time from start to end; `run` and `step` (0-based) name where it was first made.
     `reasoning` is what a model thought before it answered; no other step is shown it. `instead_of` is the
     worker that was called first, where `worker` answered in its place. `request_id` is the provider's name of
-    the call, None where it has none.
+    the call, None where it has none. `tool_calls` are those that the client is to make.
     """
 
     fingerprint: str
@@ -47,13 +50,22 @@ class Output(Value):
     instead_of: str | None = None
     request_id: str | None = None
     hand: HandEdit | None = None
+    tool_calls: tuple[ToolCall, ...] = Field(default=(), exclude_if=lambda calls: not calls)
     run: str
     step: int
 
     @property
     def empty(self) -> bool:
         """Whether the worker answered nothing; an empty output is shown but never passed on."""
-        return not self.text.strip()
+        return not self.tool_calls and not self.text.strip()
+
+    @property
+    def shown(self) -> str:
+        """The text, and the calls of tools in words (Markdown), for people."""
+        if not self.tool_calls:
+            return self.text
+        texts = (self.text, *(call.words for call in self.tool_calls))
+        return "\n\n".join(text for text in texts if text.strip())
 
     @property
     def cut_off(self) -> bool:
@@ -78,6 +90,7 @@ class Output(Value):
                 "finish_reason": "stop",
                 "instead_of": None,
                 "request_id": None,
+                "tool_calls": (),
                 "hand": edit,
             }
         )

@@ -32,7 +32,7 @@ _KINDS: Mapping[PartKind, SourceKind] = {
 _ORDER: Mapping[SourceKind, int] = {"system": 0, "turn": 1, "query": 2, "step": 3, "task": 4, "frame": 5}
 
 _MARK = re.compile(
-    r"(?<=<)(/?(?:instructions|conversation|user|assistant|overall_task|step|subtask|response))-[0-9a-f]+\b"
+    r"(?<=<)(/?(?:instructions|conversation|user|assistant|tool|overall_task|step|subtask|response))-[0-9a-f]+\b"
 )
 """What our tags carry, so that no response can forge one; another one in each request."""
 

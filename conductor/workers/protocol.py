@@ -11,7 +11,17 @@ from dataclasses import replace
 from typing import Literal, Protocol
 
 from conductor.runs.events import Event
-from conductor.values.messages import Completion, Delta, Request, Retried, Sampling, Thought, Usage, Value
+from conductor.values.messages import (
+    CallDelta,
+    Completion,
+    Delta,
+    Request,
+    Retried,
+    Sampling,
+    Thought,
+    Usage,
+    Value,
+)
 from conductor.values.output import WorkerKind
 
 PromptStyle = Literal["ours", "paper"]
@@ -39,7 +49,8 @@ class WorkerCard(Value):
 
     `strengths` is the one line a Conductor reads. `model` is the served model's name, for an expert or a
     fake its kind of skill. `takes_sampling`: sampling parameters have an effect. `takes_form`: it answers in
-    the form that a request's sampling names, or fails. `context` is how many tokens a call may hold,
+    the form that a request's sampling names, or fails. `takes_tools`: it may call the tools of a request's
+    sampling. `context` is how many tokens a call may hold,
     `endpoint` the base URL of a served model (never with a key in it), `fallback` the worker that answers
     where it fails. `tokenizer` is the path of its `tokenizer.json`, where that is known. `parameters` is
     what else decides its answers. `unusable` is the reason why it cannot be called with the present
@@ -54,6 +65,7 @@ class WorkerCard(Value):
     sampling: Sampling = Sampling()
     takes_sampling: bool = False
     takes_form: bool = False
+    takes_tools: bool = False
     prompt_style: PromptStyle = "ours"
     price: Price | None = None
     context: int | None = None
@@ -65,11 +77,15 @@ class WorkerCard(Value):
     unusable: str | None = None
 
     def refusal(self, sampling: Sampling) -> str | None:
-        """Why it cannot answer in the form that is asked for, without a full stop; None where it can."""
-        if sampling.response_format is None or self.takes_form:
-            return None
+        """Why it cannot answer in the form, or call the tools, that are asked for, without a full stop; None
+        where it can.
+        """
         what = "is simulated and calls no model" if self.kind == "simulated" else "is no model of an endpoint"
-        return f"{self.name} {what}, so it cannot answer with {sampling.response_format.words}"
+        if sampling.response_format is not None and not self.takes_form:
+            return f"{self.name} {what}, so it cannot answer with {sampling.response_format.words}"
+        if sampling.tools is not None and not self.takes_tools:
+            return f"{self.name} {what}, so it cannot call the {sampling.tools.words}"
+        return None
 
     # Not cached: a copy of a card would have the cached value as well, whatever differs in the copy.
     @property
@@ -102,7 +118,7 @@ class Inner(Value):
     event: Event
 
 
-StreamItem = Delta | Thought | Retried | FellBack | Inner | Completion
+StreamItem = Delta | Thought | CallDelta | Retried | FellBack | Inner | Completion
 
 
 class Worker(Protocol):

@@ -14,9 +14,7 @@ from collections.abc import AsyncIterable, AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
 from typing import Any, TypeVar
 
-from conductor.errors import WorkerError
-from conductor.values.messages import Completion, Delta, Request, Retried, Thought
-from conductor.workers.protocol import Worker
+from conductor.values.messages import CallDelta, Completion, Delta, Retried, Thought
 
 T = TypeVar("T")
 
@@ -37,15 +35,6 @@ class Opened(AbstractAsyncContextManager[AsyncIterator[T]]):
 
     async def __aexit__(self, *_: object) -> None:
         await _close(self._items)
-
-
-async def whole_answer(worker: Worker, request: Request) -> Completion:
-    """The worker's completion; its pieces are left out. Raises `WorkerError` where there is none."""
-    async with Opened(worker.stream(request)) as items:
-        async for item in items:
-            if isinstance(item, Completion):
-                return item
-    raise WorkerError(f"{worker.card.name} stopped without ending its answer; call it again.")
 
 
 async def _close(items: AsyncIterator[object]) -> None:
@@ -99,21 +88,60 @@ class DeltaBatch:
             self._pieces.clear()
 
 
+class CallBatches:
+    """Hands pieces of calls to `emit`: the first of each at once, later ones gathered as texts are."""
+
+    __slots__ = ("_batches", "_emit")
+
+    def __init__(self, emit: Callable[[CallDelta], None]) -> None:
+        self._emit = emit
+        self._batches: dict[int, DeltaBatch] = {}
+
+    def add(self, piece: CallDelta) -> None:
+        if piece.index in self._batches:
+            self._batches[piece.index].add(piece.text)
+            return
+        # Clients take a call as whole once the next one begins.
+        self.flush()
+        index = piece.index
+        self._batches[index] = DeltaBatch(lambda text: self._emit(CallDelta(index, text)))
+        self._emit(piece)
+
+    def flush(self) -> None:
+        for batch in self._batches.values():
+            batch.flush()
+
+    def drop(self) -> None:
+        for batch in self._batches.values():
+            batch.drop()
+
+    def begin_again(self) -> None:
+        """Flush; what comes next belongs to another answer."""
+        self.flush()
+        self._batches.clear()
+
+
+def _no_calls(_: CallDelta) -> None:
+    """For a stream of which no calls of tools are expected."""
+
+
 async def read_stream(
     stream: AsyncIterable[object],
     *,
     on_text: Callable[[str], None],
     on_thought: Callable[[str], None],
+    on_call: Callable[[CallDelta], None] = _no_calls,
     note: Callable[[Any], None],
     count: Callable[[str], None],
 ) -> Completion | None:
     """The completion of a stream, None where it ends without one. Raises what the stream raises.
 
-    `on_text` and `on_thought` are called with batches of text and of thoughts, except for the end that the
-    completion holds as well: of an answer that comes whole they get nothing, of a broken one everything.
-    `note` is called with every other item, `count` with every piece of text at once.
+    `on_text`, `on_thought` and `on_call` are called with batches of text, of thoughts and of calls of tools,
+    except for the end that the completion holds as well: of an answer that comes whole they
+    get nothing, of a broken one everything. `note` is called with every other item, `count` with every piece
+    of text at once.
     """
-    answer, thought = DeltaBatch(on_text), DeltaBatch(on_thought)
+    answer, thought, calls = DeltaBatch(on_text), DeltaBatch(on_thought), CallBatches(on_call)
     # Without `Opened`, which would cost as much as a twentieth of a whole step.
     items = aiter(stream)
     try:
@@ -124,18 +152,25 @@ async def read_stream(
             elif isinstance(item, Completion):
                 thought.drop()
                 answer.drop()
+                calls.drop()
                 return item
             elif isinstance(item, Thought):
                 thought.add(item.text)
+                count(item.text)
+            elif isinstance(item, CallDelta):
+                answer.flush()
+                calls.add(item)
                 count(item.text)
             else:
                 if isinstance(item, Retried) and item.withdrawn:
                     # What was gathered belongs before the item that withdraws it.
                     thought.flush()
                     answer.flush()
+                    calls.begin_again()
                 note(item)
     finally:
         thought.flush()
         answer.flush()
+        calls.flush()
         await _close(items)
     return None

@@ -28,7 +28,7 @@ from conductor.runs.events import (
     StepReused,
     StepStarted,
 )
-from conductor.values.conversation import Conversation
+from conductor.values.conversation import Conversation, Turn
 from conductor.values.messages import Message, Part, Request, SeenResponse
 from conductor.values.output import Output
 from conductor.workflow.model import Workflow
@@ -163,9 +163,13 @@ class Fragments:
         return asdict(seen) | texts
 
     def _conversation(self, conversation: Conversation) -> dict[str, Any]:
-        turns = [{"role": turn.role, "text": self._text(turn.text)} for turn in conversation.turns]
-        rest = conversation.model_dump(exclude={"turns", "instructions"})
-        return {**rest, "instructions": self._text(conversation.instructions), "turns": turns}
+        rest = conversation.model_dump(exclude={"turns", "instructions", "following"})
+        following = {"following": self._turns(conversation.following)} if conversation.following else {}
+        turns = self._turns(conversation.turns)
+        return {**rest, "instructions": self._text(conversation.instructions), "turns": turns, **following}
+
+    def _turns(self, turns: Sequence[Turn]) -> list[dict[str, Any]]:
+        return [turn.model_dump(exclude={"text"}) | {"text": self._text(turn.text)} for turn in turns]
 
     # -- requests ----------------------------------------------------------------------------------
 
@@ -189,7 +193,11 @@ class Fragments:
         ]
         parts: list[Any] = [{PARTS: self._joined(blocks), NONCE: nonce}] if blocks else []
         parts += [self._part(part, "") for part in message.parts[ends[-1] if ends else 0 :]]
-        return f'{{"role":"{message.role}","parts":{_json(parts)}}}'
+        rest: dict[str, Any] = {} if message.tool_call_id is None else {"tool_call_id": message.tool_call_id}
+        if message.tool_calls:
+            rest["tool_calls"] = [call.model_dump() for call in message.tool_calls]
+        calling = f",{_json(rest)[1:-1]}" if rest else ""
+        return f'{{"role":"{message.role}","parts":{_json(parts)}{calling}}}'
 
     def _joined(self, blocks: Sequence[str]) -> str:
         """Digests one after another, of which every full group is a separate fragment: of two requests that

@@ -90,8 +90,7 @@ def trial_forecast(
         known.append(cells.outputs(plans, at, 0))
     before = [*history, *(output for outputs in known for output in outputs.values())]
     found = forecast(bound, known, cards=pool.cards, history=before, parallel=parallel)
-    judged = sum(item.scored_by == "judge" for item in items) * repeats * len(plans)
-    return replace(_scaled(found, len(items) * repeats), judged=judged)
+    return _scaled(found, len(items) * repeats)
 
 
 def _scaled(found: Forecast, questions: int) -> Forecast:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
@@ -47,17 +47,20 @@ class Answer:
     usage: Mapping[str, int] | None
 
 
-def answer(body: Mapping[str, Any], *, text: str | None = None) -> Answer:
-    """The answer to a request's body, with this text where it is given, cut at its limit of tokens.
+def answer(body: Mapping[str, Any], *, text: str | Sequence[Mapping[str, Any]] | None = None) -> Answer:
+    """The answer to a request's body, with this text, or these deltas with calls of tools, where they are
+    given, cut at its limit of tokens.
 
     Raises `CannotAnswerError`.
     """
     model = body["model"]
-    prompt = "\n\n".join(message["content"] for message in body["messages"])
+    prompt = "\n\n".join(message["content"] or "" for message in body["messages"])
     field = "reasoning" if model.startswith(REASONING_FIELD) else "reasoning_content"
     thoughts = _tokens(_THOUGHT) if model.startswith(REASONING) else []
-    deltas = [{field: token} for token in thoughts] + [
-        {"content": token} for token in _tokens(text or _text(body, prompt))
+    calls = None if text is None or isinstance(text, str) else list(text)
+    words = text if isinstance(text, str) and text else None
+    deltas = calls or [{field: token} for token in thoughts] + [
+        {"content": token} for token in _tokens(words or _text(body, prompt))
     ]
     limit = body.get("max_completion_tokens") or body.get("max_tokens") or len(deltas)
     prompt_tokens, completion = len(_tokens(prompt)), min(limit, len(deltas))
@@ -69,7 +72,7 @@ def answer(body: Mapping[str, Any], *, text: str | None = None) -> Answer:
     return Answer(
         model=model,
         deltas=tuple(deltas[:limit]),
-        finish_reason="length" if limit < len(deltas) else "stop",
+        finish_reason="length" if limit < len(deltas) else "tool_calls" if calls else "stop",
         usage=usage if body.get("stream_options", {}).get("include_usage", False) else None,
     )
 

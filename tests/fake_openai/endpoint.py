@@ -31,7 +31,8 @@ _MODELS = ("simulated", f"{REASONING}simulated", f"{REASONING_FIELD}simulated")
 
 @dataclass(kw_only=True)
 class FakeOpenAI:
-    """The settings of the endpoint, and what it remembers. `texts` are its next answers, one after another.
+    """The settings of the endpoint, and what it remembers. `texts` are its next answers, one after another:
+    texts, or lists of deltas that call tools.
 
     `models` are the names it answers to beside `fault:...`; without any it answers to every name. Without
     `tokens_per_second` everything is sent at once. With a `key`, requests without it are refused. The list of
@@ -43,7 +44,7 @@ class FakeOpenAI:
     key: str | None = field(default=None, repr=False)
     owned_by: str = "simulated"
     lists_faults: bool = True
-    texts: list[str] = field(default_factory=list)
+    texts: list[str | Sequence[Mapping[str, Any]]] = field(default_factory=list)
     log: Log = field(default_factory=Log)
     _refusals: Counter[tuple[str, str]] = field(default_factory=Counter, repr=False)
 

@@ -30,7 +30,7 @@ For instance:
 
 _LABEL = re.compile(
     r"^(?=[ \t]*(?:(?:USER QUESTION|AVAILABLE LANGUAGE MODELS|PREVIOUS WORKFLOW|STEP \d+|SUBTASK|RESPONSE|"
-    r"INSTRUCTIONS FOR THE ANSWER|CONVERSATION BEFORE THE QUESTION)\b|(?:USER|ASSISTANT):))",
+    r"INSTRUCTIONS FOR THE ANSWER|CONVERSATION BEFORE THE QUESTION)\b|(?:USER|ASSISTANT|TOOL):))",
     re.IGNORECASE | re.MULTILINE,
 )
 
@@ -70,7 +70,7 @@ def _opening(conversation: Conversation) -> Iterator[Part]:
         between = f"{between}CONVERSATION BEFORE THE QUESTION:\n"
         for turn in conversation.exchange:
             yield Part("frame", f"{between}{turn.role.upper()}:\n")
-            yield Part("turn", _defused(turn.text))
+            yield Part("turn", _defused(turn.shown))
             between = "\n"
         between = "\n\n"
     yield Part("frame", f"{between}USER QUESTION:\n")

@@ -131,7 +131,7 @@ def _code(request: PlanRequest) -> str:
     """Letters and digits that are nowhere in the material, the same ones for the same request."""
     responses = [response.response for response in request.responses]
     instructions = [step.instruction for step in request.previous.steps] if request.previous else []
-    before = [request.conversation.system, *(turn.text for turn in request.conversation.exchange)]
+    before = [request.conversation.system, *(turn.shown for turn in request.conversation.exchange)]
     material = "\x1f".join((*filter(None, before), request.query, *instructions, *responses))
     digits = sha256(material.encode("utf-8", "surrogatepass")).hexdigest()
     return next(digits[:length] for length in range(8, 65) if digits[:length] not in material)

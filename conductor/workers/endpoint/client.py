@@ -15,10 +15,10 @@ import httpx
 
 from conductor.errors import PoolError, WorkerError
 from conductor.text.json_text import joined
-from conductor.values.messages import Completion, Delta, Message, Retried, Sampling, Thought
+from conductor.values.messages import CallDelta, Completion, Delta, Message, Retried, Sampling, Thought
 from conductor.workers.endpoint.config import Endpoint
 from conductor.workers.endpoint.failures import EndpointFailure, Failures
-from conductor.workers.endpoint.reply import Reply
+from conductor.workers.endpoint.reply import Item, Reply
 from conductor.workers.endpoint.timing import Call, Deadlines
 from conductor.workers.endpoint.transport import Connections, Exchange
 from conductor.workers.endpoint.wire import Chunk, ServedModel, read_catalogue
@@ -28,7 +28,7 @@ from conductor.workers.keys.secret import known_keys
 _UNSET = Sampling()
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
-ChatItem = Delta | Thought | Retried | Completion
+ChatItem = Delta | Thought | CallDelta | Retried | Completion
 
 
 class ChatClient:
@@ -67,7 +67,7 @@ class ChatClient:
         withdrawn = False
         while True:
             body = self._body(messages, sampling=sampling, extra=extra)
-            reply = Reply(mask)
+            reply = Reply(mask, with_tools=sampling.tools is not None)
             deadlines = await call.enter()
             try:
                 exchange = self._exchange(client, "chat/completions", deadlines, mask, key=key, body=body)
@@ -77,6 +77,8 @@ class ChatClient:
                 return
             except EndpointFailure as failure:
                 failure.name_request(exchange.request_id)
+                if sampling.tools is not None and failure.refuses("tool"):
+                    failure.advice = "give the final step a worker whose endpoint takes tools"
                 if reply.shown and not failure.cut_short:
                     raise
                 if reply.shown and withdrawn:
@@ -155,7 +157,7 @@ class ChatClient:
             "reasoning_effort": self.endpoint.reasoning_effort,
         }
         form = sampling.response_format
-        written = [{"role": message.role, "content": joined(message.content)} for message in messages]
+        written = [_written(message) for message in messages]
         if form is not None and form.type in self._in_words:
             written[-1]["content"] += f"\n\n{form.request}"
             form = None
@@ -168,6 +170,7 @@ class ChatClient:
             **self.endpoint.extra,
             # After the pool file's own: the form of this answer was asked for.
             **({} if form is None else {"response_format": form.wire}),
+            **({} if sampling.tools is None else sampling.tools.wire),
             **extra,
         }
 
@@ -197,7 +200,7 @@ class ChatClient:
 
     async def _attempt(
         self, exchange: Exchange, reply: Reply, deadlines: Deadlines
-    ) -> AsyncGenerator[Delta | Thought | Completion, None]:
+    ) -> AsyncGenerator[Delta | Thought | CallDelta | Completion, None]:
         try:
             async with aclosing(exchange.chunks()) as chunks:
                 async for chunk in chunks:
@@ -211,12 +214,16 @@ class ChatClient:
                 raise self._failures.of(error, reply.characters) from error
         if not reply.whole:
             raise self._failures.broken(reply.characters)
-        for item in reply.end():
+        try:
+            rest = reply.end()
+        except ValueError as error:
+            raise self._failures.malformed(str(error)) from None
+        for item in rest:
             yield item
         self._check_answered(reply)
         yield reply.completion(exchange.request_id)
 
-    def _taken(self, chunk: Chunk | None, reply: Reply, deadlines: Deadlines) -> list[Delta | Thought]:
+    def _taken(self, chunk: Chunk | None, reply: Reply, deadlines: Deadlines) -> list[Item]:
         """The items of the next chunk; None marks the end that the server has announced."""
         if chunk is None:
             reply.done = True
@@ -224,7 +231,10 @@ class ChatClient:
             return []
         if chunk.error:
             raise self._failures.in_stream(chunk.error, reply.mask)
-        items, went_on = reply.take(chunk)
+        try:
+            items, went_on = reply.take(chunk)
+        except ValueError as error:
+            raise self._failures.malformed(str(error)) from None
         if reply.characters > self.endpoint.max_characters:
             raise self._failures.too_long()
         if reply.whole:
@@ -243,3 +253,14 @@ class ChatClient:
             raise self._failures.filtered()
         if reply.finish == "error":
             raise self._failures.in_stream(None, NO_KEYS)
+
+
+def _written(message: Message) -> dict[str, Any]:
+    """The message in OpenAI's words; content beside calls of tools may be null."""
+    written: dict[str, Any] = {"role": message.role, "content": joined(message.content)}
+    if message.tool_call_id is not None:
+        written["tool_call_id"] = message.tool_call_id
+    if message.tool_calls:
+        written["content"] = written["content"] or None
+        written["tool_calls"] = [call.wire for call in message.tool_calls]
+    return written

@@ -62,8 +62,10 @@ async def formed(
 async def _fault(
     completion: Completion, form: ResponseFormat, *, name: str, max_tokens: int | None
 ) -> str | None:
-    """Why the answer is not what was asked for; None where it is, or the model declined to answer."""
-    if completion.finish_reason == "refused":
+    """Why the answer is not what was asked for; None where it is, the model declined to answer or calls tools
+    first.
+    """
+    if completion.finish_reason == "refused" or completion.tool_calls:
         return None
     try:
         # In a thread: a hostile schema takes its whole time, and the loop has other streams.

@@ -8,10 +8,12 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from conductor.text.json_text import HalfJoiner
-from conductor.values.messages import Completion, Delta, FinishReason, Thought, Usage
+from conductor.values.messages import CallDelta, Completion, Delta, FinishReason, Thought, Usage
+from conductor.workers.endpoint.call_pieces import CallPieces, CleanText
 from conductor.workers.endpoint.wire import Chunk, Piece
-from conductor.workers.keys.mask import Mask, MaskedStream
+from conductor.workers.keys.mask import Mask
+
+Item = Delta | Thought | CallDelta
 
 # -- the <think> block -------------------------------------------------------------------------------
 
@@ -92,30 +94,16 @@ _REASONS: dict[str, FinishReason] = {
 }
 
 
-class _CleanText:
-    """One text in pieces: halves of characters are joined, then keys masked."""
-
-    def __init__(self, mask: Mask) -> None:
-        self._halves = HalfJoiner()
-        self._masked = MaskedStream(mask)
-
-    def feed(self, text: str) -> str:
-        return self._masked.feed(self._halves.feed(text))
-
-    def end(self) -> str:
-        return self._masked.feed(self._halves.end()) + self._masked.end()
-
-
 class Reply:
     """What has arrived of one answer.
 
     `characters` counts its text and reasoning, `finish` is the server's reason for the end, `done` whether
     the server has announced the end. `shown` counts the characters that were yielded, `called` is whether it
     has called tools, `declined` whether any of its text was in the protocol's field for refusals. `mask`
-    hides the keys in both text and reasoning.
+    hides the keys in text, reasoning and calls. Calls are read where tools were offered (`with_tools`).
     """
 
-    def __init__(self, mask: Mask) -> None:
+    def __init__(self, mask: Mask, *, with_tools: bool = False) -> None:
         self.mask = mask
         self.characters = 0
         self.shown = 0
@@ -124,24 +112,27 @@ class Reply:
         self.done = False
         self.finish: str | None = None
         self._usage: Usage | None = None
-        self._answer = _CleanText(mask)
-        self._thought = _CleanText(mask)
+        self._answer = CleanText(mask)
+        self._thought = CleanText(mask)
         self._think_block = ThinkBlock()
         self._text: list[str] = []
         self._thoughts: list[str] = []
+        self._calls = CallPieces(mask) if with_tools else None
 
     @property
     def empty(self) -> bool:
         """Whether there is no answer, with or without reasoning."""
-        return not "".join(self._text).strip()
+        return not self._calls and not "".join(self._text).strip()
 
     @property
     def whole(self) -> bool:
         """Whether nothing of the answer is to come, but perhaps its usage."""
         return self.done or self.finish is not None
 
-    def take(self, chunk: Chunk) -> tuple[list[Delta | Thought], bool]:
-        """The items of the next chunk, and whether the chunk brought any progress."""
+    def take(self, chunk: Chunk) -> tuple[list[Item], bool]:
+        """The items of the next chunk, and whether the chunk brought any progress. Raises `ValueError` for a
+        call of a tool that is none.
+        """
         used = chunk.used
         self._usage = used or self._usage
         choice = chunk.choice
@@ -149,12 +140,16 @@ class Reply:
             return [], used is not None
         self.finish = choice.finish_reason or self.finish
         piece = choice.delta or choice.message
-        items, progress = ([], False) if piece is None else self._piece(piece)
+        items: list[Item] = []
+        items, progress = (items, False) if piece is None else self._piece(piece)
         return items, progress or used is not None or choice.finish_reason is not None
 
-    def end(self) -> list[Delta | Thought]:
+    def end(self) -> list[Item]:
+        """The rest. Raises as `take`."""
         items = _thoughts(self._thought.end())
-        return self._noted([*items, *self._think_block.feed(self._answer.end()), *self._think_block.end()])
+        calls = [] if self._calls is None else self._calls.end()
+        texts = [*self._think_block.feed(self._answer.end()), *self._think_block.end()]
+        return self._noted([*items, *texts, *calls])
 
     def completion(self, request_id: str | None) -> Completion:
         """The whole; `request_id` is the provider's own name of the call."""
@@ -164,15 +159,18 @@ class Reply:
             usage=self._usage or Usage(),
             finish_reason=self._reason,
             request_id=request_id,
+            tool_calls=() if self._calls is None else self._calls.whole,
         )
 
     @property
     def _reason(self) -> FinishReason:
+        if self._calls:
+            return "length" if _REASONS.get(self.finish or "") == "length" else "tool_calls"
         if self.called:
             return "other"
         return "refused" if self.declined else _REASONS.get(self.finish or "", "other")
 
-    def _piece(self, piece: Piece) -> tuple[list[Delta | Thought], bool]:
+    def _piece(self, piece: Piece) -> tuple[list[Item], bool]:
         thought, text = piece.thought, piece.text
         calls = bool(piece.tool_calls or piece.function_call)
         self.called = self.called or calls
@@ -180,14 +178,21 @@ class Reply:
         self.characters += len(thought) + len(text)
         items = _thoughts(self._thought.feed(thought))
         items += self._think_block.feed(self._answer.feed(text))
+        if self._calls is not None and piece.tool_calls:
+            deltas, characters = self._calls.take(piece.tool_calls)
+            self.characters += characters
+            items += deltas
         return self._noted(items), bool(thought or text or calls)
 
-    def _noted(self, items: list[Delta | Thought]) -> list[Delta | Thought]:
+    def _noted(self, items: list[Item]) -> list[Item]:
         for item in items:
+            if isinstance(item, CallDelta):
+                self.shown += len(item.name or "") + len(item.text)
+                continue
             (self._text if isinstance(item, Delta) else self._thoughts).append(item.text)
             self.shown += len(item.text)
         return items
 
 
-def _thoughts(text: str) -> list[Delta | Thought]:
+def _thoughts(text: str) -> list[Item]:
     return [Thought(text=text)] if text else []

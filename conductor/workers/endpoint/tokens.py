@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from conductor.errors import PoolError, WorkerError
-from conductor.values.messages import Message, Request, Sampling
+from conductor.values.messages import Message, Request, Sampling, written
 from conductor.values.output import WorkerKind
 from conductor.values.provenance import LIKELY_CHARACTERS, Shares, counted, estimated, measured
 from conductor.workers.protocol import WorkerCard
@@ -190,7 +190,7 @@ def check_context(
     """
     if card.context is None:
         return
-    characters = sum(len(message.content) for message in messages)
+    characters = sum(map(len, written(messages, sampling)))
     answer = sampling.max_tokens or 1
     if _tokens(characters, MOST_CHARACTERS) + answer <= card.context:
         return

@@ -47,6 +47,7 @@ class OpenAIWorker:
             sampling=sampling,
             takes_sampling=True,
             takes_form=True,
+            takes_tools=True,
             prompt_style=prompt_style,
             price=price,
             context=context,

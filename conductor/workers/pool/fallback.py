@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator
 from dataclasses import replace
 
 from conductor.errors import WorkerError
-from conductor.values.messages import Delta, Request, Retried, Sampling, Thought
+from conductor.values.messages import CallDelta, Delta, Request, Retried, Sampling, Thought
 from conductor.workers.protocol import FellBack, Inner, StreamItem, Worker, WorkerCard
 from conductor.workers.stream import Opened
 
@@ -36,7 +36,7 @@ class FallbackWorker:
                 async for item in items:
                     if isinstance(item, Retried) and item.withdrawn:
                         shown = False
-                    shown = shown or isinstance(item, Delta | Thought | Inner)
+                    shown = shown or isinstance(item, Delta | Thought | CallDelta | Inner)
                     yield item
             return
         except WorkerError as error:
@@ -59,5 +59,6 @@ class FallbackWorker:
             temperature=other.temperature if asked.temperature == own.temperature else asked.temperature,
             max_tokens=other.max_tokens if asked.max_tokens == own.max_tokens else asked.max_tokens,
             response_format=asked.response_format,
+            tools=asked.tools,
         )
         return replace(request, sampling=sampling)

@@ -8,18 +8,32 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from conductor.runs.events import Event, RunFinished, StepDelta, StepFinished, StepKept, StepReused, TextPiece
+from conductor.runs.events import (
+    Event,
+    RunFinished,
+    StepCallDelta,
+    StepDelta,
+    StepFinished,
+    StepKept,
+    StepReused,
+    TextPiece,
+)
 from conductor.runs.request import RequestState
 from conductor.values.messages import FinishReason
+from studio.api.answers.calls import GivenCalls
 
 
 class Answer:
     """`rounds` is the most rounds there can be; the answer ends before the first of the texts `stops`. Unless
-    it is `live`, nothing is given out before the end. `state` is the request so far.
+    it is `live`, nothing is given out before the end. `state` is the request so far, `calls` the calls of
+    tools, which have ids of ours unless those of the worker are to be `verbatim`.
     """
 
-    def __init__(self, *, rounds: int, stops: Sequence[str] = (), live: bool = True) -> None:
+    def __init__(
+        self, *, rounds: int, stops: Sequence[str] = (), live: bool = True, verbatim: bool = False
+    ) -> None:
         self.state = RequestState()
+        self.calls = GivenCalls(verbatim=verbatim)
         self._rounds = rounds
         self._live = live
         self._stops = StopSequences(stops)
@@ -34,17 +48,26 @@ class Answer:
         match event:
             case StepDelta():
                 return self._write(event.text) if self._is_answer(event.step) else ""
+            case StepCallDelta():
+                if self._is_answer(event.step):
+                    self.calls.add(event)
+                return ""
             case StepFinished() | StepReused() | StepKept():
-                finished = self._is_answer(event.step) and not event.output.empty
-                return self._complete(event.output.text) if finished else ""
-            case RunFinished() if self._last:
+                if not self._is_answer(event.step) or event.output.empty:
+                    return ""
+                self.calls.complete(event.output.tool_calls, run=event.run)
+                return self._complete(event.output.text)
+            case RunFinished() if self._last and not self.state.runs[-1].calls_tools:
                 return self._complete(event.answer or "")
             case _:
                 return ""
 
     def end(self) -> str:
         """The rest of the text, once there are no more events. See `broken` first."""
-        rest = self._complete(self.state.answer or "")
+        rest = self._complete(self._text or "")
+        output, run = self.state.output, self.state.run
+        if output is not None and run is not None and run.run is not None:
+            self.calls.complete(output.tool_calls, run=run.run)
         return rest + self._give_out(self._stops.end())
 
     @property
@@ -54,13 +77,26 @@ class Answer:
     @property
     def broken(self) -> bool:
         """Whether part of another text was given out already, so that the answer cannot be."""
-        text = self.state.answer
-        return text is not None and not self._blank and not text.startswith("".join(self._written))
+        text, output = self._text, self.state.output
+        if text is None:
+            return False
+        calls = () if output is None else output.tool_calls
+        return not self.calls.begin(calls) or (
+            not self._blank and not text.startswith("".join(self._written))
+        )
 
     @property
     def finish_reason(self) -> FinishReason:
         output = self.state.output
-        return "stop" if self._stops.found or output is None else output.finish_reason
+        if output is None or (self._stops.found and not output.tool_calls):
+            return "stop"
+        return output.finish_reason
+
+    @property
+    def _text(self) -> str | None:
+        """The answer's own text: what people read has calls of tools in it, in words."""
+        output, answer = self.state.output, self.state.answer
+        return answer if answer is None or output is None or not output.tool_calls else output.text
 
     @property
     def _last(self) -> bool:

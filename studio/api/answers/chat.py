@@ -33,6 +33,8 @@ def completion(request: ChatRequest, run: ResponseRun) -> Shape:
         raise error
     answer.end()
     message: Shape = {"role": "assistant", "content": answer.given_out, "refusal": None, "annotations": []}
+    if answer.calls:
+        message |= {"content": answer.given_out or None, "tool_calls": answer.calls.whole}
     return {
         **_head(request, run, kind="chat.completion"),
         "choices": [
@@ -62,11 +64,15 @@ async def chunks(request: ChatRequest, run: ResponseRun) -> AsyncGenerator[bytes
                 yield chunk({}, conductor={"event": EVENT.dump_python(event, mode="json")})
             if text:
                 yield chunk({"content": text})
+            for piece in run.answer.calls.take():
+                yield chunk({"tool_calls": [piece]})
     if error := no_answer(run, query_parameter=request.query_parameter):
         yield data(error.shape)
         return
     if rest := run.answer.end():
         yield chunk({"content": rest})
+    for piece in run.answer.calls.take():
+        yield chunk({"tool_calls": [piece]})
     yield chunk({}, finish_reason=_finish_reason(run), conductor=run_metadata(request, run))
     if usage:
         yield data({**head, "choices": [], "usage": chat_usage(run.answer)})
@@ -85,4 +91,5 @@ def _head(request: ChatRequest, run: ResponseRun, *, kind: str) -> Shape:
 
 
 def _finish_reason(run: ResponseRun) -> str:
-    return "length" if run.answer.finish_reason == "length" else "stop"
+    reason = run.answer.finish_reason
+    return reason if reason in ("length", "tool_calls") else "stop"

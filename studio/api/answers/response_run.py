@@ -78,7 +78,9 @@ class ResponseRuns:
         ended.add_done_callback(lambda _: put(None))
         # A workflow that was given runs once.
         rounds = request.settings.rounds if request.workflow is None else 1
-        answer = Answer(rounds=rounds, stops=stops, live=request.sent_on)
+        answer = Answer(
+            rounds=rounds, stops=stops, live=request.sent_on, verbatim=request.conversation.verbatim
+        )
         run = ResponseRun(
             self, session, answer, principal, pool, events, ended, stored=stored_as.keep, app=app
         )

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from conductor.values.conversation import Conversation, Turn
 from conductor.values.response_format import ResponseFormat
+from conductor.values.tools import MAX_TOOLS, ToolOffer
 from studio.access.errors import ApiError
 from studio.api.requests.request import (
     COMMON_REASONS,
@@ -26,6 +27,15 @@ from studio.api.requests.request import (
     Tokens,
     Unsupported,
     Zero,
+)
+from studio.api.requests.tools import (
+    Choice,
+    MessageToolCall,
+    NamedToolChoice,
+    Said,
+    Tools,
+    check_calls,
+    offer,
 )
 
 
@@ -64,21 +74,48 @@ class AssistantMessage(RequestPart):
     name: Unsupported = None
     audio: Unsupported = None
     function_call: Unsupported = None
-    tool_calls: EmptyList = None
+    tool_calls: Annotated[tuple[MessageToolCall, ...], Field(fail_fast=True, max_length=MAX_TOOLS)] | None = (
+        None
+    )
     annotations: EmptyList = None
 
 
-ChatMessage = Annotated[Instructions | UserMessage | AssistantMessage, Field(discriminator="role")]
+class ToolMessage(RequestPart):
+    """The result of a call of an earlier answer."""
+
+    role: Literal["tool"]
+    content: Content
+    tool_call_id: Annotated[str, Field(min_length=1, max_length=200)]
+    name: Unsupported = None
+
+
+ChatMessage = Annotated[
+    Instructions | UserMessage | AssistantMessage | ToolMessage, Field(discriminator="role")
+]
 
 
 def _turn(message: ChatMessage) -> Turn | None:
-    """The message in a conversation; None for an answer without text, as one that called a tool."""
+    """The message in a conversation; None for an answer of nothing."""
     content = message.content or ""
     text = content if isinstance(content, str) else "".join(part.text for part in content)
-    if isinstance(message, AssistantMessage):
-        text = text or message.refusal or ""
-        return Turn(role="assistant", text=text) if text else None
-    return Turn(role="user" if isinstance(message, UserMessage) else "system", text=text)
+    match message:
+        case AssistantMessage():
+            text = text or message.refusal or ""
+            calls = tuple(made.call for made in message.tool_calls or ())
+            return Turn(role="assistant", text=text, tool_calls=calls) if text or calls else None
+        case ToolMessage():
+            return Turn(role="tool", text=text, tool_call_id=message.tool_call_id)
+        case UserMessage():
+            return Turn(role="user", text=text)
+        case _:
+            return Turn(role="system", text=text)
+
+
+def _said(message: ChatMessage) -> Said:
+    """The ids of the calls that it makes, or of the one whose result it is."""
+    if isinstance(message, ToolMessage):
+        return message.tool_call_id
+    return [call.id for call in message.tool_calls or ()] if isinstance(message, AssistantMessage) else None
 
 
 class ChatStreamOptions(StreamOptions):
@@ -117,18 +154,19 @@ _REASONS = {
     "prediction": "no worker takes one.",
     "web_search_options": "no worker searches the web.",
     "verbosity": 'request the length of the answer in a message; only "medium" changes nothing.',
-    "functions": COMMON_REASONS["tools"],
-    "function_call": COMMON_REASONS["tool_choice"],
+    "functions": "offer functions as tools.",
+    "function_call": "offer functions as tools, and choose by tool_choice.",
+    "tools.type": "a tool is a function; give it the type function.",
     "frequency_penalty": "each worker has its own setting; only 0 changes nothing.",
     "presence_penalty": "each worker has its own setting; only 0 changes nothing.",
     "logit_bias": "each worker has its own tokens.",
     "logprobs": COMMON_REASONS["top_logprobs"],
     "reasoning_effort": "give one of minimal, low, medium, high, xhigh and max.",
-    "messages.role": "messages are of the roles system, developer, user and assistant; there are no tools.",
+    "messages.role": "messages are of the roles system, developer, user, assistant and tool.",
     "messages.name": "name the speaker in the text.",
     "messages.audio": "messages are text.",
-    "messages.tool_calls": COMMON_REASONS["tools"],
-    "messages.function_call": COMMON_REASONS["tools"],
+    "messages.tool_calls.type": "what is called is a function.",
+    "messages.function_call": "give it as one of the tool_calls, and its result in a tool's message.",
     "messages.annotations": "messages are plain text.",
     "messages.content.type": "messages are text; there are no pictures, sounds and files.",
 }
@@ -152,6 +190,8 @@ class ChatRequest(ApiRequest):
         | None
     ) = None
     reasoning_effort: Effort | None = None
+    tools: Tools | None = None
+    tool_choice: Choice | None = None
     n: Annotated[int, Field(ge=1, le=1)] | None = None
     response_format: AnswerFormat | None = None
     modalities: Annotated[tuple[Literal["text"], ...], Field(min_length=1)] | None = None
@@ -168,23 +208,43 @@ class ChatRequest(ApiRequest):
     verbosity: Literal["medium"] | None = None
 
     def check(self) -> None:
-        if not isinstance(self.messages[-1], UserMessage):
+        check_calls(map(_said, self.messages), place="messages", result="tool_call_id")
+        if not isinstance(self.messages[-1], UserMessage | ToolMessage):
             last = f"messages.{len(self.messages) - 1}.role"
-            raise ApiError("The last message must be the user's.", param=last, code="invalid_value")
+            message = "The last message must be the user's, or the result of a call."
+            raise ApiError(message, param=last, code="invalid_value")
+        if not any(isinstance(message, UserMessage) for message in self.messages):
+            message = "The messages contain no question; one of them must be the user's."
+            raise ApiError(message, param="messages", code="invalid_value")
         if self.max_tokens is not None and self.max_completion_tokens is not None:
             message = "Give one of 'max_completion_tokens' and 'max_tokens'; they mean the same."
             raise ApiError(message, param="max_tokens", code="invalid_value")
         if self.response_format is not None:
             _check_form(self.response_format)
+        _ = self.offer
         super().check()
+
+    @property
+    def ignored(self) -> list[str]:
+        return [name for name in super().ignored if name != "parallel_tool_calls" or not self.tools]
+
+    @cached_property
+    def offer(self) -> ToolOffer | None:
+        """The tools that the answer may call. Raises `ApiError`."""
+        chosen = self.tool_choice
+        named = chosen.function.name if isinstance(chosen, NamedToolChoice) else None
+        choice = chosen if isinstance(chosen, str) else None
+        functions = [tool.function for tool in self.tools or ()]
+        return offer(functions, choice, named=named, parallel=self.parallel_tool_calls)
 
     @cached_property
     def question(self) -> Question:
-        *earlier, last = (_turn(message) for message in self.messages)
-        assert last is not None, "a user's message"
+        turns = [turn for turn in map(_turn, self.messages) if turn is not None]
+        asked = max(at for at, turn in enumerate(turns) if turn.role == "user")
         return Question(
-            query=last.text,
-            history=Conversation(turns=tuple(turn for turn in earlier if turn is not None)),
+            query=turns[asked].text,
+            history=Conversation(turns=tuple(turns[:asked]), following=tuple(turns[asked + 1 :])),
+            tools=self.offer,
             effort=self.reasoning_effort,
             token_limit=self.max_completion_tokens or self.max_tokens,
             limit_parameter="max_completion_tokens" if self.max_tokens is None else "max_tokens",

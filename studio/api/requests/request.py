@@ -20,6 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from conductor.values.conversation import Conversation
 from conductor.values.presets import MAX_ROUNDS
 from conductor.values.response_format import MAX_SCHEMA, ResponseFormat
+from conductor.values.tools import ToolOffer
 from conductor.workflow.model import MAX_STEPS
 from studio.access.errors import ApiError
 from studio.api.errors import unsupported
@@ -117,10 +118,10 @@ _NO_STEERING = Steering()
 class Question:
     """What a request asks for, read from the parameters that the endpoints name differently.
 
-    `history` has the instructions and the messages before the `query`. The answer has at most `token_limit`
-    tokens, a limit that was given by the name `limit_parameter`, and ends before the first of the
-    texts `stops`. `effort` is how hard to think. The answer has the `form`, where one is asked for by the
-    name `form_parameter`.
+    `history` has the instructions, the messages before the `query` and those that follow it. The answer has
+    at most `token_limit` tokens, a limit that was given by the name `limit_parameter`, and ends before the
+    first of the texts `stops`. `effort` is how hard to think. The answer has the `form`, where one is asked
+    for by the name `form_parameter`, and may call the `tools`.
     """
 
     query: str
@@ -131,6 +132,7 @@ class Question:
     stops: tuple[str, ...] = ()
     form: ResponseFormat | None = None
     form_parameter: str = "response_format"
+    tools: ToolOffer | None = None
 
 
 class ApiRequest(RequestPart, ABC):
@@ -156,8 +158,6 @@ class ApiRequest(RequestPart, ABC):
     store: bool | None = None
     top_p: Annotated[float, Field(ge=0, le=1)] | None = None
     top_logprobs: Annotated[int, Field(ge=0, le=0)] | None = None
-    tools: EmptyList = None
-    tool_choice: Literal["none", "auto"] | None = None
     parallel_tool_calls: bool | None = None
     moderation: Unsupported = None
     service_tier: Literal["auto", "default"] | None = None
@@ -212,8 +212,6 @@ class ApiRequest(RequestPart, ABC):
 
 
 COMMON_REASONS = {
-    "tools": "workers answer in text and call no tools.",
-    "tool_choice": 'there are no tools to choose from; only "none" and "auto" mean anything.',
     "top_logprobs": "an answer of several models has no log probabilities.",
     "moderation": "nothing is moderated here.",
     "service_tier": 'there is one tier; only "auto" and "default" mean anything.',
@@ -289,7 +287,7 @@ def _is_union_member(part: str | int) -> bool:
 
 _UNION_MEMBERS = frozenset(
     ("str", "int", "float", "bool", "none", "nullable", "constrained-str", "constrained-float",
-     "system", "developer", "user", "assistant", "message", "item")
+     "system", "developer", "user", "assistant", "tool", "message", "item")
 )  # fmt: skip
 
 

@@ -118,6 +118,8 @@ class Text(RequestPart):
 
 _REASONS = {
     **COMMON_REASONS,
+    "tools": "tools can be offered in /v1/chat/completions.",
+    "tool_choice": 'there are no tools to choose from; only "none" and "auto" mean anything.',
     "reasoning.summary": "the run contains the workers' reasoning; open its link.",
     "reasoning.generate_summary": "the run contains the workers' reasoning; open its link.",
     "reasoning.effort": "give one of minimal, low, medium, high, xhigh and max.",
@@ -153,6 +155,8 @@ class ResponsesRequest(ApiRequest):
     )
     instructions: str | None = None
     previous_response_id: str | None = None
+    tools: EmptyList = None
+    tool_choice: Literal["none", "auto"] | None = None
     max_output_tokens: Tokens = None
     reasoning: Reasoning | None = None
     text: Text | None = None

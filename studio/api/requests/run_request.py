@@ -57,7 +57,10 @@ async def run_request(
     cards = pool.cards
     workers = _allowed(request.steering, principal, {name: cards[name] for name in pool.names})
     sampling = Sampling(
-        temperature=request.temperature, max_tokens=asked.token_limit, response_format=asked.form
+        temperature=request.temperature,
+        max_tokens=asked.token_limit,
+        response_format=asked.form,
+        tools=asked.tools,
     )
     await _check_form(asked)
     workflow = await _workflow(request, model, principal, backend)
@@ -89,7 +92,7 @@ def _check_length(request: ApiRequest, history: Conversation, model: Model) -> N
     characters = history.characters + (len(request.question.query) if model.kind == "worker" else 0)
     for number, most, what in (
         (characters, MAX_CONVERSATION, "characters"),
-        (len(history.turns), MAX_MESSAGES, "messages"),
+        (len(history.turns) + len(history.following), MAX_MESSAGES, "messages"),
     ):
         if number > most:
             message = (
@@ -109,8 +112,9 @@ def with_sampling(
     if sampling.unset:
         return workflow
     final = workflow.steps[workflow.final]
-    if final.pin is not None and asked.form is not None:
-        raise unsupported(asked.form_parameter, "the output of the final step is pinned.")
+    if final.pin is not None and (asked.form is not None or asked.tools is not None):
+        param = "tools" if asked.form is None else asked.form_parameter
+        raise unsupported(param, "the output of the final step is pinned.")
     _check_any_takes(sampling, [cards[final.worker]], asked=asked)
     return workflow.with_sampling(workflow.final, final.sampling.model_copy(update=sampling.given))
 
@@ -122,9 +126,11 @@ def _check_any_takes(sampling: Sampling, cards: Sequence[WorkerCard], *, asked: 
         if len(cards) == 1
         else "no worker that may answer"
     )
-    if sampling.response_format is not None and all(card.refusal(sampling) for card in cards):
-        raise unsupported(asked.form_parameter, f"{cards[0].refusal(sampling)}.")
-    plain = sampling.model_copy(update={"response_format": None})
+    for name, param in (("response_format", asked.form_parameter), ("tools", "tools")):
+        alone = Sampling(**{name: getattr(sampling, name)})
+        if all(card.refusal(alone) for card in cards):
+            raise unsupported(param, f"{cards[0].refusal(alone)}.")
+    plain = sampling.model_copy(update={"response_format": None, "tools": None})
     if not plain.unset and not any(card.takes_sampling for card in cards):
         param = "temperature" if sampling.temperature is not None else asked.limit_parameter
         raise unsupported(param, f"{who} takes no sampling parameters.")

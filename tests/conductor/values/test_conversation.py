@@ -175,6 +175,7 @@ def test_nothing_was_said_until_any_of_it_was() -> None:
         "instructions": "be brief",
         "turns": (Turn(role="user", text=""),),
         "verbatim": True,
+        "following": (Turn(role="tool", text="2", tool_call_id="a"),),
     }
     assert some.keys() == Conversation.model_fields.keys()
     assert not any(Conversation.model_validate({name: value}).nothing for name, value in some.items())

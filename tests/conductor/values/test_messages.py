@@ -62,7 +62,12 @@ def test_sampling_that_means_nothing_is_refused(wrong: dict[str, object]) -> Non
 
 def test_sampling_is_unset_until_any_of_it_is_set() -> None:
     assert Sampling().unset
-    some = {"temperature": 0.0, "max_tokens": 1, "response_format": {"type": "json_object"}}
+    some = {
+        "temperature": 0.0,
+        "max_tokens": 1,
+        "response_format": {"type": "json_object"},
+        "tools": {"tools": [{"name": "weather"}]},
+    }
     assert some.keys() == Sampling.model_fields.keys()
     assert not any(Sampling.model_validate({name: value}).unset for name, value in some.items())
 

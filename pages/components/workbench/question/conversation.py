@@ -10,7 +10,7 @@ from pages.components.widgets.controls import expander
 from pages.components.widgets.rendered_text import rendered_text
 from storage import Session
 
-_ROLES = {"system": "Instructions", "user": "User", "assistant": "Assistant"}
+_ROLES = {"system": "Instructions", "user": "User", "assistant": "Assistant", "tool": "Result of a tool"}
 
 
 def conversation_view(session: Session) -> None:
@@ -26,9 +26,9 @@ def conversation_view(session: Session) -> None:
 
 
 def messages(conversation: Conversation) -> Iterator[tuple[str, str]]:
-    """Role and text of each, in order."""
+    """Role and text of each, in order, those behind the question at the end."""
     if conversation.instructions.strip():
         yield "system", conversation.instructions
-    for turn in conversation.turns:
-        if turn.text.strip():
-            yield turn.role, turn.text
+    for turn in (*conversation.turns, *conversation.following):
+        if turn.shown.strip():
+            yield turn.role, turn.shown

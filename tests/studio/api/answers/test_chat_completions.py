@@ -439,7 +439,7 @@ WRONG: dict[str, Wrong] = {
         "unsupported_parameter",
     ),
     "a temperature of who takes none": ({"temperature": 1}, 400, "temperature", "unsupported_parameter"),
-    "a tool": ({"tools": [{"type": "function"}]}, 400, "tools", "unsupported_parameter"),
+    "a tool": ({"tools": [{"type": "custom"}]}, 400, "tools.0.type", "unsupported_parameter"),
     "something unknown": ({"foo": 1}, 400, "foo", "unknown_parameter"),
 }
 

@@ -35,8 +35,6 @@ COMMON: dict[str, Row] = {
     "temperature": ([0, 0.7, 2], [-1, 2.1, "1", True]),
     "top_p": ([0, 0.9, 1], [-0.1, 1.1, "1"]),
     "top_logprobs": ([0], [3]),
-    "tools": ([[]], [[{"type": "function", "function": {"name": "f"}}]]),
-    "tool_choice": (["none", "auto"], ["required", {"type": "function"}]),
     "parallel_tool_calls": ([True, False], ["yes"]),
     "service_tier": (["auto", "default"], ["flex", "priority"]),
     "moderation": ([], [{}, True]),
@@ -46,6 +44,11 @@ COMMON: dict[str, Row] = {
 }
 CHAT: dict[str, Row] = {
     **COMMON,
+    "tools": (
+        [[], [{"type": "function", "function": {"name": "f"}}]],
+        [[{"type": "custom"}], [{"type": "function"}]],
+    ),
+    "tool_choice": (["none", "auto"], ["required", {"type": "function"}]),
     "model": (["conductor", "worker:a"], ["", None, 1]),
     "messages": (
         [
@@ -99,6 +102,8 @@ CHAT: dict[str, Row] = {
 }
 RESPONSES: dict[str, Row] = {
     **COMMON,
+    "tools": ([[]], [[{"type": "function", "name": "f"}]]),
+    "tool_choice": (["none", "auto"], ["required", {"type": "function"}]),
     "model": (["conductor"], ["", None]),
     "input": (
         [

@@ -1,0 +1,123 @@
+"""Tools that an answer may call, and such calls. Values only.
+
+Tools are the client's: this program offers them to a worker and passes its calls on, and calls none itself.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field
+
+MAX_TOOLS = 128
+"""Tools of one request, and calls of one answer, as many as OpenAI takes."""
+
+MAX_PARAMETERS = 64_000
+"""Characters of the schema of one tool's parameters, written as compact JSON."""
+
+ToolName = Annotated[str, Field(pattern=r"^[a-zA-Z0-9_-]{1,64}$")]
+
+
+class _Value(BaseModel):
+    """As `conductor.values.messages.Value`, which knows these values."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Tool(_Value):
+    """A function that a client offers. The schema of its parameters is JSON text, in the client's order."""
+
+    name: ToolName
+    description: Annotated[str, Field(max_length=20_000)] | None = None
+    parameters: Annotated[str, Field(max_length=MAX_PARAMETERS)] | None = Field(
+        default=None, description="the JSON Schema of the parameters, as JSON text"
+    )
+    strict: bool | None = Field(default=None, strict=True)
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        *,
+        description: str | None = None,
+        parameters: Mapping[str, Any] | None = None,
+        strict: bool | None = None,
+    ) -> Self:
+        """The tool with this schema. Raises pydantic's `ValidationError` where it is too large."""
+        text = None if parameters is None else json.dumps(parameters, separators=(",", ":"))
+        return cls(name=name, description=description, parameters=text, strict=strict)
+
+    @property
+    def function(self) -> dict[str, Any]:
+        """What is set of it, in OpenAI's names."""
+        named = {"name": self.name, "description": self.description, "strict": self.strict}
+        given = {name: value for name, value in named.items() if value is not None}
+        return given if self.parameters is None else {**given, "parameters": json.loads(self.parameters)}
+
+
+class ToolChoice(_Value):
+    """`auto`: the worker decides; `none`: it calls none; `required`: at least one; `named`: the one of this
+    name.
+    """
+
+    kind: Literal["auto", "none", "required", "named"]
+    name: ToolName | None = None
+
+    @property
+    def wire(self) -> str | dict[str, Any]:
+        """`tool_choice` of a chat completion."""
+        return {"type": "function", "function": {"name": self.name}} if self.kind == "named" else self.kind
+
+
+class ToolOffer(_Value):
+    """The tools that an answer may call, and what the client wants of that; None leaves it to the worker."""
+
+    tools: Annotated[tuple[Tool, ...], Field(min_length=1, max_length=MAX_TOOLS)]
+    choice: ToolChoice | None = None
+    parallel: bool | None = Field(default=None, strict=True)
+
+    @property
+    def words(self) -> str:
+        """What is offered, for people."""
+        names = ", ".join(tool.name for tool in self.tools)
+        return f"tool{'s' if len(self.tools) > 1 else ''} {names}"
+
+    @property
+    def wire(self) -> dict[str, Any]:
+        """The parameters of a chat completion."""
+        offered = {"tools": [{"type": "function", "function": tool.function} for tool in self.tools]}
+        choice = {} if self.choice is None else {"tool_choice": self.choice.wire}
+        return {
+            **offered,
+            **choice,
+            **({} if self.parallel is None else {"parallel_tool_calls": self.parallel}),
+        }
+
+
+class ToolCall(_Value):
+    """A call that a worker wants its client to make. `arguments` are as the worker wrote them, which need not
+    be JSON.
+    """
+
+    id: str
+    name: str
+    arguments: str
+
+    @property
+    def wire(self) -> dict[str, Any]:
+        """An element of `tool_calls` in a message."""
+        return {
+            "id": self.id,
+            "type": "function",
+            "function": {"name": self.name, "arguments": self.arguments},
+        }
+
+    @property
+    def words(self) -> str:
+        """The call in Markdown, for people."""
+        ticks = max(map(len, re.findall("`+", self.arguments)), default=0)
+        fence = "`" * max(3, ticks + 1)
+        return f"Calls the tool {self.name!r} with\n\n{fence}json\n{self.arguments}\n{fence}"

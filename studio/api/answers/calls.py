@@ -1,0 +1,95 @@
+"""The calls of tools of an answer while they come: what of them is given out, in OpenAI's shape.
+
+Knows no HTTP. An id of ours names the run whose answer the calls are, so that their results find it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from conductor.runs.events import StepCallDelta
+from conductor.values.tools import ToolCall
+
+_OURS = re.compile(r"call_([0-9a-f]{16})_(\d{1,3})")
+
+
+def call_id(run: str, index: int) -> str:
+    """Our id of the call at `index` (from 0) of the run's answer; 40 characters at most, as OpenAI takes."""
+    return f"call_{run}_{index}"
+
+
+def run_of(ids: Sequence[str]) -> str | None:
+    """The run whose answer made all the calls of these ids; None where they are not of one run here."""
+    found = [_OURS.fullmatch(id) for id in ids]
+    runs = {None if match is None else match[1] for match in found}
+    return runs.pop() if len(runs) == 1 else None
+
+
+@dataclass
+class _Given:
+    """A call as far as it was given out."""
+
+    id: str
+    name: str
+    arguments: list[str] = field(default_factory=list)
+
+
+class GivenCalls:
+    """The calls that are given out; `verbatim`: with the worker's own ids."""
+
+    def __init__(self, *, verbatim: bool) -> None:
+        self._verbatim = verbatim
+        self._given: list[_Given] = []
+        self._waiting: list[dict[str, Any]] = []
+
+    def __bool__(self) -> bool:
+        return bool(self._given)
+
+    def add(self, event: StepCallDelta) -> None:
+        """Give out the next piece of a call."""
+        if event.index == len(self._given):
+            self._open(event.id or "", event.name or "", run=event.run)
+        if event.index < len(self._given):
+            self._write(event.index, event.text)
+
+    def complete(self, calls: Sequence[ToolCall], *, run: str) -> None:
+        """Give out the rest of all calls of that run's answer."""
+        for at, call in enumerate(calls):
+            if at == len(self._given):
+                self._open(call.id, call.name, run=run)
+            self._write(at, call.arguments[len("".join(self._given[at].arguments)) :])
+
+    def begin(self, calls: Sequence[ToolCall]) -> bool:
+        """Whether what was given out is the beginning of these calls."""
+        return len(self._given) <= len(calls) and all(
+            call.name == given.name and call.arguments.startswith("".join(given.arguments))
+            for given, call in zip(self._given, calls, strict=False)
+        )
+
+    def take(self) -> list[dict[str, Any]]:
+        """The pieces of `tool_calls` since the last time, for the deltas of a stream."""
+        waiting, self._waiting = self._waiting, []
+        return waiting
+
+    @property
+    def whole(self) -> list[dict[str, Any]]:
+        """`tool_calls` of a message."""
+        return [
+            ToolCall(id=given.id, name=given.name, arguments="".join(given.arguments)).wire
+            for given in self._given
+        ]
+
+    def _open(self, id: str, name: str, *, run: str) -> None:
+        at = len(self._given)
+        given = _Given(id if self._verbatim else call_id(run, at), name)
+        self._given.append(given)
+        function = {"name": name, "arguments": ""}
+        self._waiting.append({"index": at, "id": given.id, "type": "function", "function": function})
+
+    def _write(self, at: int, text: str) -> None:
+        if text:
+            self._given[at].arguments.append(text)
+            self._waiting.append({"index": at, "function": {"arguments": text}})

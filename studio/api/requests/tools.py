@@ -1,0 +1,150 @@
+"""Tools in a request: the functions that it offers, calls of them and their results.
+
+Knows OpenAI's shapes and which of them belong together; knows no worker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from conductor.values.tools import MAX_PARAMETERS, MAX_TOOLS, Tool, ToolCall, ToolChoice, ToolName, ToolOffer
+from studio.access.errors import ApiError
+from studio.api.errors import unsupported
+from studio.api.requests.request import RequestPart
+
+MAX_DESCRIPTION = 20_000
+
+
+class FunctionDefinition(RequestPart):
+    """What can be called; `parameters` is a JSON Schema."""
+
+    name: ToolName
+    description: Annotated[str, Field(max_length=MAX_DESCRIPTION)] | None = None
+    parameters: dict[str, Any] | None = None
+    strict: bool | None = None
+
+
+class ToolDefinition(RequestPart):
+    """A tool; other kinds than functions are refused."""
+
+    type: Literal["function"]
+    function: FunctionDefinition
+
+
+class NamedFunction(RequestPart):
+    """A function by its name."""
+
+    name: ToolName
+
+
+class NamedToolChoice(RequestPart):
+    """This tool is to be called."""
+
+    type: Literal["function"]
+    function: NamedFunction
+
+
+class CalledFunction(RequestPart):
+    """What was called; arguments are the text that a worker wrote."""
+
+    name: Annotated[str, Field(min_length=1, max_length=200)]
+    arguments: str
+
+
+class MessageToolCall(RequestPart):
+    """A call in an earlier answer; `index` is left over where a client joined a stream."""
+
+    id: Annotated[str, Field(min_length=1, max_length=200)]
+    type: Literal["function"] = "function"
+    function: CalledFunction
+    index: int | None = None
+
+    @property
+    def call(self) -> ToolCall:
+        return ToolCall(id=self.id, name=self.function.name, arguments=self.function.arguments)
+
+
+Tools = Annotated[tuple[ToolDefinition, ...], Field(fail_fast=True, max_length=MAX_TOOLS)]
+Choice = Literal["none", "auto", "required"] | NamedToolChoice
+
+
+def offer(
+    functions: Sequence[FunctionDefinition], choice: str | None, *, named: str | None, parallel: bool | None
+) -> ToolOffer | None:
+    """What the request offers; None where it offers nothing. `named` is the tool that is to be called.
+
+    Raises `ApiError` for a tool that is there twice or too large, and a choice of what is not offered.
+    """
+    names = [function.name for function in functions]
+    for at, name in enumerate(names):
+        if name in names[:at]:
+            message = f"The tool {name!r} is offered twice; give each a name of its own."
+            raise ApiError(message, param=f"tools.{at}", code="invalid_value")
+    if (named is not None or choice == "required") and not names:
+        raise unsupported("tool_choice", "no tools are offered.")
+    if named is not None and named not in names:
+        message = f"No tool {named!r} is offered; the tools are {', '.join(names)}."
+        raise ApiError(message, param="tool_choice", code="invalid_value")
+    if not names:
+        return None
+    chosen = None
+    if named is not None:
+        chosen = ToolChoice(kind="named", name=named)
+    elif choice in ("none", "auto", "required"):
+        chosen = ToolChoice(kind=choice)
+    tools = tuple(_tool(function, at) for at, function in enumerate(functions))
+    return ToolOffer(tools=tools, choice=chosen, parallel=parallel)
+
+
+def _tool(function: FunctionDefinition, at: int) -> Tool:
+    try:
+        return Tool.of(
+            function.name,
+            description=function.description,
+            parameters=function.parameters,
+            strict=function.strict,
+        )
+    except ValueError:
+        message = f"The schema of the tool has more than {MAX_PARAMETERS:,} characters; make it smaller."
+        raise ApiError(message, param=f"tools.{at}", code="invalid_value") from None
+
+
+Said = Sequence[str] | str | None
+"""What a message has to do with calls: the ids of those that it makes, that of the one whose result it is, or
+nothing."""
+
+
+def check_calls(messages: Iterable[Said], *, place: str, result: str) -> None:
+    """Raise `ApiError` unless each result stands behind its call, and each call has its one result before
+    anything else follows.
+
+    `place` is the messages' parameter, `result` the name of the id in a result.
+    """
+    unanswered: list[str] = []
+    last = 0
+    for at, said in enumerate(messages):
+        last = at
+        if isinstance(said, str):
+            if said not in unanswered:
+                param = f"{place}.{at}.{result}"
+                message = f"Invalid value for '{param}': no call {said[:200]!r} before it waits for a result."
+                raise ApiError(message, param=param, code="unknown_tool_call")
+            unanswered.remove(said)
+            continue
+        if unanswered:
+            break
+        unanswered = list(said or ())
+        if len(set(unanswered)) < len(unanswered):
+            param = f"{place}.{at}.tool_calls"
+            message = f"Invalid value for '{param}': two calls of one message have the same id."
+            raise ApiError(message, param=param, code="invalid_value")
+    if unanswered:
+        param = f"{place}.{last}"
+        message = (
+            f"Invalid value for '{param}': the call {unanswered[0][:200]!r} has no result; each call needs "
+            "one, in a message right behind it."
+        )
+        raise ApiError(message, param=param, code="missing_tool_result")

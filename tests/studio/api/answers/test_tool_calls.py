@@ -1,0 +1,269 @@
+"""Calls of tools, as OpenAI's own client asks for them and answers them, whole and streamed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import openai
+import pytest
+from conductor_cases import plan_text
+from fake_openai import Served
+from openai import OpenAI
+from stage import UPSTREAM_KEY, Stage, model
+
+from conductor.values.tools import ToolCall
+from conductor.workers.endpoint.config import Endpoint
+from conductor.workers.endpoint.worker import OpenAIWorker
+from conductor.workers.keys.hosts import HOSTS
+from conductor.workers.simulated import SimulatedWorker
+
+WHERE: list[Any] = [{"role": "user", "content": "Is it warm in Oslo and in Rome?"}]
+TWO = plan_text((0, "look it up", "[]"), (1, "answer", "[0]"))
+SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}, "unit": {"const": None}}}
+TOOL = {
+    "type": "function",
+    "function": {"name": "weather", "description": "of now", "parameters": SCHEMA, "strict": True},
+}
+OSLO, ROME = '{"city": "Oslo"}', '{"city": "Rome"}'
+
+
+def calls(*named: tuple[str, str, str], pieces: int = 3) -> Sequence[dict[str, Any]]:
+    """The deltas of calls (id, name, arguments), whose arguments come in so many pieces."""
+    deltas: list[dict[str, Any]] = []
+    for index, (id, name, arguments) in enumerate(named):
+        function = {"name": name, "arguments": ""}
+        deltas.append({"tool_calls": [{"index": index, "id": id, "type": "function", "function": function}]})
+        size = -(-len(arguments) // pieces) or 1
+        for start in range(0, len(arguments), size):
+            piece = {"index": index, "function": {"arguments": arguments[start : start + size]}}
+            deltas.append({"tool_calls": [piece]})
+    return deltas
+
+
+BOTH = calls(("up-1", "weather", OSLO), ("up-2", "weather", ROME))
+
+
+def plays(stage: Stage, served: Served, *texts: Any) -> None:
+    stage.plays(model("alpha", served.base_url), model("beta", served.base_url), plans=(TWO,))
+    served.fake.texts += texts
+
+
+def called(message: Any) -> list[tuple[str, str]]:
+    return [(call.function.name, call.function.arguments) for call in message.tool_calls]
+
+
+def test_a_worker_alone_is_offered_them_as_they_came(
+    stage: Stage, client: OpenAI, fake_openai: Served
+) -> None:
+    plays(stage, fake_openai, BOTH)
+    choice: Any = {"type": "function", "function": {"name": "weather"}}
+    answer = client.chat.completions.create(
+        model="worker:alpha",
+        messages=WHERE,
+        tools=[TOOL],  # type: ignore[list-item]
+        tool_choice=choice,
+        parallel_tool_calls=True,
+    )
+    sent = fake_openai.settled().body or {}
+    assert (sent["tools"], sent["tool_choice"], sent["parallel_tool_calls"]) == ([TOOL], choice, True)
+    chosen = answer.choices[0]
+    assert (chosen.finish_reason, chosen.message.content) == ("tool_calls", None)
+    assert called(chosen.message) == [("weather", OSLO), ("weather", ROME)]
+    assert [call.id for call in chosen.message.tool_calls or ()] == ["up-1", "up-2"], "the worker's own ids"
+
+
+def test_a_worker_alone_gets_the_results_as_they_came(
+    stage: Stage, client: OpenAI, fake_openai: Served
+) -> None:
+    plays(stage, fake_openai, BOTH, "In Rome only.")
+    asked: Any = {"model": "worker:alpha", "tools": [TOOL]}
+    made: Any = client.chat.completions.create(**asked, messages=WHERE).choices[0].message
+    results = [
+        {"role": "tool", "tool_call_id": call.id, "content": text}
+        for call, text in zip(made.tool_calls, ("2", "20 " * 1000), strict=True)
+    ]
+    spoken = [*WHERE, made.model_dump(exclude_none=True, exclude={"annotations"}), *results]
+    answer: Any = client.chat.completions.create(**asked, messages=spoken)
+    assert answer.choices[0].message.content == "In Rome only."
+    sent = (fake_openai.settled().body or {})["messages"]
+    assert sent == [
+        *WHERE,
+        {"role": "assistant", "content": None, "tool_calls": sent[1]["tool_calls"]},
+        *results,
+    ]
+    assert [call["function"]["arguments"] for call in sent[1]["tool_calls"]] == [OSLO, ROME]
+    store = stage.workbench.store
+    request = store.runs.state(store.runs.latest(answer.conductor["session"]).id).steps[0].request
+    assert request is not None
+    stored = [(message.role, message.tool_call_id, len(message.tool_calls)) for message in request.messages]
+    assert stored == [("user", None, 0), ("assistant", None, 2), ("tool", "up-1", 0), ("tool", "up-2", 0)]
+
+
+@pytest.mark.parametrize("name", ["worker:alpha", "conductor"])
+def test_a_stream_has_the_pieces_of_the_calls(
+    stage: Stage, client: OpenAI, fake_openai: Served, name: str
+) -> None:
+    plays(stage, fake_openai, *(["a look"] if name == "conductor" else []), BOTH)
+    with client.chat.completions.stream(model=name, messages=WHERE, tools=[TOOL]) as stream:  # type: ignore[list-item]
+        pieces = [event for event in stream if event.type == "tool_calls.function.arguments.delta"]
+        final: Any = stream.get_final_completion()
+    assert "".join(piece.arguments_delta for piece in pieces if piece.index == 1) == ROME
+    chosen = final.choices[0]
+    assert (chosen.finish_reason, chosen.message.content or None) == ("tool_calls", None)
+    assert called(chosen.message) == [("weather", OSLO), ("weather", ROME)]
+    ids = {call.id for call in chosen.message.tool_calls}
+    assert ids == ({"up-1", "up-2"} if name == "worker:alpha" else {call for call in ids if len(call) <= 40})
+
+
+def test_the_final_steps_worker_alone_is_offered_them(
+    stage: Stage, client: OpenAI, fake_openai: Served
+) -> None:
+    plays(stage, fake_openai, "a look", [{"content": "Let me see."}, *BOTH])
+    answer: Any = client.chat.completions.create(model="conductor", messages=WHERE, tools=[TOOL])  # type: ignore[list-item]
+    first, last = (entry.body or {} for entry in fake_openai.log.entries)
+    assert ("tools" in first, last["tools"]) == (False, [TOOL])
+    message = answer.choices[0].message
+    assert (message.content, called(message)) == ("Let me see.", [("weather", OSLO), ("weather", ROME)])
+    assert answer.conductor["answer_step"] == 1
+    store = stage.workbench.store
+    state = store.runs.state(store.runs.latest(answer.conductor["session"]).id)
+    output = state.steps[1].output
+    assert output is not None
+    assert output.tool_calls[1] == ToolCall(id="up-2", name="weather", arguments=ROME), "as it is stored"
+    assert "Calls the tool 'weather'" in (state.answer or ""), "what people read"
+
+
+def test_calls_without_a_text_are_the_answer_and_not_an_earlier_steps_text(
+    stage: Stage, client: OpenAI, fake_openai: Served
+) -> None:
+    plays(stage, fake_openai, "a look", BOTH)
+    answer: Any = client.chat.completions.create(model="conductor-ultra", messages=WHERE, tools=[TOOL])  # type: ignore[list-item]
+    assert (answer.choices[0].message.content, answer.conductor["warning"]) == (None, None)
+    assert (answer.conductor["rounds"], answer.conductor["answered"]) == (1, True), "no round follows calls"
+
+
+@pytest.mark.parametrize(
+    "arguments", ['{"city": "Os', "", "no JSON \ud7ff", '{"city": "' + "x" * 200_000 + '"}']
+)
+def test_arguments_are_passed_on_whatever_they_are(
+    stage: Stage, client: OpenAI, fake_openai: Served, arguments: str
+) -> None:
+    plays(stage, fake_openai, calls(("up-1", "weather", arguments)))
+    asked: Any = {"model": "worker:alpha", "messages": WHERE, "tools": [TOOL], "stream": True}
+    deltas = [piece.choices[0].delta for piece in client.chat.completions.create(**asked) if piece.choices]
+    pieces = [call for delta in deltas for call in delta.tool_calls or ()]
+    assert "".join(call.function.arguments or "" for call in pieces) == arguments
+    assert (pieces[0].id, pieces[0].function.name) == ("up-1", "weather")
+
+
+@pytest.mark.parametrize(
+    ("deltas", "said"),
+    [
+        ([{"tool_calls": [{"index": 0, "id": "a", "function": {"arguments": "{}"}}]}], "has no name"),
+        ([{"tool_calls": ["weather"]}], "is no object"),
+        (calls(*[("", "weather", "{}")] * 129), "more than 128 calls"),
+    ],
+)
+def test_what_is_no_call_is_an_error(
+    stage: Stage, client: OpenAI, fake_openai: Served, deltas: Any, said: str
+) -> None:
+    plays(stage, fake_openai, deltas)
+    with pytest.raises(openai.InternalServerError, match=said):
+        client.chat.completions.create(model="worker:alpha", messages=WHERE, tools=[TOOL])  # type: ignore[list-item]
+
+
+def test_a_form_is_not_asked_of_calls(stage: Stage, client: OpenAI, fake_openai: Served) -> None:
+    plays(stage, fake_openai, BOTH)
+    answer = client.chat.completions.create(
+        model="worker:alpha",
+        messages=WHERE,
+        tools=[TOOL],  # type: ignore[list-item]
+        response_format={"type": "json_object"},
+    )
+    assert answer.choices[0].finish_reason == "tool_calls"
+
+
+def test_an_endpoint_that_takes_no_tools_is_named(stage: Stage, client: OpenAI, fake_openai: Served) -> None:
+    stage.plays(model("alpha", fake_openai.base_url, served="fault:unknown-parameter=tools"))
+    with pytest.raises(openai.InternalServerError) as failed:
+        client.chat.completions.create(model="worker:alpha", messages=WHERE, tools=[TOOL])  # type: ignore[list-item]
+    assert "Unknown parameter: 'tools'" in str(failed.value)
+    assert "give the final step a worker whose endpoint takes tools" in str(failed.value)
+
+
+@pytest.mark.parametrize("name", ["worker:alpha", "conductor"])
+def test_a_worker_that_calls_no_model_says_so(stage: Stage, client: OpenAI, name: str) -> None:
+    alpha = SimulatedWorker(name="alpha", answer="Yes.")
+    stage.plays(alpha)
+    with pytest.raises(openai.BadRequestError, match="alpha is simulated and calls no model") as refused:
+        client.chat.completions.create(model=name, messages=WHERE, tools=[TOOL])  # type: ignore[list-item]
+    assert (refused.value.param, alpha.requests) == ("tools", [])
+
+
+CALL = {"id": "a", "type": "function", "function": {"name": "weather", "arguments": OSLO}}
+MADE = {"role": "assistant", "content": None, "tool_calls": [CALL]}
+RESULT = {"role": "tool", "tool_call_id": "a", "content": "2"}
+
+
+@pytest.mark.parametrize(
+    ("spoken", "param", "code"),
+    [
+        ([RESULT], "messages.1.tool_call_id", "unknown_tool_call"),
+        ([MADE, {**RESULT, "tool_call_id": "b"}], "messages.2.tool_call_id", "unknown_tool_call"),
+        ([MADE, RESULT, RESULT], "messages.3.tool_call_id", "unknown_tool_call"),
+        ([MADE], "messages.1", "missing_tool_result"),
+        ([MADE, *WHERE], "messages.2", "missing_tool_result"),
+        ([{**MADE, "tool_calls": [CALL, CALL]}, RESULT], "messages.1.tool_calls", "invalid_value"),
+        ([{**MADE, "tool_calls": [{**CALL, "type": "custom"}]}], "messages.1.tool_calls.0.type", None),
+        ([MADE, {**RESULT, "tool_call_id": ""}], "messages.2.tool_call_id", "invalid_value"),
+        ([{"role": "assistant", "content": "So."}], "messages.1.role", "invalid_value"),
+    ],
+)
+def test_results_belong_to_calls(
+    stage: Stage, client: OpenAI, spoken: list[Any], param: str, code: str | None
+) -> None:
+    stage.plays(SimulatedWorker(name="alpha", answer="Yes."))
+    with pytest.raises(openai.BadRequestError) as refused:
+        client.chat.completions.create(model="worker:alpha", messages=[*WHERE, *spoken])
+    assert refused.value.param == param
+    assert refused.value.code == (code or "unsupported_parameter")
+
+
+@pytest.mark.parametrize(
+    ("given", "param"),
+    [
+        ({"tools": [TOOL, TOOL]}, "tools.1"),
+        ({"tools": [{"type": "custom", "custom": {"name": "x"}}]}, "tools.0.type"),
+        ({"tools": [{"type": "function", "function": {"name": "no spaces"}}]}, "tools.0.function.name"),
+        ({"tools": [TOOL] * 129}, "tools"),
+        ({"tool_choice": "required"}, "tool_choice"),
+        ({"tools": [TOOL], "tool_choice": {"type": "function", "function": {"name": "x"}}}, "tool_choice"),
+        (
+            {"tools": [{"type": "function", "function": {"name": "x", "parameters": {"a": "x" * 64_000}}}]},
+            "tools.0",
+        ),
+        ({"functions": [TOOL["function"]]}, "functions"),
+    ],
+)
+def test_what_cannot_be_offered_is_refused(stage: Stage, client: OpenAI, given: Any, param: str) -> None:
+    stage.plays(SimulatedWorker(name="alpha", answer="Yes."))
+    with pytest.raises(openai.BadRequestError) as refused:
+        client.chat.completions.create(model="worker:alpha", messages=WHERE, **given)
+    assert refused.value.param == param
+
+
+def test_keys_in_arguments_are_masked(
+    stage: Stage, client: OpenAI, fake_openai: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(HOSTS, f"UPSTREAM_API_KEY={fake_openai.base_url}")
+    monkeypatch.setenv("UPSTREAM_API_KEY", UPSTREAM_KEY)
+    endpoint = Endpoint(
+        base_url=fake_openai.base_url, model="simulated", retries=0, api_key_env="UPSTREAM_API_KEY"
+    )
+    stage.plays(OpenAIWorker(endpoint, name="alpha"))
+    fake_openai.fake.texts.append(calls(("up-1", "weather", json.dumps({"city": UPSTREAM_KEY})), pieces=7))
+    answer: Any = client.chat.completions.create(model="worker:alpha", messages=WHERE, tools=[TOOL])  # type: ignore[list-item]
+    assert UPSTREAM_KEY not in answer.model_dump_json()
+    assert "city" in answer.choices[0].message.tool_calls[0].function.arguments
