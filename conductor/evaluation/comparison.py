@@ -55,7 +55,9 @@ def compare_evaluations(
 def _verdicts(cells: Iterable[Cell]) -> dict[str, dict[str, bool]]:
     found: dict[str, dict[str, bool]] = {}
     for cell in cells:
-        found.setdefault(cell.planner, {})[f"{cell.item}/{cell.repeat}"] = cell.result.score.right
+        verdicts = found.setdefault(cell.planner, {})
+        if cell.result.score.known:
+            verdicts[f"{cell.item}/{cell.repeat}"] = cell.result.score.right
     return found
 
 

@@ -17,7 +17,8 @@ from conductor.workers.protocol import WorkerCard
 @dataclass(frozen=True)
 class Forecast:
     """`new` calls are made at most: fewer where two different requests get the same answer. `reused` are
-    calls whose output is there by then. `estimate` is what the new ones take.
+    calls whose output is there by then. `estimate` is what the new ones take. `judged` answers take a call of
+    a judge each, which is in no other figure.
     """
 
     questions: int
@@ -25,6 +26,7 @@ class Forecast:
     new: int
     reused: int
     estimate: Estimate
+    judged: int = 0
 
 
 def forecast(

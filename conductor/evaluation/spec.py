@@ -33,12 +33,20 @@ class FittedOn(Value):
     seen: tuple[int, ...] = ()
 
 
+class JudgeSpec(Value):
+    """The worker that judges, and a hash of its instructions."""
+
+    worker: str
+    prompt: str = ""
+
+
 class EvaluationSpec(Value):
     """`data` is the data set's name and `digest` its items' hash; `planners` are names, the first is
     compared with the others, and `fitted` holds those of them that were fitted, `given` those that write
     nothing. `settings` are those of every session, its budget that of the whole evaluation. `pool` holds the
     workers' names with a hash of their identities, `version` is the program's. With a `margin` it is a trial:
-    the first of `given` as it is, and variants of it that may be worse by so much in accuracy.
+    the first of `given` as it is, and variants of it that may be worse by so much in accuracy. `judge` scores
+    the questions that are scored so; None where there are none.
     """
 
     data: str
@@ -54,6 +62,7 @@ class EvaluationSpec(Value):
     fitted: tuple[FittedOn, ...] = ()
     given: tuple[GivenPlans, ...] = ()
     margin: float | None = Field(default=None, gt=0, lt=1)
+    judge: JudgeSpec | None = None
 
     def plans_of(self, planner: str) -> GivenPlans | None:
         """What a planner that writes nothing gives; None for one that plans."""
@@ -76,6 +85,7 @@ class EvaluationSpec(Value):
             "the attempts at a plan": self.settings.attempts == other.settings.attempts,
             "the workers that may be used": (self.settings.workers, self.settings.economical)
             == (other.settings.workers, other.settings.economical),
+            "the judge": self.judge == other.judge,
             "what a planner has learnt": all(
                 own[name] == others[name] for name in own.keys() & others.keys()
             ),
@@ -85,13 +95,14 @@ class EvaluationSpec(Value):
 
 class CellResult(Value):
     """A cell's score and what it took. `work` is what the workflow's calls took, also those whose output was
-    there already, and `calls` counts them with the planning; `spent` and `paid` are of the calls that were
-    made for this cell.
+    there already, and `calls` counts them with the planning; `judging` is what each of the judge's calls
+    took. `spent` and `paid` are of the calls that were made for this cell, the judge's too.
     """
 
     score: Score
     planning: Usage = NOTHING_USED
     work: Usage = NOTHING_USED
+    judging: tuple[Usage, ...] = ()
     spent: Usage = NOTHING_USED
     calls: int = 0
     paid: int = 0
@@ -101,11 +112,19 @@ class CellResult(Value):
     topology: Topology | None = None
 
 
-def cell_result(score: Score, *, planning: Usage, paid_planning: int, runs: Sequence[RunState]) -> CellResult:
+def cell_result(
+    score: Score,
+    *,
+    planning: Usage,
+    paid_planning: int,
+    runs: Sequence[RunState],
+    judging: Sequence[Usage] = (),
+) -> CellResult:
     """The result of a session with these runs, oldest first; of a round that was run again the last one
     counts.
 
-    `planning` is what its plans took together, `paid_planning` how many of them a model wrote.
+    `planning` is what its plans took together, `paid_planning` how many of them a model wrote, `judging` what
+    each call of a judge took.
     """
     rounds = {run.round: run for run in runs}
     outputs = _outputs(rounds.values())
@@ -121,9 +140,10 @@ def cell_result(score: Score, *, planning: Usage, paid_planning: int, runs: Sequ
         score=score,
         planning=planning,
         work=sum((output.usage for output in called), NOTHING_USED),
-        spent=sum((step.usage for step in made), planning),
+        judging=tuple(judging),
+        spent=sum((*judging, *(step.usage for step in made)), planning),
         calls=len(called) + paid_planning,
-        paid=len(made) + paid_planning,
+        paid=len(made) + paid_planning + len(judging),
         steps=None if last is None else len(last),
         seconds=sum(run.seconds or 0.0 for run in rounds.values()) if rounds else None,
         workers=tuple(sorted(Counter(output.worker for output in outputs).items())),

@@ -12,14 +12,17 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
+from typing import TypeVar
 
 from conductor.baselines.named import WORKER
 from conductor.evaluation.items import Item
 from conductor.evaluation.score import Verdict
 from conductor.evaluation.spec import CellResult, FittedOn
 from conductor.evaluation.statistics import Interval, PairedDifference, entropy, paired_difference, wilson
-from conductor.values.messages import Value
+from conductor.values.messages import NOTHING_USED, Usage, Value
 from conductor.workers.computed import COMPUTED_NAMES
+
+T = TypeVar("T")
 
 ROUTER = "perfect router"
 """The best single worker for each question, after the fact: the bound of every planner that only routes."""
@@ -37,8 +40,10 @@ class Cell(Value):
 
 @dataclass(frozen=True)
 class PlannerRow:
-    """A planner's figures: means are over cells in which they are known. `difference` is its accuracy minus
-    that of the first planner; None for the first itself. A computed row has no cells and no figures of its
+    """A planner's figures: means are over cells in which they are known. `cells` and `right` are of the
+    answers that are known to be right or not, which an answer without the judge's verdict is not.
+    `difference` is its accuracy minus that of the first planner; None for the first itself. `judging_tokens`
+    and `judging_cost` are of the answers that were judged. A computed row has no cells and no figures of its
     own. Of a planner that was fitted, `seen` counts the cells whose questions it was fitted on, which are no
     test of it, and `unseen_right` those of the others that are right; None for every other planner.
     """
@@ -51,6 +56,8 @@ class PlannerRow:
     verdicts: Mapping[Verdict, int]
     planning_tokens: float | None = None
     work_tokens: float | None = None
+    judging_tokens: float | None = None
+    judging_cost: float | None = None
     cost: float | None = None
     calls: float | None = None
     steps: float | None = None
@@ -75,7 +82,7 @@ class PlannerRow:
     @property
     def valid_plans(self) -> int | None:
         """Cells in which the planner wrote a valid plan; None for a computed row."""
-        return None if self.computed else self.cells - self.verdicts.get("no plan", 0)
+        return None if self.computed else sum(self.verdicts.values()) - self.verdicts.get("no plan", 0)
 
     @property
     def shares(self) -> Mapping[str, float] | None:
@@ -104,18 +111,34 @@ class PlannerRow:
 class Table:
     """`rows` by planner as they were named, then the perfect router where every worker was asked alone.
 
-    `categories` has, for each category, each planner's (right, cells).
+    `categories` has, for each category, each planner's (right, cells). `judge` is the worker that judged,
+    None where none did.
     """
 
     rows: tuple[PlannerRow, ...]
     categories: Mapping[str, Mapping[str, tuple[int, int]]]
+    judge: str | None = None
+
+    @property
+    def judging_words(self) -> str:
+        """Who judged, and what a verdict took; nothing where no one did."""
+        if self.judge is None:
+            return ""
+        tokens = {row.planner: row.judging_tokens for row in self.rows if row.judging_tokens is not None}
+        means = ", ".join(f"{planner} {mean:,.0f}" for planner, mean in tokens.items())
+        return f"Judged by {self.judge}{f'; tokens a verdict: {means}' if means else ''}."
 
 
 def table_of(
-    items: Sequence[Item], planners: Sequence[str], cells: Iterable[Cell], fitted: Iterable[FittedOn] = ()
+    items: Sequence[Item],
+    planners: Sequence[str],
+    cells: Iterable[Cell],
+    fitted: Iterable[FittedOn] = (),
+    *,
+    judge: str | None = None,
 ) -> Table:
     """The table of these cells; questions of several repeats count once for each. `fitted` names the planners
-    that were fitted, and on which of the items.
+    that were fitted, and on which of the items, `judge` the worker that judged.
     """
     seen = {each.planner: frozenset(each.seen) for each in fitted}
     own: dict[str, list[Cell]] = {planner: [] for planner in planners}
@@ -134,14 +157,14 @@ def table_of(
     workers = [planner for planner in planners if planner.startswith(WORKER)]
     if len(workers) > 1:
         rows.append(_router([own[planner] for planner in workers], first))
-    return Table(tuple(rows), _categories(items, own))
+    return Table(tuple(rows), _categories(items, own), judge)
 
 
 def disagreements(cells: Iterable[Cell], one: str, other: str) -> tuple[tuple[Cell, Cell], ...]:
     """The cells of one item and repeat of which exactly one is right, those that `one` has right first."""
     of: defaultdict[tuple[int, int], dict[str, Cell]] = defaultdict(dict)
     for cell in cells:
-        if cell.planner in (one, other):
+        if cell.planner in (one, other) and cell.result.score.known:
             of[cell.item, cell.repeat][cell.planner] = cell
     pairs = [(found[one], found[other]) for found in of.values() if len(found) == 2]
     apart = [pair for pair in pairs if pair[0].result.score.right != pair[1].result.score.right]
@@ -151,36 +174,46 @@ def disagreements(cells: Iterable[Cell], one: str, other: str) -> tuple[tuple[Ce
 
 
 def _verdicts_of(cells: Iterable[Cell]) -> dict[str, bool]:
-    return {f"{cell.item}/{cell.repeat}": cell.result.score.right for cell in cells}
+    """Which answers are right, by question and repeat; of those without a verdict it is unknown."""
+    return {
+        f"{cell.item}/{cell.repeat}": cell.result.score.right for cell in cells if cell.result.score.known
+    }
 
 
 def _row(
     planner: str, cells: Sequence[Cell], difference: PairedDifference | None, seen: frozenset[int] | None
 ) -> PlannerRow:
-    unseen = [cell for cell in cells if seen is not None and cell.item not in seen]
+    known = [cell for cell in cells if cell.result.score.known]
+    unseen = [cell for cell in known if seen is not None and cell.item not in seen]
     results = [cell.result for cell in cells]
-    right = sum(result.score.right for result in results)
+    right = sum(cell.result.score.right for cell in known)
     return PlannerRow(
         planner=planner,
-        cells=len(cells),
+        cells=len(known),
         right=right,
-        interval=wilson(right, len(cells)),
+        interval=wilson(right, len(known)),
         difference=difference,
         verdicts=Counter(result.score.verdict for result in results),
         planning_tokens=_mean(results, lambda each: each.planning.total),
         work_tokens=_mean(results, lambda each: each.work.total),
+        judging_tokens=_mean(_judging(results), lambda each: each.total),
+        judging_cost=_mean(_judging(results), lambda each: each.cost),
         cost=_mean(results, lambda each: (each.planning + each.work).cost),
         calls=_mean(results, lambda each: each.calls),
         steps=_mean(results, lambda each: each.steps),
         seconds=_mean(results, lambda each: each.seconds),
         shapes=Counter(result.topology for result in results if result.topology is not None),
         workers=sum((Counter(dict(result.workers)) for result in results), Counter[str]()),
-        seen=None if seen is None else len(cells) - len(unseen),
+        seen=None if seen is None else len(known) - len(unseen),
         unseen_right=None if seen is None else sum(cell.result.score.right for cell in unseen),
     )
 
 
-def _mean(results: Iterable[CellResult], of: Callable[[CellResult], float | None]) -> float | None:
+def _judging(results: Iterable[CellResult]) -> list[Usage]:
+    return [sum(result.judging, NOTHING_USED) for result in results if result.judging]
+
+
+def _mean(results: Iterable[T], of: Callable[[T], float | None]) -> float | None:
     known = [value for value in map(of, results) if value is not None]
     return fmean(known) if known else None
 
@@ -209,7 +242,7 @@ def _categories(
     for planner, cells in own.items():
         for cell in cells:
             category = items[cell.item].category
-            if category is not None:
+            if category is not None and cell.result.score.known:
                 right, of = found.setdefault(category, {}).get(planner, (0, 0))
                 found[category][planner] = (right + cell.result.score.right, of + 1)
     return found
@@ -221,7 +254,7 @@ COLUMNS = (
     "planner", "questions", "right", "accuracy", "low", "high", "difference", "difference_low",
     "difference_high", "p", "planning_tokens", "work_tokens", "cost", "calls", "steps", "seconds",
     "valid_plans", "no_plan", "failed", "refused", "routing_entropy", "shares", "shapes",
-    "seen", "unseen_right",
+    "seen", "unseen_right", "unjudged", "judging_tokens", "judging_cost",
 )  # fmt: skip
 
 Figure = str | float | int | Mapping[str, float] | None
@@ -256,6 +289,9 @@ def row_values(row: PlannerRow) -> Mapping[str, Figure]:
         "shapes": row.shapes,
         "seen": row.seen,
         "unseen_right": row.unseen_right,
+        "unjudged": None if row.computed else row.verdicts.get("unjudged", 0),
+        "judging_tokens": row.judging_tokens,
+        "judging_cost": row.judging_cost,
     }
 
 
@@ -280,6 +316,7 @@ _LATEX = str.maketrans({**{mark: f"\\{mark}" for mark in "&%$#_{}"}, "\\": r"\te
 def as_latex(table: Table) -> str:
     """A `tabular` with accuracy, its interval, the difference to the first planner and the usual costs."""
     lines = [
+        *([] if table.judge is None else [f"% judged by {table.judge}"]),
         r"\begin{tabular}{lrrrrrr}",
         r"planner & accuracy & 95\,\% interval & difference & $p$ & tokens & calls \\",
         r"\hline",

@@ -130,7 +130,7 @@ def _row(
 
 
 def _right(results: Mapping[str, CellResult]) -> dict[str, bool]:
-    return {at: result.score.right for at, result in results.items()}
+    return {at: result.score.right for at, result in results.items() if result.score.known}
 
 
 def _known(results: Mapping[str, CellResult], amount: _Amount) -> dict[str, float]:

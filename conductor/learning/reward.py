@@ -17,7 +17,6 @@ from typing import Literal
 
 from conductor.engine.bound_workflow import BoundWorkflow
 from conductor.engine.run import WorkflowRun
-from conductor.errors import WorkerError
 from conductor.evaluation.items import Item
 from conductor.evaluation.score import Verdict
 from conductor.evaluation.scorers import score
@@ -28,7 +27,7 @@ from conductor.values.messages import NOTHING_USED, Completion, Request, SeenRes
 from conductor.values.output import Output
 from conductor.workers.pool.pool import Pool
 from conductor.workers.protocol import Worker, WorkerCard
-from conductor.workers.stream import Opened
+from conductor.workers.stream import whole_answer
 from conductor.workflow.model import Workflow
 
 Variant = Literal["paper", "code"]
@@ -148,12 +147,12 @@ class Judge:
         """The worker's answer: the one that is under way for an equal request, unless each is to be fresh."""
         if self._fresh:
             self.calls += 1
-            return await _whole(worker, request)
+            return await whole_answer(worker, request)
         key = (worker.card.identity, request)
         flight = self._flights.get(key)
         if flight is None:
             self.calls += 1
-            flight = asyncio.create_task(_whole(worker, request))
+            flight = asyncio.create_task(whole_answer(worker, request))
             self._flights[key] = flight
             flight.add_done_callback(lambda _: self._flights.pop(key, None))
         return await flight
@@ -230,11 +229,3 @@ class _SharedWorker:
     async def stream(self, request: Request) -> AsyncIterator[Completion]:
         """See `Worker.stream`. Pieces are left out; a training reads whole answers."""
         yield await self.judge.answer(self.worker, request)
-
-
-async def _whole(worker: Worker, request: Request) -> Completion:
-    async with Opened(worker.stream(request)) as items:
-        async for item in items:
-            if isinstance(item, Completion):
-                return item
-    raise WorkerError(f"{worker.card.name} stopped without ending its answer; run the step again.")

@@ -14,7 +14,9 @@ from collections.abc import AsyncIterable, AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
 from typing import Any, TypeVar
 
-from conductor.values.messages import CallDelta, Completion, Delta, Retried, Thought
+from conductor.errors import WorkerError
+from conductor.values.messages import CallDelta, Completion, Delta, Request, Retried, Thought
+from conductor.workers.protocol import Worker
 
 T = TypeVar("T")
 
@@ -35,6 +37,15 @@ class Opened(AbstractAsyncContextManager[AsyncIterator[T]]):
 
     async def __aexit__(self, *_: object) -> None:
         await _close(self._items)
+
+
+async def whole_answer(worker: Worker, request: Request) -> Completion:
+    """The worker's completion; its pieces are left out. Raises `WorkerError` where there is none."""
+    async with Opened(worker.stream(request)) as items:
+        async for item in items:
+            if isinstance(item, Completion):
+                return item
+    raise WorkerError(f"{worker.card.name} stopped without ending its answer; call it again.")
 
 
 async def _close(items: AsyncIterator[object]) -> None:

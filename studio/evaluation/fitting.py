@@ -29,7 +29,12 @@ def rows_of(store: SessionStore, record: EvaluationRecord, *, limit: int | None 
     rows = []
     for cell in scored_cells(store, record.id):
         # A worker with options of its own is another one.
-        if cell.planner.startswith(WORKER) and "," not in cell.planner and cell.item < len(items):
+        if (
+            cell.planner.startswith(WORKER)
+            and "," not in cell.planner
+            and cell.item < len(items)
+            and cell.result.score.known
+        ):
             outputs = tuple(store.runs.outputs(cell.session).values())
             rows.append(
                 Row(
@@ -52,7 +57,8 @@ def trials_of(
     trials = []
     for cell in scored_cells(store, record.id):
         held = "mode=" in cell.planner or "fitted=" in cell.planner
-        if not cell.planner.startswith(GROUPS) or held or cell.item >= len(items):
+        scored = cell.item < len(items) and cell.result.score.known
+        if not cell.planner.startswith(GROUPS) or held or not scored:
             continue
         plan = store.plans.latest(cell.session)
         workflow = None if plan is None or plan.report is None else plan.report.workflow

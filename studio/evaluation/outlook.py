@@ -7,7 +7,7 @@ common. What a Conductor that is a model will plan is unknown, unless an earlier
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from statistics import fmean
 
@@ -22,6 +22,7 @@ from conductor.orchestrate import plan_request
 from conductor.planner.protocol import Planned, PlanRequest
 from conductor.planner.rule_planner import OfflineConductor, plan_by_rules
 from conductor.runs.request import RunRequest
+from conductor.values.messages import NOTHING_USED, Usage
 from conductor.values.output import Output
 from conductor.values.presets import Settings
 from conductor.workflow.model import Workflow
@@ -43,7 +44,8 @@ class Outlook:
     """`calls` are made, `shared` are calls of one planner whose answer another one has asked for already.
 
     None is unknown. `without` names the planners that are not in these figures; `assumed`: of some worker
-    nothing is known, so that a part is assumed as `conductor.engine.estimate` does.
+    nothing is known, so that a part is assumed as `conductor.engine.estimate` does. `judged` of the calls are
+    the judge's; with `unmeasured` they are in no other figure, since none was made before.
     """
 
     calls: int
@@ -53,6 +55,8 @@ class Outlook:
     seconds: float | None
     without: tuple[str, ...] = ()
     assumed: bool = False
+    judged: int = 0
+    unmeasured: bool = False
 
 
 @dataclass(frozen=True)
@@ -73,8 +77,10 @@ def outlook(
     *,
     repeats: int = 1,
     parallel: int = 4,
+    judge: str | None = None,
 ) -> Outlook:
-    """The forecast of these planners on the items. `planners` are names without `worker:*`.
+    """The forecast of these planners on the items. `planners` are names without `worker:*`, `judge` is the
+    worker that judges.
 
     Raises `PlanError` for an unknown planner or one that lacks what it has to learn, `FormatError` where that
     cannot be read, `WorkflowError` for a workflow with a worker that the pool does
@@ -98,7 +104,36 @@ def outlook(
     known_outputs: Sequence[Mapping[str, Output]] = [{} for _ in sample]
     sampled = forecast(bounds, known_outputs, cards=cards, history=history, parallel=parallel)
     answers = len(items) * repeats
-    return _scaled(sampled, tuple(measured.values()), answers, parallel, tuple(without))
+    expected = _scaled(sampled, tuple(measured.values()), answers, parallel, tuple(without))
+    judged = sum(item.scored_by == "judge" for item in items) * repeats * len(planners)
+    return expected if judge is None else _with_judge(expected, judged, _judging(bench, judge))
+
+
+def _with_judge(found: Outlook, judged: int, made: Sequence[Usage]) -> Outlook:
+    """The forecast with so many calls of a judge, by the mean of those that were `made` before."""
+    counted = replace(found, calls=found.calls + judged, judged=judged, unmeasured=not made)
+    if not made:
+        return counted
+    taken, share = sum(made, NOTHING_USED), judged / len(made)
+
+    def total(rest: float | None, of_judge: float | None) -> float | None:
+        return None if rest is None or of_judge is None else rest + of_judge * share
+
+    tokens = total(found.tokens, taken.total)
+    return replace(
+        counted, tokens=None if tokens is None else round(tokens), cost=total(found.cost, taken.cost)
+    )
+
+
+def _judging(bench: Workbench, judge: str) -> list[Usage]:
+    """The calls of that judge in the newest evaluation in which it judged anything."""
+    for record in bench.store.evaluations.listed():
+        if record.spec.judge is not None and record.spec.judge.worker == judge:
+            results = (each.result for each in bench.store.evaluations.cells(record.id))
+            made = [call for result in results if result is not None for call in result.judging]
+            if made:
+                return made
+    return []
 
 
 def _scaled(

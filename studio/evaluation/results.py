@@ -43,7 +43,8 @@ def table_of_evaluation(
     """The table of what was scored so far: `cells`, where the caller has read them already."""
     cells = scored_cells(store, record.id) if cells is None else cells
     items = store.evaluations.items(record.id)
-    return table_of(items, record.spec.planners, cells, record.spec.fitted)
+    judge = None if record.spec.judge is None else record.spec.judge.worker
+    return table_of(items, record.spec.planners, cells, record.spec.fitted, judge=judge)
 
 
 def compared(

@@ -90,7 +90,8 @@ def trial_forecast(
         known.append(cells.outputs(plans, at, 0))
     before = [*history, *(output for outputs in known for output in outputs.values())]
     found = forecast(bound, known, cards=pool.cards, history=before, parallel=parallel)
-    return _scaled(found, len(items) * repeats)
+    judged = sum(item.scored_by == "judge" for item in items) * repeats * len(plans)
+    return replace(_scaled(found, len(items) * repeats), judged=judged)
 
 
 def _scaled(found: Forecast, questions: int) -> Forecast:

@@ -121,6 +121,37 @@ def test_start_opens_the_evaluation_which_runs_to_its_end(app, bench):
     assert not page.exception
 
 
+def test_answers_that_a_judge_compares_need_a_model_that_judges(app):
+    page = asked(app)
+    page.selectbox(key="data-scorer").select("judge").run()
+    assert page.button(key="evaluation-start").disabled
+    assert any(text.startswith("No worker of this pool can judge") for text in texts(page))
+
+
+def test_a_judge_is_chosen_and_what_it_could_not_judge_is_shown(app, bench, tmp_path, monkeypatch):
+    pool = tmp_path / "pool.toml"
+    lines = (f'[[worker]]\nname = "{name}"\nkind = "simulated"\ntokens = 5\n' for name in ("one", "other"))
+    pool.write_text("".join(lines), encoding="utf-8")
+    monkeypatch.setenv("CONDUCTOR_POOL", str(pool))
+    page = asked(app)
+    page.selectbox(key="data-scorer").select("judge").run()
+    page.checkbox(key="plan-workers").uncheck().run()
+    judges = page.selectbox(key="evaluation-judge")
+    assert judges.options == ["one", "other"]
+    assert judges.value is None
+    assert page.button(key="evaluation-start").disabled
+    judges.select("other").run()
+    assert any("2 of the calls are the judge's. Its tokens and cost" in plainly(text) for text in texts(page))
+    page.button(key="evaluation-start").click().run()
+    (record,) = bench.store.evaluations.listed()
+    assert record.spec.judge is not None
+    assert record.spec.judge.worker == "other"
+    wait_until_done(page, bench, record.id)
+    assert not page.exception
+    assert any("2 not judged" in str(element.proto) for element in page.get("html"))
+    assert any("Judged by other; tokens a verdict: conductor" in plainly(text) for text in texts(page))
+
+
 def test_columns_of_other_names_are_found_or_chosen(app):
     page = asked(app, b"Frage,gold,topic\nWhat is 6 * 7?,42,product\n", "a.csv")
     assert plainly(page.error[0].value) == "Choose the column of: Question."

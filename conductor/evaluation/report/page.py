@@ -12,6 +12,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from conductor.evaluation.report.names import planner_name
+from conductor.evaluation.score import WITHOUT_VERDICT
 from conductor.evaluation.spec import EvaluationSpec
 from conductor.evaluation.statistics import wilson
 from conductor.evaluation.table import PlannerRow, Table
@@ -93,4 +94,4 @@ _TEMPLATES.filters |= {
     "duration": duration,
     "planner": planner_name,
 }
-_TEMPLATES.globals["wilson"] = wilson
+_TEMPLATES.globals |= {"wilson": wilson, "without_verdict": WITHOUT_VERDICT}

@@ -22,14 +22,17 @@ _TEXT: Mapping[ScorerName, Callable[[str, Item], Score]] = {
 async def score(response: str, item: Item, *, allow_code: bool = False) -> Score:
     """The score of a response by the item's scorer.
 
-    Raises `DataError` where programs would have to run and `allow_code` is not set, and for tests that are no
-    program; `WorkerError` where this system has no limited processes.
+    Raises `DataError` where programs would have to run and `allow_code` is not set, for tests that are no
+    program, and for an item that a judge scores, which takes a call (`judge.py`); `WorkerError` where this
+    system has no limited processes.
     """
     name = item.scored_by
     if name in _TEXT:
         return _TEXT[name](response, item)
     if name == "mathematics":
         return await mathematics(response, item)
+    if name == "judge":
+        raise DataError(f"The item {item.id!r} is scored by a judge, which only an evaluation calls.")
     if not allow_code:
         raise DataError(
             f"The item {item.id!r} is scored by running the program that a model wrote; allow it with "

@@ -100,7 +100,7 @@ def _uploaded() -> DataSet | None:
             [_BY_SCORER, *get_args(ScorerName)],
             key="data-scorer",
             help="exact: words or numbers; number: its one number; choice: a letter; mathematics: formulas; "
-            "flexible: within 1%; code: runs programs",
+            "flexible: within 1%; code: runs programs; judge: a worker compares them",
         )
     chosen = None if scorer == _BY_SCORER else scorer
     try:

@@ -32,6 +32,7 @@ _ICONS: Mapping[Verdict, str] = {
     "no plan": ":material/block:",
     "failed": ":material/error:",
     "refused": ":material/do_not_disturb_on:",
+    "unjudged": ":material/question_mark:",
 }
 
 Row = tuple[Cell, ...]
@@ -118,12 +119,13 @@ def _answer(spec: EvaluationSpec, cell: Cell, *, whole: bool) -> None:
     score = cell.result.score
     name = planner_name(cell.planner, spec)
     answer = score.answer or score.verdict
+    compared = " · ".join(filter(None, (score.answer, score.reason)))
     label = f"**{plain(name)}**: {plain(answer, limit=80)}" if whole else plain(name)
     st.page_link(
         "pages/workbench.py",
         label=label,
         icon=_ICONS[score.verdict],
-        help=plain(f"{score.verdict}: {score.answer or score.reason or '-'}", limit=300),
+        help=plain(f"{score.verdict}: {compared or '-'}", limit=600),
         query_params={"session": cell.session},
         width="content",
     )

@@ -29,6 +29,8 @@ def planners_table(table: Table, spec: EvaluationSpec) -> None:
         "“-” is unknown. The perfect router is computed: the best single worker for each question, after "
         "the fact."
     )
+    if table.judging_words:
+        st.caption(plain(table.judging_words))
 
 
 def accuracy_figure(table: Table, spec: EvaluationSpec) -> None:

@@ -10,13 +10,15 @@ from conductor.baselines.methods import BASELINES
 from conductor.baselines.named import PREFIX, WORKER
 from conductor.engine.estimate import ANSWER_TOKENS
 from conductor.errors import ConductorError
-from conductor.evaluation.items import DataSet
+from conductor.evaluation.items import DataSet, ScorerName
 from conductor.evaluation.report import planner_name
+from conductor.evaluation.scorers.judge import can_judge
 from conductor.evaluation.shipped.sets import SHIPPED
-from conductor.evaluation.spec import CONDUCTOR, EvaluationSpec
+from conductor.evaluation.spec import CONDUCTOR, EvaluationSpec, JudgeSpec
 from conductor.text.formatting import counted, dollars, duration, estimated, named
 from conductor.values.budget import Budget
 from conductor.values.presets import MAX_ROUNDS, Settings
+from conductor.workers.pool.pool import Pool
 from pages.components.evaluation.data import Chosen, chosen_questions
 from pages.components.evaluation.listing import open_evaluation
 from pages.components.evaluation.progress import PLACE
@@ -46,7 +48,10 @@ def new_evaluation(shared: Services) -> None:
         st.caption(plain(f"On the built-in pool “{chosen.pool}”, which needs no key."))
     planners = _planners(bench, chosen)
     st.subheader("How", anchor=False)
+    judge = _judge(data, bench.pool)
     spec, limit = _settings(data, planners)
+    if judge is not None:
+        spec = spec.model_copy(update={"judge": JudgeSpec(worker=judge)})
     if limit is not None:
         data = DataSet(data.name, data.items[:limit], data.broken)
     tab.show_notice(PLACE)
@@ -55,16 +60,22 @@ def new_evaluation(shared: Services) -> None:
         return
     try:
         _forecast(outlook(
-            bench, data.items, planners, spec.settings, repeats=spec.repeats, parallel=spec.parallel
+            bench, data.items, planners, spec.settings,
+            repeats=spec.repeats, parallel=spec.parallel, judge=judge,
         ), data, spec)  # fmt: skip
     except ConductorError as error:
         st.error(plain(str(error)), icon=":material/error:")
         return
-    needs_code = any(item.scored_by == "code" for item in data.items)
+    without_leave = _needs(data, "code") and not spec.allow_code
+    without_judge = _needs(data, "judge") and judge is None
     action(
         "Start", "play_arrow", _start, shared, bench, data, planners, spec, key="evaluation-start",
-        type="primary", disabled=needs_code and not spec.allow_code, place=PLACE,
+        type="primary", disabled=without_leave or without_judge, place=PLACE,
     )  # fmt: skip
+
+
+def _needs(data: DataSet, scorer: ScorerName) -> bool:
+    return any(item.scored_by == scorer for item in data.items)
 
 
 def run_demo(shared: Services) -> None:
@@ -151,6 +162,26 @@ def _baselines(*, rules: bool) -> list[tuple[str, str, str, bool]]:
 # -- how -------------------------------------------------------------------------------------------
 
 
+def _judge(data: DataSet, pool: Pool) -> str | None:
+    """The worker that judges; None where none is needed, or none is chosen yet."""
+    if not _needs(data, "judge"):
+        return None
+    judges = [name for name, card in pool.cards.items() if can_judge(card)]
+    if not judges:
+        st.caption("No worker of this pool can judge, since none is a model. Connect one on *Pool*.")
+        return None
+    return st.selectbox(
+        "Judge",
+        judges,
+        index=None,
+        placeholder="The worker that judges the answers",
+        key="evaluation-judge",
+        width=320,
+        help="It is shown the question, the right answer and a planner's answer. Best a strong one that is "
+        "none of the workers that answer",
+    )
+
+
 def _settings(data: DataSet, planners: Sequence[str]) -> tuple[EvaluationSpec, int | None]:
     """How it is done, and how many of the questions are taken; None: all."""
     with st.container(horizontal=True, gap="small", key="evaluation-how"):
@@ -180,7 +211,7 @@ def _settings(data: DataSet, planners: Sequence[str]) -> tuple[EvaluationSpec, i
             "Budget, tokens", min_value=1, value=None, placeholder="None", key="how-tokens", width=140
         )
     allow_code = False
-    if any(item.scored_by == "code" for item in data.items):
+    if _needs(data, "code"):
         label = "Run the programs that models write, in a limited process, to score them"
         allow_code = st.checkbox(label, key="how-code")
     budget = Budget(cost=cost, tokens=None if tokens is None else int(tokens))
@@ -215,6 +246,10 @@ def _forecast(found: Outlook, data: DataSet, spec: EvaluationSpec) -> None:
     notes = []
     if found.shared:
         notes.append(f"{_about(found.shared, 'call')} of planners that others make, too, are counted once.")
+    if found.judged:
+        notes.append(f"{_about(found.judged, 'call')} of the calls are the judge's.")
+    if found.unmeasured:
+        notes.append("Its tokens and cost are not in these figures, since it has judged nothing before.")
     if found.assumed:
         notes.append(f"Where nothing was measured yet, {ANSWER_TOKENS} tokens an answer are assumed.")
     if found.without:

@@ -61,4 +61,5 @@ def _margin(key: str) -> float:
 def _words(found: Forecast) -> str:
     calls = f"At most {counted(found.new, 'call')}" if found.new else "No call of a model"
     shared = f"{found.reused:,} more are shared" if found.reused else ""
-    return ", ".join(filter(None, [calls, shared, *found.estimate.words])) + "."
+    judged = f"beside {counted(found.judged, 'call')} of the judge" if found.judged else ""
+    return ", ".join(filter(None, [calls, shared, *found.estimate.words, judged])) + "."

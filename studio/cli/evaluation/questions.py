@@ -14,7 +14,7 @@ from conductor.evaluation.items import DataSet, ScorerName, column_map, read_dat
 from conductor.evaluation.sets.hub import load_named
 from conductor.evaluation.sets.named import NAMED_SETS, named_set, read_named
 from conductor.evaluation.shipped.sets import SHIPPED
-from conductor.evaluation.spec import CONDUCTOR, EvaluationSpec
+from conductor.evaluation.spec import CONDUCTOR, EvaluationSpec, JudgeSpec
 from conductor.values.presets import Settings
 from studio.cli.options import Configured, count, flag, option
 from studio.cli.output.shapes import Shape
@@ -74,6 +74,7 @@ class Source:
     column: Annotated[list[str] | None, option("Read a field from a column.", "FIELD=COLUMN")] = None
     scorer: Annotated[ScorerName | None, option("How all answers are compared.")] = None
     skip_broken: Annotated[bool, flag("--skip-broken", "Leave broken lines out.")] = False
+    judge: Annotated[str | None, option("The worker that judges, for --scorer judge.", "WORKER")] = None
     allow_code: Annotated[bool, flag("--allow-code", "Run the programs that models write.")] = False
 
     def questions(self, data: str) -> DataSet:
@@ -93,7 +94,10 @@ class Source:
 
     def spec(self, settings: Settings) -> EvaluationSpec:
         named = {field: getattr(self, field) for field in ("repeats", "parallel", "seed", "allow_code")}
-        return EvaluationSpec(data="", digest="", planners=(CONDUCTOR,), settings=settings, **named)
+        judge = None if self.judge is None else JudgeSpec(worker=self.judge)
+        return EvaluationSpec(
+            data="", digest="", planners=(CONDUCTOR,), settings=settings, judge=judge, **named
+        )
 
 
 def on_its_pool(data: str, options: Configured) -> Configured:

@@ -5,9 +5,9 @@ Knows the library's table; knows no store.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from conductor.evaluation.score import Verdict
+from conductor.evaluation.score import WITHOUT_VERDICT
 from conductor.evaluation.table import PlannerRow, Table
 from conductor.text.formatting import counted, dollars, duration, percent
 from studio.cli.output.terminal import one_line, table
@@ -23,7 +23,7 @@ def table_lines(found: Table) -> str:
     text = table(_FIGURES, [_cells(row) for row in found.rows], right=range(1, len(_FIGURES)))
     routed = [_routing(row) for row in found.rows if not row.computed]
     routing = table(("planner", "plans", "entropy", "shares", "shapes"), routed, right=(1, 2))
-    notes = [_note(row) for row in found.rows]
+    notes = [found.judging_words, *(_note(row) for row in found.rows)]
     parts = [text, routing, _categories(found), "\n".join(filter(None, notes))]
     return "\n\n".join(filter(None, parts))
 
@@ -74,16 +74,11 @@ def _cells(row: PlannerRow) -> Sequence[str]:
     )
 
 
-_WITHOUT_ANSWER: Mapping[Verdict, str] = {
-    "no plan": "without a plan", "failed": "failed", "refused": "declined",
-}  # fmt: skip
-
-
 def _note(row: PlannerRow) -> str:
-    """Answers that are wrong because there is none, apart; and answers that are no test of a planner."""
+    """Answers that were compared with nothing, apart; and answers that are no test of a planner."""
     found = [
         f"{counted(row.verdicts[verdict], 'question')} {words}"
-        for verdict, words in _WITHOUT_ANSWER.items()
+        for verdict, words in WITHOUT_VERDICT.items()
         if row.verdicts.get(verdict)
     ]
     if row.seen:

@@ -24,12 +24,13 @@ def forecast_line(found: Forecast) -> str:
     """A forecast in one line."""
     calls = f"at most {counted(found.new, 'call')}, {found.reused:,} more reused"
     variants = f"{found.variants - 1} variants on {counted(found.questions, 'answer')} each"
-    return ", ".join([f"{variants}: {calls}", *found.estimate.words])
+    judged = [f"beside {counted(found.judged, 'call')} of the judge"] if found.judged else []
+    return ", ".join([f"{variants}: {calls}", *found.estimate.words, *judged])
 
 
 def forecast_shape(found: Forecast) -> Shape:
     """A forecast for programs."""
-    shape = {name: getattr(found, name) for name in ("questions", "variants", "new", "reused")}
+    shape = {name: getattr(found, name) for name in ("questions", "variants", "new", "reused", "judged")}
     return {**shape, **{name: getattr(found.estimate, name) for name in ("tokens", "cost", "seconds")}}
 
 

@@ -212,3 +212,31 @@ def test_a_shipped_set_takes_no_file_of_the_user(line: Line) -> None:
     result = line("evaluate", "run", "demo", "--column", "input=Question")
     assert (result.code, "comes with the program" in result.err) == (1, True)
     assert "demo: 300 questions of the orchard" in line("evaluate", "sets").out
+
+
+def test_a_judge_is_named_where_one_is_needed_and_is_a_model(line: Line, data: str) -> None:
+    run = ("evaluate", "run", data, "--skip-broken", "-p", "worker:mathematics")
+    for options, message in (
+        (("--scorer", "judge"), "name the worker that judges with --judge"),
+        (("--scorer", "judge", "--judge", "facts"), "'facts' calls no model and judges nothing"),
+        (("--judge", "facts"), "No question is scored by a judge"),
+    ):
+        refused = line(*run, *options)
+        assert (refused.code, message in refused.err) == (1, True), refused.err
+
+
+def test_answers_are_judged_by_the_worker_that_is_named(
+    line: Line, data: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pool = tmp_path / "pool.toml"
+    lines = (f'[[worker]]\nname = "{name}"\nkind = "simulated"\ntokens = 5\n' for name in ("one", "other"))
+    pool.write_text("".join(lines), encoding="utf-8")
+    monkeypatch.setenv("CONDUCTOR_POOL", str(pool))
+    run = ("evaluate", "run", data, "--skip-broken", "--limit", "2", "-p", "worker:one", "--scorer", "judge")
+    result = line(*run, "--judge", "other", "--json")
+    found = json.loads(result.out)
+    assert found["planners"][0]["unjudged"] == 2, "made-up words are no verdict"
+    assert found["planners"][0]["questions"] == 0
+    table = line("evaluate", "table", found["evaluation"]).out
+    assert "worker:one: 2 questions not judged." in table
+    assert "Judged by other; tokens a verdict: worker:one " in table

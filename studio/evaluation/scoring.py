@@ -1,0 +1,96 @@
+"""Scores the cells of an evaluation, by the questions' scorers or by the worker that judges.
+
+Knows runs, scorers and the pool; stores nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from threading import Lock
+
+from conductor.engine.meter import Meter
+from conductor.evaluation.items import Item
+from conductor.evaluation.score import Score
+from conductor.evaluation.scorers import score
+from conductor.evaluation.scorers.judge import judged
+from conductor.evaluation.spec import EvaluationSpec
+from conductor.runs.state import RunState
+from conductor.values.messages import Usage
+from conductor.workers.protocol import Worker
+from studio.workbench import Workbench
+
+UNJUDGED = 5
+"""A judge that gives no verdict on so many answers one after another ends the evaluation."""
+
+REMEMBERED = 1_000
+"""Verdicts that are kept: planners answer a question one after another, so that the last ones are enough."""
+
+
+class Scoring:
+    """The scores of one evaluation. A judge's calls are counted on `meter`."""
+
+    def __init__(self, bench: Workbench, spec: EvaluationSpec, meter: Meter) -> None:
+        self._background, self._meter = bench.background, meter
+        self._allow_code = spec.allow_code
+        self._judge: Worker | None = None if spec.judge is None else bench.pool[spec.judge.worker]
+        self._lock = Lock()
+        self._unknown: list[Score] = []
+        self._judged: dict[tuple[str, str], Score] = {}
+
+    def of(self, item: Item, runs: Sequence[RunState]) -> tuple[Score, Usage | None]:
+        """The score of a session with these runs, and what the judge's call took; None where none was made.
+
+        Equal answers to a question are judged once. Raises `DataError` and `WorkerError` as `scorers.score`.
+        """
+        unanswered = _unanswered(runs)
+        if unanswered is not None:
+            return unanswered, None
+        answer = _answered(runs)[-1].answer or ""
+        if self._judge is None or item.scored_by != "judge":
+            return self._background.wait(score(answer, item, allow_code=self._allow_code)), None
+        known = self._judged.get((item.id, answer))
+        if known is not None:
+            return known, None
+        found, judging = self._background.wait(judged(answer, item, self._judge, self._meter))
+        if judging is not None:
+            self._remember((item.id, answer), found)
+        return found, judging
+
+    def _remember(self, key: tuple[str, str], found: Score) -> None:
+        with self._lock:
+            if not found.known:
+                self._unknown.append(found)
+                return
+            self._unknown.clear()
+            if len(self._judged) >= REMEMBERED:
+                del self._judged[next(iter(self._judged))]
+            self._judged[key] = found
+
+    @property
+    def failure(self) -> str | None:
+        """Why the evaluation is to end: its judge gave no verdict, again and again."""
+        with self._lock:
+            if self._judge is None or len(self._unknown) < UNJUDGED:
+                return None
+            reason = self._unknown[-1].reason
+        name = self._judge.card.name
+        return f"The judge {name} gave no verdict on {UNJUDGED} answers one after another: {reason}"
+
+
+def _answered(runs: Sequence[RunState]) -> list[RunState]:
+    return [run for run in runs if run.status == "finished" and run.answer is not None]
+
+
+def _unanswered(runs: Sequence[RunState]) -> Score | None:
+    """The score of a session without an answer; None where there is one to compare."""
+    if not runs:
+        return Score(verdict="no plan")
+    answered = _answered(runs)
+    if not answered:
+        failed = next((step.message for step in runs[-1].steps if step.message), "")
+        return Score(verdict="failed", reason=failed)
+    last = answered[-1]
+    output = None if last.answer_step is None else last.steps[last.answer_step].output
+    if output is None or not output.refused:
+        return None
+    return Score(verdict="refused", answer=output.text[:2_000])
